@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Installs what the Makefile's targets need, inside the project: local/setup.sh dev|sam|emulator|node ...
+# Each part is skipped when its pins have not changed since it was installed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 UV_COMPILE_BYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+unset VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+say() { printf '\033[2m·\033[0m %s\n' "$*"; }
+
+is_python() { [ "$("$1" -c 'import sys; print(*sys.version_info[:2])' 2>/dev/null)" = "3 13" ]; }
+
+# A pyenv shim named python3.13 may exist and fail, so a candidate counts only if it runs.
+find_python() {
+    local candidate
+    for candidate in "${PYTHON:-}" python3.13 "$(pyenv root 2>/dev/null || echo "$HOME/.pyenv")"/versions/3.13*/bin/python3.13 python3 python; do
+        if [ -n "$candidate" ] && is_python "$candidate"; then echo "$candidate"; return; fi
+    done
+    echo "signpost needs Python 3.13, and found none. Install it, or say where it is: make PYTHON=/path/to/python3.13 ..." >&2
+    exit 1
+}
+
+# installed STAMP PINS... : true if the stamp holds the digest of these files
+digest() { cat "$@" "$0" | sha256sum | cut -d' ' -f1; }
+installed() { local stamp=$1; shift; [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(digest "$@")" ]; }
+remember() { local stamp=$1; shift; digest "$@" >"$stamp"; }
+
+base() {
+    installed .venv/.base requirements/bootstrap.txt && return
+    local python; python=$(find_python)
+    say "making .venv with $("$python" --version)"
+    rm -rf .venv
+    "$python" -m venv .venv
+    .venv/bin/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
+    remember .venv/.base requirements/bootstrap.txt
+}
+
+dev() {
+    installed .venv/.dev requirements/dev.txt pyproject.toml && return
+    say "installing the project and its test tools into .venv"
+    .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r requirements/dev.txt
+    # What a build needs is pinned in dev.txt, so the editable install reaches for nothing else.
+    .venv/bin/uv pip install --quiet --python .venv/bin/python --no-build-isolation --no-deps --editable .
+    remember .venv/.dev requirements/dev.txt pyproject.toml
+}
+
+# A venv of its own under .tools, for a tool whose pins would fight the project's.
+tool() {
+    local name=$1
+    installed ".tools/$name/.stamp" "requirements/$name.txt" && return
+    say "installing $name into .tools/$name"
+    rm -rf ".tools/$name"
+    .venv/bin/uv venv --quiet --python .venv/bin/python ".tools/$name"
+    .venv/bin/uv pip install --quiet --python ".tools/$name/bin/python" --require-hashes -r "requirements/$name.txt"
+    remember ".tools/$name/.stamp" "requirements/$name.txt"
+}
+
+node() {
+    local pins=(requirements/node/package.json requirements/node/package-lock.json)
+    installed .tools/node/.stamp "${pins[@]}" && return
+    say "installing the Node tools into .tools/node"
+    mkdir -p .tools/node
+    cp "${pins[@]}" .tools/node/
+    (cd .tools/node && npm ci --no-audit --no-fund --loglevel=error)
+    remember .tools/node/.stamp "${pins[@]}"
+}
+
+base
+for part in "$@"; do
+    case $part in
+        dev) dev ;;
+        node) node ;;
+        *) tool "$part" ;;
+    esac
+done

@@ -1,0 +1,31 @@
+"""Refusals are values with stable codes; one table each says what they are on the wire."""
+
+from dataclasses import dataclass
+
+from signpost.model import Json
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+HEADER_MISMATCH = -32020
+CAPABILITY_MISSING = -32021
+VERSION_UNSUPPORTED = -32022
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A JSON-RPC error: the request was not carried out."""
+
+    code: int
+    message: str
+    data: Json = None
+
+
+class ConfigurationError(Exception):
+    """The deployment's settings cannot work; the message says which and what to do."""
+
+
+class Unavailable(Exception):  # noqa: N818 - it names a state of the world, as the answer 503 does
+    """Something this answer depends on cannot be reached now; the same request may succeed later."""

@@ -1,0 +1,161 @@
+"""The values everything else speaks in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+type Json = str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None
+type JsonObject = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is calling, as the transport's credentials say; never as arguments claim."""
+
+    subject: str
+    tenant: str
+    issuer: str
+    roles: frozenset[str] = frozenset()
+    permissions: frozenset[str] = frozenset()
+    human: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """W3C trace context, as the client sent it in `_meta`."""
+
+    traceparent: str
+    tracestate: str | None = None
+
+    @property
+    def trace_id(self) -> str:
+        return self.traceparent.split("-")[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a provider may know about the request it helps to answer."""
+
+    principal: Principal
+    request_id: str
+    deadline: float
+    """Seconds since the epoch by which the answer has left."""
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    description: str
+    input_schema: JsonObject
+    title: str | None = None
+    output_schema: JsonObject | None = None
+    annotations: JsonObject = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    content: Sequence[JsonObject]
+    structured: JsonObject | None = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceTemplate:
+    uri_template: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    name: str
+    description: str | None = None
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    name: str
+    title: str | None = None
+    description: str | None = None
+    arguments: Sequence[PromptArgument] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptResult:
+    messages: Sequence[JsonObject]
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    values: Sequence[str]
+    total: int | None = None
+    has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A stored API key: everything but the secret, of which only the digest is kept."""
+
+    tenant: str
+    key_id: str
+    name: str
+    secret_digest: str
+    roles: frozenset[str]
+    permissions: frozenset[str]
+    created_at: float
+    expires_at: float | None = None
+    revoked_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerKeySet:
+    """The published keys of a token issuer, as a row that every gateway shares."""
+
+    keys: Mapping[str, JsonObject]
+    """JSON Web Keys by kid."""
+    fetched_at: float
+    refresh_not_before: float
+    """Until then nobody asks the issuer again."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueItem:
+    """One thing a client can start: a capability or a workflow."""
+
+    id: str
+    kind: str
+    title: str
+    description: str = ""
+    tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CataloguePointer:
+    """Which publication of a tenant's catalogue is the current one."""
+
+    version: int
+    digest: str
+
+
+NOTHING_PUBLISHED = CataloguePointer(version=0, digest="")
+
+
+@dataclass(frozen=True, slots=True)
+class MasterKeys:
+    """The secret of the stack. Every signing key is derived from it by purpose."""
+
+    current: str
+    previous: str | None = None

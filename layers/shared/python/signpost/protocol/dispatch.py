@@ -1,0 +1,133 @@
+"""From the body of a POST to the message that answers it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from signpost.errors import (
+    CAPABILITY_MISSING,
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    VERSION_UNSUPPORTED,
+    Rejection,
+)
+from signpost.model import Call, Json, JsonObject, Trace
+from signpost.protocol import headers as header_rules
+from signpost.protocol import messages, methods, results
+from signpost.protocol.eras import ASSUMED, MODERN, WITH_BATCHES, Era, era_of, unsupported
+from signpost.protocol.messages import Message, MessageId, PostedResponse
+from signpost.protocol.surface import Surface
+
+LARGEST_BATCH = 50
+BEFORE_ANY_ERA = Era(MODERN[-1], modern=True)
+
+STATUS_MODERN = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    CAPABILITY_MISSING: 400,
+    VERSION_UNSUPPORTED: 400,
+    METHOD_NOT_FOUND: 404,
+}
+STATUS_LEGACY = {PARSE_ERROR: 400, INVALID_REQUEST: 400}
+"""HTTP status by error code; what is not listed is answered 200."""
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Without a message there is nothing to say: 202."""
+
+    status: int = 202
+    message: Json = None
+    operation: str = "none"
+    trace: Trace | None = None
+
+
+class Dispatcher:
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+
+    def answer(self, body: bytes, headers: Mapping[str, str], call: Call) -> Reply:
+        document = messages.decode(body)
+        if isinstance(document, Rejection):
+            return _error(document, None, BEFORE_ANY_ERA)
+        if isinstance(document, list):
+            return self._batch(document, headers, call)
+        return self._single(document, headers, call)
+
+    def _single(self, document: Json, headers: Mapping[str, str], call: Call) -> Reply:
+        message = messages.read(document)
+        if isinstance(message, Rejection):
+            return _error(message, messages.message_id(document), BEFORE_ANY_ERA)
+        if isinstance(message, PostedResponse) or message.id is None:
+            return Reply(operation="notification")
+        return self._request(message, headers, call)
+
+    def _request(self, message: Message, headers: Mapping[str, str], call: Call) -> Reply:
+        era = era_of(message, headers.get("mcp-protocol-version"))
+        if isinstance(era, Rejection):
+            return _error(era, message.id, BEFORE_ANY_ERA)
+        fault = header_rules.mismatch(message, era, headers) or unsupported(era)
+        if fault:
+            return _error(fault, message.id, era)
+        return self._performed(message, era, call)
+
+    def _performed(self, message: Message, era: Era, call: Call) -> Reply:
+        method = methods.find(message.method, era, self._surface)
+        if method is None:
+            return _error(Rejection(METHOD_NOT_FOUND, "There is no such method here."), message.id, era)
+        trace = trace_of(message.params)
+        result = method.answer(methods.Exchange(message.params, era, replace(call, trace=trace), self._surface))
+        if isinstance(result, Rejection):
+            return replace(_error(result, message.id, era), operation=message.method, trace=trace)
+        answer = {"jsonrpc": "2.0", "id": message.id, "result": results.finished(result, era, method.freshness)}
+        return Reply(200, answer, message.method, trace)
+
+    def _batch(self, documents: Sequence[Json], headers: Mapping[str, str], call: Call) -> Reply:
+        if headers.get("mcp-protocol-version", ASSUMED) not in WITH_BATCHES:
+            return _error(
+                Rejection(INVALID_REQUEST, "This version of the protocol has no batches."), None, BEFORE_ANY_ERA
+            )
+        if not 0 < len(documents) <= LARGEST_BATCH:
+            fault = Rejection(INVALID_REQUEST, f"A batch has 1 to {LARGEST_BATCH} messages.")
+            return _error(fault, None, BEFORE_ANY_ERA)
+        replies = (self._single(document, headers, call).message for document in documents)
+        answers = [answer for answer in replies if answer is not None]
+        return Reply(200, answers, "batch") if answers else Reply(operation="batch")
+
+
+def internal_error(body: bytes, request_id: str) -> Reply:
+    """The answer to a message whose handling failed, under its own id as far as that can be read."""
+    document = messages.decode(body)
+    message = PostedResponse() if isinstance(document, Rejection) else messages.read(document)
+    sentence = f"Something went wrong on our side. The log knows it as {request_id}."
+    fault = Rejection(INTERNAL_ERROR, sentence, {"requestId": request_id})
+    if not isinstance(message, Message):
+        return _error(fault, None, BEFORE_ANY_ERA)
+    operation = message.method if message.method in methods.METHODS else "none"
+    return replace(_error(fault, message.id, BEFORE_ANY_ERA), operation=operation, trace=trace_of(message.params))
+
+
+def _error(fault: Rejection, message_id: MessageId | None, era: Era) -> Reply:
+    statuses = STATUS_MODERN if era.modern else STATUS_LEGACY
+    error: JsonObject = {"code": fault.code, "message": fault.message}
+    if fault.data is not None:
+        error = {**error, "data": fault.data}
+    return Reply(statuses.get(fault.code, 200), {"jsonrpc": "2.0", "id": message_id, "error": error}, "rejected")
+
+
+def trace_of(params: JsonObject) -> Trace | None:
+    meta = params.get("_meta")
+    if not isinstance(meta, Mapping):
+        return None
+    traceparent, tracestate = meta.get("traceparent"), meta.get("tracestate")
+    if not isinstance(traceparent, str) or not _TRACEPARENT.fullmatch(traceparent):
+        return None
+    return Trace(traceparent, tracestate if isinstance(tracestate, str) else None)

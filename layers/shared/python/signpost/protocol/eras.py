@@ -1,0 +1,51 @@
+"""Which revision of the protocol a request speaks.
+
+There are no sessions: every request says it anew, the modern ones in `params._meta`, the older ones in a
+header, and the oldest not at all. A new revision is a row here.
+"""
+
+from dataclasses import dataclass
+
+from signpost.errors import INVALID_PARAMS, VERSION_UNSUPPORTED, Rejection
+from signpost.model import JsonObject
+from signpost.protocol.messages import Message
+
+MODERN = ("2026-07-28",)
+LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+NEWEST_LEGACY = LEGACY[0]
+ASSUMED = "2025-03-26"
+"""The revision of a request that names none."""
+WITH_BATCHES = ("2025-03-26", "2024-11-05")
+
+PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
+CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+
+
+@dataclass(frozen=True, slots=True)
+class Era:
+    version: str
+    modern: bool
+
+    def has(self, since: str) -> bool:
+        """Revisions are dates, so the order of their names is the order of their time."""
+        return self.version >= since
+
+
+def era_of(message: Message, header: str | None) -> Era | Rejection:
+    """The era, or why a modern request's envelope is not complete."""
+    meta = message.params.get("_meta")
+    claimed = meta.get(PROTOCOL_VERSION) if isinstance(meta, dict) else None
+    if claimed is None and (header is None or header in LEGACY):
+        return Era(header or ASSUMED, modern=False)
+    if not isinstance(meta, dict) or not isinstance(claimed, str):
+        return Rejection(INVALID_PARAMS, f"params._meta must carry {PROTOCOL_VERSION}.")
+    if not isinstance(meta.get(CLIENT_CAPABILITIES), dict):
+        return Rejection(INVALID_PARAMS, f"params._meta must carry {CLIENT_CAPABILITIES}, an object.")
+    return Era(claimed, modern=True)
+
+
+def unsupported(era: Era) -> Rejection | None:
+    if not era.modern or era.version in MODERN:
+        return None
+    data: JsonObject = {"supported": list(MODERN), "requested": era.version}
+    return Rejection(VERSION_UNSUPPORTED, "This version of the protocol is not supported.", data)

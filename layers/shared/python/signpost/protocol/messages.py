@@ -1,0 +1,76 @@
+"""The text of a request body, and the JSON-RPC messages in it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from signpost.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Rejection
+from signpost.model import Json, JsonObject
+
+type MessageId = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A request, or without an id a notification."""
+
+    method: str
+    params: JsonObject
+    id: MessageId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PostedResponse:
+    """An answer to a request that no server of ours has ever sent."""
+
+
+def decode(body: bytes) -> Json | Rejection:
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return Rejection(PARSE_ERROR, "The body is not a JSON document.")
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two readers of one message must not see different values, so a repeated key is a fault."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("repeated key")
+    return found
+
+
+def read(document: Json) -> Message | PostedResponse | Rejection:
+    if not isinstance(document, Mapping) or document.get("jsonrpc") != "2.0":
+        return Rejection(INVALID_REQUEST, "The body is not a JSON-RPC 2.0 message.")
+    method = document.get("method")
+    if not isinstance(method, str):
+        return PostedResponse() if _is_response(document) else _no_method()
+    if "id" in document and not is_message_id(document["id"]):
+        return Rejection(INVALID_REQUEST, "The id of a request is a string or an integer.")
+    params = document.get("params", {})
+    if not isinstance(params, Mapping):
+        return Rejection(INVALID_PARAMS, "The params of a message are an object.")
+    return Message(method, params, message_id(document))
+
+
+def message_id(document: Json) -> MessageId | None:
+    """The id to answer under, as far as one can be read."""
+    found = document.get("id") if isinstance(document, Mapping) else None
+    return found if is_message_id(found) and isinstance(found, str | int) else None
+
+
+def is_message_id(value: Json) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _is_response(document: JsonObject) -> bool:
+    return "result" in document or "error" in document
+
+
+def _no_method() -> Rejection:
+    return Rejection(INVALID_REQUEST, "The message names no method.")

@@ -1,0 +1,166 @@
+"""The methods of the protocol, as a table: who may call them, what they need, what they answer."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from signpost.errors import INVALID_PARAMS, Rejection
+from signpost.model import Call, Json, JsonObject
+from signpost.protocol import results
+from signpost.protocol.eras import LEGACY, MODERN, NEWEST_LEGACY, Era
+from signpost.protocol.results import DISCOVERY, LISTS, Freshness
+from signpost.protocol.surface import Surface
+
+RESOURCE_NOT_FOUND_LEGACY = -32002
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    params: JsonObject
+    era: Era
+    call: Call
+    surface: Surface
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    answer: Callable[[Exchange], JsonObject | Rejection]
+    eras: Literal["modern", "legacy", "both"] = "both"
+    needs: str | None = None
+    """The capability without which the method does not exist."""
+    freshness: Freshness | None = None
+
+    def serves(self, era: Era) -> bool:
+        return self.eras == "both" or era.modern == (self.eras == "modern")
+
+
+def find(name: str, era: Era, surface: Surface) -> Method | None:
+    method = METHODS.get(name)
+    if method is None or not method.serves(era):
+        return None
+    return method if method.needs is None or method.needs in surface.capabilities else None
+
+
+def _initialize(exchange: Exchange) -> JsonObject | Rejection:
+    """Answers and remembers nothing: the revision comes again with every request."""
+    requested = exchange.params.get("protocolVersion")
+    return {
+        "protocolVersion": requested if requested in LEGACY else NEWEST_LEGACY,
+        "capabilities": exchange.surface.capabilities,
+        "serverInfo": results.SERVER_INFO,
+        "instructions": exchange.surface.instructions,
+    }
+
+
+def _ping(_exchange: Exchange) -> JsonObject | Rejection:
+    return {}
+
+
+def _discover(exchange: Exchange) -> JsonObject | Rejection:
+    return {
+        "supportedVersions": list(MODERN),
+        "capabilities": exchange.surface.capabilities,
+        "instructions": exchange.surface.instructions,
+    }
+
+
+def _list_tools(exchange: Exchange) -> JsonObject | Rejection:
+    listed = (tool for provider in exchange.surface.tools for tool in provider.tools(exchange.call))
+    return _page(exchange, "tools", (results.tool(tool, exchange.era) for tool in listed))
+
+
+def _call_tool(exchange: Exchange) -> JsonObject | Rejection:
+    name, arguments = exchange.params.get("name"), exchange.params.get("arguments", {})
+    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+        return Rejection(INVALID_PARAMS, "tools/call takes a `name` and an object `arguments`.")
+    for provider in exchange.surface.tools:
+        result = provider.call_tool(name, arguments, exchange.call)
+        if result is not None:
+            return results.tool_result(result, exchange.era)
+    return Rejection(INVALID_PARAMS, "There is no tool of that name. tools/list names those there are.")
+
+
+def _list_resources(exchange: Exchange) -> JsonObject | Rejection:
+    listed = (resource for provider in exchange.surface.resources for resource in provider.resources(exchange.call))
+    return _page(exchange, "resources", (results.resource(resource, exchange.era) for resource in listed))
+
+
+def _list_resource_templates(exchange: Exchange) -> JsonObject | Rejection:
+    listed = (
+        template for provider in exchange.surface.resources for template in provider.resource_templates(exchange.call)
+    )
+    templates = (results.resource_template(template, exchange.era) for template in listed)
+    return _page(exchange, "resourceTemplates", templates)
+
+
+def _read_resource(exchange: Exchange) -> JsonObject | Rejection:
+    uri = exchange.params.get("uri")
+    if not isinstance(uri, str):
+        return Rejection(INVALID_PARAMS, "resources/read takes a `uri`.")
+    for provider in exchange.surface.resources:
+        contents = provider.read_resource(uri, exchange.call)
+        if contents is not None:
+            return {"contents": list(contents)}
+    code = INVALID_PARAMS if exchange.era.modern else RESOURCE_NOT_FOUND_LEGACY
+    return Rejection(code, "There is no resource at this URI.", {"uri": uri})
+
+
+def _list_prompts(exchange: Exchange) -> JsonObject | Rejection:
+    listed = (prompt for provider in exchange.surface.prompts for prompt in provider.prompts(exchange.call))
+    return _page(exchange, "prompts", (results.prompt(prompt, exchange.era) for prompt in listed))
+
+
+def _get_prompt(exchange: Exchange) -> JsonObject | Rejection:
+    name = exchange.params.get("name")
+    arguments = _texts(exchange.params.get("arguments", {}))
+    if not isinstance(name, str) or arguments is None:
+        return Rejection(INVALID_PARAMS, "prompts/get takes a `name` and `arguments` whose values are text.")
+    for provider in exchange.surface.prompts:
+        result = provider.get_prompt(name, arguments, exchange.call)
+        if result is not None:
+            return results.prompt_result(result)
+    return Rejection(INVALID_PARAMS, "There is no prompt of that name. prompts/list names those there are.")
+
+
+def _complete(exchange: Exchange) -> JsonObject | Rejection:
+    reference, argument = exchange.params.get("ref"), exchange.params.get("argument")
+    if not isinstance(reference, Mapping) or not isinstance(argument, Mapping):
+        return Rejection(INVALID_PARAMS, "completion/complete takes a `ref` and an `argument`.")
+    name, value = argument.get("name"), argument.get("value")
+    if not isinstance(name, str) or not isinstance(value, str):
+        return Rejection(INVALID_PARAMS, "The `argument` of completion/complete has a `name` and a `value`.")
+    for provider in exchange.surface.completions:
+        found = provider.complete(reference, name, value, exchange.call)
+        if found is not None:
+            return results.completion(found)
+    return Rejection(INVALID_PARAMS, "There is nothing to complete under this `ref`.")
+
+
+def _page(exchange: Exchange, name: str, entries: Iterable[JsonObject]) -> JsonObject | Rejection:
+    """Everything on one page so far, hence no cursor is ours."""
+    if exchange.params.get("cursor") is not None:
+        return Rejection(INVALID_PARAMS, "This cursor is not one of ours.")
+    listed: Sequence[Json] = list(entries)
+    return {name: listed}
+
+
+def _texts(arguments: Json) -> Mapping[str, str] | None:
+    if not isinstance(arguments, Mapping):
+        return None
+    texts = {name: value for name, value in arguments.items() if isinstance(value, str)}
+    return texts if len(texts) == len(arguments) else None
+
+
+METHODS: Mapping[str, Method] = {
+    "initialize": Method(_initialize, "legacy"),
+    "ping": Method(_ping, "legacy"),
+    "server/discover": Method(_discover, "modern", freshness=DISCOVERY),
+    "tools/list": Method(_list_tools, needs="tools", freshness=LISTS),
+    "tools/call": Method(_call_tool, needs="tools"),
+    "resources/list": Method(_list_resources, needs="resources", freshness=LISTS),
+    "resources/templates/list": Method(_list_resource_templates, needs="resources", freshness=LISTS),
+    "resources/read": Method(_read_resource, needs="resources", freshness=LISTS),
+    "prompts/list": Method(_list_prompts, needs="prompts", freshness=LISTS),
+    "prompts/get": Method(_get_prompt, needs="prompts"),
+    "completion/complete": Method(_complete, needs="completions"),
+}

@@ -1,0 +1,25 @@
+"""The text form of a published catalogue, and the digest it is known by."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from signpost.model import CatalogueItem
+
+
+def to_text(items: Sequence[CatalogueItem]) -> str:
+    return json.dumps([asdict(item) for item in items], ensure_ascii=False, separators=(",", ":"))
+
+
+def from_text(text: str) -> Sequence[CatalogueItem]:
+    return [_item(row) for row in json.loads(text)]
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _item(row: dict[str, Any]) -> CatalogueItem:
+    return CatalogueItem(row["id"], row["kind"], row["title"], row["description"], tuple(row["tags"]))

@@ -1,0 +1,106 @@
+"""The request pipeline: what happens to a request before and after the protocol sees it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from signpost import __version__
+from signpost.errors import Unavailable
+from signpost.http import metadata
+from signpost.http.origins import Origins
+from signpost.http.request import MalformedEvent, Request, from_event
+from signpost.http.response import Response, json_response, refusal
+from signpost.identity.authenticator import Authenticator
+from signpost.identity.bearer import challenge
+from signpost.identity.denial import Denial
+from signpost.model import Call, Principal
+from signpost.ports import Clock
+from signpost.protocol.dispatch import Dispatcher, Reply, internal_error
+from signpost.settings import GatewaySettings
+from signpost.telemetry import Telemetry
+
+LARGEST_BODY = 1024 * 1024
+
+
+class FrontDoor:
+    """One for a warm function. `surfaces` says which dispatcher answers at which path."""
+
+    def __init__(
+        self,
+        *,
+        settings: GatewaySettings,
+        authenticator: Authenticator,
+        surfaces: Mapping[str, Dispatcher],
+        telemetry: Telemetry,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._authenticator = authenticator
+        self._surfaces = surfaces
+        self._telemetry = telemetry
+        self._clock = clock
+        self._origins = Origins(settings.allowed_origins)
+
+    def handle(self, event: Mapping[str, Any], remaining_ms: int) -> dict[str, Any]:
+        started = self._clock.now()
+        try:
+            request = from_event(event, now=started, remaining_ms=remaining_ms)
+        except MalformedEvent:
+            return refusal(400, "body", "The body is not what its encoding says.").for_api_gateway()
+        with self._telemetry.request(request.request_id, request.method, request.path) as record:
+            response = self._guarded(request, record.failed)
+            record.answered(response.status)
+        return response.for_api_gateway()
+
+    def _guarded(self, request: Request, failed: Callable[[Exception], None]) -> Response:
+        """The one place where an exception becomes an answer: a generic sentence and an id to look up."""
+        try:
+            response = self._answer(request)
+        except Unavailable as fault:
+            failed(fault)
+            response = refusal(503, "unavailable", f"{fault} Try again shortly.", {"retry-after": "5"})
+        except Exception as fault:  # noqa: BLE001 - the boundary
+            failed(fault)
+            response = self._replied(internal_error(request.body, request.request_id))
+        return response.with_headers(self._origins.headers(request))
+
+    def _answer(self, request: Request) -> Response:
+        if request.path == "/health":
+            return _health(self._settings)
+        if self._settings.auth_mode == "none":
+            return refusal(503, "not_configured", "No authentication is configured: deploy with AuthMode set.")
+        turned_away = self._origins.check(request)
+        if turned_away:
+            return turned_away
+        if request.path.startswith(metadata.PREFIX):
+            return metadata.well_known(request.path, self._settings)
+        return self._at_surface(request)
+
+    def _at_surface(self, request: Request) -> Response:
+        dispatcher = self._surfaces.get(request.path)
+        if dispatcher is None:
+            return refusal(404, "not_found", "There is no endpoint at this path.")
+        if request.method != "POST":
+            return refusal(405, "method", "This endpoint takes POST.", {"allow": "POST, OPTIONS"})
+        if len(request.body) > LARGEST_BODY:
+            return refusal(413, "too_large", f"The body has more than {LARGEST_BODY} bytes.")
+        principal = self._authenticator.authenticate(request.headers.get("authorization"), request.source_ip)
+        if isinstance(principal, Denial):
+            return self._unauthenticated(principal)
+        return self._dispatched(dispatcher, request, principal)
+
+    def _dispatched(self, dispatcher: Dispatcher, request: Request, principal: Principal) -> Response:
+        self._telemetry.identified(principal)
+        call = Call(principal=principal, request_id=request.request_id, deadline=request.deadline)
+        return self._replied(dispatcher.answer(request.body, request.headers, call))
+
+    def _replied(self, reply: Reply) -> Response:
+        self._telemetry.dispatched(reply.operation, reply.trace)
+        return Response(202) if reply.message is None else json_response(reply.status, reply.message)
+
+    def _unauthenticated(self, denial: Denial) -> Response:
+        header = challenge(denial, metadata.metadata_url(self._settings))
+        return refusal(401, denial.reason, denial.message, {"www-authenticate": header})
+
+
+def _health(settings: GatewaySettings) -> Response:
+    return json_response(200, {"status": "ok", "version": __version__, "configured": settings.auth_mode != "none"})

@@ -1,0 +1,59 @@
+"""An HTTP request as API Gateway hands it over (payload version 2.0)."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+API_GATEWAY_PATIENCE = 28.0
+"""Seconds after API Gateway received the request by which we answer; it gives up after 30."""
+LAST_SECOND = 1.0
+
+
+class MalformedEvent(ValueError):  # noqa: N818 - a client can cause it, it is no error of ours
+    """The body says it is base64 and is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """Names in lower case, values without the white space around them."""
+    query: Mapping[str, str]
+    body: bytes
+    source_ip: str
+    request_id: str
+    deadline: float
+
+
+def from_event(event: Mapping[str, Any], *, now: float, remaining_ms: int) -> Request:
+    context = event["requestContext"]
+    http = context["http"]
+    return Request(
+        method=http["method"].upper(),
+        path=event["rawPath"],
+        headers={name.lower(): value.strip(" \t") for name, value in event.get("headers", {}).items()},
+        query=event.get("queryStringParameters") or {},
+        body=_body(event),
+        source_ip=http["sourceIp"],
+        request_id=context["requestId"],
+        deadline=_deadline(context.get("timeEpoch"), now, remaining_ms),
+    )
+
+
+def _body(event: Mapping[str, Any]) -> bytes:
+    body = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        return body.encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(body, validate=True)
+    except binascii.Error as fault:
+        raise MalformedEvent from fault
+
+
+def _deadline(received_ms: float | None, now: float, remaining_ms: int) -> float:
+    """A cold start counts on API Gateway's clock, but not in the remaining time of the function."""
+    received = received_ms / 1000 if received_ms else now
+    return min(received + API_GATEWAY_PATIENCE, now + remaining_ms / 1000 - LAST_SECOND)

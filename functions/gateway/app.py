@@ -1,0 +1,14 @@
+"""The gateway function: HTTPS to MCP."""
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+gateway = import_module(os.environ["WIRING"]).gateway(os.environ)
+
+
+def handler(event: dict[str, Any], context: "LambdaContext") -> dict[str, Any]:
+    return gateway.handle(event, context.get_remaining_time_in_millis())

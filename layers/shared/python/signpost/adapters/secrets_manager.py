@@ -1,0 +1,31 @@
+"""The master keys of the stack in Secrets Manager."""
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from signpost.model import MasterKeys
+
+if TYPE_CHECKING:
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+
+
+class SecretMasterKeys:
+    """Takes a function that makes the client: most requests need no key, so none is made before one does."""
+
+    def __init__(self, client: "Callable[[], SecretsManagerClient]", secret_arn: str) -> None:
+        self._make_client = client
+        self._secret_arn = secret_arn
+
+    @cached_property
+    def _client(self) -> "SecretsManagerClient":
+        return self._make_client()
+
+    def read(self) -> MasterKeys:
+        stored = json.loads(self._client.get_secret_value(SecretId=self._secret_arn)["SecretString"])
+        return MasterKeys(current=stored["current"], previous=stored.get("previous"))
+
+    def write(self, keys: MasterKeys) -> None:
+        stored = {"current": keys.current, "previous": keys.previous}
+        self._client.put_secret_value(SecretId=self._secret_arn, SecretString=json.dumps(stored))

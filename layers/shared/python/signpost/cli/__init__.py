@@ -1,0 +1,28 @@
+"""The `signpost` command."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from signpost import __version__
+from signpost.cli import keys, login, secret
+from signpost.cli.failure import CommandFailed
+
+# argparse has no public name for what add_subparsers returns.
+type Commands = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="signpost", description="Operate a Signpost gateway, and connect to one.")
+    parser.add_argument("--version", action="version", version=f"signpost {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for group in (keys, secret, login):
+        group.register(commands)
+    chosen = parser.parse_args(arguments)
+    try:
+        return chosen.handler(chosen)
+    except CommandFailed as failure:
+        print(f"signpost: {failure}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,141 @@
+"""`signpost keys`: create, list and revoke the API keys of a tenant."""
+
+import argparse
+import json
+import re
+import secrets
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from signpost.cli import stack
+from signpost.cli.failure import CommandFailed
+from signpost.identity.api_keys import PresentedKey, digest
+from signpost.model import ApiKey
+from signpost.settings import TENANT
+
+if TYPE_CHECKING:
+    from signpost.cli import Commands
+
+SECONDS = {"h": 3600, "d": 86400}
+
+
+def new_key(tenant: str) -> PresentedKey:
+    """What the client sends. It exists only with whoever it is given to; a digest of it is stored."""
+    return PresentedKey(tenant=tenant, key_id=secrets.token_hex(6), secret=secrets.token_hex(32))
+
+
+def stored_key(
+    presented: PresentedKey,
+    name: str,
+    *,
+    created_at: float,
+    roles: Sequence[str] = (),
+    permissions: Sequence[str] = (),
+    lasting: float | None = None,
+) -> ApiKey:
+    return ApiKey(
+        tenant=presented.tenant,
+        key_id=presented.key_id,
+        name=name,
+        secret_digest=digest(presented.secret),
+        roles=frozenset(roles),
+        permissions=frozenset(permissions),
+        created_at=created_at,
+        expires_at=created_at + lasting if lasting else None,
+    )
+
+
+def register(commands: "Commands") -> None:
+    parser = commands.add_parser("keys", help="create, list and revoke API keys")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    _register_create(actions)
+    listing = actions.add_parser("list", help="the keys of a tenant, without their secrets")
+    listing.set_defaults(handler=_list)
+    revoking = actions.add_parser("revoke", help="refuse a key from now on (everywhere within two seconds)")
+    revoking.add_argument("id", help="from `signpost keys list`")
+    revoking.set_defaults(handler=_revoke)
+    for action in actions.choices.values():
+        action.add_argument("--tenant", default="default", type=_tenant, help="default: %(default)s")
+        stack.add_option(action)
+
+
+def _register_create(actions: "Commands") -> None:
+    creating = actions.add_parser("create", help="make a key and print it, once")
+    creating.add_argument("name", help="who or what will use it")
+    creating.add_argument("--role", action="append", default=[], help="may be repeated")
+    creating.add_argument("--permission", action="append", default=[], help="may be repeated; signpost.admin is one")
+    creating.add_argument("--expires-in", type=_duration, metavar="30d", help="hours (h) or days (d); default: never")
+    creating.set_defaults(handler=_create)
+
+
+def _create(arguments: argparse.Namespace) -> int:
+    presented = new_key(arguments.tenant)
+    stored = stored_key(
+        presented,
+        arguments.name,
+        created_at=time.time(),
+        roles=arguments.role,
+        permissions=arguments.permission,
+        lasting=arguments.expires_in,
+    )
+    if not stack.api_keys(arguments.stack).add(stored):
+        raise CommandFailed("A key with this id exists already. Try again.")
+    print(presented)
+    print(f"Key {stored.key_id} of tenant {stored.tenant}. It is shown only now; keep it safe.", file=sys.stderr)
+    return 0
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    now = time.time()
+    for key in stack.api_keys(arguments.stack).of_tenant(arguments.tenant):
+        print(json.dumps(_row(key, now), ensure_ascii=False))
+    return 0
+
+
+def _revoke(arguments: argparse.Namespace) -> int:
+    key = stack.api_keys(arguments.stack).revoke(arguments.tenant, arguments.id, time.time())
+    if key is None:
+        raise CommandFailed(f"Tenant {arguments.tenant!r} has no key {arguments.id!r}. See `signpost keys list`.")
+    print(json.dumps(_row(key, time.time()), ensure_ascii=False))
+    return 0
+
+
+def _row(key: ApiKey, now: float) -> dict[str, object]:
+    return {
+        "id": key.key_id,
+        "name": key.name,
+        "state": _state(key, now),
+        "roles": sorted(key.roles),
+        "permissions": sorted(key.permissions),
+        "created": _date(key.created_at),
+        "expires": _date(key.expires_at),
+        "revoked": _date(key.revoked_at),
+    }
+
+
+def _state(key: ApiKey, now: float) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.expires_at is not None and key.expires_at <= now else "valid"
+
+
+def _date(at: float | None) -> str | None:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at is not None else None
+
+
+def _tenant(text: str) -> str:
+    if not TENANT.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"a tenant name is made of a-z, 0-9 and -, at most 32 characters; not {text!r}"
+        )
+    return text
+
+
+def _duration(text: str) -> float:
+    found = re.fullmatch(r"([1-9][0-9]{0,4})([hd])", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"write a duration as 12h or 30d, not {text!r}")
+    return int(found[1]) * SECONDS[found[2]]

@@ -1,0 +1,30 @@
+"""`signpost secret rotate`: new master keys, the previous ones still recognised."""
+
+import argparse
+import secrets
+from typing import TYPE_CHECKING
+
+from signpost.cli import stack
+from signpost.model import MasterKeys
+
+if TYPE_CHECKING:
+    from signpost.cli import Commands
+
+
+def rotated(keys: MasterKeys) -> MasterKeys:
+    return MasterKeys(current=secrets.token_hex(32), previous=keys.current)
+
+
+def register(commands: "Commands") -> None:
+    parser = commands.add_parser("secret", help="rotate the master keys of a stack")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    rotating = actions.add_parser("rotate", help="sign with new keys; what the current ones signed stays valid")
+    stack.add_option(rotating)
+    rotating.set_defaults(handler=_rotate)
+
+
+def _rotate(arguments: argparse.Namespace) -> int:
+    store = stack.master_keys(arguments.stack)
+    store.write(rotated(store.read()))
+    print("Rotated. Cursors and states signed before stay valid until the next rotation.")
+    return 0

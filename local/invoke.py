@@ -1,0 +1,186 @@
+"""Runs events/<function>/<case>.json on the built functions, and compares the answers with what was expected.
+
+    python -m local.invoke [--function NAME] [--case NAME] [--resources FILE.json]
+
+Next to a case lie <case>.expected.json (local/matching.py says how it is read) and, where a case needs other
+template parameters, <case>.settings.json: {"parameters": {"AuthMode": "jwt"}}.
+"""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.account import Account
+from local.intrinsics import TemplateError
+from local.json_values import Json, NotAnObjectError, read_json, read_object
+from local.matching import mismatches
+from local.project import Project, stand_ins
+from local.runtime import Invocation, LambdaRuntime
+
+_COMPANIONS = ("expected", "settings")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    function: str
+    name: str
+    folder: Path
+
+    def file(self, companion: str = "") -> Path:
+        return self.folder / (f"{self.name}.{companion}.json" if companion else f"{self.name}.json")
+
+    def parameters(self) -> dict[str, str]:
+        file = self.file("settings")
+        if not file.is_file():
+            return {}
+        match read_object(file):
+            case {"parameters": dict(parameters), **rest} if not rest:
+                return {name: str(value) for name, value in parameters.items()}
+            case _:
+                raise TemplateError(f'{file.name}: expected {{"parameters": {{…}}}} and nothing else')
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    case: str
+    ms: float | None
+    complaints: tuple[str, ...] = ()
+    logs: str = ""
+
+    def lines(self) -> Iterator[str]:
+        took = "" if self.ms is None else f"{self.ms:.1f} ms"
+        yield f"{self.case:<48} {took:>11}  {'FAILED' if self.complaints else 'ok'}"
+        if self.complaints:
+            yield from (f"    {complaint}" for complaint in self.complaints)
+            yield from (f"    | {line}" for line in self.logs.splitlines())
+
+
+class Sandboxes:
+    """Runs cases; those of one function with the same parameters share a sandbox."""
+
+    def __init__(self, project: Project, account: Account, resources: Mapping[str, str]) -> None:
+        self._built = project.built()
+        self._logical_ids = project.logical_ids()
+        self._account = account
+        self._names = {**stand_ins(self._built, account), **resources}
+        self._open = ExitStack()
+        self._runtimes: dict[tuple[str, tuple[tuple[str, str], ...]], LambdaRuntime] = {}
+
+    def invoke(self, case: Case) -> Invocation:
+        parameters = case.parameters()
+        return self._runtime(case.function, parameters).invoke(read_object(case.file()))
+
+    def close(self) -> None:
+        self._open.close()
+
+    def _runtime(self, function: str, parameters: Mapping[str, str]) -> LambdaRuntime:
+        key = (function, tuple(sorted(parameters.items())))
+        if key not in self._runtimes:
+            built = self._built.function(self._logical_ids[function], parameters, self._names)
+            self._runtimes[key] = self._open.enter_context(LambdaRuntime(built, self._account))
+        return self._runtimes[key]
+
+
+def cases_of(function: str, root: Path) -> list[Case]:
+    """Every case that has any of its files, so that a companion without its event is noticed."""
+    folder = root / "events" / function
+    names = {_case_name(file) for file in folder.glob("*.json")}
+    return [Case(function, name, folder) for name in sorted(names)]
+
+
+def _case_name(file: Path) -> str:
+    name, _, companion = file.stem.rpartition(".")
+    return name if companion in _COMPANIONS else file.stem
+
+
+def misplaced(project: Project) -> Iterator[Verdict]:
+    """Folders of events without a function, and functions without events."""
+    for name in sorted(project.tried_functions - project.functions):
+        yield Verdict(f"events/{name}", None, (f"there is no functions/{name}",))
+    for name in sorted(project.functions - project.logical_ids().keys()):
+        yield Verdict(f"functions/{name}", None, ("no function in template.yaml has this CodeUri",))
+    for name in sorted(project.functions):
+        if not cases_of(name, project.root):
+            yield Verdict(f"functions/{name}", None, (f"there is no event in events/{name}",))
+
+
+def verdict(case: Case, sandboxes: Sandboxes) -> Verdict:
+    title = f"{case.function}/{case.name}"
+    for companion in ("", "expected"):
+        if not case.file(companion).is_file():
+            return Verdict(title, None, (f"there is no {case.file(companion).name}",))
+    try:
+        expected = read_json(case.file("expected"))
+        invocation = sandboxes.invoke(case)
+        complaints = tuple(_complaints(expected, invocation))
+    except (OSError, ValueError, TemplateError, NotAnObjectError, re.error) as error:
+        return Verdict(title, None, (str(error),))
+    return Verdict(title, invocation.duration_ms, complaints, invocation.logs)
+
+
+def _complaints(expected: Json, invocation: Invocation) -> Iterator[str]:
+    found = [str(mismatch) for mismatch in mismatches(expected, invocation.document())]
+    if found and invocation.error is not None:
+        yield f"the function failed: {invocation.error.error_type}: {invocation.error.error_message}"
+    yield from found
+
+
+def verdicts(project: Project, sandboxes: Sandboxes, function: str | None, name: str | None) -> Iterator[Verdict]:
+    """All cases, or those of one function, or those of one name; a choice that nothing meets is a failure."""
+    cases = [
+        case
+        for known in sorted(project.functions & project.logical_ids().keys())
+        if function in {None, known}
+        for case in cases_of(known, project.root)
+        if name in {None, case.name}
+    ]
+    if function is None and name is None:
+        yield from misplaced(project)
+    elif not cases:
+        yield Verdict(f"{function or '*'}/{name or '*'}", None, ("there is no such case",))
+    for case in cases:
+        yield verdict(case, sandboxes)
+
+
+def run(project: Project, sandboxes: Sandboxes, function: str | None = None, name: str | None = None) -> int:
+    """Prints one line a case, and returns how many failed."""
+    passed = failed = 0
+    try:
+        for found in verdicts(project, sandboxes, function, name):
+            print(*found.lines(), sep="\n", flush=True)
+            passed, failed = (passed, failed + 1) if found.complaints else (passed + 1, failed)
+    finally:
+        sandboxes.close()
+    print(f"{passed} passed, {failed} failed")
+    return failed
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m local.invoke", description="Runs events/ on the built functions.")
+    parser.add_argument("--function", help="a folder in functions/")
+    parser.add_argument("--case", help="a file in events/<function>/, without .json")
+    parser.add_argument("--resources", type=Path, help='what resources are called: {"RegistryTable": "…"}')
+    parser.add_argument("--build", type=Path, help="what sam build made (default: .aws-sam/build)")
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = _arguments()
+    project = Project(build=arguments.build) if arguments.build else Project()
+    try:
+        given = read_object(arguments.resources) if arguments.resources else {}
+        resources = {name: str(value) for name, value in given.items()}
+        sandboxes = Sandboxes(project, Account.of_caller(os.environ), resources)
+    except (OSError, ValueError, TemplateError, NotAnObjectError) as error:
+        print(f"cannot begin: {error}", file=sys.stderr)
+        return 2
+    return 1 if run(project, sandboxes, arguments.function, arguments.case) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

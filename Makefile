@@ -1,0 +1,75 @@
+# Signpost. `make run` serves the whole stack on this machine; `make test` proves it. `make help` lists the rest.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+PORT ?= 8765
+export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/.tools/sam/bin:$(PATH)
+export SAM_CLI_TELEMETRY := 0
+export AWS_DEFAULT_REGION ?= us-east-1
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+SETUP := local/setup.sh
+PYTHON_CODE := layers functions local tests bench
+
+.PHONY: help run up down clean-cloud env test test-fast check format build invoke bench requirements
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
+
+run: ## the stack on this machine, in the foreground (PORT=8765)
+	@$(SETUP) dev sam emulator
+	@python -m local run --port $(PORT)
+
+up: ## the same in the background
+	@$(SETUP) dev sam emulator
+	@python -m local up --port $(PORT)
+
+down: ## stop what `make up` started; the data stays
+	@$(SETUP) dev
+	@python -m local down
+
+clean-cloud: ## stop it and drop its data
+	@$(SETUP) dev
+	@python -m local clean
+
+env: ## lines for your shell: `eval "$(make env)"` points aws and signpost commands at the running stack
+	@python -m local env
+
+test: check ## everything
+	@$(SETUP) dev sam emulator node
+	@python -m pytest
+	@$(MAKE) invoke bench
+
+test-fast: ## what needs no cloud, in seconds
+	@$(SETUP) dev
+	@python -m pytest -m "not cloud"
+
+check: ## format, lint, types, import contracts, template
+	@$(SETUP) dev sam node
+	ruff format --check $(PYTHON_CODE)
+	ruff check $(PYTHON_CODE)
+	.tools/node/node_modules/.bin/pyright
+	lint-imports --no-logo
+	sam validate
+	.tools/sam/bin/python -m local.lint
+
+format: ## the formatter and the linter's fixes
+	@$(SETUP) dev
+	ruff check --fix $(PYTHON_CODE)
+	ruff format $(PYTHON_CODE)
+
+build: ## functions and layer into .aws-sam/build
+	@$(SETUP) dev sam
+	sam build
+
+invoke: ## the files of events/ on the real Lambda runtime client
+	@$(SETUP) dev sam emulator
+	@python -m local.invoke
+
+bench: ## cold starts against their bars
+	@$(SETUP) dev sam
+	@python -m bench
+
+requirements: ## compile the pins anew from pyproject.toml and requirements/*.in
+	@$(SETUP) dev
+	@local/pins.sh

@@ -1,0 +1,77 @@
+"""python -m local run|up|down|clean|status|env"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from local import control
+from local.cloud import Cloud
+from local.emulator import Emulator
+from local.errors import CloudError
+from local.home import Home
+from local.issuer import Issuer
+from local.ports import Ports
+from local.progress import Progress
+from local.samples import sample_lines
+
+_INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run one command; say what went wrong in a sentence."""
+    arguments = _parser().parse_args()
+    progress = Progress(sys.stdout)
+    try:
+        return _dispatch(arguments, Home(arguments.home), Ports(arguments.port), progress)
+    except CloudError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m local", description="The laptop cloud.")
+    parser.add_argument("command", choices=["run", "up", "down", "clean", "status", "env"])
+    parser.add_argument(
+        "--port", type=int, default=8765, help="of the door; the emulator and the issuer take the next two"
+    )
+    parser.add_argument("--home", type=Path, default=control.default_home(), help="where its data is kept")
+    parser.add_argument("--detached", action="store_true", help="run says how to stop it from elsewhere")
+    return parser
+
+
+def _dispatch(arguments: argparse.Namespace, home: Home, ports: Ports, progress: Progress) -> int:
+    match arguments.command:
+        case "run":
+            how_to_stop = f"In the background; make down stops it. Its log: {home.log}"
+            return _run(home, ports, progress, how_to_stop if arguments.detached else "Ctrl-C stops, data is kept")
+        case "up":
+            control.up(home, ports, progress)
+        case "down":
+            control.down(home, progress)
+        case "clean":
+            control.clean(home, progress)
+        case "status":
+            return 0 if control.status(home, progress) else 1
+        case _:
+            control.env(home, progress)
+    return 0
+
+
+def _run(home: Home, ports: Ports, progress: Progress, how_to_stop: str) -> int:
+    _face_the_emulator(Emulator(home.path, ports.emulator))
+    cloud = Cloud(home, ports, Issuer, sample_lines, progress, how_to_stop)
+    return 0 if cloud.run() else _INTERRUPTED
+
+
+def _face_the_emulator(emulator: Emulator) -> None:
+    # Whatever this process calls with the SDK's defaults must not reach an AWS account.
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ.update(emulator.environment())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

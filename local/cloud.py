@@ -1,0 +1,179 @@
+"""The supervisor: starts the parts of a laptop cloud, watches them, and stops them in order."""
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.door import Door
+from local.emulator import Emulator
+from local.errors import CloudError
+from local.home import Home, Ready
+from local.interruption import Interruption
+from local.logs import LogTail
+from local.ports import Ports, ensure_free
+from local.progress import Progress
+from local.stack import DeployedStack, build, deploy, machine_architecture
+
+STACK_NAME = "signpost"
+
+_LOOK_AGAIN_AFTER = 0.5
+
+type MakeSamples = Callable[[DeployedStack, Path], Sequence[str]]
+type MakeIssuer = Callable[[Path, int], "TokenIssuer"]
+
+
+class TokenIssuer(Protocol):
+    """What issues tokens to the people of a laptop."""
+
+    @property
+    def url(self) -> str:
+        """The issuer's identifier, which is where it answers."""
+        ...
+
+    def start(self) -> None:
+        """Begin to serve."""
+        ...
+
+    def stop(self) -> None:
+        """Stop serving; may be called at any time."""
+        ...
+
+
+class Cloud:
+    """A laptop cloud in the foreground."""
+
+    def __init__(
+        self,
+        home: Home,
+        ports: Ports,
+        make_issuer: MakeIssuer,
+        samples: MakeSamples,
+        progress: Progress,
+        how_to_stop: str,
+    ) -> None:
+        self._home = home
+        self._ports = ports
+        self._make_issuer = make_issuer
+        self._samples = samples
+        self._progress = progress
+        self._how_to_stop = how_to_stop
+        self._started = time.monotonic()
+        self._emulator = Emulator(home.path, ports.emulator)
+        self._door = Door(ports.door, self._api)
+        self._interruption = Interruption(progress)
+        self._is_up = False
+        self._parameters: Mapping[str, str] = {}
+        self._stack = DeployedStack(STACK_NAME, {}, {})
+
+    def run(self) -> bool:
+        """Serve until a signal comes; say whether it came after everything was up."""
+        with (
+            self._home.claimed(),
+            self._interruption,
+            contextlib.ExitStack() as stops,
+            contextlib.suppress(KeyboardInterrupt),
+        ):
+            self._start_and_serve(stops)
+        return self._is_up
+
+    def _start_and_serve(self, stops: contextlib.ExitStack) -> None:
+        try:
+            self._start(stops)
+            self._serve()
+        except (BotoCoreError, ClientError) as error:
+            raise CloudError(f"The emulator failed: {error}\nIts log: {self._emulator.log}") from error
+        finally:
+            self._interruption.hold_off()  # whatever the reason, what follows is stopping
+
+    def _start(self, stops: contextlib.ExitStack) -> None:
+        if self._emulator.stop_orphan():
+            self._progress.say("! Stopped the emulator of a cloud that was killed; its data is saved.")
+        for port in self._ports:
+            ensure_free(port)
+        stops.callback(self._stop_emulator)  # what is registered last is stopped first
+        issuer = self._start_issuer(stops)
+        self._start_emulator()
+        self._parameters = self._parameters_with(issuer.url)
+        lines = self._provide()
+        stops.callback(self._door.stop)
+        self._door.start()
+        self._announce(lines)
+        self._is_up = True
+
+    def _start_issuer(self, stops: contextlib.ExitStack) -> TokenIssuer:
+        issuer = self._make_issuer(self._home.path, self._ports.issuer)
+        stops.callback(issuer.stop)
+        issuer.start()
+        return issuer
+
+    def _start_emulator(self) -> None:
+        with self._progress.step("starting the emulator"):
+            with self._interruption.deferred():
+                self._emulator.launch()
+            self._emulator.wait_until_ready()
+        if self._emulator.loss:
+            self._progress.say(f"! {self._emulator.loss}")
+
+    def _provide(self) -> Sequence[str]:
+        path = self._home.path
+        built = build("product", log=path / "build.log", progress=self._progress)
+        self._stack = deploy(
+            self._emulator,
+            STACK_NAME,
+            built,
+            self._parameters,
+            log=path / "deploy.log",
+            progress=self._progress,
+        )
+        with self._progress.step("preparing sample content"):
+            return self._samples(self._stack, path)
+
+    def _parameters_with(self, issuer: str) -> Mapping[str, str]:
+        return {
+            "Stage": "dev",
+            "Architecture": machine_architecture(),
+            "EndpointUrl": self._emulator.url,
+            "PublicUrl": self._door.url,
+            "AuthMode": "both",
+            "OidcIssuer": issuer,
+        }
+
+    def _announce(self, lines: Sequence[str]) -> None:
+        for note in self._door.notes:
+            self._progress.say(f"! {note}")
+        took = time.monotonic() - self._started
+        closing = "\n".join([f"Signpost answers on {self._door.url}/mcp", *lines, "", self._how_to_stop])
+        self._progress.say(f"✓ ready {self._progress.dim(f'{took:.1f} s')}\n\n{closing}\n")
+        self._home.announce(Ready(self._ports.door, closing))
+
+    def _serve(self) -> None:
+        tail = self._follow_log()
+        while True:
+            if not self._emulator.alive:
+                self._recover()
+                tail = self._follow_log()
+            for line in tail.poll():
+                self._progress.say(line)
+            time.sleep(_LOOK_AGAIN_AFTER)
+
+    def _follow_log(self) -> LogTail:
+        return LogTail(self._emulator, self._stack.outputs["GatewayLogGroup"], self._progress.dim)
+
+    def _recover(self) -> None:
+        self._progress.say("! The emulator has ended by itself; starting it again.")
+        self._start_emulator()
+        for line in self._provide():
+            self._progress.say(line)
+        self._progress.say("✓ serving again")
+
+    def _stop_emulator(self) -> None:
+        if self._emulator.alive:
+            with self._progress.step("stopping; the emulator saves its data"):
+                self._emulator.stop()
+
+    def _api(self) -> str:
+        return f"{self._emulator.url}/_aws/execute-api/{self._stack.outputs['ApiId']}/$default"

@@ -1,0 +1,210 @@
+"""The AWS emulator (ministack) as a child process that keeps its data."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+from local.errors import CloudError
+from local.ports import LOOPBACK, ensure_free
+from local.processes import command_of, stop_gently, tail
+
+PROJECT = Path(__file__).resolve().parent.parent
+REGION = "us-east-1"
+
+_PROGRAM = PROJECT / ".tools/emulator/bin/ministack"
+_SECONDS_TO_START = 30.0
+_SECONDS_TO_SAVE = 30.0
+_LOOK_AGAIN_AFTER = 0.05
+_ENDED_AS_ASKED = (0, -signal.SIGTERM)  # the latter before it had come far enough to have data
+_FAILED_TO_SAVE = ("Persistence: failed to save", "Persistence: error getting state")
+
+
+class Emulator:
+    """One emulator, with its data in a directory under `home`.
+
+    It saves when it is stopped, and only then. So it is stopped by SIGTERM alone, and a marker that
+    outlives a bad end tells the next start that data was lost.
+    """
+
+    def __init__(self, home: Path, port: int) -> None:
+        self.port = port
+        self.url = f"http://{LOOPBACK}:{port}"
+        self.loss: str | None = None
+        self._home = home.resolve() / "emulator"
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """What the emulator writes."""
+        return self._home / "emulator.log"
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process this object started is still there."""
+        return self._child is not None and self._child.poll() is None
+
+    def environment(self) -> Mapping[str, str]:
+        """What a client of this emulator needs in its environment."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "SAM_CLI_TELEMETRY": "0",
+        }
+
+    def start(self) -> None:
+        """Launch the emulator and wait until it answers."""
+        self.launch()
+        self.wait_until_ready()
+
+    def launch(self) -> None:
+        """Start the process, after stopping one that a killed supervisor left behind."""
+        if not _PROGRAM.exists():
+            raise CloudError("The emulator is not installed. Install it: local/setup.sh emulator")
+        self.stop_orphan()
+        ensure_free(self.port)
+        self._prepare()
+        with self.log.open("wb") as log:
+            self._child = subprocess.Popen(
+                [_PROGRAM],
+                cwd=self._home,
+                env=self._own_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for the supervisor, which stops it when the rest has stopped
+            )
+        self._pid_file.write_text(str(self._child.pid))
+
+    def wait_until_ready(self) -> None:
+        """Wait until the emulator answers, or say why it does not."""
+        deadline = time.monotonic() + _SECONDS_TO_START
+        while not self._is_healthy():
+            if not self.alive:
+                raise CloudError(f"The emulator ended while it started. Its log, {self.log}:\n{tail(self.log, 20)}")
+            if time.monotonic() > deadline:
+                raise CloudError(
+                    f"The emulator does not answer on {self.url} after {_SECONDS_TO_START:.0f} s. "
+                    f"Its log, {self.log}:\n{tail(self.log, 20)}"
+                )
+            time.sleep(_LOOK_AGAIN_AFTER)
+
+    def stop(self) -> None:
+        """Stop the emulator and wait until it has saved. May be called at any time, twice too."""
+        child, self._child = self._child, None
+        if child is None or child.poll() is not None:
+            return
+        child.terminate()
+        try:
+            child.wait(_SECONDS_TO_SAVE)
+        except subprocess.TimeoutExpired as error:
+            raise self._still_saving(child.pid) from error
+        if child.returncode not in _ENDED_AS_ASKED:
+            raise CloudError(f"THE EMULATOR FAILED while it was stopping ({child.returncode}). See {self.log}.")
+        self._note_clean_end()
+
+    def stop_orphan(self) -> bool:
+        """Stop the emulator of a supervisor that was killed; say whether there was one."""
+        pid = self._orphan()
+        if pid is None:
+            return False
+        if not stop_gently(pid, _SECONDS_TO_SAVE):
+            raise self._still_saving(pid)
+        self._note_clean_end()
+        return True
+
+    @property
+    def last_saved(self) -> datetime | None:
+        """When the emulator last ended cleanly, which is when it saves."""
+        try:
+            return datetime.fromtimestamp(self._saved.stat().st_mtime, UTC).astimezone()
+        except FileNotFoundError:
+            return None
+
+    @property
+    def _pid_file(self) -> Path:
+        return self._home / "pid"
+
+    @property
+    def _running(self) -> Path:
+        return self._home / "running"
+
+    @property
+    def _saved(self) -> Path:
+        return self._home / "saved"
+
+    @property
+    def _temporary(self) -> Path:
+        return self._home / "tmp"
+
+    def _prepare(self) -> None:
+        self._clear_temporary()
+        self._temporary.mkdir(parents=True)
+        if self.log.exists():
+            self.log.replace(self.log.with_suffix(".1.log"))
+        self.loss = self._describe_loss() if self._running.exists() else None
+        self._running.touch()
+
+    def _describe_loss(self) -> str:
+        saved = self.last_saved
+        lost = f"changes since {saved:%Y-%m-%d %H:%M:%S} are lost" if saved else "nothing had been saved yet"
+        return f"The emulator was not stopped properly, and it saves when it stops: {lost}."
+
+    def _own_environment(self) -> dict[str, str]:
+        # The functions inherit every name in here, so it holds nothing that they should not see.
+        return {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(self._home),
+            "LANG": "C.UTF-8",
+            "TMPDIR": str(self._temporary),
+            "GATEWAY_PORT": str(self.port),
+            "BIND_HOST": LOOPBACK,
+            "MINISTACK_HOST": LOOPBACK,
+            "IOT_MTLS_ENABLED": "0",
+            "SFTP_ENABLED": "0",
+            "AUTH": "true",
+            "PERSIST_STATE": "1",
+            "STATE_DIR": str(self._home / "state"),
+            "S3_PERSIST": "1",
+            "S3_DATA_DIR": str(self._home / "s3"),
+        }
+
+    def _is_healthy(self) -> bool:
+        connection = HTTPConnection(LOOPBACK, self.port, timeout=1)
+        with contextlib.closing(connection), contextlib.suppress(OSError, HTTPException):
+            connection.request("GET", "/_ministack/health")
+            return connection.getresponse().status == 200
+        return False
+
+    def _orphan(self) -> int | None:
+        try:
+            pid = int(self._pid_file.read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+        return pid if str(_PROGRAM) in command_of(pid) and pid != os.getpid() else None
+
+    def _still_saving(self, pid: int) -> CloudError:
+        return CloudError(
+            f"THE EMULATOR HAS NOT STOPPED within {_SECONDS_TO_SAVE:.0f} s, so its data may not be saved. "
+            f"It goes on as process {pid}; wait for it to end, or see {self.log}. The next start stops it again."
+        )
+
+    def _note_clean_end(self) -> None:
+        self._clear_temporary()
+        self._pid_file.unlink(missing_ok=True)
+        if any(sign in self.log.read_text(errors="replace") for sign in _FAILED_TO_SAVE):
+            raise CloudError(f"THE EMULATOR COULD NOT SAVE some of its data. See 'Persistence' in {self.log}.")
+        self._running.unlink(missing_ok=True)
+        self._saved.touch()
+
+    def _clear_temporary(self) -> None:
+        shutil.rmtree(self._temporary, ignore_errors=True)

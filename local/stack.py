@@ -1,0 +1,267 @@
+"""Builds the template and deploys it to an emulator, by the same `sam` commands as on AWS."""
+
+import contextlib
+import fcntl
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from local.emulator import PROJECT, REGION, Emulator
+from local.errors import CloudError
+from local.processes import stop_group, tail
+from local.progress import Progress, Step
+from local.sources import digest_of_files, digest_of_pairs
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_cloudformation.type_defs import StackTypeDef
+
+type Variant = Literal["product", "test"]
+
+BUILD_DIRECTORIES: Mapping[Variant, str] = {"product": ".aws-sam/build", "test": ".aws-sam/test"}
+
+_SAM = PROJECT / ".tools/sam/bin/sam"
+_SOURCES = ("template.yaml", "samconfig.toml", "functions", "layers", "requirements/layer.txt")
+_TEST_SOURCES = (*_SOURCES, "tests/stage")
+_DIGEST_TAG = "source-digest"
+_DEPLOYED = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+_SECONDS_TO_SETTLE = 20.0
+_SECONDS_TO_END_SAM = 10.0
+_LOOK_AGAIN_AFTER = 0.2
+_LINES_ON_FAILURE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What `sam build` made, and the digest of what it was made from."""
+
+    directory: Path
+    digest: str
+
+    @property
+    def template(self) -> Path:
+        """The template to deploy."""
+        return self.directory / "template.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class DeployedStack:
+    """A stack that stands, and the environment in which a client reaches it."""
+
+    name: str
+    outputs: Mapping[str, str]
+    environment: Mapping[str, str]
+
+
+def machine_architecture() -> str:
+    """This machine's architecture, in the words of AWS."""
+    return "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
+
+
+def build(variant: Variant, *, log: Path, progress: Progress) -> Build:
+    """Build the functions and their layer, unless that has been done for the sources as they are."""
+    directory = PROJECT / BUILD_DIRECTORIES[variant]
+    with _only_one_build():
+        digest = source_digest(variant)
+        # Every `sam build` empties the directory, so a stamp inside it cannot outlive what it stands for.
+        stamp = directory / ".source-digest"
+        if not stamp.exists() or stamp.read_text() != digest:
+            with progress.step(f"building the functions ({machine_architecture()})") as step:
+                _run_sam(_build_arguments(variant), _build_environment(variant), log, step)
+            stamp.write_text(digest)
+    return Build(directory, digest)
+
+
+def deploy(
+    emulator: Emulator,
+    stack_name: str,
+    build: Build,
+    parameters: Mapping[str, str],
+    *,
+    log: Path,
+    progress: Progress,
+) -> DeployedStack:
+    """Deploy a build, unless the emulator holds just that already."""
+    digest = digest_of_pairs({"": build.digest, **parameters})
+    if not _is_deployed(emulator, stack_name, digest):
+        with progress.step(f"deploying the stack {stack_name}") as step:
+            _clear_failed_creation(emulator, stack_name)
+            try:
+                arguments = _deploy_arguments(stack_name, build, parameters, digest)
+                _run_sam(arguments, {**tool_environment(), **emulator.environment()}, log, step)
+            finally:
+                # The emulator goes on when sam is interrupted, and must not save a stack in mid-change.
+                _wait_until_settled(emulator, stack_name)
+    _switch_on_time_to_live(emulator, stack_name)
+    return find_stack(emulator, stack_name)
+
+
+def find_stack(emulator: Emulator, stack_name: str) -> DeployedStack:
+    """Look up a stack that has been deployed."""
+    stack = _describe(emulator, stack_name)
+    if stack is None or stack["StackStatus"] not in _DEPLOYED:
+        raise CloudError(f"The stack {stack_name} is not deployed.")
+    outputs = {output.get("OutputKey", ""): output.get("OutputValue", "") for output in stack.get("Outputs", [])}
+    return DeployedStack(stack_name, outputs, emulator.environment())
+
+
+def source_digest(variant: Variant) -> str:
+    """The digest of everything that a build of this variant is made from."""
+    sources = digest_of_files(PROJECT, _TEST_SOURCES if variant == "test" else _SOURCES)
+    return digest_of_pairs({"sources": sources, "architecture": machine_architecture(), "variant": variant})
+
+
+def tool_environment() -> dict[str, str]:
+    """This process's environment with the project's tools on PATH, and without any way into an AWS account."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
+    inherited.pop("SIGNPOST_STAGE", None)
+    path = f"{PROJECT / '.venv/bin'}:{_SAM.parent}:{inherited.get('PATH', os.defpath)}"
+    return {**inherited, "PATH": path, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": REGION}
+
+
+def client_settings(emulator: Emulator) -> tuple[boto3.Session, Config]:
+    """A session for one emulator, whatever the environment says, and patience fit for loopback."""
+    environment = emulator.environment()
+    session = boto3.Session(
+        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
+        region_name=REGION,
+    )
+    return session, Config(connect_timeout=1, read_timeout=10, retries={"total_max_attempts": 1})
+
+
+@contextlib.contextmanager
+def _only_one_build() -> Generator[None]:
+    # sam keeps one build.toml for all build directories, so builds of both variants exclude each other.
+    lock = PROJECT / ".aws-sam/local.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _build_arguments(variant: Variant) -> list[str]:
+    return [
+        "build",
+        *("--template-file", "template.yaml"),
+        *("--build-dir", BUILD_DIRECTORIES[variant]),
+        *("--config-env", "default"),
+        *("--parameter-overrides", f"Architecture={machine_architecture()}"),
+    ]
+
+
+def _build_environment(variant: Variant) -> dict[str, str]:
+    stage = {"SIGNPOST_STAGE": "test"} if variant == "test" else {}
+    return {**tool_environment(), **stage}
+
+
+def _deploy_arguments(name: str, build: Build, parameters: Mapping[str, str], digest: str) -> list[str]:
+    return [
+        "deploy",
+        *("--template-file", str(build.template)),
+        *("--stack-name", name),
+        *("--s3-prefix", name),
+        *("--config-env", "default"),
+        *("--region", REGION),
+        *("--capabilities", "CAPABILITY_IAM"),
+        *("--tags", f"{_DIGEST_TAG}={digest}"),
+        *("--resolve-s3", "--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar"),
+        *("--parameter-overrides", *(f"{key}={value}" for key, value in parameters.items())),
+    ]
+
+
+def _run_sam(arguments: Sequence[str], environment: Mapping[str, str], log: Path, step: Step) -> None:
+    if not _SAM.exists():
+        raise CloudError("The SAM CLI is not installed. Install it: local/setup.sh sam")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as out:
+        child = subprocess.Popen(
+            [_SAM, *arguments],
+            cwd=PROJECT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            _watch(child, log, step)
+        finally:
+            stop_group(child, _SECONDS_TO_END_SAM)
+    if child.returncode != 0:
+        raise CloudError(f"sam {arguments[0]} failed. The end of {log}:\n{tail(log, _LINES_ON_FAILURE)}")
+
+
+def _watch(child: subprocess.Popen[bytes], log: Path, step: Step) -> None:
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_LOOK_AGAIN_AFTER)
+            return
+        step.show(" ".join(tail(log, 1).split()))
+
+
+def _cloudformation(emulator: Emulator) -> "CloudFormationClient":
+    session, config = client_settings(emulator)
+    return session.client("cloudformation", endpoint_url=emulator.url, config=config)
+
+
+def _describe(emulator: Emulator, stack_name: str) -> "StackTypeDef | None":
+    try:
+        return _cloudformation(emulator).describe_stacks(StackName=stack_name)["Stacks"][0]
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") == "ValidationError":  # CloudFormation's "does not exist"
+            return None
+        raise
+
+
+def _is_deployed(emulator: Emulator, stack_name: str, digest: str) -> bool:
+    stack = _describe(emulator, stack_name)
+    if stack is None or stack["StackStatus"] not in _DEPLOYED:
+        return False
+    return {"Key": _DIGEST_TAG, "Value": digest} in stack.get("Tags", [])
+
+
+def _clear_failed_creation(emulator: Emulator, stack_name: str) -> None:
+    # CloudFormation accepts no change to a stack whose creation failed; nothing can be in it yet.
+    stack = _describe(emulator, stack_name)
+    if stack is not None and stack["StackStatus"] in ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"):
+        client = _cloudformation(emulator)
+        client.delete_stack(StackName=stack_name)
+        _wait_until_settled(emulator, stack_name)
+
+
+def _wait_until_settled(emulator: Emulator, stack_name: str) -> None:
+    deadline = time.monotonic() + _SECONDS_TO_SETTLE
+    while emulator.alive and time.monotonic() < deadline:
+        stack = _describe(emulator, stack_name)
+        status = stack["StackStatus"] if stack else ""
+        if not status.endswith("_IN_PROGRESS") or status == "REVIEW_IN_PROGRESS":
+            return
+        time.sleep(_LOOK_AGAIN_AFTER)
+
+
+def _switch_on_time_to_live(emulator: Emulator, stack_name: str) -> None:
+    # The emulator's CloudFormation drops TimeToLiveSpecification; its DynamoDB does not.
+    session, config = client_settings(emulator)
+    dynamodb = session.client("dynamodb", endpoint_url=emulator.url, config=config)
+    for table in _tables(emulator, stack_name):
+        present = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
+        if present.get("TimeToLiveStatus") != "ENABLED":
+            dynamodb.update_time_to_live(
+                TableName=table, TimeToLiveSpecification={"AttributeName": "expires_at", "Enabled": True}
+            )
+
+
+def _tables(emulator: Emulator, stack_name: str) -> list[str]:
+    resources = _cloudformation(emulator).describe_stack_resources(StackName=stack_name)["StackResources"]
+    tables = (resource for resource in resources if resource["ResourceType"] == "AWS::DynamoDB::Table")
+    return [resource.get("PhysicalResourceId", "") for resource in tables]

@@ -1,0 +1,96 @@
+"""Rules of the repository that no linter knows."""
+
+import ast
+import re
+import statistics
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+CODE = [
+    path
+    for folder in ("layers/shared/python/signpost", "functions", "local", "bench", "tests")
+    for path in sorted((PROJECT / folder).rglob("*.py"))
+]
+LONGEST_FUNCTION = 40
+
+
+def functions_of(path: Path) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{path.relative_to(PROJECT)}:{node.lineno} {node.name}", (node.end_lineno or 0) - node.lineno + 1
+
+
+def test_functions_are_small() -> None:
+    lengths = dict(found for path in CODE if "tests" not in path.parts for found in functions_of(path))
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FUNCTION} == {}
+    assert statistics.median(lengths.values()) < 10
+    assert statistics.quantiles(lengths.values(), n=10)[-1] <= 25
+
+
+@pytest.mark.parametrize("path", [path for path in CODE if path.name == "app.py"], ids=str)
+def test_a_function_folder_only_builds_and_hands_over(path: Path) -> None:
+    assert len(path.read_text().split("\n")) <= LONGEST_FUNCTION
+
+
+def test_no_module_is_named_for_leftovers() -> None:
+    assert {path.stem for path in CODE} & {
+        "utils",
+        "util",
+        "helpers",
+        "helper",
+        "common",
+        "misc",
+        "core",
+        "shared",
+    } == set()
+
+
+@pytest.mark.parametrize("path", sorted((PROJECT / "requirements").glob("*.txt")), ids=lambda path: path.name)
+def test_requirements_have_hashes_and_name_no_index(path: Path) -> None:
+    text = path.read_text()
+    assert "://" not in text
+    pins = re.findall(r"^[a-z0-9].*==.*$", text, re.MULTILINE)
+    assert pins
+    assert all(pin.endswith("\\") for pin in pins)
+
+
+def test_the_lock_of_the_node_tools_names_no_registry() -> None:
+    assert '"resolved"' not in (PROJECT / "requirements/node/package-lock.json").read_text()
+
+
+def test_the_layers_pins_satisfy_the_projects_dependencies() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    pinned = set(re.findall(r"^([a-z0-9-]+)==", (PROJECT / "requirements/layer.txt").read_text(), re.MULTILINE))
+    for dependency in project["dependencies"]:
+        assert re.split(r"[\[>=<]", dependency)[0] in pinned
+
+
+def test_the_version_is_one() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    package = (PROJECT / "layers/shared/python/signpost/__init__.py").read_text()
+    assert f'__version__ = "{project["version"]}"' in package
+
+
+def test_the_readme_can_be_read_in_one_sitting() -> None:
+    assert len((PROJECT / "README.md").read_text().split("\n")) <= 150
+
+
+SUPPRESSION = re.compile(r"# (?:noqa: [A-Z0-9, ]+|pyright: ignore\[\w+(?:, \w+)*\])")
+
+
+def unexplained_suppressions(path: Path) -> Iterator[str]:
+    """A reason stands behind the suppression or in a comment on the line above."""
+    above = ""
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        reason = SUPPRESSION.split(line)[-1].strip(" -#")
+        if SUPPRESSION.search(line) and not reason and not above.strip().startswith("#"):
+            yield f"{path.relative_to(PROJECT)}:{number}"
+        above = line
+
+
+def test_every_suppression_carries_its_reason() -> None:
+    assert [place for path in CODE for place in unexplained_suppressions(path)] == []

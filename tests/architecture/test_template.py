@@ -1,0 +1,87 @@
+"""What the template must be, whoever changes it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.intrinsics import parse_template
+
+PROJECT = Path(__file__).resolve().parents[2]
+TEMPLATE: dict[str, Any] = parse_template((PROJECT / "template.yaml").read_text())
+RESOURCES: dict[str, Any] = TEMPLATE["Resources"]
+
+
+def of_type(*types: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, resource in RESOURCES.items():
+        if resource["Type"] in types:
+            yield name, resource
+
+
+FUNCTIONS = dict(of_type("AWS::Serverless::Function"))
+
+
+def test_every_integration_may_call_its_function() -> None:
+    called = {
+        str(resource["Properties"]["IntegrationUri"]) for _, resource in of_type("AWS::ApiGatewayV2::Integration")
+    }
+    permitted = {str(resource["Properties"]["FunctionName"]) for _, resource in of_type("AWS::Lambda::Permission")}
+    for function in FUNCTIONS:
+        is_called = any(f"'{function}" in uri or f"{function}.Arn" in uri for uri in called)
+        assert is_called == any(f"'{function}'" in name for name in permitted), function
+
+
+def test_every_route_leads_to_an_integration_and_none_is_the_default() -> None:
+    integrations = {name for name, _ in of_type("AWS::ApiGatewayV2::Integration")}
+    routes = [resource["Properties"] for _, resource in of_type("AWS::ApiGatewayV2::Route")]
+    assert routes
+    for route in routes:
+        assert route["RouteKey"] != "$default"
+        assert re.search(r"integrations/\$\{(\w+)}", str(route["Target"])).group(1) in integrations  # pyright: ignore[reportOptionalMemberAccess] - a route without one fails here
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_has_a_folder_a_log_group_and_no_reserved_concurrency(name: str) -> None:
+    properties = FUNCTIONS[name]["Properties"]
+    assert (PROJECT / properties["CodeUri"] / "app.py").is_file()
+    assert "LogGroup" in properties["LoggingConfig"]
+    assert "ReservedConcurrentExecutions" not in properties
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_policy_names_its_actions_and_its_resource(name: str) -> None:
+    for policy in FUNCTIONS[name]["Properties"]["Policies"]:
+        for statement in policy["Statement"]:
+            assert "*" not in str(statement["Action"]), statement["Sid"]
+            assert statement["Resource"] != "*", statement["Sid"]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in of_type("AWS::DynamoDB::Table", "AWS::SecretsManager::Secret")])
+def test_what_holds_data_outlives_the_stack(name: str) -> None:
+    assert (RESOURCES[name]["DeletionPolicy"], RESOURCES[name]["UpdateReplacePolicy"]) == ("Retain", "Retain")
+
+
+def test_tables_can_be_restored_and_forget_by_themselves() -> None:
+    for _, table in of_type("AWS::DynamoDB::Table"):
+        assert table["Properties"]["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
+        assert table["Properties"]["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+
+
+def test_the_settings_are_the_variables_of_the_function() -> None:
+    """Every variable is read and every one that is read is there; Powertools reads its own."""
+    variables = {**TEMPLATE["Globals"]["Function"]["Environment"]["Variables"]}
+    variables |= FUNCTIONS["GatewayFunction"]["Properties"]["Environment"]["Variables"]
+    package = PROJECT / "layers/shared/python/signpost/settings.py"
+    read = set(re.findall(r'environment\["([A-Z_]+)"]', package.read_text()))
+    assert {name for name in variables if not name.startswith("POWERTOOLS_")} == read | {"WIRING"}
+
+
+def test_every_parameter_is_explained_grouped_and_used() -> None:
+    source = (PROJECT / "template.yaml").read_text()
+    groups = TEMPLATE["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    grouped = {parameter for group in groups for parameter in group["Parameters"]}
+    assert grouped == set(TEMPLATE["Parameters"])
+    for parameter in TEMPLATE["Parameters"]:
+        assert re.search(rf"!Ref {parameter}\b|\${{{parameter}}}", source), parameter

@@ -1,0 +1,244 @@
+"""Who is let in, in every mode. The scenarios S56 to S63 stand here under their numbers."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from signpost.protocol.surface import Surface
+from tests.support.memory_gateway import Answer, MemoryGateway, Witness, modern
+from tests.support.tokens import Signer
+
+METADATA = "https://gateway.test/.well-known/oauth-protected-resource/mcp"
+
+
+class Door:
+    """A gateway, and the witness of whatever gets past its door."""
+
+    def __init__(self, **environment: str) -> None:
+        self.witness = Witness()
+        self.gateway = MemoryGateway(Surface("", tools=(self.witness,)), **environment)
+
+    def knock(
+        self,
+        authorization: str | None,
+        *,
+        source_ip: str = "198.51.100.7",
+        query: Mapping[str, str] | None = None,
+    ) -> Answer:
+        message, headers = modern("tools/list", {})
+        if authorization is not None:
+            headers["authorization"] = authorization
+        return self.gateway.send(body=json.dumps(message), headers=headers, source_ip=source_ip, query=query)
+
+    def subject_of(self, authorization: str | None, *, source_ip: str = "198.51.100.7") -> str:
+        answer = self.knock(authorization, source_ip=source_ip)
+        assert answer.status == 200, answer.text
+        return self.witness.calls[-1].principal.subject
+
+
+def unsigned(token: str) -> str:
+    header = base64.urlsafe_b64encode(b'{"alg":"none","typ":"at+jwt","kid":"first"}').rstrip(b"=").decode()
+    return f"{header}.{token.split('.')[1]}."
+
+
+def with_changed_subject(token: str) -> str:
+    head, body, signature = token.split(".")
+    claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    changed = base64.urlsafe_b64encode(json.dumps({**claims, "sub": "operator"}).encode()).rstrip(b"=").decode()
+    return f"{head}.{changed}.{signature}"
+
+
+def signed_with_the_public_key(door: Door) -> str:
+    """The classic confusion: HMAC, with the published key as its secret. PyJWT refuses to make one, so by hand."""
+    token = door.gateway.token()
+    header = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"at+jwt","kid":"first"}').rstrip(b"=").decode()
+    signing_input = f"{header}.{token.split('.')[1]}"
+    mac = hmac.digest(door.gateway.signer.public_pem, signing_input.encode(), hashlib.sha256)
+    return f"{signing_input}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
+
+
+REFUSED_TOKENS: Mapping[str, tuple[Callable[[Door], str], str]] = {
+    "garbage": (lambda _: "x.y.z", "invalid"),
+    "expired": (lambda door: door.gateway.token(exp=door.gateway.clock.now() - 10), "expired"),
+    "not yet valid": (lambda door: door.gateway.token(nbf=door.gateway.clock.now() + 11), "invalid"),
+    "wrong issuer": (lambda door: door.gateway.token(iss="https://other.test"), "invalid"),
+    "wrong audience": (lambda door: door.gateway.token(aud="https://other.test/mcp"), "invalid"),
+    "no audience": (lambda door: door.gateway.token(aud=None), "invalid"),
+    "no expiry": (lambda door: door.gateway.token(exp=None), "invalid"),
+    "no subject": (lambda door: door.gateway.token(sub=None), "invalid"),
+    "algorithm none": (lambda door: unsigned(door.gateway.token()), "invalid"),
+    "HS256 with the public key": (signed_with_the_public_key, "invalid"),
+    "unknown kid": (lambda door: Signer("second").token(door.gateway.clock.now()), "invalid"),
+    "kid of another key": (
+        lambda door: Signer("second").token(door.gateway.clock.now(), headers={"kid": "first"}),
+        "invalid",
+    ),
+    "tampered": (lambda door: with_changed_subject(door.gateway.token()), "invalid"),
+    "ID token by nonce": (lambda door: door.gateway.token(nonce="n"), "not_accepted"),
+    "ID token by use": (lambda door: door.gateway.token(token_use="id"), "not_accepted"),
+    "of another type": (lambda door: door.gateway.token(headers={"typ": "logout+jwt"}), "invalid"),
+    "tenant that is none": (lambda door: door.gateway.token(tenant="../other"), "not_a_tenant"),
+}
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+def test_s56_the_right_token_passes(door: Door) -> None:
+    assert door.subject_of(f"Bearer {door.gateway.token(sub='somebody')}") == "somebody"
+
+
+def test_s56_the_right_key_passes(door: Door) -> None:
+    key = door.gateway.make_key()
+    assert door.subject_of(f"Bearer {key}") == f"api-key:{key.key_id}"
+
+
+def test_s57_without_a_header_the_answer_says_missing(door: Door) -> None:
+    answer = door.knock(None)
+    assert answer.status == 401
+    assert "missing" in answer.json["error"]["message"]
+    assert answer.headers["www-authenticate"] == f'Bearer resource_metadata="{METADATA}"'
+    assert door.witness.calls == []
+
+
+@pytest.mark.parametrize("name", REFUSED_TOKENS)
+def test_s58_a_wrong_token_is_refused_and_nothing_runs(door: Door, name: str) -> None:
+    make, reason = REFUSED_TOKENS[name]
+    answer = door.knock(f"Bearer {make(door)}")
+    assert answer.status == 401
+    assert answer.json["error"]["data"]["reason"] == reason
+    assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+    assert door.witness.calls == []
+
+
+@pytest.mark.parametrize(
+    "header", ["Basic dXNlcjpwYXNz", "Bearer", "Bearer ", "Bearer a b", "Token abc", "bearerabc", "Negotiate x"]
+)
+def test_s59_another_scheme_or_a_malformed_header_is_refused(door: Door, header: str) -> None:
+    answer = door.knock(header)
+    assert answer.status == 401
+    assert 'error="invalid_request"' in answer.headers["www-authenticate"]
+    assert door.witness.calls == []
+
+
+def test_s60_with_nothing_configured_nobody_is_served() -> None:
+    door = Door(AUTH_MODE="none")
+    answer = door.knock("Bearer anything")
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")
+    assert door.witness.calls == []
+
+
+@pytest.mark.parametrize("header", [None, "Basic x", "Bearer wrong"])
+def test_s61_every_refusal_is_json(door: Door, header: str | None) -> None:
+    answer = door.knock(header)
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json["jsonrpc"] == "2.0"
+
+
+def test_s62_a_revoked_key_is_refused_two_seconds_later(door: Door) -> None:
+    key = door.gateway.make_key()
+    door.subject_of(f"Bearer {key}")
+    door.gateway.adapters.api_keys.revoke("default", key.key_id, door.gateway.clock.now())
+    door.gateway.clock.advance(2)
+    answer = door.knock(f"Bearer {key}")
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "revoked")
+
+
+def test_s63_a_foreign_origin_is_refused(door: Door) -> None:
+    message, headers = modern("tools/list", {})
+    headers |= {"origin": "https://evil.test", "authorization": f"Bearer {door.gateway.token()}"}
+    answer = door.gateway.send(body=json.dumps(message), headers=headers)
+    assert answer.status == 403
+    assert door.witness.calls == []
+
+
+def test_the_scheme_is_read_in_any_case(door: Door) -> None:
+    assert door.subject_of(f"bearer {door.gateway.token()}") == "somebody"
+
+
+def test_a_token_in_the_query_is_not_read(door: Door) -> None:
+    answer = door.knock(None, query={"access_token": door.gateway.token()})
+    assert answer.status == 401
+    assert door.witness.calls == []
+
+
+def test_a_key_with_a_wrong_secret_is_refused(door: Door) -> None:
+    presented = str(door.gateway.make_key())
+    answer = door.knock(f"Bearer {presented[:-1]}{'0' if presented[-1] != '0' else '1'}")
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "invalid")
+
+
+def test_an_expired_key_is_refused(door: Door) -> None:
+    key = door.gateway.make_key(lasting=60)
+    door.gateway.clock.advance(60)
+    answer = door.knock(f"Bearer {key}")
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "expired")
+
+
+@pytest.mark.parametrize(
+    "key", ["sp_", "sp_default", "sp_default_x", "sp__a_b", "sp_default_é_b", "sp_a_b_c_d", "sp_A_b_c"]
+)
+def test_a_malformed_key_is_refused_without_a_look_up(door: Door, key: str) -> None:
+    answer = door.knock(f"Bearer {key}")
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "invalid")
+
+
+def test_a_key_is_refused_where_only_tokens_are_accepted() -> None:
+    door = Door(AUTH_MODE="jwt")
+    answer = door.knock(f"Bearer {door.gateway.make_key()}")
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "not_accepted")
+    assert door.witness.calls == []
+
+
+def test_a_token_is_refused_where_only_keys_are_accepted() -> None:
+    door = Door(AUTH_MODE="api-key")
+    answer = door.knock(f"Bearer {door.gateway.token()}")
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "not_accepted")
+    assert "resource_metadata" not in answer.headers["www-authenticate"]
+    assert door.witness.calls == []
+
+
+LAPTOP = {"AUTH_MODE": "local", "AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "127.9.9.9"])
+def test_local_mode_admits_an_anonymous_caller_from_the_loopback_address(address: str) -> None:
+    assert Door(**LAPTOP).subject_of(None, source_ip=address) == "anonymous"
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "198.51.100.7", "::ffff:10.0.0.1", "localhost", ""])
+def test_local_mode_admits_nobody_else_without_credentials(address: str) -> None:
+    door = Door(**LAPTOP)
+    assert door.knock(None, source_ip=address).status == 401
+    assert door.witness.calls == []
+
+
+def test_local_mode_still_checks_a_credential_that_is_presented() -> None:
+    door = Door(**LAPTOP)
+    assert door.knock("Bearer wrong", source_ip="127.0.0.1").status == 401
+    assert door.witness.calls == []
+
+
+def test_a_key_is_never_human(door: Door) -> None:
+    door.subject_of(f"Bearer {door.gateway.make_key()}")
+    assert door.witness.calls[-1].principal.human is False
+
+
+@pytest.mark.parametrize(("claims", "human"), [({"amr": ["pwd"]}, True), ({}, False), ({"amr": []}, False)])
+def test_only_the_claim_of_an_interactive_login_says_human(door: Door, claims: dict[str, object], human: bool) -> None:
+    door.subject_of(f"Bearer {door.gateway.token(**claims)}")
+    assert door.witness.calls[-1].principal.human is human
+
+
+def test_the_claims_say_tenant_roles_and_permissions(door: Door) -> None:
+    token = door.gateway.token(tenant="acme", roles=["author"], scope="read signpost.admin")
+    door.subject_of(f"Bearer {token}")
+    principal = door.witness.calls[-1].principal
+    assert (principal.tenant, principal.roles) == ("acme", frozenset({"author"}))
+    assert principal.permissions == frozenset({"read", "signpost.admin"})

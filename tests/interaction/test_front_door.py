@@ -1,0 +1,165 @@
+"""The request pipeline, in the order in which a request meets it."""
+
+import json
+
+import pytest
+
+from signpost.http.front_door import LARGEST_BODY
+from signpost.http.request import from_event
+from signpost.model import JsonObject
+from signpost.protocol.surface import Surface
+from stage.fixtures import TENANT, Fixtures
+from tests.support.memory_gateway import META, MemoryGateway, modern
+from tests.support.tokens import ISSUER
+
+
+@pytest.fixture
+def gateway() -> MemoryGateway:
+    return MemoryGateway()
+
+
+def test_health_is_answered_to_everybody_even_when_nothing_is_configured() -> None:
+    answer = MemoryGateway(AUTH_MODE="none").send("GET", "/health", headers={"origin": "https://evil.test"})
+    assert answer.status == 200
+    assert answer.json == {"status": "ok", "version": "0.1.0", "configured": False}
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/.well-known/oauth-protected-resource", "/.well-known/anything"])
+def test_nothing_else_is_served_when_nothing_is_configured(path: str) -> None:
+    answer = MemoryGateway(AUTH_MODE="none").send("POST", path)
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")
+
+
+@pytest.mark.parametrize("suffix", ["", "/mcp"])
+def test_the_resource_metadata_stands_at_both_places_clients_look(gateway: MemoryGateway, suffix: str) -> None:
+    answer = gateway.send("GET", f"/.well-known/oauth-protected-resource{suffix}")
+    assert answer.status == 200
+    assert answer.json["resource"] == "https://gateway.test/mcp"
+    assert answer.json["authorization_servers"] == [ISSUER]
+
+
+def test_without_an_issuer_there_is_no_resource_metadata() -> None:
+    answer = MemoryGateway(AUTH_MODE="api-key").send("GET", "/.well-known/oauth-protected-resource")
+    assert answer.status == 404
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/.well-known/oauth-protected-resource/x"])
+def test_other_well_known_documents_are_not_found(gateway: MemoryGateway, path: str) -> None:
+    assert gateway.send("GET", path).status == 404
+
+
+def test_a_path_without_an_endpoint_is_not_found(gateway: MemoryGateway) -> None:
+    assert gateway.send("POST", "/other").status == 404
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "PATCH"])
+def test_the_endpoint_takes_only_post_and_says_so_before_it_asks_who_calls(gateway: MemoryGateway, method: str) -> None:
+    answer = gateway.send(method)
+    assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")
+
+
+def test_a_preflight_from_an_allowed_page_is_granted(gateway: MemoryGateway) -> None:
+    answer = gateway.send("OPTIONS", headers={"origin": "https://page.test"})
+    assert answer.status == 204
+    assert answer.headers["access-control-allow-origin"] == "https://page.test"
+    assert "Authorization" in answer.headers["access-control-allow-headers"]
+
+
+def test_a_preflight_from_another_page_is_refused(gateway: MemoryGateway) -> None:
+    answer = gateway.send("OPTIONS", headers={"origin": "https://evil.test"})
+    assert answer.status == 403
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_an_allowed_page_may_read_the_challenge(gateway: MemoryGateway) -> None:
+    answer = gateway.send(headers={"origin": "https://page.test"})
+    assert answer.status == 401
+    assert answer.headers["access-control-expose-headers"] == "WWW-Authenticate"
+
+
+def test_a_page_of_our_own_address_is_no_stranger(gateway: MemoryGateway) -> None:
+    assert gateway.send("OPTIONS", headers={"origin": "https://gateway.test"}).status == 204
+
+
+def test_a_body_of_exactly_the_limit_is_read_and_one_more_byte_is_not(gateway: MemoryGateway) -> None:
+    authorization = {"authorization": f"Bearer {gateway.make_key()}"}
+    assert gateway.send(body=b" " * LARGEST_BODY, headers=authorization).status == 400
+    answer = gateway.send(body=b" " * (LARGEST_BODY + 1), headers=authorization)
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (413, "too_large")
+
+
+def test_a_failure_is_answered_without_its_details_and_logged_without_arguments(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    gateway = MemoryGateway(Surface("", tools=(Fixtures(),)))
+    key = gateway.make_key(TENANT)
+    answer = gateway.ask(
+        "tools/call", {"name": "test_crash", "arguments": {"password": "hunter2"}}, credential=str(key)
+    )
+    assert answer.json["id"] == 1
+    assert answer.json["error"]["code"] == -32603
+    assert "request-1" in answer.json["error"]["message"]
+    printed = capsys.readouterr().out
+    failed = next(line for line in map(json.loads, printed.splitlines()) if line.get("message") == "failed")
+    assert (failed["fault"], failed["request_id"]) == ("RuntimeError", "request-1")
+    assert failed["frames"][-1].endswith("call_tool")
+    assert "hunter2" not in printed + answer.text
+    assert key.secret not in printed
+
+
+def test_every_request_is_logged_with_its_id_its_caller_and_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    gateway = MemoryGateway()
+    trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
+    traced: JsonObject = {**META, "traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
+    message, headers = modern("tools/list", {}, traced)
+    authorization = {"authorization": f"Bearer {gateway.token(sub='somebody')}"}
+    gateway.send(body=json.dumps(message), headers={**headers, **authorization})
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    answered = next(line for line in lines if line.get("message") == "answered")
+    assert answered["request_id"] == "request-1"
+    assert (answered["principal"], answered["tenant"]) == ("somebody", "default")
+    assert (answered["trace_id"], answered["operation"], answered["status"]) == (trace_id, "tools/list", 200)
+
+
+def test_metrics_have_the_dimensions_service_operation_and_outcome(capsys: pytest.CaptureFixture[str]) -> None:
+    MemoryGateway().ask("tools/list")
+    emf = next(line for line in map(json.loads, capsys.readouterr().out.splitlines()) if "_aws" in line)
+    (metrics,) = emf["_aws"]["CloudWatchMetrics"]
+    assert sorted(metrics["Dimensions"][0]) == ["operation", "outcome", "service"]
+    assert (emf["operation"], emf["outcome"]) == ("tools/list", "answered")
+    assert (metrics["Namespace"], emf["Calls"]) == ("Signpost", [1.0])
+
+
+def test_what_one_request_logged_is_not_said_of_the_next(capsys: pytest.CaptureFixture[str]) -> None:
+    gateway = MemoryGateway()
+    gateway.ask("tools/list")
+    capsys.readouterr()
+    gateway.send("GET", "/health")
+    answered = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert "principal" not in answered or answered["principal"] is None
+    assert answered["operation"] == "none"
+
+
+def event(received_ms: float | None) -> dict[str, object]:
+    context = {"requestId": "r", "timeEpoch": received_ms, "http": {"method": "GET", "sourceIp": "::1"}}
+    return {"rawPath": "/", "requestContext": context}
+
+
+@pytest.mark.parametrize(
+    ("received_ms", "remaining_ms", "deadline"),
+    [
+        (1_000_000, 30_000, 1_028.0),  # nothing lost: API Gateway's patience counts
+        (995_000, 30_000, 1_023.0),  # a cold start of five seconds is gone from it
+        (1_000_000, 10_000, 1_009.0),  # the function ends before that
+        (None, 30_000, 1_028.0),  # invoked by hand
+    ],
+)
+def test_the_deadline_is_the_nearer_of_the_two_clocks(
+    received_ms: float | None, remaining_ms: int, deadline: float
+) -> None:
+    assert from_event(event(received_ms), now=1_000.0, remaining_ms=remaining_ms).deadline == deadline
+
+
+def test_a_body_that_is_not_the_base64_it_claims_to_be_is_refused(gateway: MemoryGateway) -> None:
+    broken = {**event(None), "body": "%%%", "isBase64Encoded": True}
+    assert gateway.front_door.handle(broken, remaining_ms=1_000)["statusCode"] == 400

@@ -1,0 +1,124 @@
+"""gateway.home: the catalogue of the caller's tenant, in pages, each item with its link."""
+
+from typing import Any
+
+import pytest
+
+from signpost.model import CatalogueItem, MasterKeys
+from tests.support.memory_gateway import MemoryGateway
+
+WORKFLOW = CatalogueItem("deploy_pipeline", "workflow", "Deploy Pipeline", "Lint, test, deploy.", ("deploy",))
+CAPABILITY = CatalogueItem("github.list_issues", "capability", "List GitHub issues")
+
+
+@pytest.fixture
+def gateway() -> MemoryGateway:
+    return MemoryGateway()
+
+
+def home(gateway: MemoryGateway, *, tenant: str = "default", subject: str = "somebody", **arguments: Any) -> Any:
+    credential = gateway.token(tenant=tenant, sub=subject)
+    answer = gateway.ask("tools/call", {"name": "gateway.home", "arguments": arguments}, credential=credential)
+    return answer.json["result"]
+
+
+def test_every_item_links_to_how_it_is_started(gateway: MemoryGateway) -> None:
+    gateway.adapters.catalogue.publish("default", [CAPABILITY, WORKFLOW], replacing=0)
+    workflow, capability = home(gateway)["structuredContent"]["items"]
+    assert workflow == {
+        "id": "deploy_pipeline",
+        "kind": "workflow",
+        "title": "Deploy Pipeline",
+        "description": "Lint, test, deploy.",
+        "tags": ["deploy"],
+        "links": [
+            {"rel": "start", "method": "workflow.start", "args": {"definitionId": "deploy_pipeline", "input": {}}}
+        ],
+    }
+    (link,) = capability["links"]
+    assert link["args"] == {"definitionId": "proxy_default", "input": {"capability": "github.list_issues"}}
+
+
+def test_a_tenant_sees_its_own_catalogue_only(gateway: MemoryGateway) -> None:
+    gateway.adapters.catalogue.publish("acme", [CAPABILITY], replacing=0)
+    assert home(gateway)["structuredContent"] == {"items": []}
+    assert len(home(gateway, tenant="acme")["structuredContent"]["items"]) == 1
+
+
+def test_a_publication_is_seen_within_two_seconds(gateway: MemoryGateway) -> None:
+    home(gateway)
+    gateway.adapters.catalogue.publish("default", [CAPABILITY], replacing=0)
+    assert home(gateway)["structuredContent"]["items"] == []
+    gateway.clock.advance(2)
+    assert len(home(gateway)["structuredContent"]["items"]) == 1
+
+
+def publish_many(gateway: MemoryGateway, number: int) -> list[str]:
+    items = [CatalogueItem(f"capability.{index:04}", "capability", f"Number {index}") for index in range(number)]
+    assert gateway.adapters.catalogue.publish("default", items, replacing=0)
+    return [item.id for item in items]
+
+
+def test_two_hundred_items_are_one_page(gateway: MemoryGateway) -> None:
+    publish_many(gateway, 200)
+    answer = home(gateway)["structuredContent"]
+    assert len(answer["items"]) == 200
+    assert "nextCursor" not in answer
+
+
+def test_a_longer_catalogue_is_read_by_following_the_next_link(gateway: MemoryGateway) -> None:
+    published = publish_many(gateway, 450)
+    seen: list[str] = []
+    arguments: dict[str, str] = {}
+    for _page in range(3):
+        answer = home(gateway, **arguments)["structuredContent"]
+        seen += [item["id"] for item in answer["items"]]
+        arguments = answer["links"][0]["args"] if "links" in answer else {}
+    assert seen == published
+    assert arguments == {}
+
+
+def cursor_of(gateway: MemoryGateway) -> str:
+    publish_many(gateway, 201)
+    return home(gateway)["structuredContent"]["nextCursor"]
+
+
+def test_a_cursor_of_somebody_else_is_refused(gateway: MemoryGateway) -> None:
+    cursor = cursor_of(gateway)
+    assert home(gateway, cursor=cursor)["isError"] is False
+    refused = home(gateway, subject="another", cursor=cursor)
+    assert refused["isError"] is True
+    assert refused["structuredContent"]["links"] == [{"rel": "home", "method": "gateway.home", "args": {}}]
+
+
+@pytest.mark.parametrize("pattern", ["{}x", "x{}", "", "a.b", "é.", "{0}.{0}"])
+def test_a_changed_cursor_is_refused(gateway: MemoryGateway, pattern: str) -> None:
+    assert home(gateway, cursor=pattern.format(cursor_of(gateway)))["isError"] is True
+
+
+def test_a_cursor_survives_one_rotation_of_the_keys_and_not_two(gateway: MemoryGateway) -> None:
+    cursor = cursor_of(gateway)
+    gateway.adapters.master_keys.write(MasterKeys("second", "master"))
+    gateway.clock.advance(10)
+    assert home(gateway, cursor=cursor)["isError"] is False
+    gateway.adapters.master_keys.write(MasterKeys("third", "second"))
+    fresh = MemoryGateway()
+    fresh.adapters.master_keys.write(MasterKeys("third", "second"))
+    assert home(fresh, cursor=cursor)["isError"] is True
+
+
+def test_a_cursor_signed_after_a_rotation_is_recognised_by_a_gateway_that_missed_it(gateway: MemoryGateway) -> None:
+    cursor_of(gateway)  # this gateway has read the keys
+    other = MemoryGateway()
+    other.adapters.master_keys.write(MasterKeys("second", "master"))
+    cursor = cursor_of(other)
+    gateway.adapters.master_keys.write(MasterKeys("second", "master"))
+    gateway.clock.advance(10)
+    assert home(gateway, cursor=cursor)["isError"] is False
+
+
+@pytest.mark.parametrize("arguments", [{"page": 2}, {"cursor": 7}, {"cursor": None}])
+def test_other_arguments_are_refused_by_name(gateway: MemoryGateway, arguments: dict[str, Any]) -> None:
+    refused = home(gateway, **arguments)
+    assert refused["isError"] is True
+    assert next(iter(arguments)) in refused["content"][0]["text"]

@@ -1,0 +1,269 @@
+"""What both eras of clients are answered. Every result is also held against the official models."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp_types.methods import validate_server_result
+
+from signpost.model import JsonObject
+from signpost.protocol.eras import CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
+from signpost.wiring import gateway_surface
+from stage.fixtures import STATIC_TEXT, TENANT
+from stage.wiring import with_fixtures
+from tests.support.memory_gateway import META, MODERN, Answer, MemoryGateway, modern
+
+
+class Client:
+    """Speaks one revision of the protocol to a gateway in memory."""
+
+    def __init__(self, version: str, tenant: str = "default") -> None:
+        self.gateway = MemoryGateway()
+        self.gateway.serve(with_fixtures(gateway_surface(self.gateway.adapters)))
+        self.version = version
+        self._authorization = {"authorization": f"Bearer {self.gateway.make_key(tenant)}"}
+
+    def ask(self, method: str, params: JsonObject | None = None) -> Any:
+        answer = self.send(method, params)
+        assert answer.status == 200, answer.text
+        result = answer.json["result"]
+        validate_server_result(method, self.version, result)
+        return result
+
+    def send(self, method: str, params: JsonObject | None = None) -> Answer:
+        if self.version == MODERN:
+            message, headers = modern(method, params or {})
+        else:
+            message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+            headers = {"mcp-protocol-version": self.version, "content-type": "application/json"}
+        return self.post(json.dumps(message), headers)
+
+    def post(self, body: str | bytes, headers: dict[str, str]) -> Answer:
+        return self.gateway.send(body=body, headers={**headers, **self._authorization})
+
+
+@pytest.fixture(params=[MODERN, *LEGACY])
+def client(request: pytest.FixtureRequest) -> Client:
+    return Client(request.param)
+
+
+@pytest.fixture(params=[MODERN, *LEGACY])
+def fixtures_client(request: pytest.FixtureRequest) -> Client:
+    return Client(request.param, TENANT)
+
+
+@pytest.fixture
+def modern_client() -> Client:
+    return Client(MODERN)
+
+
+@pytest.fixture(params=LEGACY)
+def legacy_client(request: pytest.FixtureRequest) -> Client:
+    return Client(request.param)
+
+
+def test_every_client_is_listed_the_tools(client: Client) -> None:
+    assert [tool["name"] for tool in client.ask("tools/list")["tools"]] == ["gateway.home"]
+
+
+def test_every_client_can_call_home(client: Client) -> None:
+    result = client.ask("tools/call", {"name": "gateway.home", "arguments": {}})
+    assert json.loads(result["content"][0]["text"]) == {"items": []}
+
+
+def test_structured_results_go_to_clients_that_know_them(client: Client) -> None:
+    result = client.ask("tools/call", {"name": "gateway.home", "arguments": {}})
+    assert ("structuredContent" in result) == (client.version >= "2025-06-18")
+
+
+def test_the_fixtures_are_seen_by_their_tenant_only(fixtures_client: Client) -> None:
+    names = [tool["name"] for tool in fixtures_client.ask("tools/list")["tools"]]
+    assert names == ["gateway.home", "test_simple_text", "test_crash"]
+    ours = Client(fixtures_client.version)
+    assert "test_simple_text" not in ours.send("tools/list").text
+
+
+def test_resources_are_listed_read_and_described_by_template(fixtures_client: Client) -> None:
+    assert fixtures_client.ask("resources/list")["resources"][0]["uri"] == STATIC_TEXT
+    assert "static text" in fixtures_client.ask("resources/read", {"uri": STATIC_TEXT})["contents"][0]["text"]
+    templates = fixtures_client.ask("resources/templates/list")["resourceTemplates"]
+    assert templates[0]["uriTemplate"] == "test://template/{id}/data"
+
+
+def test_prompts_are_listed_and_rendered(fixtures_client: Client) -> None:
+    assert fixtures_client.ask("prompts/list")["prompts"][0]["name"] == "test_prompt"
+    rendered = fixtures_client.ask("prompts/get", {"name": "test_prompt", "arguments": {"name": "author"}})
+    assert rendered["messages"][0]["content"]["text"] == "Greet author."
+
+
+def test_arguments_are_completed(fixtures_client: Client) -> None:
+    asked = {"ref": {"type": "ref/prompt", "name": "test_prompt"}, "argument": {"name": "name", "value": "a"}}
+    found = fixtures_client.ask("completion/complete", asked)
+    assert found["completion"]["values"] == ["author", "approver"]
+
+
+def test_discovery_says_what_is_served_and_nothing_else(modern_client: Client) -> None:
+    result = modern_client.ask("server/discover")
+    assert result["supportedVersions"] == [MODERN]
+    assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "signpost"
+    plain = MemoryGateway().ask("server/discover").json["result"]
+    assert plain["capabilities"] == {"tools": {}}
+
+
+def test_lists_are_private_and_fresh_for_two_seconds(modern_client: Client) -> None:
+    result = modern_client.ask("tools/list")
+    assert (result["ttlMs"], result["cacheScope"], result["resultType"]) == (2000, "private", "complete")
+
+
+@pytest.mark.parametrize("requested", LEGACY)
+def test_initialize_agrees_to_a_revision_we_speak(requested: str) -> None:
+    result = Client(requested).ask("initialize", initialization(requested))
+    assert result["protocolVersion"] == requested
+
+
+@pytest.mark.parametrize("requested", ["2026-07-28", "1999-01-01"])
+def test_initialize_offers_the_newest_revision_that_has_it(requested: str) -> None:
+    result = Client(LEGACY[0]).ask("initialize", initialization(requested))
+    assert result["protocolVersion"] == LEGACY[0]
+
+
+def initialization(version: str) -> JsonObject:
+    return {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+def test_no_session_is_ever_opened(legacy_client: Client) -> None:
+    answer = legacy_client.send("initialize", initialization(legacy_client.version))
+    assert "mcp-session-id" not in answer.headers
+
+
+def test_a_legacy_client_can_ping(legacy_client: Client) -> None:
+    assert legacy_client.ask("ping") == {}
+
+
+@pytest.mark.parametrize("method", ["initialize", "ping", "logging/setLevel", "resources/subscribe", "nonsense"])
+def test_a_method_the_newest_revision_has_not_is_404(modern_client: Client, method: str) -> None:
+    answer = modern_client.send(method)
+    assert (answer.status, answer.json["error"]["code"]) == (404, -32601)
+
+
+@pytest.mark.parametrize("method", ["server/discover", "logging/setLevel", "resources/subscribe", "nonsense"])
+def test_a_method_an_older_revision_has_not_is_an_ordinary_error(legacy_client: Client, method: str) -> None:
+    answer = legacy_client.send(method)
+    assert (answer.status, answer.json["error"]["code"]) == (200, -32601)
+
+
+def test_a_method_without_a_provider_does_not_exist() -> None:
+    answer = MemoryGateway().ask("prompts/list")
+    assert (answer.status, answer.json["error"]["code"]) == (404, -32601)
+
+
+def test_an_unknown_tool_is_an_invalid_parameter(client: Client) -> None:
+    answer = client.send("tools/call", {"name": "gateway.hom", "arguments": {}})
+    assert answer.json["error"]["code"] == -32602
+    assert answer.status == (400 if client.version == MODERN else 200)
+
+
+def test_an_unknown_resource_says_which(client: Client) -> None:
+    error = client.send("resources/read", {"uri": "test://nothing"}).json["error"]
+    assert error["data"] == {"uri": "test://nothing"}
+    assert error["code"] == (-32602 if client.version == MODERN else -32002)
+
+
+def test_an_invented_cursor_is_an_invalid_parameter(client: Client) -> None:
+    assert client.send("tools/list", {"cursor": ""}).json["error"]["code"] == -32602
+
+
+def test_a_notification_is_accepted_without_a_word(client: Client) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    answer = client.post(body, {"mcp-protocol-version": client.version})
+    assert (answer.status, answer.text) == (202, "")
+    assert "content-type" not in answer.headers
+
+
+def test_a_request_without_a_version_is_served_as_the_oldest_streamable_one(modern_client: Client) -> None:
+    answer = modern_client.post('{"jsonrpc":"2.0","id":"a","method":"tools/list"}', {})
+    assert (answer.status, answer.json["id"]) == (200, "a")
+    assert "resultType" not in answer.json["result"]
+
+
+def test_a_batch_is_answered_where_batches_exist(modern_client: Client) -> None:
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    batch = [listing, {"jsonrpc": "2.0", "method": "notifications/x"}, {**listing, "id": 2, "method": "ping"}]
+    answer = modern_client.post(json.dumps(batch), {})
+    assert [part["id"] for part in answer.json] == [1, 2]
+    refused = modern_client.post(json.dumps(batch), {"mcp-protocol-version": "2025-06-18"})
+    assert (refused.status, refused.json["error"]["code"]) == (400, -32600)
+
+
+@pytest.mark.parametrize("size", [0, 51])
+def test_a_batch_has_a_sensible_size(modern_client: Client, size: int) -> None:
+    batch = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(size)]
+    assert modern_client.post(json.dumps(batch), {}).json["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"mcp-protocol-version": "2025-11-25"}, -32020),
+        ({"mcp-method": "tools/list"}, -32020),
+        ({"mcp-method": None}, -32020),
+        ({"mcp-protocol-version": None}, -32020),
+        ({"mcp-name": "gateway.search"}, -32020),
+        ({"mcp-name": "=?base64?%%%?="}, -32020),
+        ({"mcp-name": "=?base64?Z2F0ZXdheS5ob21l?="}, None),
+        ({"mcp-name": "  gateway.home\t"}, None),
+        ({"Mcp-Method": "tools/call", "mcp-method": None}, None),
+    ],
+)
+def test_headers_and_body_must_agree(modern_client: Client, change: dict[str, str | None], code: int | None) -> None:
+    message, headers = modern("tools/call", {"name": "gateway.home", "arguments": {}})
+    merged = {name: value for name, value in {**headers, **change}.items() if value is not None}
+    answer = modern_client.post(json.dumps(message), merged)
+    assert answer.json.get("error", {}).get("code") == code
+    assert answer.status == (200 if code is None else 400)
+
+
+def test_an_unsupported_revision_is_told_which_there_are(modern_client: Client) -> None:
+    message, headers = modern("tools/list", {})
+    body = json.dumps(message).replace(MODERN, "2099-01-01")
+    answer = modern_client.post(body, {**headers, "mcp-protocol-version": "2099-01-01"})
+    assert (answer.status, answer.json["error"]["code"]) == (400, -32022)
+    assert answer.json["error"]["data"] == {"supported": [MODERN], "requested": "2099-01-01"}
+
+
+@pytest.mark.parametrize("missing", [PROTOCOL_VERSION, CLIENT_CAPABILITIES])
+def test_an_incomplete_envelope_is_refused(modern_client: Client, missing: str) -> None:
+    meta = {name: value for name, value in META.items() if name != missing}
+    message, headers = modern("tools/list", {}, meta)
+    answer = modern_client.post(json.dumps(message), headers)
+    assert (answer.status, answer.json["error"]["code"]) == (400, -32602)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", -32700),
+        (b"{", -32700),
+        (b"\xff\xfe", -32700),
+        (b"\xef\xbb\xbf{}", -32700),
+        (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700),
+        (b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}', -32700),
+        (b"[" * 100_000, -32700),
+        (b"null", -32600),
+        (b'"text"', -32600),
+        (b"{}", -32600),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
+    ],
+)
+def test_a_malformed_message_gets_a_defined_answer(modern_client: Client, body: bytes, code: int) -> None:
+    answer = modern_client.post(body, {})
+    assert (answer.status, answer.json["error"]["code"]) == (400, code)
+
+
+def test_an_answer_to_a_question_nobody_asked_is_dropped(modern_client: Client) -> None:
+    assert modern_client.post('{"jsonrpc":"2.0","id":1,"result":{}}', {}).status == 202

@@ -1,0 +1,108 @@
+"""The laptop cloud as the tests use it: one emulator and one issuer a run, a stack for every way to deploy."""
+
+import io
+import json
+import socket
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, Self
+
+from local.door import Door
+from local.emulator import Emulator
+from local.issuer import Issuer
+from local.progress import Progress
+from local.stack import DeployedStack, Variant, build, client_settings, deploy, machine_architecture
+from signpost.model import JsonObject
+from tests.support.memory_gateway import Answer, modern
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    deployed: DeployedStack
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}/mcp"
+
+    def send(self, method: str, path: str, *, body: str = "", headers: Mapping[str, str] | None = None) -> Answer:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=40)
+        try:
+            connection.request(method, path, body.encode(), dict(headers or {}))
+            response = connection.getresponse()
+            answered = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, answered, response.read().decode())
+        finally:
+            connection.close()
+
+    def ask(self, credential: str | None, method: str = "tools/list", params: JsonObject | None = None) -> Answer:
+        message, headers = modern(method, params or {})
+        authorization = {"authorization": f"Bearer {credential}"} if credential else {}
+        return self.send("POST", "/mcp", body=json.dumps(message), headers={**headers, **authorization})
+
+    def home(self, credential: str) -> Any:
+        """The items that gateway.home lists for whoever holds this credential."""
+        answer = self.ask(credential, "tools/call", {"name": "gateway.home", "arguments": {}})
+        assert answer.status == 200, answer.text
+        return answer.json["result"]["structuredContent"]["items"]
+
+
+class Laptop:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.emulator = Emulator(home, free_port())
+        self.issuer = Issuer(home, 0)
+        self._deployed: dict[str, DeployedStack] = {}
+        self._doors: dict[str, Door] = {}
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        self.emulator.start()
+        self._open.callback(self.emulator.stop)
+        self.issuer.start()
+        self._open.callback(self.issuer.stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def deploy(self, name: str, variant: Variant = "product", **parameters: str) -> Stack:
+        """Deploys the template under this name, or brings the stack of this name up to date. An empty parameter
+        is left to its default."""
+        door = self._doors.get(name) or self._open_door(name)
+        log, progress = self.home / f"{name}.log", Progress(io.StringIO())
+        all_parameters = {
+            "Stage": "test" if variant == "test" else "dev",
+            "Architecture": machine_architecture(),
+            "EndpointUrl": self.emulator.url,
+            "PublicUrl": door.url,
+            "OidcIssuer": self.issuer.url,
+            **parameters,
+        }
+        given = {name: value for name, value in all_parameters.items() if value}  # sam takes no empty value
+        built = build(variant, log=log, progress=progress)
+        self._deployed[name] = deploy(self.emulator, name, built, given, log=log, progress=progress)
+        return Stack(self._deployed[name], door.port)
+
+    def client(self, service: str) -> Any:
+        """A client with the rights of the account's owner."""
+        session, config = client_settings(self.emulator)
+        return session.client(service, endpoint_url=self.emulator.url, config=config)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the service is named at run time
+
+    def _open_door(self, name: str) -> Door:
+        door = self._doors[name] = Door(0, lambda: self._api(name))
+        door.start()
+        self._open.callback(door.stop)
+        return door
+
+    def _api(self, name: str) -> str:
+        return f"{self.emulator.url}/_aws/execute-api/{self._deployed[name].outputs['ApiId']}/$default"

@@ -1,0 +1,153 @@
+"""A whole gateway in memory: the real pipeline and protocol on the in-memory adapters, with a clock to turn."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from signpost.adapters.memory import (
+    FixedKeySet,
+    MemoryApiKeys,
+    MemoryCatalogue,
+    MemoryIssuerKeySets,
+    MemoryMasterKeys,
+)
+from signpost.cli.keys import new_key, stored_key
+from signpost.http.front_door import FrontDoor
+from signpost.identity.api_keys import PresentedKey
+from signpost.model import Call, JsonObject, MasterKeys, Tool, ToolResult
+from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from signpost.protocol.surface import Surface
+from signpost.settings import GatewaySettings, gateway_settings
+from signpost.telemetry import Telemetry
+from signpost.wiring import Adapters, front_door, gateway_surface
+from tests.support.tokens import ISSUER, Signer
+
+ENVIRONMENT = {
+    "REGISTRY_TABLE": "registry",
+    "MASTER_SECRET_ARN": "secret",
+    "PUBLIC_URL": "https://gateway.test",
+    "AUTH_MODE": "both",
+    "OIDC_ISSUER": ISSUER,
+    "OIDC_AUDIENCE": "",
+    "TENANT_CLAIM": "tenant",
+    "ROLES_CLAIM": "roles",
+    "PERMISSIONS_CLAIM": "scope",
+    "HUMAN_CLAIM": "amr",
+    "DEFAULT_TENANT": "default",
+    "ALLOWED_ORIGINS": "https://page.test",
+    "AWS_ENDPOINT_URL": "",
+}
+MODERN = "2026-07-28"
+META: JsonObject = {PROTOCOL_VERSION: MODERN, CLIENT_CAPABILITIES: {}}
+_numbers = count()
+
+
+class SetClock:
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self._now = now
+
+    def now(self) -> float:
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        self._now += seconds
+
+
+class Witness:
+    """A tool provider that remembers every call it was asked for: none, if the door kept them out."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        self.calls.append(call)
+        return [Tool("witness", "Sees who comes in.", {"type": "object"})]
+
+    def call_tool(self, name: str, arguments: JsonObject, call: Call) -> ToolResult | None:
+        del arguments
+        self.calls.append(call)
+        return ToolResult([{"type": "text", "text": call.principal.subject}]) if name == "witness" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+class MemoryGateway:
+    def __init__(self, surface: Surface | None = None, **environment: str) -> None:
+        self.clock = SetClock()
+        self.signer = Signer()
+        self.key_set_source = FixedKeySet({self.signer.kid: self.signer.jwk})
+        self.adapters = Adapters(
+            api_keys=MemoryApiKeys(),
+            issuer_key_sets=MemoryIssuerKeySets(),
+            key_set_source=self.key_set_source,
+            catalogue=MemoryCatalogue(),
+            master_keys=MemoryMasterKeys(MasterKeys("master")),
+            clock=self.clock,
+        )
+        self.settings: GatewaySettings = gateway_settings({**ENVIRONMENT, **environment})
+        # A logger keeps the output it was made for, and a test's output ends with the test: hence a name of its own.
+        self.telemetry = Telemetry(f"gateway-{next(_numbers)}")
+        self.front_door: FrontDoor
+        self.serve(surface or gateway_surface(self.adapters))
+
+    def serve(self, surface: Surface) -> None:
+        self.front_door = front_door(self.settings, self.adapters, self.telemetry, {"/mcp": surface})
+
+    def make_key(self, tenant: str = "default", *, lasting: float | None = None) -> PresentedKey:
+        key = new_key(tenant)
+        assert self.adapters.api_keys.add(stored_key(key, "a test", created_at=self.clock.now(), lasting=lasting))
+        return key
+
+    def token(self, **claims: Any) -> str:
+        return self.signer.token(self.clock.now(), **claims)
+
+    def send(
+        self,
+        method: str = "POST",
+        path: str = "/mcp",
+        *,
+        body: str | bytes = "",
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        source_ip: str = "198.51.100.7",
+    ) -> Answer:
+        event = {
+            "version": "2.0",
+            "rawPath": path,
+            "headers": dict(headers or {}),
+            "queryStringParameters": dict(query or {}),
+            "body": body if isinstance(body, str) else body.decode("latin-1"),
+            "isBase64Encoded": False,
+            "requestContext": {
+                "requestId": "request-1",
+                "timeEpoch": self.clock.now() * 1000,
+                "http": {"method": method, "path": path, "sourceIp": source_ip},
+            },
+        }
+        answered = self.front_door.handle(event, remaining_ms=30_000)
+        return Answer(answered["statusCode"], answered["headers"], answered["body"])
+
+    def ask(self, method: str, params: JsonObject | None = None, *, credential: str | None = None) -> Answer:
+        """One modern request, as a well-behaved client sends it."""
+        message, headers = modern(method, params or {})
+        token = credential or str(self.make_key())
+        return self.send(body=json.dumps(message), headers={**headers, "authorization": f"Bearer {token}"})
+
+
+def modern(method: str, params: JsonObject, meta: JsonObject = META) -> tuple[JsonObject, dict[str, str]]:
+    """The body and the headers of a request of the newest revision."""
+    message: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    headers = {"content-type": "application/json", "mcp-protocol-version": MODERN, "mcp-method": method}
+    name = params.get("name", params.get("uri"))
+    return message, {**headers, "mcp-name": name} if isinstance(name, str) else headers

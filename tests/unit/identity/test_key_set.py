@@ -1,0 +1,149 @@
+"""The issuer's keys: asked for seldom, shared by a row, never a way to be let in without one."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from signpost.adapters.memory import MemoryIssuerKeySets
+from signpost.errors import Unavailable
+from signpost.identity.key_set import GIVE_UP_AFTER, REFRESH_AT_MOST_EVERY, RENEW_AFTER, IssuerKeys
+from signpost.model import IssuerKeySet, JsonObject
+from tests.support.memory_gateway import SetClock
+
+ISSUER = "https://issuer.test"
+
+
+class Issuer:
+    def __init__(self, *kids: str) -> None:
+        self.kids = kids
+        self.asked = 0
+        self.down = False
+
+    def fetch(self, issuer: str) -> Mapping[str, JsonObject]:
+        assert issuer == ISSUER
+        self.asked += 1
+        if self.down:
+            raise Unavailable("The issuer is down.")
+        return {kid: {"kid": kid} for kid in self.kids}
+
+
+class CountedRows(MemoryIssuerKeySets):
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def read(self, issuer: str) -> IssuerKeySet | None:
+        self.reads += 1
+        return super().read(issuer)
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
+
+
+@pytest.fixture
+def issuer() -> Issuer:
+    return Issuer("a")
+
+
+@pytest.fixture
+def rows() -> CountedRows:
+    return CountedRows()
+
+
+@pytest.fixture
+def keys(rows: CountedRows, issuer: Issuer, clock: SetClock) -> IssuerKeys:
+    return IssuerKeys(issuer=ISSUER, rows=rows, source=issuer, clock=clock)
+
+
+def another(rows: CountedRows, issuer: Issuer, clock: SetClock) -> IssuerKeys:
+    return IssuerKeys(issuer=ISSUER, rows=rows, source=issuer, clock=clock)
+
+
+def test_the_first_request_asks_the_issuer_and_the_next_asks_nobody(
+    keys: IssuerKeys, issuer: Issuer, rows: CountedRows
+) -> None:
+    assert keys.key("a") == {"kid": "a"}
+    reads = rows.reads
+    assert keys.key("a") == {"kid": "a"}
+    assert (issuer.asked, rows.reads) == (1, reads)
+
+
+def test_another_gateway_takes_the_row(keys: IssuerKeys, rows: CountedRows, issuer: Issuer, clock: SetClock) -> None:
+    keys.key("a")
+    assert another(rows, issuer, clock).key("a") == {"kid": "a"}
+    assert issuer.asked == 1
+
+
+def test_unknown_kids_ask_the_issuer_at_most_once_in_five_minutes(
+    keys: IssuerKeys, rows: CountedRows, issuer: Issuer, clock: SetClock
+) -> None:
+    keys.key("a")
+    clock.advance(REFRESH_AT_MOST_EVERY)
+    gateways = [keys, *(another(rows, issuer, clock) for _ in range(5))]
+    for number in range(50):
+        assert gateways[number % 6].key(f"made-up-{number}") is None
+        clock.advance(1)
+    assert issuer.asked == 2
+
+
+def test_made_up_kids_cost_a_read_every_two_seconds_at_most(
+    keys: IssuerKeys, rows: CountedRows, clock: SetClock
+) -> None:
+    keys.key("a")
+    before = rows.reads
+    for number in range(40):
+        keys.key(f"made-up-{number}")
+        clock.advance(0.1)
+    assert rows.reads - before <= 2
+
+
+def test_a_rotated_key_is_found_once_five_minutes_have_passed(
+    keys: IssuerKeys, issuer: Issuer, clock: SetClock
+) -> None:
+    keys.key("a")
+    issuer.kids = ("a", "b")
+    assert keys.key("b") is None
+    clock.advance(REFRESH_AT_MOST_EVERY)
+    assert keys.key("b") == {"kid": "b"}
+
+
+def test_a_withdrawn_key_is_refused_when_the_set_is_renewed(keys: IssuerKeys, issuer: Issuer, clock: SetClock) -> None:
+    keys.key("a")
+    issuer.kids = ("b",)
+    clock.advance(RENEW_AFTER + 1)
+    assert keys.key("a") is None
+
+
+def test_while_the_issuer_is_down_the_known_keys_serve_for_a_day(
+    keys: IssuerKeys, issuer: Issuer, clock: SetClock
+) -> None:
+    keys.key("a")
+    issuer.down = True
+    clock.advance(RENEW_AFTER + 1)
+    assert keys.key("a") == {"kid": "a"}
+    clock.advance(GIVE_UP_AFTER)
+    with pytest.raises(Unavailable):
+        keys.key("a")
+
+
+def test_without_any_keys_an_issuer_that_is_down_is_said_so(keys: IssuerKeys, issuer: Issuer) -> None:
+    issuer.down = True
+    with pytest.raises(Unavailable):
+        keys.key("a")
+
+
+def test_after_a_failed_first_attempt_the_next_request_tries_again(keys: IssuerKeys, issuer: Issuer) -> None:
+    issuer.down = True
+    with pytest.raises(Unavailable):
+        keys.key("a")
+    issuer.down = False
+    assert keys.key("a") == {"kid": "a"}
+
+
+def test_at_the_first_request_ever_nobody_waits_for_another_gateways_attempt(
+    rows: CountedRows, issuer: Issuer, clock: SetClock
+) -> None:
+    assert rows.claim_refresh(ISSUER, clock.now(), clock.now() + 10)  # another gateway is asking right now
+    assert another(rows, issuer, clock).key("a") == {"kid": "a"}

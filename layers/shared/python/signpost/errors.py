@@ -23,9 +23,9 @@ class Rejection:
     data: Json = None
 
 
-class ConfigurationError(Exception):
-    """The deployment's settings cannot work; the message says which and what to do."""
-
-
 class Unavailable(Exception):  # noqa: N818 - it names a state of the world, as the answer 503 does
     """Something this answer depends on cannot be reached now; the same request may succeed later."""
+
+
+class DeadlinePassed(BaseException):
+    """The time for this answer is over. Not an Exception, so that nothing on its way takes it for an ordinary one."""

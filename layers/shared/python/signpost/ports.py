@@ -1,9 +1,10 @@
 """What the core needs from the world, and what a surface needs from its providers.
 
-Every port has an AWS adapter and an in-memory one; `tests/contract` holds both to the same promises.
+The stores have an AWS adapter and an in-memory one each; `tests/contract` holds both to the same promises.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from signpost.model import (
@@ -27,6 +28,12 @@ from signpost.model import (
 class Clock(Protocol):
     def now(self) -> float:
         """Seconds since the epoch."""
+        ...
+
+
+class Alarm(Protocol):
+    def __call__(self, seconds: float) -> AbstractContextManager[None]:
+        """Around what may take so long at most. Raises DeadlinePassed inside it."""
         ...
 
 

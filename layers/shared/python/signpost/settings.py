@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from signpost.errors import ConfigurationError
-
 TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 AUTH_MODES = ("none", "jwt", "api-key", "both", "local")
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
@@ -51,7 +49,7 @@ class GatewaySettings:
 
 def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
     public_url = environment["PUBLIC_URL"].rstrip("/")
-    settings = GatewaySettings(
+    return GatewaySettings(
         registry_table=environment["REGISTRY_TABLE"],
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         public_url=public_url,
@@ -68,8 +66,6 @@ def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
         allowed_origins=_origins(environment["ALLOWED_ORIGINS"], public_url),
         endpoint_url=environment["AWS_ENDPOINT_URL"],
     )
-    _check(settings)
-    return settings
 
 
 def _origins(listed: str, public_url: str) -> frozenset[str]:
@@ -77,20 +73,23 @@ def _origins(listed: str, public_url: str) -> frozenset[str]:
     return frozenset({origin.strip().rstrip("/") for origin in listed.split(",") if origin.strip()} | {public_url})
 
 
-def _check(settings: GatewaySettings) -> None:
+def problem_with(settings: GatewaySettings) -> str | None:
+    """Why a deployment with these settings must not serve, in a sentence for whoever deployed it."""
+    if settings.auth_mode == "none":
+        return "No authentication is configured: deploy with AuthMode set."
     if settings.auth_mode not in AUTH_MODES:
-        raise ConfigurationError(f"AuthMode is {settings.auth_mode!r}; it is one of {', '.join(AUTH_MODES)}.")
+        return f"AuthMode is {settings.auth_mode!r}; it is one of {', '.join(AUTH_MODES)}."
     if settings.auth_mode == "local" and not settings.endpoint_url:
-        raise ConfigurationError("AuthMode local works only on a laptop cloud, which sets EndpointUrl.")
-    if settings.accepts_tokens:
-        _check_issuer(settings.oidc_issuer, on_laptop=bool(settings.endpoint_url))
+        return "AuthMode local works only on a laptop cloud, which sets EndpointUrl."
     if not TENANT.fullmatch(settings.default_tenant):
-        raise ConfigurationError(f"DefaultTenant {settings.default_tenant!r} is not a tenant name ({TENANT.pattern}).")
+        return f"DefaultTenant {settings.default_tenant!r} is not a tenant name ({TENANT.pattern})."
+    return _problem_with_issuer(settings) if settings.accepts_tokens else None
 
 
-def _check_issuer(issuer: str, *, on_laptop: bool) -> None:
-    if not issuer:
-        raise ConfigurationError("Tokens are accepted, but OidcIssuer is not set.")
-    url = urlsplit(issuer)
-    if url.scheme != "https" and not (on_laptop and url.hostname in LOOPBACK_HOSTS):
-        raise ConfigurationError("OidcIssuer must be an https URL.")
+def _problem_with_issuer(settings: GatewaySettings) -> str | None:
+    if not settings.oidc_issuer:
+        return f"AuthMode {settings.auth_mode} accepts tokens, but OidcIssuer is not set."
+    url = urlsplit(settings.oidc_issuer)
+    if url.scheme != "https" and not (settings.endpoint_url and url.hostname in LOOPBACK_HOSTS):
+        return "OidcIssuer must be an https URL."
+    return None

@@ -27,12 +27,12 @@ class Record:
         self.started = time.perf_counter()
         self.operation = "none"
         self.status = 0
-        self.fault: Exception | None = None
+        self.fault: BaseException | None = None
 
     def answered(self, status: int) -> None:
         self.status = status
 
-    def failed(self, fault: Exception) -> None:
+    def failed(self, fault: BaseException) -> None:
         self.fault = fault
 
     @property
@@ -78,8 +78,9 @@ class Telemetry:
         self._metrics.flush_metrics()
 
 
-def _place(fault: Exception) -> dict[str, object]:
+def _place(fault: BaseException) -> dict[str, object]:
     frames = traceback.extract_tb(fault.__traceback__)
     place = [f"{frame.filename.rsplit('/python/', 1)[-1]}:{frame.lineno} {frame.name}" for frame in frames]
-    aws = fault.response.get("Error", {}).get("Code") if isinstance(fault, ClientError) else None
+    cause = fault if isinstance(fault, ClientError) else fault.__cause__
+    aws = cause.response.get("Error", {}).get("Code") if isinstance(cause, ClientError) else None
     return {"fault": type(fault).__name__, "aws_error": aws, "frames": place}

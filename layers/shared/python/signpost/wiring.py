@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import boto3
 from botocore.config import Config
 
+from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoApiKeys, DynamoCatalogue, DynamoIssuerKeySets
 from signpost.adapters.oidc import HttpKeySetSource
@@ -16,7 +17,7 @@ from signpost.identity.authenticator import Authenticator, CredentialAuthenticat
 from signpost.identity.key_set import IssuerKeys
 from signpost.model import Principal
 from signpost.policy.tokens import Sealer
-from signpost.ports import ApiKeys, Catalogue, Clock, IssuerKeySets, KeySetSource, MasterKeyStore
+from signpost.ports import Alarm, ApiKeys, Catalogue, Clock, IssuerKeySets, KeySetSource, MasterKeyStore
 from signpost.protocol.dispatch import Dispatcher
 from signpost.protocol.surface import Surface
 from signpost.registry.catalogue import CatalogueView
@@ -35,6 +36,7 @@ class Adapters:
     catalogue: Catalogue
     master_keys: MasterKeyStore
     clock: Clock
+    alarm: Alarm
 
 
 def gateway(environment: Mapping[str, str]) -> FrontDoor:
@@ -53,6 +55,7 @@ def aws_adapters(settings: GatewaySettings) -> Adapters:
         catalogue=DynamoCatalogue(dynamodb, table),
         master_keys=SecretMasterKeys(lambda: boto3.client("secretsmanager", config=CLIENT), settings.master_secret_arn),
         clock=SystemClock(),
+        alarm=alarm,
     )
 
 
@@ -71,6 +74,7 @@ def front_door(
         surfaces={path: Dispatcher(surface) for path, surface in surfaces.items()},
         telemetry=telemetry,
         clock=adapters.clock,
+        alarm=adapters.alarm,
     )
 
 

@@ -1,12 +1,13 @@
 """The registry's ports on its DynamoDB table. Decisions of more than one caller are conditional writes."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
 from signpost.adapters import keys
+from signpost.adapters.aws import call, code_of
 from signpost.model import (
     NOTHING_PUBLISHED,
     ApiKey,
@@ -87,7 +88,8 @@ class DynamoIssuerKeySets:
         )
 
     def save(self, issuer: str, key_set: IssuerKeySet) -> None:
-        self._client.update_item(
+        call(
+            self._client.update_item,
             TableName=self._table,
             Key=keys.issuer_keys(issuer),
             UpdateExpression="SET #keys = :keys, fetched_at = :at, refresh_not_before = :not_before, #schema = :schema",
@@ -112,14 +114,17 @@ class DynamoCatalogue:
 
     def items(self, tenant: str, digest: str) -> Sequence[CatalogueItem]:
         row = _get(self._client, self._table, keys.catalogue_snapshot(tenant, digest))
-        return publication.from_text(row["items"]["S"]) if row else ()
+        if row is None:
+            raise LookupError(f"the catalogue of {tenant} has no snapshot {digest}")
+        return publication.from_text(row["items"]["S"])
 
     def publish(self, tenant: str, items: Sequence[CatalogueItem], replacing: int) -> bool:
         """The snapshot is known by its digest, so that losers of the race leave the winner's untouched."""
         text = publication.to_text(items)
         digest = publication.digest(text)
         snapshot: Attributes = {"items": {"S": text}, "schema": _number(keys.SCHEMA)}
-        self._client.put_item(TableName=self._table, Item={**keys.catalogue_snapshot(tenant, digest), **snapshot})
+        item = {**keys.catalogue_snapshot(tenant, digest), **snapshot}
+        call(self._client.put_item, TableName=self._table, Item=item)
         pointer: Attributes = {
             "version": _number(replacing + 1),
             "digest": {"S": digest},
@@ -135,15 +140,15 @@ class DynamoCatalogue:
 
 
 def _get(client: "DynamoDBClient", table: str, key: keys.Key) -> Row | None:
-    return client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
+    return call(client.get_item, TableName=table, Key=key, ConsistentRead=True).get("Item")
 
 
-def _succeeds(write: Any, **arguments: Any) -> bool:
+def _succeeds(write: Callable[..., object], **arguments: Any) -> bool:
     """False if the write's condition did not hold."""
     try:
-        write(**arguments)
+        call(write, **arguments)
     except ClientError as fault:
-        if fault.response["Error"]["Code"] == "ConditionalCheckFailedException":  # pyright: ignore[reportTypedDictNotRequiredAccess] - every service error has one
+        if code_of(fault) == "ConditionalCheckFailedException":
             return False
         raise
     return True

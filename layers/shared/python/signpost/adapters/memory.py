@@ -73,8 +73,7 @@ class MemoryCatalogue:
         return self._pointers.get(tenant, NOTHING_PUBLISHED)
 
     def items(self, tenant: str, digest: str) -> Sequence[CatalogueItem]:
-        text = self._snapshots.get((tenant, digest))
-        return publication.from_text(text) if text else ()
+        return publication.from_text(self._snapshots[tenant, digest])
 
     def publish(self, tenant: str, items: Sequence[CatalogueItem], replacing: int) -> bool:
         text = publication.to_text(items)

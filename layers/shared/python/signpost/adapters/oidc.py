@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any, cast
-from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from signpost.errors import Unavailable
 from signpost.model import JsonObject
@@ -15,24 +14,40 @@ TIMEOUT = 3.0
 LARGEST_DOCUMENT = 256 * 1024
 
 
+class _NoRedirects(HTTPRedirectHandler):
+    """An issuer's documents are where it says, not where some answer leads."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_OPENER = build_opener(_NoRedirects)
+
+
 class HttpKeySetSource:
     def fetch(self, issuer: str) -> Mapping[str, JsonObject]:
         discovered = _document(issuer.rstrip("/") + DISCOVERY)
         if discovered.get("issuer") != issuer:
             raise Unavailable("The token issuer's discovery document names another issuer.")
         address = str(discovered.get("jwks_uri"))
-        if urlsplit(address).scheme != urlsplit(issuer).scheme:
+        if not address.startswith(f"{issuer.partition(':')[0]}://"):
             raise Unavailable("The token issuer's keys are not where its scheme says.")
-        keys: list[Mapping[str, Any]] = _document(address).get("keys", [])
-        return {key["kid"]: key for key in keys if "kid" in key and key.get("use", "sig") == "sig"}
+        return _signing_keys(_document(address).get("keys"))
+
+
+def _signing_keys(published: Any) -> Mapping[str, JsonObject]:
+    if not isinstance(published, list) or not all(isinstance(key, dict) for key in cast("list[Any]", published)):
+        raise Unavailable("The token issuer published something else than keys.")
+    keys = cast("list[dict[str, Any]]", published)
+    return {key["kid"]: key for key in keys if isinstance(key.get("kid"), str) and key.get("use", "sig") == "sig"}
 
 
 def _document(url: str) -> dict[str, Any]:
     request = Request(url, headers={"accept": "application/json"})  # noqa: S310 - settings allow https, and http on a laptop
     try:
-        with urlopen(request, timeout=TIMEOUT) as response:  # noqa: S310 - as above
+        with _OPENER.open(request, timeout=TIMEOUT) as response:
             document = json.loads(response.read(LARGEST_DOCUMENT))
-    except (OSError, ValueError, HTTPException) as fault:
+    except (OSError, ValueError, RecursionError, HTTPException) as fault:
         raise Unavailable("The keys of the token issuer cannot be read.") from fault
     if not isinstance(document, dict):
         raise Unavailable("The token issuer answered with something else than a document.")

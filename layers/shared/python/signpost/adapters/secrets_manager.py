@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from signpost.adapters.aws import call
 from signpost.model import MasterKeys
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ class SecretMasterKeys:
         return self._make_client()
 
     def read(self) -> MasterKeys:
-        stored = json.loads(self._client.get_secret_value(SecretId=self._secret_arn)["SecretString"])
+        stored = json.loads(call(self._client.get_secret_value, SecretId=self._secret_arn)["SecretString"])
         return MasterKeys(current=stored["current"], previous=stored.get("previous"))
 
     def write(self, keys: MasterKeys) -> None:
         stored = {"current": keys.current, "previous": keys.previous}
-        self._client.put_secret_value(SecretId=self._secret_arn, SecretString=json.dumps(stored))
+        call(self._client.put_secret_value, SecretId=self._secret_arn, SecretString=json.dumps(stored))

@@ -81,8 +81,9 @@ def _create(arguments: argparse.Namespace) -> int:
         permissions=arguments.permission,
         lasting=arguments.expires_in,
     )
-    if not stack.api_keys(arguments.stack).add(stored):
-        raise CommandFailed("A key with this id exists already. Try again.")
+    with stack.api_keys(arguments.stack) as keys:
+        if not keys.add(stored):
+            raise CommandFailed("A key with this id exists already. Try again.")
     print(presented)
     print(f"Key {stored.key_id} of tenant {stored.tenant}. It is shown only now; keep it safe.", file=sys.stderr)
     return 0
@@ -90,13 +91,16 @@ def _create(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     now = time.time()
-    for key in stack.api_keys(arguments.stack).of_tenant(arguments.tenant):
+    with stack.api_keys(arguments.stack) as keys:
+        listed = keys.of_tenant(arguments.tenant)
+    for key in listed:
         print(json.dumps(_row(key, now), ensure_ascii=False))
     return 0
 
 
 def _revoke(arguments: argparse.Namespace) -> int:
-    key = stack.api_keys(arguments.stack).revoke(arguments.tenant, arguments.id, time.time())
+    with stack.api_keys(arguments.stack) as keys:
+        key = keys.revoke(arguments.tenant, arguments.id, time.time())
     if key is None:
         raise CommandFailed(f"Tenant {arguments.tenant!r} has no key {arguments.id!r}. See `signpost keys list`.")
     print(json.dumps(_row(key, time.time()), ensure_ascii=False))

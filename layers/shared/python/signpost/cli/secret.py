@@ -24,7 +24,7 @@ def register(commands: "Commands") -> None:
 
 
 def _rotate(arguments: argparse.Namespace) -> int:
-    store = stack.master_keys(arguments.stack)
-    store.write(rotated(store.read()))
-    print("Rotated. Cursors and states signed before stay valid until the next rotation.")
+    with stack.master_keys(arguments.stack) as store:
+        store.write(rotated(store.read()))
+    print("Rotated. What was signed before stays valid until the next rotation.")
     return 0

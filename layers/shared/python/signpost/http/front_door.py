@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from signpost import __version__
-from signpost.errors import Unavailable
+from signpost.errors import DeadlinePassed, Unavailable
 from signpost.http import metadata
 from signpost.http.origins import Origins
 from signpost.http.request import MalformedEvent, Request, from_event
@@ -12,17 +12,19 @@ from signpost.http.response import Response, json_response, refusal
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.bearer import challenge
 from signpost.identity.denial import Denial
-from signpost.model import Call, Principal
-from signpost.ports import Clock
-from signpost.protocol.dispatch import Dispatcher, Reply, internal_error
-from signpost.settings import GatewaySettings
+from signpost.model import Call
+from signpost.ports import Alarm, Clock
+from signpost.protocol.dispatch import Dispatcher, Reply
+from signpost.settings import GatewaySettings, problem_with
 from signpost.telemetry import Telemetry
 
 LARGEST_BODY = 1024 * 1024
+RETRY = {"retry-after": "5"}
 
 
 class FrontDoor:
-    """One for a warm function. `surfaces` says which dispatcher answers at which path."""
+    """One for a warm function. `surfaces` says which dispatcher answers at which path, `alarm` ends what takes
+    longer than it may."""
 
     def __init__(
         self,
@@ -32,50 +34,58 @@ class FrontDoor:
         surfaces: Mapping[str, Dispatcher],
         telemetry: Telemetry,
         clock: Clock,
+        alarm: Alarm,
     ) -> None:
         self._settings = settings
+        self._problem = problem_with(settings)
         self._authenticator = authenticator
         self._surfaces = surfaces
         self._telemetry = telemetry
         self._clock = clock
+        self._alarm = alarm
         self._origins = Origins(settings.allowed_origins)
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int) -> dict[str, Any]:
-        started = self._clock.now()
         try:
-            request = from_event(event, now=started, remaining_ms=remaining_ms)
+            request = from_event(event, now=self._clock.now(), remaining_ms=remaining_ms)
         except MalformedEvent:
-            return refusal(400, "body", "The body is not what its encoding says.").for_api_gateway()
+            return refusal(400, "malformed", "This is not a request as API Gateway hands it over.").for_api_gateway()
         with self._telemetry.request(request.request_id, request.method, request.path) as record:
             response = self._guarded(request, record.failed)
             record.answered(response.status)
-        return response.for_api_gateway()
+        accepts_gzip = "gzip" in request.headers.get("accept-encoding", "")
+        return response.for_api_gateway(accepts_gzip=accepts_gzip)
 
-    def _guarded(self, request: Request, failed: Callable[[Exception], None]) -> Response:
-        """The one place where an exception becomes an answer: a generic sentence and an id to look up."""
+    def _guarded(self, request: Request, failed: Callable[[BaseException], None]) -> Response:
+        """The boundary around everything else: an exception becomes a generic sentence and an id to look up."""
         try:
-            response = self._answer(request)
+            with self._alarm(request.deadline - self._clock.now()):
+                response = self._answer(request, failed)
         except Unavailable as fault:
             failed(fault)
-            response = refusal(503, "unavailable", f"{fault} Try again shortly.", {"retry-after": "5"})
+            response = refusal(503, "unavailable", f"{fault} Try again shortly.", RETRY)
+        except DeadlinePassed as fault:
+            failed(fault)
+            response = refusal(503, "deadline", "The answer took too long. Try again shortly.", RETRY)
         except Exception as fault:  # noqa: BLE001 - the boundary
             failed(fault)
-            response = self._replied(internal_error(request.body, request.request_id))
+            message = f"Something went wrong on our side. The log knows it as {request.request_id}."
+            response = refusal(500, "fault", message)
         return response.with_headers(self._origins.headers(request))
 
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: Request, failed: Callable[[BaseException], None]) -> Response:
         if request.path == "/health":
-            return _health(self._settings)
-        if self._settings.auth_mode == "none":
-            return refusal(503, "not_configured", "No authentication is configured: deploy with AuthMode set.")
+            return _health(configured=self._problem is None)
+        if self._problem:
+            return refusal(503, "not_configured", self._problem)
         turned_away = self._origins.check(request)
         if turned_away:
             return turned_away
         if request.path.startswith(metadata.PREFIX):
             return metadata.well_known(request.path, self._settings)
-        return self._at_surface(request)
+        return self._at_surface(request, failed)
 
-    def _at_surface(self, request: Request) -> Response:
+    def _at_surface(self, request: Request, failed: Callable[[BaseException], None]) -> Response:
         dispatcher = self._surfaces.get(request.path)
         if dispatcher is None:
             return refusal(404, "not_found", "There is no endpoint at this path.")
@@ -86,12 +96,9 @@ class FrontDoor:
         principal = self._authenticator.authenticate(request.headers.get("authorization"), request.source_ip)
         if isinstance(principal, Denial):
             return self._unauthenticated(principal)
-        return self._dispatched(dispatcher, request, principal)
-
-    def _dispatched(self, dispatcher: Dispatcher, request: Request, principal: Principal) -> Response:
         self._telemetry.identified(principal)
         call = Call(principal=principal, request_id=request.request_id, deadline=request.deadline)
-        return self._replied(dispatcher.answer(request.body, request.headers, call))
+        return self._replied(dispatcher.answer(request.body, request.headers, call, failed))
 
     def _replied(self, reply: Reply) -> Response:
         self._telemetry.dispatched(reply.operation, reply.trace)
@@ -102,5 +109,5 @@ class FrontDoor:
         return refusal(401, denial.reason, denial.message, {"www-authenticate": header})
 
 
-def _health(settings: GatewaySettings) -> Response:
-    return json_response(200, {"status": "ok", "version": __version__, "configured": settings.auth_mode != "none"})
+def _health(*, configured: bool) -> Response:
+    return json_response(200, {"status": "ok", "version": __version__, "configured": configured})

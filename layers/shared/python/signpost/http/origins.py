@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from signpost.http.request import Request
 from signpost.http.response import Response, refusal
 
-ALLOWED_HEADERS = (
-    "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
-)
+ALLOWED_HEADERS = "Authorization, *"
+"""The asterisk covers all others, `Mcp-Param-…` with names of a tool's choice included; not this one."""
 EXPOSED_HEADERS = "WWW-Authenticate"
+VARY = "Origin, Accept-Encoding"
 PREFLIGHT_LASTS = "600"
 
 
@@ -28,9 +28,9 @@ class Origins:
     def headers(self, request: Request) -> Mapping[str, str]:
         origin = request.headers.get("origin")
         if origin not in self._allowed:
-            return {"vary": "Origin"}
+            return {"vary": VARY}
         granted = {
-            "vary": "Origin",
+            "vary": VARY,
             "access-control-allow-origin": origin,
             "access-control-expose-headers": EXPOSED_HEADERS,
         }

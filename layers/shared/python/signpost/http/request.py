@@ -1,7 +1,6 @@
 """An HTTP request as API Gateway hands it over (payload version 2.0)."""
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +10,8 @@ API_GATEWAY_PATIENCE = 28.0
 LAST_SECOND = 1.0
 
 
-class MalformedEvent(ValueError):  # noqa: N818 - a client can cause it, it is no error of ours
-    """The body says it is base64 and is not."""
+class MalformedEvent(Exception):  # noqa: N818 - whoever calls can cause it, it is no error of ours
+    """Not an event of an HTTP API, or a body that is not what it claims to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,13 @@ class Request:
 
 
 def from_event(event: Mapping[str, Any], *, now: float, remaining_ms: int) -> Request:
+    try:
+        return _request(event, now, remaining_ms)
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise MalformedEvent from fault
+
+
+def _request(event: Mapping[str, Any], now: float, remaining_ms: int) -> Request:
     context = event["requestContext"]
     http = context["http"]
     return Request(
@@ -45,12 +51,9 @@ def from_event(event: Mapping[str, Any], *, now: float, remaining_ms: int) -> Re
 
 def _body(event: Mapping[str, Any]) -> bytes:
     body = event.get("body") or ""
-    if not event.get("isBase64Encoded"):
-        return body.encode("utf-8", "surrogatepass")
-    try:
+    if event.get("isBase64Encoded"):
         return base64.b64decode(body, validate=True)
-    except binascii.Error as fault:
-        raise MalformedEvent from fault
+    return body.encode("utf-8", "surrogatepass")
 
 
 def _deadline(received_ms: float | None, now: float, remaining_ms: int) -> float:

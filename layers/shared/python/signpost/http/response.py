@@ -1,11 +1,17 @@
 """An HTTP answer, and the forms it is given."""
 
+import base64
+import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from signpost.model import Json
+
+COMPRESSED_FROM = 32 * 1024
+"""Bytes above which an answer is compressed for a client that accepts it."""
+GZIP_LEVEL = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +23,36 @@ class Response:
     def with_headers(self, headers: Mapping[str, str]) -> "Response":
         return replace(self, headers={**self.headers, **headers})
 
-    def for_api_gateway(self) -> dict[str, Any]:
-        return {"statusCode": self.status, "headers": dict(self.headers), "body": self.body, "isBase64Encoded": False}
+    def for_api_gateway(self, *, accepts_gzip: bool = False) -> dict[str, Any]:
+        body = self.body.encode()
+        if not accepts_gzip or len(body) <= COMPRESSED_FROM:
+            return {
+                "statusCode": self.status,
+                "headers": dict(self.headers),
+                "body": self.body,
+                "isBase64Encoded": False,
+            }
+        return {
+            "statusCode": self.status,
+            "headers": {**self.headers, "content-encoding": "gzip"},
+            "body": base64.b64encode(gzip.compress(body, compresslevel=GZIP_LEVEL, mtime=0)).decode(),
+            "isBase64Encoded": True,
+        }
 
 
 def to_json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text if _is_encodable(text) else json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def _is_encodable(text: str) -> bool:
+    """A provider's text may contain half a surrogate pair. Lambda would fail on it after the handler returned,
+    and take the sandbox down; escaped, it does no harm."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def json_response(status: int, value: Json, headers: Mapping[str, str] | None = None) -> Response:

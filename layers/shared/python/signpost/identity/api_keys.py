@@ -5,6 +5,7 @@ The tenant in the key is where to look, not what to believe: the secret decides.
 
 import hashlib
 import hmac
+import re
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ REVOKED_WITHIN = 2.0
 """Seconds after which a revoked key is refused everywhere: as long as a lookup is remembered."""
 REMEMBERED = 1024
 
+_FORM = re.compile(rf"{PREFIX}(?P<tenant>{TENANT.pattern})_(?P<id>[0-9a-f]{{12}})_(?P<secret>[0-9a-f]{{64}})")
 _INVALID = Denial(Reason.INVALID, "The API key is invalid.")
 
 
@@ -33,13 +35,8 @@ class PresentedKey:
 
 
 def parse(credential: str) -> PresentedKey | None:
-    parts = credential.removeprefix(PREFIX).split("_")
-    if not credential.startswith(PREFIX) or len(parts) != 3:
-        return None
-    tenant, key_id, secret = parts
-    if not (TENANT.fullmatch(tenant) and key_id.isalnum() and secret.isalnum() and credential.isascii()):
-        return None
-    return PresentedKey(tenant, key_id, secret)
+    found = _FORM.fullmatch(credential)
+    return PresentedKey(found["tenant"], found["id"], found["secret"]) if found else None
 
 
 def digest(secret: str) -> str:
@@ -81,9 +78,14 @@ class ApiKeyAuthenticator:
         now = self._clock.now()
         return judge(self._look_up(presented.tenant, presented.key_id, now), presented.secret, now)
 
+    @property
+    def remembered(self) -> int:
+        """How many lookups are kept; never more than REMEMBERED, whatever is presented."""
+        return len(self._seen)
+
     def _look_up(self, tenant: str, key_id: str, now: float) -> ApiKey | None:
-        seen_at, key = self._seen.get((tenant, key_id), (0.0, None))
-        if now - seen_at < REVOKED_WITHIN:
+        seen_at, key = self._seen.get((tenant, key_id), (float("-inf"), None))
+        if 0 <= now - seen_at < REVOKED_WITHIN:
             return key
         key = self._keys.find(tenant, key_id)
         self._seen[tenant, key_id] = (now, key)

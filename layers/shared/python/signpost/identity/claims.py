@@ -30,4 +30,6 @@ def _words(claim: Json) -> frozenset[str]:
 
 def _is_human(claims: JsonObject, rule: str) -> bool:
     name, has_value, value = rule.partition("=")
-    return claims.get(name) == value if has_value else bool(claims.get(name))
+    claim = claims.get(name)
+    words = _words(claim)
+    return value in words if has_value else claim is True or bool(words - {"false"})

@@ -16,6 +16,8 @@ ALGORITHMS = {"RS256": "RSA", "PS256": "RSA", "ES256": "EC"}
 can never serve as a shared secret."""
 CLOCK_LEEWAY = 10
 """Seconds by which the issuer's clock and ours may differ."""
+LATEST = 1e11
+"""A time beyond the year 5000 is a mistake, milliseconds for seconds perhaps."""
 REQUIRED = ("iss", "aud", "sub", "exp")
 TYPES = ("at+jwt", "application/at+jwt", "jwt")
 
@@ -80,11 +82,16 @@ class TokenAuthenticator:
 def _out_of_time(claims: dict[str, Any], now: float) -> Denial | None:
     """PyJWT would read the system's clock."""
     expires, begins = claims["exp"], claims.get("nbf", 0)
-    if not (isinstance(expires, int | float) and isinstance(begins, int | float)):
+    if not (_is_time(expires) and _is_time(begins)):
         return _INVALID
     if expires <= now - CLOCK_LEEWAY:
         return _EXPIRED
     return _NOT_YET if begins > now + CLOCK_LEEWAY else None
+
+
+def _is_time(claim: Any) -> bool:
+    """Seconds since the epoch. JSON's readers let NaN and Infinity through, which would mean for ever."""
+    return isinstance(claim, int | float) and not isinstance(claim, bool) and 0 <= claim < LATEST
 
 
 def _is_id_token(claims: dict[str, Any]) -> bool:

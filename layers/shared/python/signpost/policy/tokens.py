@@ -14,6 +14,8 @@ from signpost.ports import Clock, MasterKeyStore
 
 LOOK_AGAIN_AFTER = 10.0
 """Seconds after which a seal that we do not recognise makes us look whether the keys were rotated."""
+KEYS_LAST = 300.0
+"""Seconds after which we look anyway: then retired keys are trusted, and signed with, no more."""
 
 
 class Sealer:
@@ -44,9 +46,10 @@ class Sealer:
         return _matches(self._master(), purpose, text, mac, bound_to)
 
     def _master(self) -> MasterKeys:
-        if self._keys is None:
+        now = self._clock.now()
+        if self._keys is None or now - self._read_at >= KEYS_LAST:
             self._keys = self._store.read()
-            self._read_at = self._clock.now()
+            self._read_at = now
         return self._keys
 
 

@@ -1,7 +1,7 @@
 """From the body of a POST to the message that answers it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from signpost.errors import (
@@ -14,6 +14,7 @@ from signpost.errors import (
     PARSE_ERROR,
     VERSION_UNSUPPORTED,
     Rejection,
+    Unavailable,
 )
 from signpost.model import Call, Json, JsonObject, Trace
 from signpost.protocol import headers as header_rules
@@ -21,6 +22,8 @@ from signpost.protocol import messages, methods, results
 from signpost.protocol.eras import ASSUMED, MODERN, WITH_BATCHES, Era, era_of, unsupported
 from signpost.protocol.messages import Message, MessageId, PostedResponse
 from signpost.protocol.surface import Surface
+
+type Failed = Callable[[Exception], None]
 
 LARGEST_BATCH = 50
 BEFORE_ANY_ERA = Era(MODERN[-1], modern=True)
@@ -51,68 +54,71 @@ class Reply:
 
 
 class Dispatcher:
+    """Performs the messages of a body. `failed` is told of what nobody foresaw; the caller gets a sentence."""
+
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
 
-    def answer(self, body: bytes, headers: Mapping[str, str], call: Call) -> Reply:
+    def answer(self, body: bytes, headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         document = messages.decode(body)
         if isinstance(document, Rejection):
             return _error(document, None, BEFORE_ANY_ERA)
         if isinstance(document, list):
-            return self._batch(document, headers, call)
-        return self._single(document, headers, call)
+            return self._batch(document, headers, call, failed)
+        return self._single(document, headers, call, failed)
 
-    def _single(self, document: Json, headers: Mapping[str, str], call: Call) -> Reply:
+    def _single(self, document: Json, headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         message = messages.read(document)
         if isinstance(message, Rejection):
             return _error(message, messages.message_id(document), BEFORE_ANY_ERA)
         if isinstance(message, PostedResponse) or message.id is None:
             return Reply(operation="notification")
-        return self._request(message, headers, call)
-
-    def _request(self, message: Message, headers: Mapping[str, str], call: Call) -> Reply:
         era = era_of(message, headers.get("mcp-protocol-version"))
         if isinstance(era, Rejection):
             return _error(era, message.id, BEFORE_ANY_ERA)
         fault = header_rules.mismatch(message, era, headers) or unsupported(era)
-        if fault:
-            return _error(fault, message.id, era)
-        return self._performed(message, era, call)
+        return _error(fault, message.id, era) if fault else self._request(message, era, call, failed)
 
-    def _performed(self, message: Message, era: Era, call: Call) -> Reply:
+    def _request(self, message: Message, era: Era, call: Call, failed: Failed) -> Reply:
         method = methods.find(message.method, era, self._surface)
         if method is None:
             return _error(Rejection(METHOD_NOT_FOUND, "There is no such method here."), message.id, era)
         trace = trace_of(message.params)
-        result = method.answer(methods.Exchange(message.params, era, replace(call, trace=trace), self._surface))
-        if isinstance(result, Rejection):
-            return replace(_error(result, message.id, era), operation=message.method, trace=trace)
-        answer = {"jsonrpc": "2.0", "id": message.id, "result": results.finished(result, era, method.freshness)}
-        return Reply(200, answer, message.method, trace)
+        exchange = methods.Exchange(message.params, era, replace(call, trace=trace), self._surface)
+        reply = _performed(method, exchange, message.id, failed)
+        return replace(reply, operation=message.method, trace=trace)
 
-    def _batch(self, documents: Sequence[Json], headers: Mapping[str, str], call: Call) -> Reply:
+    def _batch(self, documents: Sequence[Json], headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         if headers.get("mcp-protocol-version", ASSUMED) not in WITH_BATCHES:
-            return _error(
-                Rejection(INVALID_REQUEST, "This version of the protocol has no batches."), None, BEFORE_ANY_ERA
-            )
+            fault = Rejection(INVALID_REQUEST, "This version of the protocol has no batches.")
+            return _error(fault, None, BEFORE_ANY_ERA)
         if not 0 < len(documents) <= LARGEST_BATCH:
             fault = Rejection(INVALID_REQUEST, f"A batch has 1 to {LARGEST_BATCH} messages.")
             return _error(fault, None, BEFORE_ANY_ERA)
-        replies = (self._single(document, headers, call).message for document in documents)
+        replies = (self._single(document, headers, call, failed).message for document in documents)
         answers = [answer for answer in replies if answer is not None]
         return Reply(200, answers, "batch") if answers else Reply(operation="batch")
 
 
-def internal_error(body: bytes, request_id: str) -> Reply:
-    """The answer to a message whose handling failed, under its own id as far as that can be read."""
-    document = messages.decode(body)
-    message = PostedResponse() if isinstance(document, Rejection) else messages.read(document)
-    sentence = f"Something went wrong on our side. The log knows it as {request_id}."
-    fault = Rejection(INTERNAL_ERROR, sentence, {"requestId": request_id})
-    if not isinstance(message, Message):
-        return _error(fault, None, BEFORE_ANY_ERA)
-    operation = message.method if message.method in methods.METHODS else "none"
-    return replace(_error(fault, message.id, BEFORE_ANY_ERA), operation=operation, trace=trace_of(message.params))
+def _performed(
+    method: methods.Method, exchange: methods.Exchange, message_id: MessageId | None, failed: Failed
+) -> Reply:
+    """The boundary inside the protocol: each message of a batch is answered, whatever happens to its neighbours."""
+    era = exchange.era
+    try:
+        result = method.answer(exchange)
+    except Unavailable as fault:
+        failed(fault)
+        return replace(_error(Rejection(INTERNAL_ERROR, f"{fault} Try again shortly."), message_id, era), status=503)
+    except Exception as fault:  # noqa: BLE001 - the boundary
+        failed(fault)
+        request_id = exchange.call.request_id
+        sentence = f"Something went wrong on our side. The log knows it as {request_id}."
+        return _error(Rejection(INTERNAL_ERROR, sentence, {"requestId": request_id}), message_id, era)
+    if isinstance(result, Rejection):
+        return _error(result, message_id, era)
+    finished = results.finished(result, era, method.freshness)
+    return Reply(200, {"jsonrpc": "2.0", "id": message_id, "result": finished})
 
 
 def _error(fault: Rejection, message_id: MessageId | None, era: Era) -> Reply:

@@ -1,6 +1,7 @@
 """The text of a request body, and the JSON-RPC messages in it."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -25,11 +26,18 @@ class PostedResponse:
     """An answer to a request that no server of ours has ever sent."""
 
 
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
 def decode(body: bytes) -> Json | Rejection:
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_unique)
+        document = json.loads(body.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_unique)
+        if _SURROGATE_ESCAPE.search(body):
+            # Half a pair is no text: nothing that repeats it, an answer or a log line, could be encoded.
+            json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return Rejection(PARSE_ERROR, "The body is not a JSON document.")
+    return document
 
 
 def _refuse(constant: str) -> NoReturn:

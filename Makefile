@@ -11,7 +11,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 SETUP := local/setup.sh
 PYTHON_CODE := layers functions local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast check format build invoke bench requirements
+.PHONY: help run up down clean-cloud env test test-fast check format build invoke bench cost requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -36,9 +36,11 @@ env: ## lines for your shell: `eval "$(make env)"` points aws and signpost comma
 	@python -m local env
 
 test: check ## everything
-	@$(SETUP) dev sam emulator node
-	@python -m pytest
-	@$(MAKE) invoke bench
+	@$(SETUP) dev sam emulator node aws
+	@python -m local.invoke
+	@python -m bench
+	@coverage run -m pytest
+	@coverage report
 
 test-fast: ## what needs no cloud, in seconds
 	@$(SETUP) dev
@@ -69,6 +71,10 @@ invoke: ## the files of events/ on the real Lambda runtime client
 bench: ## cold starts against their bars
 	@$(SETUP) dev sam
 	@python -m bench
+
+cost: ## what a deployment costs, idle and per call
+	@$(SETUP) dev
+	@python -m bench.cost
 
 requirements: ## compile the pins anew from pyproject.toml and requirements/*.in
 	@$(SETUP) dev

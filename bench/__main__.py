@@ -12,11 +12,15 @@ from bench.cold import FIRST_ANSWER, FLOOR, INIT, BenchError, Contender, Result,
 from bench.stub import AwsStub
 from local.account import Account
 from local.built import BuiltFunction
+from local.errors import CloudError
 from local.intrinsics import TemplateError
 from local.json_values import JsonObject
+from local.progress import Progress
 from local.project import Project
+from local.stack import build
 
 _RESULTS = Path(__file__).parent / "results.json"
+_BUILD_LOG = Path(__file__).parents[1] / ".local" / "bench-build.log"
 _FLOOR_NAME = "floor: Python + boto3.client('dynamodb')"
 _INIT_BAR = 1.6
 _FIRST_ANSWER_BAR = 1.9
@@ -83,10 +87,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Runs the benches.")
     parser.add_argument("--rounds", type=int, default=15)
     arguments = parser.parse_args()
-    project = Project()
     try:
+        built = build("product", log=_BUILD_LOG, progress=Progress(sys.stdout))
+        project = Project(build=built.directory)
         results = measure(project, arguments.rounds)
-    except (BenchError, TemplateError, OSError) as error:
+    except (BenchError, CloudError, TemplateError, OSError) as error:
         print(f"cannot measure: {error}", file=sys.stderr)
         return 2
     missing = unmeasured(project)

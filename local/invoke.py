@@ -2,6 +2,8 @@
 
     python -m local.invoke [--function NAME] [--case NAME] [--resources FILE.json]
 
+They call a stack of their own on an emulator that is gone afterwards, or the one that --resources describes.
+
 Next to a case lie <case>.expected.json (local/matching.py says how it is read) and, where a case needs other
 template parameters, <case>.settings.json: {"parameters": {"AuthMode": "jwt"}}.
 """
@@ -10,17 +12,20 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from local.account import Account
+from local.errors import CloudError
 from local.intrinsics import TemplateError
 from local.json_values import Json, NotAnObjectError, read_json, read_object
 from local.matching import mismatches
+from local.progress import Progress
 from local.project import Project, stand_ins
 from local.runtime import Invocation, LambdaRuntime
+from local.throwaway import throwaway_stack
 
 _COMPANIONS = ("expected", "settings")
 
@@ -164,22 +169,35 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m local.invoke", description="Runs events/ on the built functions.")
     parser.add_argument("--function", help="a folder in functions/")
     parser.add_argument("--case", help="a file in events/<function>/, without .json")
-    parser.add_argument("--resources", type=Path, help='what resources are called: {"RegistryTable": "…"}')
-    parser.add_argument("--build", type=Path, help="what sam build made (default: .aws-sam/build)")
+    parser.add_argument(
+        "--resources",
+        type=Path,
+        help='use the AWS of this shell\'s AWS_ENDPOINT_URL, where resources are called so: {"RegistryTable": "…"}; '
+        "without it the functions get a stack of their own on an emulator that is gone afterwards",
+    )
     return parser.parse_args()
+
+
+@contextmanager
+def _surroundings(resources: Path | None) -> Generator[tuple[Project, Account, Mapping[str, str]]]:
+    """The build, the AWS and the names of the stack's resources in it."""
+    if resources is not None:
+        names = {name: str(value) for name, value in read_object(resources).items()}
+        yield Project(), Account.of_caller(os.environ), names
+        return
+    with throwaway_stack(Progress(sys.stdout)) as (build, environment, names):
+        yield Project(build=build.directory), Account.of_caller(environment), names
 
 
 def main() -> int:
     arguments = _arguments()
-    project = Project(build=arguments.build) if arguments.build else Project()
     try:
-        given = read_object(arguments.resources) if arguments.resources else {}
-        resources = {name: str(value) for name, value in given.items()}
-        sandboxes = Sandboxes(project, Account.of_caller(os.environ), resources)
-    except (OSError, ValueError, TemplateError, NotAnObjectError) as error:
+        with _surroundings(arguments.resources) as (project, account, names):
+            sandboxes = Sandboxes(project, account, names)
+            return 1 if run(project, sandboxes, arguments.function, arguments.case) else 0
+    except (OSError, ValueError, TemplateError, NotAnObjectError, CloudError) as error:
         print(f"cannot begin: {error}", file=sys.stderr)
         return 2
-    return 1 if run(project, sandboxes, arguments.function, arguments.case) else 0
 
 
 if __name__ == "__main__":

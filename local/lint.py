@@ -5,6 +5,7 @@
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from samtranslator.translator.transform import transform
 from samtranslator.yaml_helper import yaml_parse
 
 PROJECT = Path(__file__).resolve().parent.parent
+REGION = "us-east-1"
 TRANSLATED = PROJECT / ".local" / "template.cloudformation.json"
 ACCEPTED = {
     "W1030": "the linter tries the empty default of a parameter whose condition and Rule keep it from being used",
@@ -33,6 +35,7 @@ class _NoManagedPolicies:
 
 
 def translated() -> dict[str, Any]:
+    os.environ.setdefault("AWS_DEFAULT_REGION", REGION)  # the translator asks for one, and calls nothing there
     source = yaml_parse((PROJECT / "template.yaml").read_text())
     # A local path stands where `sam package` puts an address; the translator wants to see an address.
     for resource in source["Resources"].values():
@@ -46,7 +49,7 @@ def main() -> int:
     TRANSLATED.parent.mkdir(exist_ok=True)
     TRANSLATED.write_text(json.dumps(translated(), indent=1))
     rules = ["--append-rules", "cfn_lint_serverless.rules", "--ignore-checks", *ACCEPTED]
-    return subprocess.run(["cfn-lint", str(TRANSLATED), *rules, "--regions", "us-east-1"], check=False).returncode
+    return subprocess.run(["cfn-lint", str(TRANSLATED), *rules, "--regions", REGION], check=False).returncode
 
 
 if __name__ == "__main__":

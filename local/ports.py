@@ -45,3 +45,10 @@ def ensure_free(port: int) -> None:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             raise taken(port) from error
+
+
+def free_port() -> int:
+    """A port that nothing listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return probe.getsockname()[1]

@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -112,6 +112,11 @@ def find_stack(emulator: Emulator, stack_name: str) -> DeployedStack:
         raise CloudError(f"The stack {stack_name} is not deployed.")
     outputs = {output.get("OutputKey", ""): output.get("OutputValue", "") for output in stack.get("Outputs", [])}
     return DeployedStack(stack_name, outputs, emulator.environment())
+
+
+def resource_names(emulator: Emulator, stack_name: str) -> Mapping[str, str]:
+    """What the resources of a deployed stack are called, by their logical ids."""
+    return {logical_id: name for logical_id, _, name in _resources(emulator, stack_name)}
 
 
 def source_digest(variant: Variant) -> str:
@@ -262,6 +267,10 @@ def _switch_on_time_to_live(emulator: Emulator, stack_name: str) -> None:
 
 
 def _tables(emulator: Emulator, stack_name: str) -> list[str]:
-    resources = _cloudformation(emulator).describe_stack_resources(StackName=stack_name)["StackResources"]
-    tables = (resource for resource in resources if resource["ResourceType"] == "AWS::DynamoDB::Table")
-    return [resource.get("PhysicalResourceId", "") for resource in tables]
+    return [name for _, kind, name in _resources(emulator, stack_name) if kind == "AWS::DynamoDB::Table"]
+
+
+def _resources(emulator: Emulator, stack_name: str) -> Iterator[tuple[str, str, str]]:
+    """Logical id, type and physical id of each resource."""
+    for resource in _cloudformation(emulator).describe_stack_resources(StackName=stack_name)["StackResources"]:
+        yield resource["LogicalResourceId"], resource["ResourceType"], resource.get("PhysicalResourceId", "")

@@ -1,0 +1,63 @@
+"""What a deployment costs: python -m bench.cost. Prices times use; nothing is asked of AWS."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+PRICES_OF = "us-east-1, list prices as of November 2024, still quoted in November 2026; without the free tier"
+PRICES: Mapping[str, float] = {
+    "HTTP API, a million requests": 1.00,
+    "Lambda, a million requests": 0.20,
+    "Lambda arm64, a GB-second": 0.0000133334,
+    "DynamoDB on demand, a million read units": 0.125,
+    "Secrets Manager, a secret a month": 0.40,
+    "CloudWatch, a GB of logs": 0.50,
+    "CloudWatch, an alarm a month": 0.10,
+}
+MILLION = 1e6
+GIGABYTE = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Of one warm call. What is not measured is assumed, and says so."""
+
+    memory_gb: float = 1.0
+    """The template's default."""
+    billed_seconds: float = 0.010
+    """Assumed: a millisecond or less of ours (`make bench`) and a DynamoDB read across a data centre."""
+    reads: float = 1.0
+    """At most: a key or the catalogue's version, neither looked at again within two seconds."""
+    log_bytes: float = 1_600
+    """A log line, a metric line, Lambda's own three and an access log line."""
+
+
+def per_thousand(use: Use) -> Mapping[str, float]:
+    return {
+        "HTTP API": 1000 * PRICES["HTTP API, a million requests"] / MILLION,
+        "Lambda requests": 1000 * PRICES["Lambda, a million requests"] / MILLION,
+        "Lambda time": 1000 * use.billed_seconds * use.memory_gb * PRICES["Lambda arm64, a GB-second"],
+        "DynamoDB": 1000 * use.reads * PRICES["DynamoDB on demand, a million read units"] / MILLION,
+        "Logs": 1000 * use.log_bytes * PRICES["CloudWatch, a GB of logs"] / GIGABYTE,
+    }
+
+
+def idle_month(alarms: int = 4, secrets: int = 1) -> Mapping[str, float]:
+    return {
+        "Secret": secrets * PRICES["Secrets Manager, a secret a month"],
+        "Alarms": alarms * PRICES["CloudWatch, an alarm a month"],
+    }
+
+
+def table(title: str, costs: Mapping[str, float]) -> Iterator[str]:
+    yield f"{title:<34}{'USD':>10}"
+    yield from (f"  {name:<32}{cost:>10.5f}" for name, cost in costs.items())
+    yield f"  {'together':<32}{sum(costs.values()):>10.5f}"
+
+
+def main() -> None:
+    print(f"Prices: {PRICES_OF}")
+    print(*table("idle, a month", idle_month()), *table("1,000 warm calls", per_thousand(Use())), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

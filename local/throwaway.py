@@ -1,0 +1,29 @@
+"""A stack for as long as a command runs: deployed to an emulator of its own, gone with it."""
+
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from local.emulator import Emulator
+from local.ports import free_port
+from local.progress import Progress
+from local.stack import Build, build, deploy, machine_architecture, resource_names
+
+STACK = "throwaway"
+
+
+@contextmanager
+def throwaway_stack(progress: Progress) -> Generator[tuple[Build, Mapping[str, str], Mapping[str, str]]]:
+    """The build, the environment that reaches its AWS, and what its resources are called there."""
+    with tempfile.TemporaryDirectory(prefix="signpost-") as folder:
+        home = Path(folder)
+        emulator = Emulator(home, free_port())
+        built = build("product", log=home / "build.log", progress=progress)
+        try:
+            emulator.start()
+            parameters = {"Architecture": machine_architecture(), "EndpointUrl": emulator.url}
+            deploy(emulator, STACK, built, parameters, log=home / "deploy.log", progress=progress)
+            yield built, emulator.environment(), resource_names(emulator, STACK)
+        finally:
+            emulator.stop()

@@ -50,17 +50,27 @@ def test_a_function_has_a_folder_a_log_group_and_no_reserved_concurrency(name: s
     assert "ReservedConcurrentExecutions" not in properties
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_policy_names_its_actions_and_its_resource(name: str) -> None:
-    for policy in FUNCTIONS[name]["Properties"]["Policies"]:
-        for statement in policy["Statement"]:
+ROLES = dict(of_type("AWS::IAM::Role"))
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_a_role_names_its_actions_and_its_resources(name: str) -> None:
+    for policy in ROLES[name]["Properties"]["Policies"]:
+        for statement in policy["PolicyDocument"]["Statement"]:
             assert "*" not in str(statement["Action"]), statement["Sid"]
-            assert statement["Resource"] != "*", statement["Sid"]
+            assert "*" not in str(statement["Resource"]), statement["Sid"]
+            assert statement["Sid"]
+
+
+def test_every_function_has_a_role_of_its_own() -> None:
+    roles = [str(function["Properties"]["Role"]) for function in FUNCTIONS.values()]
+    assert len(set(roles)) == len(FUNCTIONS) == len(ROLES)
 
 
 @pytest.mark.parametrize("name", [name for name, _ in of_type("AWS::DynamoDB::Table", "AWS::SecretsManager::Secret")])
 def test_what_holds_data_outlives_the_stack(name: str) -> None:
-    assert (RESOURCES[name]["DeletionPolicy"], RESOURCES[name]["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    assert RESOURCES[name]["DeletionPolicy"] == "RetainExceptOnCreate"  # a first deployment that fails leaves nothing
+    assert RESOURCES[name]["UpdateReplacePolicy"] == "Retain"
 
 
 def test_tables_can_be_restored_and_forget_by_themselves() -> None:
@@ -83,5 +93,6 @@ def test_every_parameter_is_explained_grouped_and_used() -> None:
     groups = TEMPLATE["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     grouped = {parameter for group in groups for parameter in group["Parameters"]}
     assert grouped == set(TEMPLATE["Parameters"])
-    for parameter in TEMPLATE["Parameters"]:
+    for parameter, definition in TEMPLATE["Parameters"].items():
+        assert definition["Description"].endswith("."), parameter
         assert re.search(rf"!Ref {parameter}\b|\${{{parameter}}}", source), parameter

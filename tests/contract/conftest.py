@@ -10,10 +10,11 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from local.ports import free_port
 from signpost.adapters.dynamodb import DynamoApiKeys, DynamoCatalogue, DynamoIssuerKeySets
 from signpost.adapters.memory import MemoryApiKeys, MemoryCatalogue, MemoryIssuerKeySets
 from signpost.ports import ApiKeys, Catalogue, IssuerKeySets
-from tests.support.laptop import Laptop, free_port
+from tests.support.laptop import Laptop
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

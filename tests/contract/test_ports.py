@@ -3,6 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import pytest
+
 from signpost.model import NOTHING_PUBLISHED, ApiKey, CatalogueItem, IssuerKeySet
 from signpost.ports import ApiKeys, Catalogue, IssuerKeySets
 
@@ -133,6 +135,7 @@ def test_publications_follow_each_other(catalogue: Catalogue, tenant: str) -> No
     assert published(catalogue, tenant) == ITEMS[1:]
 
 
+@pytest.mark.invariant(8)
 def test_of_many_who_publish_at_once_one_wins_and_is_seen_unmixed(catalogue: Catalogue, tenant: str) -> None:
     offers = [[CatalogueItem(f"{number}-{part}", "workflow", "W") for part in range(20)] for number in range(8)]
 

@@ -1,8 +1,5 @@
 """The refusals of the authentication matrix through the real door, on stacks deployed for each mode."""
 
-import base64
-import hashlib
-import hmac
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -11,12 +8,10 @@ from urllib.request import urlopen
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from jwt.algorithms import RSAAlgorithm
 
 from tests.e2e.conftest import MakeKey
 from tests.support.laptop import Laptop, Stack
+from tests.support.tokens import signed_with_the_public_key, tampered, unsigned
 
 pytestmark = pytest.mark.cloud
 
@@ -49,29 +44,9 @@ def claims_of(credential: str) -> dict[str, Any]:
     return jwt.decode(credential, options={"verify_signature": False})
 
 
-def unsigned(credential: str) -> str:
-    header = jwt.get_unverified_header(credential)
-    return f"{_text({**header, 'alg': 'none'})}.{credential.split('.')[1]}."
-
-
-def tampered(credential: str) -> str:
-    head, _, signature = credential.split(".")
-    return f"{head}.{_text({**claims_of(credential), 'sub': 'operator'})}.{signature}"
-
-
-def signed_with_the_public_key(laptop: Laptop, credential: str) -> str:
+def published_key(laptop: Laptop) -> dict[str, Any]:
     with urlopen(f"{laptop.issuer.url}/jwks") as response:  # noqa: S310 - the issuer of this run
-        published = json.load(response)["keys"][0]
-    key = RSAAlgorithm.from_jwk(published)
-    assert isinstance(key, RSAPublicKey)
-    pem = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    signing_input = f"{_text({'alg': 'HS256', 'typ': 'at+jwt', 'kid': published['kid']})}.{credential.split('.')[1]}"
-    mac = hmac.digest(pem, signing_input.encode(), hashlib.sha256)
-    return f"{signing_input}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+        return json.load(response)["keys"][0]
 
 
 type Make = Callable[[Laptop, Stack], str]
@@ -83,7 +58,9 @@ REFUSED: Mapping[str, Make] = {
     "wrong issuer": lambda laptop, stack: token(laptop, stack, iss="http://127.0.0.1:1"),
     "wrong audience": lambda laptop, stack: token(laptop, stack, aud="http://localhost:1/mcp"),
     "algorithm none": lambda laptop, stack: unsigned(token(laptop, stack)),
-    "HS256 with the public key": lambda laptop, stack: signed_with_the_public_key(laptop, token(laptop, stack)),
+    "HS256 with the public key": lambda laptop, stack: signed_with_the_public_key(
+        token(laptop, stack), published_key(laptop)
+    ),
     "unknown kid": lambda laptop, stack: laptop.issuer.sign(claims_of(token(laptop, stack)), {"kid": "nobody's"}),
     "tampered": lambda laptop, stack: tampered(token(laptop, stack)),
     "ID token": lambda laptop, stack: token(laptop, stack, nonce="n"),
@@ -96,6 +73,7 @@ def test_a_token_and_a_key_are_let_in(laptop: Laptop, both: Stack, make_key: Mak
     assert both.ask(make_key(both)).status == 200
 
 
+@pytest.mark.invariant(1)
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_refused_credential_gets_401_and_learns_where_to_go(laptop: Laptop, both: Stack, name: str) -> None:
     answer = both.ask(REFUSED[name](laptop, both))
@@ -148,6 +126,7 @@ def test_a_token_is_refused_where_only_keys_are_accepted(laptop: Laptop, keys_on
     assert keys_only.send("GET", "/.well-known/oauth-protected-resource").status == 404
 
 
+@pytest.mark.invariant(2)
 def test_with_nothing_configured_only_health_is_served(unconfigured: Stack, make_key: MakeKey) -> None:
     answer = unconfigured.ask(make_key(unconfigured))
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")

@@ -33,6 +33,7 @@ def rows(printed: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in printed.splitlines()]
 
 
+@pytest.mark.invariant(4)
 def test_a_key_is_created_used_listed_and_revoked(both: Stack, signpost: Run) -> None:
     created = signpost("keys", "create", "ci", "--role", "author", "--expires-in", "30d", "--stack", "both")
     key = created.stdout.strip()
@@ -77,6 +78,17 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     done = signpost(*arguments)
     assert done.returncode != 0
     assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("missing", ["AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID"])
+def test_without_a_region_or_credentials_the_command_says_what_to_check(laptop: Laptop, missing: str) -> None:
+    environment = {**laptop.emulator.environment(), "PATH": os.environ["PATH"], "AWS_EC2_METADATA_DISABLED": "true"}
+    kept = {name: value for name, value in environment.items() if name not in (missing, "AWS_REGION")}
+    command = [sys.executable, "-c", "import sys; from signpost.cli import main; sys.exit(main())", "keys", "list"]
+    done = subprocess.run(command, env=kept, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "AWS_PROFILE" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -1,13 +1,19 @@
 """The request pipeline, in the order in which a request meets it."""
 
 import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from signpost.adapters.memory import MemoryApiKeys, MemoryCatalogue
+from signpost.errors import Unavailable
 from signpost.http.front_door import LARGEST_BODY
 from signpost.http.request import from_event
-from signpost.model import JsonObject
+from signpost.model import ApiKey, Call, CatalogueItem, CataloguePointer, JsonObject, Tool, ToolResult
 from signpost.protocol.surface import Surface
+from signpost.wiring import gateway_surface
 from stage.fixtures import TENANT, Fixtures
 from tests.support.memory_gateway import META, MemoryGateway, modern
 from tests.support.tokens import ISSUER
@@ -24,6 +30,7 @@ def test_health_is_answered_to_everybody_even_when_nothing_is_configured() -> No
     assert answer.json == {"status": "ok", "version": "0.1.0", "configured": False}
 
 
+@pytest.mark.invariant(2)
 @pytest.mark.parametrize("path", ["/mcp", "/.well-known/oauth-protected-resource", "/.well-known/anything"])
 def test_nothing_else_is_served_when_nothing_is_configured(path: str) -> None:
     answer = MemoryGateway(AUTH_MODE="none").send("POST", path)
@@ -88,6 +95,7 @@ def test_a_body_of_exactly_the_limit_is_read_and_one_more_byte_is_not(gateway: M
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (413, "too_large")
 
 
+@pytest.mark.invariant(13)
 def test_a_failure_is_answered_without_its_details_and_logged_without_arguments(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -140,6 +148,99 @@ def test_what_one_request_logged_is_not_said_of_the_next(capsys: pytest.CaptureF
     assert answered["operation"] == "none"
 
 
+class Slow:
+    """A provider whose every answer takes longer than anybody waits."""
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        del call
+        time.sleep(5)
+        return ()
+
+    def call_tool(self, name: str, arguments: JsonObject, call: Call) -> ToolResult | None:
+        del name, arguments, call
+        return ToolResult([{"type": "text", "text": "half a pair: \ud800"}])
+
+
+@pytest.mark.invariant(19)
+def test_an_answer_that_takes_too_long_is_given_up_in_time() -> None:
+    gateway = MemoryGateway(Surface("", tools=(Slow(),)))
+    message, headers = modern("tools/list", {})
+    authorization = {"authorization": f"Bearer {gateway.make_key()}"}
+    began = time.monotonic()
+    answer = gateway.send(body=json.dumps(message), headers={**headers, **authorization}, remaining_ms=1_200)
+    assert time.monotonic() - began < 1
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "deadline")
+    assert answer.headers["retry-after"] == "5"
+
+
+def test_a_provider_may_return_half_a_surrogate_pair_without_harm() -> None:
+    answer = MemoryGateway(Surface("", tools=(Slow(),))).ask("tools/call", {"name": "any"})
+    assert answer.json["result"]["content"][0]["text"] == "half a pair: \ud800"
+
+
+class Broken(MemoryCatalogue):
+    def pointer(self, tenant: str) -> CataloguePointer:
+        del tenant
+        raise Unavailable("A service that this needs cannot be reached.")
+
+
+class BrokenKeys(MemoryApiKeys):
+    def find(self, tenant: str, key_id: str) -> ApiKey | None:
+        del tenant, key_id
+        raise self.fault
+
+    fault: Exception = Unavailable("A service that this needs cannot be reached.")
+
+
+def test_what_cannot_be_reached_now_is_a_503_under_the_messages_id() -> None:
+    gateway = MemoryGateway()
+    gateway.adapters = replace(gateway.adapters, catalogue=Broken())
+    gateway.serve(gateway_surface(gateway.adapters))
+    answer = gateway.ask("tools/call", {"name": "gateway.home", "arguments": {}})
+    assert (answer.status, answer.json["id"], answer.json["error"]["code"]) == (503, 1, -32603)
+
+
+@pytest.mark.parametrize(("fault", "status"), [(BrokenKeys.fault, 503), (RuntimeError("hunter2"), 500)])
+def test_a_failure_before_we_know_who_calls_tells_nothing(fault: Exception, status: int) -> None:
+    gateway = MemoryGateway()
+    keys = BrokenKeys()
+    keys.fault = fault
+    key = gateway.make_key()
+    gateway.adapters = replace(gateway.adapters, api_keys=keys)
+    gateway.serve(gateway_surface(gateway.adapters))
+    answer = gateway.ask("tools/list", credential=str(key))
+    assert (answer.status, answer.json["id"]) == (status, None)
+    assert "hunter2" not in answer.text
+
+
+def long_catalogue(gateway: MemoryGateway) -> None:
+    items = [CatalogueItem(f"item.{number:03}", "capability", "Ünïcode " * 20) for number in range(200)]
+    gateway.adapters.catalogue.publish("default", items, replacing=0)
+
+
+@pytest.mark.parametrize(("accepts", "encoding"), [("gzip, br", "gzip"), ("br", None), ("", None)])
+def test_a_long_answer_is_compressed_for_a_client_that_accepts_it(
+    gateway: MemoryGateway, accepts: str, encoding: str | None
+) -> None:
+    long_catalogue(gateway)
+    message, headers = modern("tools/call", {"name": "gateway.home", "arguments": {}})
+    headers |= {"authorization": f"Bearer {gateway.make_key()}", "accept-encoding": accepts}
+    answer = gateway.send(body=json.dumps(message), headers=headers)
+    assert answer.headers.get("content-encoding") == encoding
+    assert len(answer.json["result"]["structuredContent"]["items"]) == 200
+
+
+def test_a_short_answer_is_not_compressed(gateway: MemoryGateway) -> None:
+    assert "content-encoding" not in gateway.send("GET", "/health", headers={"accept-encoding": "gzip"}).headers
+
+
+@pytest.mark.parametrize(
+    "broken", [{}, {"requestContext": {}}, {"rawPath": "/", "requestContext": {"http": None}}, {"key1": "value1"}]
+)
+def test_what_is_no_event_of_an_http_api_is_refused(gateway: MemoryGateway, broken: dict[str, object]) -> None:
+    assert gateway.front_door.handle(broken, remaining_ms=1_000)["statusCode"] == 400
+
+
 def event(received_ms: float | None) -> dict[str, object]:
     context = {"requestId": "r", "timeEpoch": received_ms, "http": {"method": "GET", "sourceIp": "::1"}}
     return {"rawPath": "/", "requestContext": context}
@@ -161,5 +262,6 @@ def test_the_deadline_is_the_nearer_of_the_two_clocks(
 
 
 def test_a_body_that_is_not_the_base64_it_claims_to_be_is_refused(gateway: MemoryGateway) -> None:
-    broken = {**event(None), "body": "%%%", "isBase64Encoded": True}
-    assert gateway.front_door.handle(broken, remaining_ms=1_000)["statusCode"] == 400
+    for body in ("%%%", "é"):
+        broken = {**event(None), "body": body, "isBase64Encoded": True}
+        assert gateway.front_door.handle(broken, remaining_ms=1_000)["statusCode"] == 400

@@ -102,6 +102,7 @@ def test_arguments_are_completed(fixtures_client: Client) -> None:
     assert found["completion"]["values"] == ["author", "approver"]
 
 
+@pytest.mark.invariant(14)
 def test_discovery_says_what_is_served_and_nothing_else(modern_client: Client) -> None:
     result = modern_client.ask("server/discover")
     assert result["supportedVersions"] == [MODERN]
@@ -131,6 +132,7 @@ def initialization(version: str) -> JsonObject:
     return {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
+@pytest.mark.invariant(15)
 def test_no_session_is_ever_opened(legacy_client: Client) -> None:
     answer = legacy_client.send("initialize", initialization(legacy_client.version))
     assert "mcp-session-id" not in answer.headers
@@ -152,6 +154,7 @@ def test_a_method_an_older_revision_has_not_is_an_ordinary_error(legacy_client: 
     assert (answer.status, answer.json["error"]["code"]) == (200, -32601)
 
 
+@pytest.mark.invariant(14)
 def test_a_method_without_a_provider_does_not_exist() -> None:
     answer = MemoryGateway().ask("prompts/list")
     assert (answer.status, answer.json["error"]["code"]) == (404, -32601)
@@ -195,6 +198,15 @@ def test_a_batch_is_answered_where_batches_exist(modern_client: Client) -> None:
     assert (refused.status, refused.json["error"]["code"]) == (400, -32600)
 
 
+@pytest.mark.invariant(20)
+def test_a_message_that_fails_leaves_the_other_answers_of_its_batch_alone() -> None:
+    crash = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "test_crash"}}
+    batch = [{"jsonrpc": "2.0", "id": 1, "method": "ping"}, crash, {"jsonrpc": "2.0", "id": 3, "method": "ping"}]
+    first, failed, last = Client(MODERN, TENANT).post(json.dumps(batch), {}).json
+    assert (first, last) == ({"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "id": 3, "result": {}})
+    assert (failed["id"], failed["error"]["code"]) == (2, -32603)
+
+
 @pytest.mark.parametrize("size", [0, 51])
 def test_a_batch_has_a_sensible_size(modern_client: Client, size: int) -> None:
     batch = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(size)]
@@ -210,6 +222,8 @@ def test_a_batch_has_a_sensible_size(modern_client: Client, size: int) -> None:
         ({"mcp-protocol-version": None}, -32020),
         ({"mcp-name": "gateway.search"}, -32020),
         ({"mcp-name": "=?base64?%%%?="}, -32020),
+        ({"mcp-name": "=?base64?é?="}, -32020),
+        ({"mcp-name": "=?base64?gA==?="}, -32020),
         ({"mcp-name": "=?base64?Z2F0ZXdheS5ob21l?="}, None),
         ({"mcp-name": "  gateway.home\t"}, None),
         ({"Mcp-Method": "tools/call", "mcp-method": None}, None),
@@ -240,6 +254,34 @@ def test_an_incomplete_envelope_is_refused(modern_client: Client, missing: str) 
 
 
 @pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tools/call", {"name": 7}),
+        ("tools/call", {"name": "gateway.home", "arguments": []}),
+        ("resources/read", {}),
+        ("prompts/get", {"name": "test_prompt", "arguments": {"name": 7}}),
+        ("prompts/get", {"name": "test_prompt", "arguments": []}),
+        ("prompts/get", {"name": "nothing"}),
+        ("completion/complete", {}),
+        ("completion/complete", {"ref": {}, "argument": {"name": "name"}}),
+        (
+            "completion/complete",
+            {"ref": {"type": "ref/prompt", "name": "nothing"}, "argument": {"name": "a", "value": ""}},
+        ),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(legacy_client: Client, method: str, params: JsonObject) -> None:
+    assert legacy_client.send(method, params).json["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("trace", [7, "", "00-xyz-abc-01", "00-" + "0" * 32])
+def test_a_trace_that_is_none_is_left_out(modern_client: Client, trace: object) -> None:
+    message, headers = modern("tools/list", {}, {**META, "traceparent": trace})  # pyright: ignore[reportArgumentType] - that it is no text is the point
+    assert modern_client.post(json.dumps(message), headers).status == 200
+
+
+@pytest.mark.invariant(12)
+@pytest.mark.parametrize(
     ("body", "code"),
     [
         (b"", -32700),
@@ -247,6 +289,9 @@ def test_an_incomplete_envelope_is_refused(modern_client: Client, missing: str) 
         (b"\xff\xfe", -32700),
         (b"\xef\xbb\xbf{}", -32700),
         (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', -32700),
+        (b'{"jsonrpc":"2.0","id":"\\uDFFF\\uD800","method":"ping"}', -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"\\udc00":1}}', -32700),
         (b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}', -32700),
         (b"[" * 100_000, -32700),
         (b"null", -32600),
@@ -263,6 +308,11 @@ def test_an_incomplete_envelope_is_refused(modern_client: Client, missing: str) 
 def test_a_malformed_message_gets_a_defined_answer(modern_client: Client, body: bytes, code: int) -> None:
     answer = modern_client.post(body, {})
     assert (answer.status, answer.json["error"]["code"]) == (400, code)
+
+
+def test_a_whole_surrogate_pair_is_text(modern_client: Client) -> None:
+    answer = modern_client.post(b'{"jsonrpc":"2.0","id":"\\ud83d\\ude80","method":"ping"}', {})
+    assert (answer.status, answer.json["id"]) == (200, "\N{ROCKET}")
 
 
 def test_an_answer_to_a_question_nobody_asked_is_dropped(modern_client: Client) -> None:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import socket
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,16 +12,11 @@ from typing import Any, Self
 from local.door import Door
 from local.emulator import Emulator
 from local.issuer import Issuer
+from local.ports import free_port
 from local.progress import Progress
 from local.stack import DeployedStack, Variant, build, client_settings, deploy, machine_architecture
 from signpost.model import JsonObject
 from tests.support.memory_gateway import Answer, modern
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,14 @@
 """A whole gateway in memory: the real pipeline and protocol on the in-memory adapters, with a clock to turn."""
 
+import base64
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from signpost.adapters.alarm import alarm
 from signpost.adapters.memory import (
     FixedKeySet,
     MemoryApiKeys,
@@ -82,6 +85,17 @@ class Answer:
         return json.loads(self.text)
 
 
+def as_lambda_would(answered: Mapping[str, Any]) -> Answer:
+    """Lambda's runtime encodes the whole answer; what it cannot encode takes the function down."""
+    json.dumps(answered, ensure_ascii=False).encode()
+    body = answered["body"].encode()
+    if answered["isBase64Encoded"]:
+        body = base64.b64decode(body)
+    if answered["headers"].get("content-encoding") == "gzip":
+        body = gzip.decompress(body)
+    return Answer(answered["statusCode"], answered["headers"], body.decode())
+
+
 class MemoryGateway:
     def __init__(self, surface: Surface | None = None, **environment: str) -> None:
         self.clock = SetClock()
@@ -94,6 +108,7 @@ class MemoryGateway:
             catalogue=MemoryCatalogue(),
             master_keys=MemoryMasterKeys(MasterKeys("master")),
             clock=self.clock,
+            alarm=alarm,
         )
         self.settings: GatewaySettings = gateway_settings({**ENVIRONMENT, **environment})
         # A logger keeps the output it was made for, and a test's output ends with the test: hence a name of its own.
@@ -121,6 +136,7 @@ class MemoryGateway:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
         source_ip: str = "198.51.100.7",
+        remaining_ms: int = 30_000,
     ) -> Answer:
         event = {
             "version": "2.0",
@@ -135,8 +151,7 @@ class MemoryGateway:
                 "http": {"method": method, "path": path, "sourceIp": source_ip},
             },
         }
-        answered = self.front_door.handle(event, remaining_ms=30_000)
-        return Answer(answered["statusCode"], answered["headers"], answered["body"])
+        return as_lambda_would(self.front_door.handle(event, remaining_ms=remaining_ms))
 
     def ask(self, method: str, params: JsonObject | None = None, *, credential: str | None = None) -> Answer:
         """One modern request, as a well-behaved client sends it."""

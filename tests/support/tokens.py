@@ -1,5 +1,8 @@
 """Access tokens of an issuer that exists only in a test."""
 
+import base64
+import hashlib
+import hmac
 import json
 from functools import cache
 from typing import Any
@@ -29,12 +32,6 @@ class Signer:
         published: dict[str, Any] = json.loads(RSAAlgorithm.to_jwk(self._key.public_key()))
         return {**published, "kid": self.kid, "use": "sig", "alg": "RS256"}
 
-    @property
-    def public_pem(self) -> bytes:
-        return self._key.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-
     def token(self, now: float, *, headers: dict[str, Any] | None = None, **claims: Any) -> str:
         """Valid for an hour unless the claims say otherwise; a claim of None is left out."""
         payload = {
@@ -44,3 +41,32 @@ class Signer:
         return jwt.encode(
             present, self._key, algorithm="RS256", headers={"kid": self.kid, "typ": "at+jwt", **(headers or {})}
         )
+
+
+def unsigned(token: str) -> str:
+    header = jwt.get_unverified_header(token)
+    return f"{_text({**header, 'alg': 'none'})}.{token.split('.')[1]}."
+
+
+def tampered(token: str) -> str:
+    """Another subject under the same signature."""
+    head, _, signature = token.split(".")
+    claims: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
+    return f"{head}.{_text({**claims, 'sub': 'operator'})}.{signature}"
+
+
+def signed_with_the_public_key(token: str, jwk: dict[str, Any]) -> str:
+    """The classic confusion: HMAC, with the published key as its secret. PyJWT refuses to make one, so by hand."""
+    key = RSAAlgorithm.from_jwk(jwk)
+    assert isinstance(key, rsa.RSAPublicKey)
+    pem = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    signing_input = f"{_text({'alg': 'HS256', 'typ': 'at+jwt', 'kid': jwk['kid']})}.{token.split('.')[1]}"
+    return f"{signing_input}.{_base64(hmac.digest(pem, signing_input.encode(), hashlib.sha256))}"
+
+
+def _text(value: dict[str, Any]) -> str:
+    return _base64(json.dumps(value).encode())
+
+
+def _base64(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()

@@ -1,15 +1,15 @@
-"""Settings that cannot work stop the function at its cold start, with a sentence."""
+"""Settings that cannot work are named in a sentence, and nothing is served under them."""
 
 import pytest
 
-from signpost.errors import ConfigurationError
-from signpost.settings import gateway_settings
-from tests.support.memory_gateway import ENVIRONMENT
+from signpost.settings import gateway_settings, problem_with
+from tests.support.memory_gateway import ENVIRONMENT, MemoryGateway
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
+        ({"AUTH_MODE": "none"}, "No authentication"),
         ({"AUTH_MODE": "open"}, "AuthMode"),
         ({"AUTH_MODE": "local"}, "laptop"),
         ({"OIDC_ISSUER": ""}, "OidcIssuer"),
@@ -18,14 +18,25 @@ from tests.support.memory_gateway import ENVIRONMENT
         ({"DEFAULT_TENANT": "Default Tenant"}, "DefaultTenant"),
     ],
 )
-def test_a_setting_that_cannot_work_is_named(change: dict[str, str], says: str) -> None:
-    with pytest.raises(ConfigurationError, match=says):
-        gateway_settings({**ENVIRONMENT, **change})
+def test_a_setting_that_cannot_work_is_named_and_nothing_is_served(change: dict[str, str], says: str) -> None:
+    problem = problem_with(gateway_settings({**ENVIRONMENT, **change}))
+    assert problem is not None
+    assert says in problem
+    gateway = MemoryGateway(None, **change)
+    assert gateway.send("POST").json["error"]["message"] == problem
+    assert gateway.send("GET", "/health").json["configured"] is False
 
 
-def test_an_issuer_on_the_loopback_address_serves_a_laptop_cloud() -> None:
-    laptop = {"OIDC_ISSUER": "http://127.0.0.1:8767", "AWS_ENDPOINT_URL": "http://127.0.0.1:8766"}
-    assert gateway_settings({**ENVIRONMENT, **laptop}).accepts_tokens
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"OIDC_ISSUER": "http://127.0.0.1:8767", "AWS_ENDPOINT_URL": "http://127.0.0.1:8766"},
+        {"AUTH_MODE": "api-key", "OIDC_ISSUER": ""},
+        {"AUTH_MODE": "local", "AWS_ENDPOINT_URL": "http://127.0.0.1:8766"},
+    ],
+)
+def test_settings_that_work_have_no_problem(change: dict[str, str]) -> None:
+    assert problem_with(gateway_settings({**ENVIRONMENT, **change})) is None
 
 
 def test_the_audience_is_the_endpoint_unless_another_is_given() -> None:
@@ -36,7 +47,3 @@ def test_the_audience_is_the_endpoint_unless_another_is_given() -> None:
 def test_origins_are_listed_with_commas_and_our_own_is_among_them() -> None:
     settings = gateway_settings({**ENVIRONMENT, "ALLOWED_ORIGINS": " https://a.test/ , https://b.test,"})
     assert settings.allowed_origins == {"https://a.test", "https://b.test", "https://gateway.test"}
-
-
-def test_without_tokens_no_issuer_is_needed() -> None:
-    assert not gateway_settings({**ENVIRONMENT, "AUTH_MODE": "api-key", "OIDC_ISSUER": ""}).accepts_tokens

@@ -6,7 +6,14 @@ import pytest
 
 from signpost.adapters.memory import MemoryIssuerKeySets
 from signpost.errors import Unavailable
-from signpost.identity.key_set import GIVE_UP_AFTER, REFRESH_AT_MOST_EVERY, RENEW_AFTER, IssuerKeys
+from signpost.identity.key_set import (
+    GIVE_UP_AFTER,
+    REFRESH_AT_MOST_EVERY,
+    REFRESH_LEASE,
+    RENEW_AFTER,
+    TRY_AGAIN_AFTER,
+    IssuerKeys,
+)
 from signpost.model import IssuerKeySet, JsonObject
 from tests.support.memory_gateway import SetClock
 
@@ -76,6 +83,7 @@ def test_another_gateway_takes_the_row(keys: IssuerKeys, rows: CountedRows, issu
     assert issuer.asked == 1
 
 
+@pytest.mark.invariant(6)
 def test_unknown_kids_ask_the_issuer_at_most_once_in_five_minutes(
     keys: IssuerKeys, rows: CountedRows, issuer: Issuer, clock: SetClock
 ) -> None:
@@ -134,12 +142,50 @@ def test_without_any_keys_an_issuer_that_is_down_is_said_so(keys: IssuerKeys, is
         keys.key("a")
 
 
-def test_after_a_failed_first_attempt_the_next_request_tries_again(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_after_a_failed_first_attempt_a_gateway_tries_again_in_five_seconds(
+    keys: IssuerKeys, issuer: Issuer, clock: SetClock
+) -> None:
     issuer.down = True
-    with pytest.raises(Unavailable):
-        keys.key("a")
+    for _request in range(20):
+        with pytest.raises(Unavailable):
+            keys.key("a")
+        clock.advance(0.2)
+    assert issuer.asked == 1
     issuer.down = False
+    clock.advance(TRY_AGAIN_AFTER)
     assert keys.key("a") == {"kid": "a"}
+
+
+@pytest.mark.invariant(6)
+def test_while_the_issuer_is_down_it_is_asked_every_ten_seconds_at_most(
+    keys: IssuerKeys, rows: CountedRows, issuer: Issuer, clock: SetClock
+) -> None:
+    keys.key("a")
+    issuer.down = True
+    clock.advance(RENEW_AFTER + 1)
+    gateways = [keys, *(another(rows, issuer, clock) for _ in range(5))]
+    before = issuer.asked
+    for number in range(300):
+        assert gateways[number % 6].key("a") == {"kid": "a"}
+        clock.advance(0.2)
+    assert issuer.asked - before <= 60 / REFRESH_LEASE + 1
+
+
+def test_a_new_kid_is_not_refused_while_another_gateway_is_reading_the_keys(
+    keys: IssuerKeys, rows: CountedRows, issuer: Issuer, clock: SetClock
+) -> None:
+    keys.key("a")
+    issuer.kids = ("a", "b")
+    clock.advance(REFRESH_AT_MOST_EVERY)
+    assert rows.claim_refresh(ISSUER, clock.now(), clock.now() + REFRESH_LEASE)  # another gateway begins
+    with pytest.raises(Unavailable):
+        keys.key("b")
+    assert keys.key("a") == {"kid": "a"}
+    newer = IssuerKeySet({"a": {"kid": "a"}, "b": {"kid": "b"}}, clock.now(), clock.now() + REFRESH_AT_MOST_EVERY)
+    rows.save(ISSUER, newer)  # and ends
+    clock.advance(2)
+    assert keys.key("b") == {"kid": "b"}
+    assert issuer.asked == 1
 
 
 def test_at_the_first_request_ever_nobody_waits_for_another_gateways_attempt(

@@ -1,0 +1,61 @@
+"""The commands of docs/operations.md, run in their order on the laptop cloud."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from local.stack import PROJECT, machine_architecture, tool_environment
+from tests.support.laptop import Laptop
+
+pytestmark = pytest.mark.cloud
+
+PAGE = PROJECT / "docs/operations.md"
+# What an account need not be told: where AWS is, and what this machine can run.
+SAM = """#!/usr/bin/env bash
+set -euo pipefail
+arguments=() ; added=no
+for argument in "$@"; do
+    arguments+=("$argument")
+    if [ "$argument" = --parameter-overrides ]; then arguments+=({extra}); added=yes; fi
+done
+case "$1-$added" in build-no|deploy-no) arguments+=(--parameter-overrides {extra}) ;; esac
+exec {sam} "${{arguments[@]}}"
+"""
+
+
+def blocks() -> list[str]:
+    return re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def shell_environment(laptop: Laptop, tmp_path: Path) -> dict[str, str]:
+    environment = {**tool_environment(), **laptop.emulator.environment()}
+    shim = tmp_path / "bin" / "sam"
+    shim.parent.mkdir()
+    extra = f"Architecture={machine_architecture()} EndpointUrl={laptop.emulator.url}"
+    shim.write_text(SAM.format(extra=extra, sam=PROJECT / ".tools/sam/bin/sam"))
+    shim.chmod(0o755)
+    (shim.parent / "aws").symlink_to(PROJECT / ".tools/aws/bin/aws")
+    return {**environment, "PATH": f"{shim.parent}{os.pathsep}{environment['PATH']}", "AWS_PAGER": ""}
+
+
+def test_every_block_runs_and_nothing_remains_at_the_end(laptop: Laptop, shell_environment: dict[str, str]) -> None:
+    before = set(laptop.client("dynamodb").list_tables()["TableNames"])
+    script = "set -euo pipefail\n" + "\n".join(blocks())
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=PROJECT,
+        env=shell_environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    assert '"state": "revoked"' in done.stdout
+    # The restored table had the keys: the list after the restore shows what the list before it did.
+    assert done.stdout.count('"name": "publisher"') == 2
+    assert set(laptop.client("dynamodb").list_tables()["TableNames"]) == before

@@ -1,0 +1,68 @@
+"""What `sam build` makes, by itself, for the architecture the template names."""
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.progress import Progress
+from local.stack import PROJECT, build, tool_environment
+from tests.support.memory_gateway import ENVIRONMENT
+
+pytestmark = pytest.mark.cloud
+
+ELF_MACHINES = {"arm64": 183, "x86_64": 62}
+LARGEST_LAYER = 45_000_000
+
+
+@pytest.fixture(scope="module", params=["arm64", "x86_64"])
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    directory = tmp_path_factory.mktemp(f"build-{request.param}")
+    overrides = [] if request.param == "arm64" else ["--parameter-overrides", f"Architecture={request.param}"]
+    command = ["sam", "build", "--build-dir", str(directory), *overrides]
+    subprocess.run(command, cwd=PROJECT, env=tool_environment(), check=True, capture_output=True, timeout=300)
+    return request.param, directory
+
+
+def test_every_library_is_for_the_architecture(built: tuple[str, Path]) -> None:
+    architecture, directory = built
+    libraries = list(directory.rglob("*.so"))
+    assert libraries
+    for library in libraries:
+        head = library.read_bytes()[:20]
+        assert head[:4] == b"\x7fELF", library
+        assert int.from_bytes(head[18:20], "little") == ELF_MACHINES[architecture], library
+
+
+def test_the_layer_is_small_enough(built: tuple[str, Path]) -> None:
+    files = (path for path in (built[1] / "SharedLayer").rglob("*") if path.is_file())
+    assert sum(path.stat().st_size for path in files) <= LARGEST_LAYER
+
+
+def test_byte_code_does_not_depend_on_file_times(built: tuple[str, Path]) -> None:
+    """The second word of a .pyc is 1 for unchecked-hash; anything else is compiled anew on a read-only disk."""
+    compiled = list((built[1] / "SharedLayer/python").rglob("*.pyc"))
+    sources = list((built[1] / "SharedLayer/python").rglob("*.py"))
+    assert len(compiled) >= 0.95 * len(sources)
+    assert {path.read_bytes()[4:8] for path in compiled} == {b"\x01\x00\x00\x00"}
+
+
+@pytest.mark.invariant(17)
+def test_a_product_build_contains_nothing_of_the_test_stage(built: tuple[str, Path]) -> None:
+    assert not (built[1] / "SharedLayer/python/stage").exists()
+    text = "\n".join(path.read_text() for path in (built[1] / "SharedLayer/python/signpost").rglob("*.py"))
+    assert "test_simple_text" not in text
+
+
+def test_every_handler_can_be_imported_with_only_layer_and_code_on_the_path(tmp_path: Path) -> None:
+    """The emulator lends functions its own packages; this does not."""
+    built = build("product", log=tmp_path / "log", progress=Progress(io.StringIO()))
+    libraries = "import boto3, cryptography.x509, jsonschema, jwt, pydantic, rapidfuzz.process"
+    for function in sorted((PROJECT / "functions").iterdir()):
+        folder = built.directory / f"{function.name.title().replace('_', '')}Function"
+        program = f"import sys; sys.path[:0] = sys.argv[1:]; {libraries}; import app; assert callable(app.handler)"
+        isolated = [sys.executable, "-I", "-S", "-c", program, str(folder), str(built.directory / "SharedLayer/python")]
+        variables = {**ENVIRONMENT, "WIRING": "signpost.wiring", "AWS_DEFAULT_REGION": "us-east-1"}
+        subprocess.run(isolated, env=variables, check=True, timeout=60)

@@ -21,7 +21,7 @@ from local.issuer import Issuer
 from local.issuer.exchange import Answer as Answered
 from local.issuer.exchange import Request
 from local.issuer.server import Server
-from tests.local.browser import Answer, Page, choose, fetch, post
+from tests.support.browser import Answer, Page, choose, fetch, post
 
 MCP = "http://localhost:8765/mcp"
 CALLBACK = "http://127.0.0.1:49152/callback"

@@ -24,7 +24,7 @@ from signpost.cli import main, private_file
 from signpost.cli.credentials import CredentialStore, default_path
 from signpost.cli.failure import CommandFailed
 from signpost.cli.session import Session
-from tests.local.browser import Answer, choose, fetch
+from tests.support.browser import Answer, choose, fetch
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ class Door:
 
     def __init__(self, **environment: str) -> None:
         self.witness = Witness()
-        self.gateway = MemoryGateway(Surface("", tools=(self.witness,)), **environment)
+        self.gateway = MemoryGateway(Surface("test", "", tools=(self.witness,)), **environment)
 
     def knock(
         self,

@@ -99,7 +99,7 @@ def test_a_body_of_exactly_the_limit_is_read_and_one_more_byte_is_not(gateway: M
 def test_a_failure_is_answered_without_its_details_and_logged_without_arguments(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    gateway = MemoryGateway(Surface("", tools=(Fixtures(),)))
+    gateway = MemoryGateway(Surface("test", "", tools=(Fixtures(),)))
     key = gateway.make_key(TENANT)
     answer = gateway.ask(
         "tools/call", {"name": "test_crash", "arguments": {"password": "hunter2"}}, credential=str(key)
@@ -110,7 +110,7 @@ def test_a_failure_is_answered_without_its_details_and_logged_without_arguments(
     printed = capsys.readouterr().out
     failed = next(line for line in map(json.loads, printed.splitlines()) if line.get("message") == "failed")
     assert (failed["fault"], failed["request_id"]) == ("RuntimeError", "request-1")
-    assert failed["frames"][-1].endswith("call_tool")
+    assert failed["frames"][-1].endswith(" _crash")
     assert "hunter2" not in printed + answer.text
     assert key.secret not in printed
 
@@ -156,14 +156,18 @@ class Slow:
         time.sleep(5)
         return ()
 
-    def call_tool(self, name: str, arguments: JsonObject, call: Call) -> ToolResult | None:
-        del name, arguments, call
+    def tool(self, name: str, call: Call) -> Tool | None:
+        del call
+        return Tool(name, "Takes its time.", {"type": "object"})
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        del tool, arguments, call
         return ToolResult([{"type": "text", "text": "half a pair: \ud800"}])
 
 
 @pytest.mark.invariant(19)
 def test_an_answer_that_takes_too_long_is_given_up_in_time() -> None:
-    gateway = MemoryGateway(Surface("", tools=(Slow(),)))
+    gateway = MemoryGateway(Surface("test", "", tools=(Slow(),)))
     message, headers = modern("tools/list", {})
     authorization = {"authorization": f"Bearer {gateway.make_key()}"}
     began = time.monotonic()
@@ -174,7 +178,7 @@ def test_an_answer_that_takes_too_long_is_given_up_in_time() -> None:
 
 
 def test_a_provider_may_return_half_a_surrogate_pair_without_harm() -> None:
-    answer = MemoryGateway(Surface("", tools=(Slow(),))).ask("tools/call", {"name": "any"})
+    answer = MemoryGateway(Surface("test", "", tools=(Slow(),))).ask("tools/call", {"name": "any"})
     assert answer.json["result"]["content"][0]["text"] == "half a pair: \ud800"
 
 

@@ -10,6 +10,7 @@ from signpost.model import JsonObject
 from signpost.protocol.eras import CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
 from signpost.wiring import gateway_surface
 from stage.fixtures import STATIC_TEXT, TENANT
+from stage.tools import BEHAVIOURS
 from stage.wiring import with_fixtures
 from tests.support.memory_gateway import META, MODERN, Answer, MemoryGateway, modern
 
@@ -78,7 +79,7 @@ def test_structured_results_go_to_clients_that_know_them(client: Client) -> None
 
 def test_the_fixtures_are_seen_by_their_tenant_only(fixtures_client: Client) -> None:
     names = [tool["name"] for tool in fixtures_client.ask("tools/list")["tools"]]
-    assert names == ["gateway.home", "test_simple_text", "test_crash"]
+    assert names == ["gateway.home", *BEHAVIOURS]
     ours = Client(fixtures_client.version)
     assert "test_simple_text" not in ours.send("tools/list").text
 
@@ -91,7 +92,7 @@ def test_resources_are_listed_read_and_described_by_template(fixtures_client: Cl
 
 
 def test_prompts_are_listed_and_rendered(fixtures_client: Client) -> None:
-    assert fixtures_client.ask("prompts/list")["prompts"][0]["name"] == "test_prompt"
+    assert fixtures_client.ask("prompts/list")["prompts"][-1]["name"] == "test_prompt"
     rendered = fixtures_client.ask("prompts/get", {"name": "test_prompt", "arguments": {"name": "author"}})
     assert rendered["messages"][0]["content"]["text"] == "Greet author."
 

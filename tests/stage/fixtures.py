@@ -3,11 +3,14 @@
 Only the principals of one tenant see it, so that it cannot be mistaken for what a deployment offers.
 """
 
+import base64
+import json
 from collections.abc import Mapping, Sequence
 
 from signpost.model import (
     Call,
     Completion,
+    InputRequired,
     JsonObject,
     Prompt,
     PromptArgument,
@@ -17,64 +20,105 @@ from signpost.model import (
     Tool,
     ToolResult,
 )
+from stage.tools import BEHAVIOURS, IMAGE, content_of, embedded, question, text
 
 TENANT = "fixtures"
 STATIC_TEXT = "test://static-text"
+STATIC_BINARY = "test://static-binary"
 TEMPLATE_PREFIX, TEMPLATE_SUFFIX = "test://template/", "/data"
-NO_ARGUMENTS: JsonObject = {"type": "object", "additionalProperties": False}
 
-TOOLS = (
-    Tool("test_simple_text", "Answers a fixed text.", NO_ARGUMENTS),
-    Tool("test_crash", "Fails in a way that nobody foresaw.", NO_ARGUMENTS),
-)
-PROMPT = Prompt(
-    "test_prompt", description="Greets.", arguments=[PromptArgument("name", "Whom to greet.", required=True)]
+PROMPTS = (
+    Prompt("test_simple_prompt", description="Says a fixed thing."),
+    Prompt(
+        "test_prompt_with_arguments",
+        description="Repeats its arguments.",
+        arguments=[PromptArgument("arg1", required=True), PromptArgument("arg2", required=True)],
+    ),
+    Prompt(
+        "test_prompt_with_embedded_resource",
+        description="Embeds a resource.",
+        arguments=[PromptArgument("resourceUri", required=True)],
+    ),
+    Prompt("test_prompt_with_image", description="Shows a picture."),
+    Prompt("test_input_required_result_prompt", description="Asks before it answers."),
+    Prompt("test_prompt", description="Greets.", arguments=[PromptArgument("name", "Whom to greet.", required=True)]),
 )
 
 
 class Fixtures:
     def tools(self, call: Call) -> Sequence[Tool]:
-        return TOOLS if _is_ours(call) else ()
+        return [tool for tool, _ in BEHAVIOURS.values()] if _is_ours(call) else ()
 
-    def call_tool(self, name: str, arguments: JsonObject, call: Call) -> ToolResult | None:
-        if not _is_ours(call):
-            return None
-        if name == "test_crash":
-            raise RuntimeError(f"nobody foresaw {arguments}")
-        if name == "test_simple_text":
-            return ToolResult([{"type": "text", "text": "This is a simple text response for testing."}])
-        return None
+    def tool(self, name: str, call: Call) -> Tool | None:
+        found = BEHAVIOURS.get(name) if _is_ours(call) else None
+        return found[0] if found else None
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+        _, behaviour = BEHAVIOURS[tool.name]
+        return behaviour(arguments, call)
 
     def resources(self, call: Call) -> Sequence[Resource]:
-        return [Resource(STATIC_TEXT, "Static text", mime_type="text/plain")] if _is_ours(call) else ()
+        text_file = Resource(STATIC_TEXT, "Static text", mime_type="text/plain")
+        picture = Resource(STATIC_BINARY, "Static picture", mime_type="image/png")
+        return [text_file, picture] if _is_ours(call) else ()
 
     def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
-        template = ResourceTemplate(f"{TEMPLATE_PREFIX}{{id}}{TEMPLATE_SUFFIX}", "Data by id", mime_type="text/plain")
-        return [template] if _is_ours(call) else ()
+        uri = f"{TEMPLATE_PREFIX}{{id}}{TEMPLATE_SUFFIX}"
+        return [ResourceTemplate(uri, "Data by id", mime_type="application/json")] if _is_ours(call) else ()
 
     def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | None:
         if not _is_ours(call):
             return None
         if uri == STATIC_TEXT:
             return [{"uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource."}]
+        if uri == STATIC_BINARY:
+            return [{"uri": uri, "mimeType": "image/png", "blob": base64.b64encode(b"not a picture").decode()}]
         if uri.startswith(TEMPLATE_PREFIX) and uri.endswith(TEMPLATE_SUFFIX):
             wanted = uri.removeprefix(TEMPLATE_PREFIX).removesuffix(TEMPLATE_SUFFIX)
-            return [{"uri": uri, "mimeType": "text/plain", "text": f"Data of {wanted}"}]
+            data = {"id": wanted, "templateTest": True, "data": f"Data for ID: {wanted}"}
+            return [{"uri": uri, "mimeType": "application/json", "text": json.dumps(data, separators=(",", ":"))}]
         return None
 
     def prompts(self, call: Call) -> Sequence[Prompt]:
-        return [PROMPT] if _is_ours(call) else ()
+        return PROMPTS if _is_ours(call) else ()
 
-    def get_prompt(self, name: str, arguments: Mapping[str, str], call: Call) -> PromptResult | None:
-        if not _is_ours(call) or name != PROMPT.name:
+    def get_prompt(self, name: str, arguments: Mapping[str, str], call: Call) -> PromptResult | InputRequired | None:
+        if not _is_ours(call):
             return None
-        text = f"Greet {arguments.get('name', 'everybody')}."
-        return PromptResult([{"role": "user", "content": {"type": "text", "text": text}}])
+        if name == "test_input_required_result_prompt":
+            return _prompt_after_a_question(call)
+        contents = _contents(name, arguments)
+        return PromptResult([{"role": "user", "content": content} for content in contents]) if contents else None
 
     def complete(self, reference: JsonObject, argument: str, value: str, call: Call) -> Completion | None:
-        if not _is_ours(call) or reference.get("name") != PROMPT.name or argument != "name":
+        known = {prompt.name for prompt in PROMPTS}
+        if not _is_ours(call) or not (reference.get("name") in known or reference.get("type") == "ref/resource"):
             return None
-        return Completion([name for name in ("operator", "author", "approver") if name.startswith(value)])
+        names = ("operator", "author", "approver") if argument == "name" else ()
+        return Completion([name for name in names if name.startswith(value)])
+
+
+def _contents(name: str, arguments: Mapping[str, str]) -> Sequence[JsonObject]:
+    given = {"arg1": "", "arg2": "", "resourceUri": "", "name": "everybody", **arguments}
+    return {
+        "test_simple_prompt": [text("This is a simple prompt for testing.")],
+        "test_prompt_with_arguments": [
+            text(f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'"),
+        ],
+        "test_prompt_with_embedded_resource": [
+            embedded(given["resourceUri"], "text/plain", "Embedded resource content for testing."),
+            text("Please process the embedded resource above."),
+        ],
+        "test_prompt_with_image": [IMAGE, text("Please analyze the image above.")],
+        "test_prompt": [text(f"Greet {given['name']}.")],
+    }.get(name, [])
+
+
+def _prompt_after_a_question(call: Call) -> PromptResult | InputRequired:
+    context = (content_of(call, "user_context") or {}).get("context")
+    if not isinstance(context, str):
+        return InputRequired({"user_context": question("What context should the prompt use?", "context")})
+    return PromptResult([{"role": "user", "content": text(f"In this context: {context}")}])
 
 
 def _is_ours(call: Call) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from signpost.adapters.alarm import alarm
 from signpost.adapters.memory import (
     FixedKeySet,
+    MemoryAnswers,
     MemoryApiKeys,
     MemoryCatalogue,
     MemoryIssuerKeySets,
@@ -25,6 +26,7 @@ from signpost.protocol.surface import Surface
 from signpost.settings import GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring import Adapters, front_door, gateway_surface
+from tests.support.oracle import check_exchange
 from tests.support.tokens import ISSUER, Signer
 
 ENVIRONMENT = {
@@ -39,6 +41,8 @@ ENVIRONMENT = {
     "PERMISSIONS_CLAIM": "scope",
     "HUMAN_CLAIM": "amr",
     "DEFAULT_TENANT": "default",
+    "TOOL_NAMES": "canonical",
+    "CONTENT_BUCKET": "content",
     "ALLOWED_ORIGINS": "https://page.test",
     "AWS_ENDPOINT_URL": "",
 }
@@ -58,6 +62,9 @@ class SetClock:
         self._now += seconds
 
 
+WITNESS = Tool("witness", "Sees who comes in.", {"type": "object"})
+
+
 class Witness:
     """A tool provider that remembers every call it was asked for: none, if the door kept them out."""
 
@@ -66,12 +73,16 @@ class Witness:
 
     def tools(self, call: Call) -> Sequence[Tool]:
         self.calls.append(call)
-        return [Tool("witness", "Sees who comes in.", {"type": "object"})]
+        return [WITNESS]
 
-    def call_tool(self, name: str, arguments: JsonObject, call: Call) -> ToolResult | None:
-        del arguments
+    def tool(self, name: str, call: Call) -> Tool | None:
         self.calls.append(call)
-        return ToolResult([{"type": "text", "text": call.principal.subject}]) if name == "witness" else None
+        return WITNESS if name == WITNESS.name else None
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        del tool, arguments
+        self.calls.append(call)
+        return ToolResult([{"type": "text", "text": call.principal.subject}])
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +118,7 @@ class MemoryGateway:
             key_set_source=self.key_set_source,
             catalogue=MemoryCatalogue(),
             master_keys=MemoryMasterKeys(MasterKeys("master")),
+            long_answers=MemoryAnswers(),
             clock=self.clock,
             alarm=alarm,
         )
@@ -151,7 +163,9 @@ class MemoryGateway:
                 "http": {"method": method, "path": path, "sourceIp": source_ip},
             },
         }
-        return as_lambda_would(self.front_door.handle(event, remaining_ms=remaining_ms))
+        answer = as_lambda_would(self.front_door.handle(event, remaining_ms=remaining_ms))
+        check_exchange(body, headers or {}, answer.headers, answer.text)
+        return answer
 
     def ask(self, method: str, params: JsonObject | None = None, *, credential: str | None = None) -> Answer:
         """One modern request, as a well-behaved client sends it."""

@@ -7,6 +7,11 @@ type Json = str | int | float | bool | Sequence[Json] | Mapping[str, Json] | Non
 type JsonObject = Mapping[str, Json]
 
 
+def as_object(value: Json) -> JsonObject:
+    """The object it is, or an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """Who is calling, as the transport's credentials say; never as arguments claim."""
@@ -32,6 +37,41 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
+class Client:
+    """What a request says of the client that sends it. Nothing is known from earlier requests."""
+
+    capabilities: JsonObject = field(default_factory=dict[str, Json])
+    log_level: str | None = None
+    """From which level on it wants to see log messages; None for not at all."""
+    progress_token: str | int | None = None
+
+
+class Notices:
+    """What is reported while an answer is made. It travels with the answer: there is no other way back."""
+
+    def __init__(self) -> None:
+        self.sent: list[JsonObject] = []
+
+    def progress(self, call: "Call", progress: float, total: float | None = None, message: str | None = None) -> None:
+        token = call.client.progress_token
+        if token is None:
+            return
+        optional = {name: value for name, value in (("total", total), ("message", message)) if value is not None}
+        self._send("notifications/progress", {"progressToken": token, "progress": progress, **optional})
+
+    def log(self, call: "Call", level: str, data: Json, logger: str = "signpost") -> None:
+        wanted = call.client.log_level
+        if wanted is not None and LOG_LEVELS.index(level) >= LOG_LEVELS.index(wanted):
+            self._send("notifications/message", {"level": level, "logger": logger, "data": data})
+
+    def _send(self, method: str, params: JsonObject) -> None:
+        self.sent.append({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """What a provider may know about the request it helps to answer."""
 
@@ -40,6 +80,13 @@ class Call:
     deadline: float
     """Seconds since the epoch by which the answer has left."""
     trace: Trace | None = None
+    portable_names: bool = False
+    client: Client = field(default_factory=Client)
+    answers: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What the client answered to the requests of an InputRequired, by their keys."""
+    state: Json = None
+    """What the InputRequired that the client answers had put aside."""
+    notices: Notices = field(default_factory=Notices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +104,16 @@ class ToolResult:
     content: Sequence[JsonObject]
     structured: JsonObject | None = None
     is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequired:
+    """Instead of a result: what the client has to answer first. It then asks again, with its answers."""
+
+    requests: Mapping[str, JsonObject]
+    """By a key of the provider's choice: `{"method": "elicitation/create", "params": {…}}` and the like."""
+    state: Json = None
+    """What the provider needs when the answers come; it travels sealed with the client. Ids and answers only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from signpost.model import (
     CatalogueItem,
     CataloguePointer,
     Completion,
+    InputRequired,
     IssuerKeySet,
     JsonObject,
     MasterKeys,
@@ -81,6 +82,12 @@ class Catalogue(Protocol):
         ...
 
 
+class AnswerStore(Protocol):
+    def keep(self, tenant: str, text: str) -> str:
+        """Keeps an answer that is too long to be sent, and returns the address where it can be read for a while."""
+        ...
+
+
 class MasterKeyStore(Protocol):
     def read(self) -> MasterKeys: ...
 
@@ -88,10 +95,16 @@ class MasterKeyStore(Protocol):
 
 
 class ToolProvider(Protocol):
-    def tools(self, call: Call) -> Sequence[Tool]: ...
+    def tools(self, call: Call) -> Sequence[Tool]:
+        """Those to list, always in the same order."""
+        ...
 
-    def call_tool(self, name: str, arguments: JsonObject, call: Call) -> ToolResult | None:
-        """None if this provider has no tool of that name."""
+    def tool(self, name: str, call: Call) -> Tool | None:
+        """The tool of that name, listed or not; None if this provider has none for this caller."""
+        ...
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+        """Arguments satisfy the tool's input schema."""
         ...
 
 
@@ -100,7 +113,7 @@ class ResourceProvider(Protocol):
 
     def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]: ...
 
-    def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | None:
+    def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | None:
         """None if this provider has nothing at that URI."""
         ...
 
@@ -108,7 +121,7 @@ class ResourceProvider(Protocol):
 class PromptProvider(Protocol):
     def prompts(self, call: Call) -> Sequence[Prompt]: ...
 
-    def get_prompt(self, name: str, arguments: Mapping[str, str], call: Call) -> PromptResult | None:
+    def get_prompt(self, name: str, arguments: Mapping[str, str], call: Call) -> PromptResult | InputRequired | None:
         """None if this provider has no prompt of that name."""
         ...
 

@@ -31,6 +31,9 @@ class GatewaySettings:
     oidc_audience: str
     claims: ClaimNames
     default_tenant: str
+    tool_names: str
+    """Which spelling of tool names a client gets that asks for none: canonical or portable."""
+    content_bucket: str
     allowed_origins: frozenset[str]
     endpoint_url: str
 
@@ -63,6 +66,8 @@ def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
             human=environment["HUMAN_CLAIM"],
         ),
         default_tenant=environment["DEFAULT_TENANT"],
+        tool_names=environment["TOOL_NAMES"],
+        content_bucket=environment["CONTENT_BUCKET"],
         allowed_origins=_origins(environment["ALLOWED_ORIGINS"], public_url),
         endpoint_url=environment["AWS_ENDPOINT_URL"],
     )

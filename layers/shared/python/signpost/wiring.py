@@ -10,6 +10,7 @@ from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoApiKeys, DynamoCatalogue, DynamoIssuerKeySets
 from signpost.adapters.oidc import HttpKeySetSource
+from signpost.adapters.s3 import S3Answers
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.http.front_door import FrontDoor
 from signpost.identity.api_keys import ApiKeyAuthenticator
@@ -17,15 +18,18 @@ from signpost.identity.authenticator import Authenticator, CredentialAuthenticat
 from signpost.identity.key_set import IssuerKeys
 from signpost.model import Principal
 from signpost.policy.tokens import Sealer
-from signpost.ports import Alarm, ApiKeys, Catalogue, Clock, IssuerKeySets, KeySetSource, MasterKeyStore
+from signpost.ports import Alarm, AnswerStore, ApiKeys, Catalogue, Clock, IssuerKeySets, KeySetSource, MasterKeyStore
 from signpost.protocol.dispatch import Dispatcher
+from signpost.protocol.services import Services
 from signpost.protocol.surface import Surface
 from signpost.registry.catalogue import CatalogueView
+from signpost.schema.validation import Validators
 from signpost.settings import GatewaySettings, gateway_settings
 from signpost.surfaces.gateway import INSTRUCTIONS, GatewayTools
 from signpost.telemetry import Telemetry
 
 CLIENT = Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts": 3, "mode": "standard"})
+SIGNED_URLS = CLIENT.merge(Config(signature_version="s3v4"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class Adapters:
     key_set_source: KeySetSource
     catalogue: Catalogue
     master_keys: MasterKeyStore
+    long_answers: AnswerStore
     clock: Clock
     alarm: Alarm
 
@@ -54,6 +59,7 @@ def aws_adapters(settings: GatewaySettings) -> Adapters:
         key_set_source=HttpKeySetSource(),
         catalogue=DynamoCatalogue(dynamodb, table),
         master_keys=SecretMasterKeys(lambda: boto3.client("secretsmanager", config=CLIENT), settings.master_secret_arn),
+        long_answers=S3Answers(lambda: boto3.client("s3", config=SIGNED_URLS), settings.content_bucket),
         clock=SystemClock(),
         alarm=alarm,
     )
@@ -61,21 +67,31 @@ def aws_adapters(settings: GatewaySettings) -> Adapters:
 
 def gateway_surface(adapters: Adapters) -> Surface:
     catalogue = CatalogueView(catalogue=adapters.catalogue, clock=adapters.clock)
-    sealer = Sealer(store=adapters.master_keys, clock=adapters.clock)
-    return Surface(instructions=INSTRUCTIONS, tools=(GatewayTools(catalogue=catalogue, sealer=sealer),))
+    tools = GatewayTools(catalogue=catalogue, sealer=_sealer(adapters))
+    return Surface(name="gateway", instructions=INSTRUCTIONS, tools=(tools,))
 
 
 def front_door(
     settings: GatewaySettings, adapters: Adapters, telemetry: Telemetry, surfaces: Mapping[str, Surface]
 ) -> FrontDoor:
+    services = Services(
+        sealer=_sealer(adapters),
+        clock=adapters.clock,
+        validators=Validators(),
+        long_answers=adapters.long_answers,
+    )
     return FrontDoor(
         settings=settings,
         authenticator=_authenticator(settings, adapters),
-        surfaces={path: Dispatcher(surface) for path, surface in surfaces.items()},
+        surfaces={path: Dispatcher(surface, services) for path, surface in surfaces.items()},
         telemetry=telemetry,
         clock=adapters.clock,
         alarm=adapters.alarm,
     )
+
+
+def _sealer(adapters: Adapters) -> Sealer:
+    return Sealer(store=adapters.master_keys, clock=adapters.clock)
 
 
 def _authenticator(settings: GatewaySettings, adapters: Adapters) -> Authenticator:

@@ -97,6 +97,16 @@ class MemoryMasterKeys:
         self._keys = keys
 
 
+class MemoryAnswers:
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+
+    def keep(self, tenant: str, text: str) -> str:
+        address = f"memory://{tenant}/answers/{len(self.kept)}"
+        self.kept[address] = text
+        return address
+
+
 class FixedKeySet:
     """A key set source that has the keys already."""
 

@@ -8,13 +8,14 @@ from signpost.errors import DeadlinePassed, Unavailable
 from signpost.http import metadata
 from signpost.http.origins import Origins
 from signpost.http.request import MalformedEvent, Request, from_event
-from signpost.http.response import Response, json_response, refusal
+from signpost.http.response import Response, event_stream, json_response, refusal
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.bearer import challenge
 from signpost.identity.denial import Denial
 from signpost.model import Call
 from signpost.ports import Alarm, Clock
 from signpost.protocol.dispatch import Dispatcher, Reply
+from signpost.protocol.messages import encode
 from signpost.settings import GatewaySettings, problem_with
 from signpost.telemetry import Telemetry
 
@@ -91,22 +92,40 @@ class FrontDoor:
             return refusal(404, "not_found", "There is no endpoint at this path.")
         if request.method != "POST":
             return refusal(405, "method", "This endpoint takes POST.", {"allow": "POST, OPTIONS"})
+        if not _is_json(request.headers.get("content-type", "")):
+            return refusal(415, "media_type", "The body must be application/json.")
         if len(request.body) > LARGEST_BODY:
             return refusal(413, "too_large", f"The body has more than {LARGEST_BODY} bytes.")
         principal = self._authenticator.authenticate(request.headers.get("authorization"), request.source_ip)
         if isinstance(principal, Denial):
             return self._unauthenticated(principal)
         self._telemetry.identified(principal)
-        call = Call(principal=principal, request_id=request.request_id, deadline=request.deadline)
-        return self._replied(dispatcher.answer(request.body, request.headers, call, failed))
-
-    def _replied(self, reply: Reply) -> Response:
+        call = Call(
+            principal=principal,
+            request_id=request.request_id,
+            deadline=request.deadline,
+            portable_names=request.query.get("names", self._settings.tool_names) == "portable",
+        )
+        reply = dispatcher.answer(request.body, request.headers, call, failed)
         self._telemetry.dispatched(reply.operation, reply.trace)
-        return Response(202) if reply.message is None else json_response(reply.status, reply.message)
+        return _response(reply, request.headers.get("accept", ""))
 
     def _unauthenticated(self, denial: Denial) -> Response:
         header = challenge(denial, metadata.metadata_url(self._settings))
         return refusal(401, denial.reason, denial.message, {"www-authenticate": header})
+
+
+def _is_json(content_type: str) -> bool:
+    """What says nothing is taken at its word: some clients send no type."""
+    return content_type.partition(";")[0].strip().lower() in ("application/json", "")
+
+
+def _response(reply: Reply, accept: str) -> Response:
+    if not reply.text:
+        return Response(202)
+    if reply.notices and "text/event-stream" in accept and reply.status == 200:
+        return event_stream([*(encode(notice) for notice in reply.notices), reply.text])
+    return Response(reply.status, reply.text, {"content-type": "application/json"})
 
 
 def _health(*, configured: bool) -> Response:

@@ -2,12 +2,12 @@
 
 import base64
 import gzip
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from signpost.model import Json
+from signpost.protocol.messages import encode
 
 COMPRESSED_FROM = 32 * 1024
 """Bytes above which an answer is compressed for a client that accepts it."""
@@ -40,23 +40,15 @@ class Response:
         }
 
 
-def to_json(value: Json) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text if _is_encodable(text) else json.dumps(value, separators=(",", ":"), allow_nan=False)
-
-
-def _is_encodable(text: str) -> bool:
-    """A provider's text may contain half a surrogate pair. Lambda would fail on it after the handler returned,
-    and take the sandbox down; escaped, it does no harm."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def json_response(status: int, value: Json, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(status, to_json(value), {"content-type": "application/json", **(headers or {})})
+    return Response(status, encode(value), {"content-type": "application/json", **(headers or {})})
+
+
+def event_stream(events: Sequence[str]) -> Response:
+    """Messages as server-sent events, all at once: API Gateway hands an answer over when it is whole."""
+    body = "".join(f"event: message\ndata: {event}\n\n" for event in events)
+    headers = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
+    return Response(200, body, headers)
 
 
 def refusal(status: int, reason: str, message: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -16,16 +16,20 @@ from signpost.errors import (
     Rejection,
     Unavailable,
 )
-from signpost.model import Call, Json, JsonObject, Trace
+from signpost.model import Call, Json, JsonObject, Notices, Trace
 from signpost.protocol import headers as header_rules
 from signpost.protocol import messages, methods, results
 from signpost.protocol.eras import ASSUMED, MODERN, WITH_BATCHES, Era, era_of, unsupported
+from signpost.protocol.exchange import Exchange, client_of
 from signpost.protocol.messages import Message, MessageId, PostedResponse
+from signpost.protocol.services import Services
 from signpost.protocol.surface import Surface
 
 type Failed = Callable[[Exception], None]
 
 LARGEST_BATCH = 50
+LONGEST_ANSWER = 4 * 1024 * 1024
+"""Bytes; Lambda itself would fail at six million."""
 BEFORE_ANY_ERA = Era(MODERN[-1], modern=True)
 
 STATUS_MODERN = {
@@ -45,27 +49,42 @@ _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Without a message there is nothing to say: 202."""
+    """Without a text there is nothing to say: 202. Notices travel before it."""
 
     status: int = 202
     message: Json = None
+    text: str = ""
     operation: str = "none"
     trace: Trace | None = None
+    notices: Sequence[JsonObject] = ()
 
 
 class Dispatcher:
     """Performs the messages of a body. `failed` is told of what nobody foresaw; the caller gets a sentence."""
 
-    def __init__(self, surface: Surface) -> None:
+    def __init__(self, surface: Surface, services: Services) -> None:
         self._surface = surface
+        self._services = services
 
     def answer(self, body: bytes, headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         document = messages.decode(body)
         if isinstance(document, Rejection):
-            return _error(document, None, BEFORE_ANY_ERA)
+            return _written(_error(document, None, BEFORE_ANY_ERA))
         if isinstance(document, list):
-            return self._batch(document, headers, call, failed)
-        return self._single(document, headers, call, failed)
+            return _written_within(self._batch(document, headers, call, failed))
+        reply = _written(self._single(document, headers, call, failed))
+        return reply if len(reply.text) <= LONGEST_ANSWER // 4 else self._kept(reply, call)
+
+    def _kept(self, reply: Reply, call: Call) -> Reply:
+        """An answer too long to be sent becomes a link to where it is kept."""
+        message = reply.message
+        if len(reply.text.encode()) <= LONGEST_ANSWER or not isinstance(message, Mapping) or "result" not in message:
+            return reply
+        if reply.operation != "tools/call":
+            fault = Rejection(INTERNAL_ERROR, f"The answer has more than {LONGEST_ANSWER} bytes.")
+            return _written(replace(_error(fault, messages.message_id(message), BEFORE_ANY_ERA), status=200))
+        address = self._services.long_answers.keep(call.principal.tenant, messages.encode(message["result"]))
+        return _written(replace(reply, message={**message, "result": results.link_to(message["result"], address)}))
 
     def _single(self, document: Json, headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         message = messages.read(document)
@@ -77,16 +96,20 @@ class Dispatcher:
         if isinstance(era, Rejection):
             return _error(era, message.id, BEFORE_ANY_ERA)
         fault = header_rules.mismatch(message, era, headers) or unsupported(era)
-        return _error(fault, message.id, era) if fault else self._request(message, era, call, failed)
+        return _error(fault, message.id, era) if fault else self._request(message, era, headers, call, failed)
 
-    def _request(self, message: Message, era: Era, call: Call, failed: Failed) -> Reply:
+    def _request(self, message: Message, era: Era, headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         method = methods.find(message.method, era, self._surface)
         if method is None:
             return _error(Rejection(METHOD_NOT_FOUND, "There is no such method here."), message.id, era)
+        client = client_of(message.params, era)
+        if isinstance(client, Rejection):
+            return _error(client, message.id, era)
         trace = trace_of(message.params)
-        exchange = methods.Exchange(message.params, era, replace(call, trace=trace), self._surface)
+        own = replace(call, trace=trace, client=client, notices=Notices())
+        exchange = Exchange(message.method, message.params, era, own, self._surface, self._services, headers)
         reply = _performed(method, exchange, message.id, failed)
-        return replace(reply, operation=message.method, trace=trace)
+        return replace(reply, operation=message.method, trace=trace, notices=own.notices.sent)
 
     def _batch(self, documents: Sequence[Json], headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         if headers.get("mcp-protocol-version", ASSUMED) not in WITH_BATCHES:
@@ -100,9 +123,19 @@ class Dispatcher:
         return Reply(200, answers, "batch") if answers else Reply(operation="batch")
 
 
-def _performed(
-    method: methods.Method, exchange: methods.Exchange, message_id: MessageId | None, failed: Failed
-) -> Reply:
+def _written(reply: Reply) -> Reply:
+    return reply if reply.message is None else replace(reply, text=messages.encode(reply.message))
+
+
+def _written_within(reply: Reply) -> Reply:
+    written = _written(reply)
+    if len(written.text.encode()) <= LONGEST_ANSWER:
+        return written
+    fault = Rejection(INVALID_REQUEST, "The answers to this batch are too long together. Send its messages one by one.")
+    return _written(_error(fault, None, BEFORE_ANY_ERA))
+
+
+def _performed(method: methods.Method, exchange: Exchange, message_id: MessageId | None, failed: Failed) -> Reply:
     """The boundary inside the protocol: each message of a batch is answered, whatever happens to its neighbours."""
     era = exchange.era
     try:
@@ -117,8 +150,8 @@ def _performed(
         return _error(Rejection(INTERNAL_ERROR, sentence, {"requestId": request_id}), message_id, era)
     if isinstance(result, Rejection):
         return _error(result, message_id, era)
-    finished = results.finished(result, era, method.freshness)
-    return Reply(200, {"jsonrpc": "2.0", "id": message_id, "result": finished})
+    answer: JsonObject = {"jsonrpc": "2.0", "id": message_id, "result": results.finished(result, era, method.freshness)}
+    return Reply(200, answer)
 
 
 def _error(fault: Rejection, message_id: MessageId | None, era: Era) -> Reply:

@@ -7,12 +7,13 @@ import base64
 from collections.abc import Mapping
 
 from signpost.errors import HEADER_MISMATCH, Rejection
-from signpost.model import Json
+from signpost.model import Json, JsonObject, as_object
 from signpost.protocol.eras import Era
 from signpost.protocol.messages import Message
 
 NAME_IN = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Which parameter `Mcp-Name` repeats."""
+PARAMETER_HEADER = "x-mcp-header"
 ENCODED_START, ENCODED_END = "=?base64?", "?="
 
 
@@ -28,6 +29,28 @@ def mismatch(message: Message, era: Era, headers: Mapping[str, str]) -> Rejectio
         if decoded(headers[name]) != value:
             return Rejection(HEADER_MISMATCH, f"The header {name} does not agree with the body.")
     return None
+
+
+def parameter_mismatch(schema: JsonObject, arguments: JsonObject, headers: Mapping[str, str]) -> Rejection | None:
+    """Arguments that a tool wants repeated in `Mcp-Param-…` headers: there if the argument is, and equal to it."""
+    for name, definition in as_object(schema.get("properties")).items():
+        suffix = as_object(definition).get(PARAMETER_HEADER)
+        if not isinstance(suffix, str) or arguments.get(name) is None:
+            continue
+        header = f"mcp-param-{suffix.lower()}"
+        if header not in headers:
+            return Rejection(HEADER_MISMATCH, f"The header {header} is missing.")
+        if not _repeats(decoded(headers[header]), arguments[name]):
+            return Rejection(HEADER_MISMATCH, f"The header {header} does not agree with the argument {name}.")
+    return None
+
+
+def _repeats(header: str | None, argument: Json) -> bool:
+    if isinstance(argument, bool):
+        return header == str(argument).lower()
+    if isinstance(argument, int) and header is not None and header.lstrip("-").isdecimal():
+        return int(header) == argument
+    return header == argument
 
 
 def decoded(value: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The text of a request body, and the JSON-RPC messages in it."""
+"""The text of a body, and the JSON-RPC messages in it."""
 
 import json
 import re
@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from signpost.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Rejection
 from signpost.model import Json, JsonObject
+from signpost.schema.limits import is_too_deep
 
 type MessageId = str | int
 
@@ -26,12 +27,15 @@ class PostedResponse:
     """An answer to a request that no server of ours has ever sent."""
 
 
+DEEPEST_MESSAGE = 100
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def decode(body: bytes) -> Json | Rejection:
     try:
         document = json.loads(body.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_unique)
+        if body.count(b"[") + body.count(b"{") > DEEPEST_MESSAGE and is_too_deep(document, DEEPEST_MESSAGE):
+            return Rejection(PARSE_ERROR, f"The body is nested more than {DEEPEST_MESSAGE} levels deep.")
         if _SURROGATE_ESCAPE.search(body):
             # Half a pair is no text: nothing that repeats it, an answer or a log line, could be encoded.
             json.dumps(document, ensure_ascii=False).encode()
@@ -50,6 +54,21 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("repeated key")
     return found
+
+
+def encode(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text if _is_encodable(text) else json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def _is_encodable(text: str) -> bool:
+    """A provider's text may contain half a surrogate pair. Lambda would fail on it after the handler returned,
+    and take the sandbox down; escaped, it does no harm."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read(document: Json) -> Message | PostedResponse | Rejection:

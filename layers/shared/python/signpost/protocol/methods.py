@@ -1,25 +1,22 @@
 """The methods of the protocol, as a table: who may call them, what they need, what they answer."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from signpost.errors import INVALID_PARAMS, Rejection
-from signpost.model import Call, Json, JsonObject
-from signpost.protocol import results
+from signpost.model import InputRequired, Json, JsonObject
+from signpost.protocol import results, state, tools
 from signpost.protocol.eras import LEGACY, MODERN, NEWEST_LEGACY, Era
+from signpost.protocol.exchange import Exchange
+from signpost.protocol.pages import page
 from signpost.protocol.results import DISCOVERY, LISTS, Freshness
 from signpost.protocol.surface import Surface
 
 RESOURCE_NOT_FOUND_LEGACY = -32002
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    params: JsonObject
-    era: Era
-    call: Call
-    surface: Surface
+CANNOT_ASK = Rejection(
+    INVALID_PARAMS, "This needs an answer first, which only clients of MCP 2026-07-28 can give here."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,41 +61,39 @@ def _discover(exchange: Exchange) -> JsonObject | Rejection:
     }
 
 
-def _list_tools(exchange: Exchange) -> JsonObject | Rejection:
-    listed = (tool for provider in exchange.surface.tools for tool in provider.tools(exchange.call))
-    return _page(exchange, "tools", (results.tool(tool, exchange.era) for tool in listed))
-
-
-def _call_tool(exchange: Exchange) -> JsonObject | Rejection:
-    name, arguments = exchange.params.get("name"), exchange.params.get("arguments", {})
-    if not isinstance(name, str) or not isinstance(arguments, Mapping):
-        return Rejection(INVALID_PARAMS, "tools/call takes a `name` and an object `arguments`.")
-    for provider in exchange.surface.tools:
-        result = provider.call_tool(name, arguments, exchange.call)
-        if result is not None:
-            return results.tool_result(result, exchange.era)
-    return Rejection(INVALID_PARAMS, "There is no tool of that name. tools/list names those there are.")
-
-
 def _list_resources(exchange: Exchange) -> JsonObject | Rejection:
-    listed = (resource for provider in exchange.surface.resources for resource in provider.resources(exchange.call))
-    return _page(exchange, "resources", (results.resource(resource, exchange.era) for resource in listed))
+    found = [resource for provider in exchange.surface.resources for resource in provider.resources(exchange.call)]
+    return page(
+        exchange,
+        "resources",
+        found,
+        lambda resource: resource.uri,
+        lambda resource: results.resource(resource, exchange.era),
+    )
 
 
 def _list_resource_templates(exchange: Exchange) -> JsonObject | Rejection:
-    listed = (
-        template for provider in exchange.surface.resources for template in provider.resource_templates(exchange.call)
+    providers = exchange.surface.resources
+    return page(
+        exchange,
+        "resourceTemplates",
+        [template for provider in providers for template in provider.resource_templates(exchange.call)],
+        lambda template: template.uri_template,
+        lambda template: results.resource_template(template, exchange.era),
     )
-    templates = (results.resource_template(template, exchange.era) for template in listed)
-    return _page(exchange, "resourceTemplates", templates)
 
 
 def _read_resource(exchange: Exchange) -> JsonObject | Rejection:
     uri = exchange.params.get("uri")
     if not isinstance(uri, str):
         return Rejection(INVALID_PARAMS, "resources/read takes a `uri`.")
+    round_ = state.resumed(exchange, uri)
+    if isinstance(round_, Rejection):
+        return round_
     for provider in exchange.surface.resources:
-        contents = provider.read_resource(uri, exchange.call)
+        contents = provider.read_resource(uri, round_.call)
+        if isinstance(contents, InputRequired):
+            return _asked(round_, contents, uri)
         if contents is not None:
             return {"contents": list(contents)}
     code = INVALID_PARAMS if exchange.era.modern else RESOURCE_NOT_FOUND_LEGACY
@@ -106,8 +101,10 @@ def _read_resource(exchange: Exchange) -> JsonObject | Rejection:
 
 
 def _list_prompts(exchange: Exchange) -> JsonObject | Rejection:
-    listed = (prompt for provider in exchange.surface.prompts for prompt in provider.prompts(exchange.call))
-    return _page(exchange, "prompts", (results.prompt(prompt, exchange.era) for prompt in listed))
+    found = [prompt for provider in exchange.surface.prompts for prompt in provider.prompts(exchange.call)]
+    return page(
+        exchange, "prompts", found, lambda prompt: prompt.name, lambda prompt: results.prompt(prompt, exchange.era)
+    )
 
 
 def _get_prompt(exchange: Exchange) -> JsonObject | Rejection:
@@ -115,11 +112,20 @@ def _get_prompt(exchange: Exchange) -> JsonObject | Rejection:
     arguments = _texts(exchange.params.get("arguments", {}))
     if not isinstance(name, str) or arguments is None:
         return Rejection(INVALID_PARAMS, "prompts/get takes a `name` and `arguments` whose values are text.")
+    round_ = state.resumed(exchange, name)
+    if isinstance(round_, Rejection):
+        return round_
     for provider in exchange.surface.prompts:
-        result = provider.get_prompt(name, arguments, exchange.call)
+        result = provider.get_prompt(name, arguments, round_.call)
+        if isinstance(result, InputRequired):
+            return _asked(round_, result, name)
         if result is not None:
             return results.prompt_result(result)
     return Rejection(INVALID_PARAMS, "There is no prompt of that name. prompts/list names those there are.")
+
+
+def _asked(exchange: Exchange, required: InputRequired, subject: str) -> JsonObject | Rejection:
+    return state.asked(exchange, required, subject) if exchange.era.modern else CANNOT_ASK
 
 
 def _complete(exchange: Exchange) -> JsonObject | Rejection:
@@ -136,14 +142,6 @@ def _complete(exchange: Exchange) -> JsonObject | Rejection:
     return Rejection(INVALID_PARAMS, "There is nothing to complete under this `ref`.")
 
 
-def _page(exchange: Exchange, name: str, entries: Iterable[JsonObject]) -> JsonObject | Rejection:
-    """Everything on one page so far, hence no cursor is ours."""
-    if exchange.params.get("cursor") is not None:
-        return Rejection(INVALID_PARAMS, "This cursor is not one of ours.")
-    listed: Sequence[Json] = list(entries)
-    return {name: listed}
-
-
 def _texts(arguments: Json) -> Mapping[str, str] | None:
     if not isinstance(arguments, Mapping):
         return None
@@ -155,8 +153,8 @@ METHODS: Mapping[str, Method] = {
     "initialize": Method(_initialize, "legacy"),
     "ping": Method(_ping, "legacy"),
     "server/discover": Method(_discover, "modern", freshness=DISCOVERY),
-    "tools/list": Method(_list_tools, needs="tools", freshness=LISTS),
-    "tools/call": Method(_call_tool, needs="tools"),
+    "tools/list": Method(tools.listed, needs="tools", freshness=LISTS),
+    "tools/call": Method(tools.called, needs="tools"),
     "resources/list": Method(_list_resources, needs="resources", freshness=LISTS),
     "resources/templates/list": Method(_list_resource_templates, needs="resources", freshness=LISTS),
     "resources/read": Method(_read_resource, needs="resources", freshness=LISTS),

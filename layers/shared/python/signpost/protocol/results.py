@@ -14,6 +14,7 @@ from signpost.model import (
     ResourceTemplate,
     Tool,
     ToolResult,
+    as_object,
 )
 from signpost.protocol.eras import Era
 
@@ -39,14 +40,15 @@ def finished(result: JsonObject, era: Era, freshness: Freshness | None) -> JsonO
     """The result with the envelope of its era."""
     if not era.modern:
         return result
-    caching: JsonObject = {"ttlMs": freshness.ttl_ms, "cacheScope": "private"} if freshness else {}
+    is_whole = result.get("resultType", "complete") == "complete"
+    caching: JsonObject = {"ttlMs": freshness.ttl_ms, "cacheScope": "private"} if freshness and is_whole else {}
     meta: JsonObject = {"io.modelcontextprotocol/serverInfo": SERVER_INFO}
     return {"resultType": "complete", **result, **caching, "_meta": meta}
 
 
-def tool(described: Tool, era: Era) -> JsonObject:
+def tool(described: Tool, name: str, era: Era) -> JsonObject:
     fields: dict[str, Json] = {
-        "name": described.name,
+        "name": name,
         "description": described.description,
         "inputSchema": described.input_schema,
     }
@@ -62,6 +64,21 @@ def tool_result(result: ToolResult, era: Era) -> JsonObject:
     if result.structured is not None and era.has(STRUCTURED_SINCE):
         fields["structuredContent"] = result.structured
     return fields
+
+
+def link_to(result: Json, address: str) -> JsonObject:
+    """In place of a tool result that is too long to be sent: a link to it, for as long as it is kept."""
+    kept = as_object(result)
+    envelope = {name: kept[name] for name in ("resultType", "isError", "_meta") if name in kept}
+    described = "The whole result as JSON. It can be read here for five minutes."
+    link: JsonObject = {
+        "type": "resource_link",
+        "uri": address,
+        "name": "result.json",
+        "description": described,
+        "mimeType": "application/json",
+    }
+    return {"content": [{"type": "text", "text": f"The result is too long to be sent: {address}"}, link], **envelope}
 
 
 def resource(described: Resource, era: Era) -> JsonObject:

@@ -9,6 +9,7 @@ from signpost.ports import CompletionProvider, PromptProvider, ResourceProvider,
 
 @dataclass(frozen=True, slots=True)
 class Surface:
+    name: str
     instructions: str
     tools: Sequence[ToolProvider] = ()
     resources: Sequence[ResourceProvider] = ()

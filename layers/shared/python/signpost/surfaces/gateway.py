@@ -49,13 +49,12 @@ class GatewayTools:
         del call  # everybody sees the same tools here; what they list depends on who asks
         return (HOME,)
 
-    def call_tool(self, name: str, arguments: JsonObject, call: Call) -> ToolResult | None:
-        return self._home(arguments, call) if name == HOME.name else None
+    def tool(self, name: str, call: Call) -> Tool | None:
+        del call
+        return HOME if name == HOME.name else None
 
-    def _home(self, arguments: JsonObject, call: Call) -> ToolResult:
-        fault = _argument_fault(arguments)
-        if fault:
-            return _refused(fault)
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        del tool  # there is one so far
         after = self._position(arguments.get("cursor"), call)
         if after is None:
             return _refused("The cursor is not one of yours. Start again without a cursor.")
@@ -78,15 +77,6 @@ class GatewayTools:
         cursor = self._sealer.seal(CURSOR, shown[-1].id, call.principal)
         following: JsonObject = {"rel": "next", "method": HOME.name, "args": {"cursor": cursor}}
         return {**answer, "nextCursor": cursor, "links": [following]}
-
-
-def _argument_fault(arguments: JsonObject) -> str | None:
-    unknown = sorted(set(arguments) - {"cursor"})
-    if unknown:
-        return f"gateway.home has no argument {unknown[0][:64]!r}; it takes none, or `cursor`."
-    if not isinstance(arguments.get("cursor", ""), str):
-        return "The argument `cursor` is text."
-    return None
 
 
 def _item(item: CatalogueItem) -> JsonObject:

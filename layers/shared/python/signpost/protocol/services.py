@@ -1,0 +1,15 @@
+"""What the protocol itself needs to answer, whatever the surface."""
+
+from dataclasses import dataclass
+
+from signpost.policy.tokens import Sealer
+from signpost.ports import AnswerStore, Clock
+from signpost.schema.validation import Validators
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    sealer: Sealer
+    clock: Clock
+    validators: Validators
+    long_answers: AnswerStore

@@ -1,0 +1,98 @@
+"""Tools: listed and called in either spelling, with arguments and results that satisfy their schemas."""
+
+from collections.abc import Mapping
+
+from signpost.errors import INVALID_PARAMS, Rejection
+from signpost.model import Call, InputRequired, JsonObject, Tool, ToolResult
+from signpost.ports import ToolProvider
+from signpost.protocol import results, state
+from signpost.protocol.exchange import Exchange
+from signpost.protocol.headers import parameter_mismatch
+from signpost.protocol.names import portable_names
+from signpost.protocol.pages import page
+from signpost.protocol.surface import Surface
+from signpost.schema.validation import SchemaRefused, Violation
+
+CANNOT_ASK = (
+    "This tool has to ask you or your user something first, which this connection cannot carry. "
+    "If the tool has an argument for the answer, pass it; otherwise use a client that speaks MCP 2026-07-28."
+)
+
+
+class ResultRefused(Exception):  # noqa: N818 - it names what happened to the result
+    """A provider returned something that its own schema does not allow."""
+
+
+def listed(exchange: Exchange) -> JsonObject | Rejection:
+    tools = [tool for provider in exchange.surface.tools for tool in provider.tools(exchange.call)]
+    names = [tool.name for tool in tools]
+    spelled = portable_names(names) if exchange.call.portable_names else dict(zip(names, names, strict=True))
+
+    def to_wire(tool: Tool) -> JsonObject:
+        return results.tool(tool, spelled[tool.name], exchange.era)
+
+    return page(exchange, "tools", tools, lambda tool: tool.name, to_wire)
+
+
+def called(exchange: Exchange) -> JsonObject | Rejection:
+    name, arguments = exchange.params.get("name"), exchange.params.get("arguments", {})
+    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+        return Rejection(INVALID_PARAMS, "tools/call takes a `name` and an object `arguments`.")
+    found = _find(name, exchange.surface, exchange.call)
+    if found is None:
+        return Rejection(INVALID_PARAMS, "There is no tool of that name. tools/list names those there are.")
+    provider, tool = found
+    mismatch = parameter_mismatch(tool.input_schema, arguments, exchange.headers) if exchange.era.modern else None
+    round_ = mismatch or state.resumed(exchange, tool.name)
+    if isinstance(round_, Rejection):
+        return round_
+    refused = _refusal_of_arguments(round_, tool, arguments)
+    if refused:
+        return results.tool_result(refused, exchange.era)
+    outcome = provider.call_tool(tool, arguments, round_.call)
+    return _required(round_, outcome, tool) if isinstance(outcome, InputRequired) else _result(round_, outcome, tool)
+
+
+def _find(name: str, surface: Surface, call: Call) -> tuple[ToolProvider, Tool] | None:
+    for provider in surface.tools:
+        tool = provider.tool(name, call)
+        if tool is not None:
+            return provider, tool
+    return _find_by_portable_name(name, surface, call)
+
+
+def _find_by_portable_name(name: str, surface: Surface, call: Call) -> tuple[ToolProvider, Tool] | None:
+    tools = [(provider, tool) for provider in surface.tools for tool in provider.tools(call)]
+    spelled = portable_names([tool.name for _, tool in tools])
+    return next((found for found in tools if spelled[found[1].name] == name), None)
+
+
+def _refusal_of_arguments(exchange: Exchange, tool: Tool, arguments: JsonObject) -> ToolResult | None:
+    try:
+        violation = exchange.services.validators.violation(tool.input_schema, arguments)
+    except SchemaRefused as fault:
+        return _sentence(f"{tool.name} cannot be called: its input schema is refused, because {fault}.")
+    return _sentence(_explained(tool, violation)) if violation else None
+
+
+def _explained(tool: Tool, violation: Violation) -> str:
+    place = f"the argument `{violation.field}`" if violation.field else "the arguments"
+    return f"{tool.name} was not called: {place} did not satisfy its input schema: {violation.message}."
+
+
+def _sentence(text: str) -> ToolResult:
+    return ToolResult(content=[{"type": "text", "text": text}], is_error=True)
+
+
+def _required(exchange: Exchange, required: InputRequired, tool: Tool) -> JsonObject | Rejection:
+    if exchange.era.modern:
+        return state.asked(exchange, required, tool.name)
+    return results.tool_result(_sentence(CANNOT_ASK), exchange.era)
+
+
+def _result(exchange: Exchange, result: ToolResult, tool: Tool) -> JsonObject:
+    if tool.output_schema is not None and not result.is_error:
+        violation = exchange.services.validators.violation(tool.output_schema, result.structured)
+        if violation:
+            raise ResultRefused(f"{tool.name}: {violation.field}")
+    return results.tool_result(result, exchange.era)

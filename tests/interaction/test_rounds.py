@@ -1,0 +1,176 @@
+"""Requests in several rounds: sealed, bound, expiring, and never asked of a client that cannot answer."""
+
+import json
+from typing import Any
+
+import pytest
+
+from signpost.model import Json, JsonObject, MasterKeys
+from signpost.protocol.eras import CLIENT_CAPABILITIES
+from signpost.protocol.state import LASTS
+from signpost.wiring import gateway_surface
+from stage.fixtures import TENANT
+from stage.wiring import with_fixtures
+from tests.support.memory_gateway import META, Answer, MemoryGateway, modern
+
+EVERYTHING: JsonObject = {"elicitation": {}, "sampling": {}, "roots": {}}
+ASKING = "test_input_required_result_request_state"
+
+
+class Client:
+    def __init__(self, gateway: MemoryGateway | None = None, capabilities: JsonObject = EVERYTHING) -> None:
+        self.gateway = gateway or MemoryGateway()
+        self.gateway.serve(with_fixtures(gateway_surface(self.gateway.adapters)))
+        self.capabilities = capabilities
+        self.credential = str(self.gateway.make_key(TENANT))
+
+    def send(self, name: str, arguments: Json = None, method: str = "tools/call", **more: Json) -> Answer:
+        meta: JsonObject = {**META, CLIENT_CAPABILITIES: self.capabilities}
+        message, headers = modern(method, {"name": name, "arguments": arguments or {}, **more}, meta)
+        headers |= {"authorization": f"Bearer {self.credential}"}
+        return self.gateway.send(body=json.dumps(message), headers=headers)
+
+    def ask(self, name: str, method: str = "tools/call", **more: Json) -> Any:
+        return self.send(name, None, method, **more).json["result"]
+
+
+def accepted(**content: Json) -> JsonObject:
+    return {"action": "accept", "content": content}
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+def test_a_question_is_asked_answered_and_done(client: Client) -> None:
+    asked = client.ask("test_input_required_result_elicitation")
+    assert asked["resultType"] == "input_required"
+    assert "ttlMs" not in asked
+    done = client.ask("test_input_required_result_elicitation", inputResponses={"user_name": accepted(name="Author")})
+    assert (done["resultType"], done["content"][0]["text"]) == ("complete", "Hello, Author!")
+
+
+@pytest.mark.parametrize(
+    "answers", [{}, {"other": accepted(name="x")}, {"user_name": {"action": "decline"}}, {"user_name": "x"}]
+)
+def test_what_was_not_answered_is_asked_again(client: Client, answers: JsonObject) -> None:
+    asked = client.ask("test_input_required_result_elicitation", inputResponses=answers)
+    assert asked["resultType"] == "input_required"
+
+
+def test_several_rounds_carry_their_state_along(client: Client) -> None:
+    name = "test_input_required_result_multi_round"
+    first = client.ask(name)
+    answers = {"step1": accepted(name="Author")}
+    second = client.ask(name, inputResponses=answers, requestState=first["requestState"])
+    assert list(second["inputRequests"]) == ["step2"]
+    answers = {"step2": accepted(color="green")}
+    done = client.ask(name, inputResponses=answers, requestState=second["requestState"])
+    assert done["content"][0]["text"] == "Author likes green."
+
+
+def test_several_things_are_asked_at_once(client: Client) -> None:
+    asked = client.ask("test_input_required_result_multiple_inputs")
+    methods = {request["method"] for request in asked["inputRequests"].values()}
+    assert methods == {"elicitation/create", "sampling/createMessage", "roots/list"}
+
+
+def test_a_prompt_can_ask_too(client: Client) -> None:
+    asked = client.ask("test_input_required_result_prompt", method="prompts/get")
+    assert asked["resultType"] == "input_required"
+    answers = {"user_context": accepted(context="tests")}
+    done = client.ask("test_input_required_result_prompt", method="prompts/get", inputResponses=answers)
+    assert done["messages"][0]["content"]["text"] == "In this context: tests"
+
+
+def state_of(client: Client) -> str:
+    return client.ask(ASKING)["requestState"]
+
+
+CONFIRMED: JsonObject = {"confirm": accepted(ok=True)}
+
+
+def test_the_state_comes_back_as_it_went(client: Client) -> None:
+    done = client.ask(ASKING, inputResponses=CONFIRMED, requestState=state_of(client))
+    assert done["content"][0]["text"] == "state-ok"
+
+
+def refused(answer: Answer) -> bool:
+    return answer.status == 400 and answer.json["error"]["code"] == -32602
+
+
+def test_a_changed_state_is_refused(client: Client) -> None:
+    state = state_of(client)
+    for changed in (state[:-2], f"x{state}", "", "a.b", f"{state}.x"):
+        assert refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=changed))
+
+
+def test_the_state_of_somebody_else_is_refused(client: Client) -> None:
+    state = state_of(client)
+    client.credential = str(client.gateway.make_key(TENANT))
+    assert refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=state))
+
+
+def test_the_state_of_another_tool_or_other_arguments_is_refused(client: Client) -> None:
+    state = state_of(client)
+    other = "test_input_required_result_tampered_state"
+    assert refused(client.send(other, inputResponses=CONFIRMED, requestState=state))
+    assert refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=state, extra=1))
+
+
+def test_the_state_is_bound_to_the_tool_and_not_to_its_spelling(client: Client) -> None:
+    spelled = ASKING.upper().lower()  # the portable form of this name is the name itself
+    assert client.ask(spelled, inputResponses=CONFIRMED, requestState=state_of(client))["isError"] is False
+
+
+def test_a_state_is_good_for_ten_minutes(client: Client) -> None:
+    state = state_of(client)
+    client.gateway.clock.advance(LASTS - 1)
+    assert not refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=state))
+    client.gateway.clock.advance(1)
+    assert refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=state))
+
+
+def test_a_state_survives_one_rotation_of_the_keys(client: Client) -> None:
+    state = state_of(client)
+    client.gateway.adapters.master_keys.write(MasterKeys("second", "master"))
+    client.gateway.clock.advance(300)
+    assert not refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=state))
+
+
+@pytest.mark.parametrize("more", [{"inputResponses": []}, {"inputResponses": None}, {"requestState": 7}])
+def test_answers_and_state_of_another_kind_are_refused(client: Client, more: dict[str, Json]) -> None:
+    assert refused(client.send(ASKING, None, "tools/call", **more))
+
+
+@pytest.mark.parametrize(
+    ("declared", "name", "missing"),
+    [
+        ({}, "test_input_required_result_elicitation", {"elicitation": {}}),
+        ({"elicitation": {"url": {}}}, "test_input_required_result_elicitation", {"elicitation": {}}),
+        ({}, "test_input_required_result_sampling", {"sampling": {}}),
+        ({"elicitation": {}}, "test_input_required_result_multiple_inputs", {"sampling": {}, "roots": {}}),
+    ],
+)
+def test_a_client_is_never_asked_what_it_did_not_declare(declared: JsonObject, name: str, missing: JsonObject) -> None:
+    answer = Client(capabilities=declared).send(name)
+    assert (answer.status, answer.json["error"]["code"]) == (400, -32021)
+    assert answer.json["error"]["data"] == {"requiredCapabilities": missing}
+
+
+@pytest.mark.parametrize("declared", [{"elicitation": {}}, {"elicitation": {"form": {}}}])
+def test_either_way_of_declaring_forms_counts(declared: JsonObject) -> None:
+    client = Client(capabilities=declared)
+    assert client.ask("test_input_required_result_elicitation")["resultType"] == "input_required"
+
+
+def test_an_older_client_is_told_in_words(client: Client) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": ASKING}}
+    headers = {"authorization": f"Bearer {client.credential}", "mcp-protocol-version": "2025-11-25"}
+    result = client.gateway.send(body=json.dumps(message), headers=headers).json["result"]
+    assert result["isError"] is True
+    assert "2026-07-28" in result["content"][0]["text"]
+    message |= {"method": "prompts/get", "params": {"name": "test_input_required_result_prompt"}}
+    error = client.gateway.send(body=json.dumps(message), headers=headers).json["error"]
+    assert error["code"] == -32602

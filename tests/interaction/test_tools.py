@@ -1,0 +1,244 @@
+"""Tools: names in both spellings, arguments and results that satisfy their schemas, answers of any length."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from signpost.model import Call, Json, JsonObject, Tool, ToolResult
+from signpost.protocol.dispatch import LONGEST_ANSWER
+from signpost.protocol.names import LONGEST, portable_names
+from signpost.protocol.surface import Surface
+from signpost.wiring import gateway_surface
+from stage.fixtures import TENANT
+from stage.wiring import with_fixtures
+from tests.support.memory_gateway import Answer, MemoryGateway, modern
+
+
+class Stage:
+    """A gateway with the fixtures, and somebody who sees them."""
+
+    def __init__(self, surface: Surface | None = None, **environment: str) -> None:
+        self.gateway = MemoryGateway(None, **environment)
+        self.gateway.serve(surface or with_fixtures(gateway_surface(self.gateway.adapters)))
+        self.credential = str(self.gateway.make_key(TENANT))
+
+    def call(self, name: str, arguments: Json = None, **headers: str) -> Any:
+        answer = self.send("tools/call", {"name": name, "arguments": arguments or {}}, None, **headers)
+        return answer.json["result"]
+
+    def send(self, method: str, params: JsonObject, query: dict[str, str] | None = None, **headers: str) -> Answer:
+        message, sent = modern(method, params)
+        sent |= {"authorization": f"Bearer {self.credential}"}
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.gateway.send(body=json.dumps(message), headers=sent, query=query)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [({"a": 1}, "`b`"), ({"a": 1, "b": "2"}, "`b`"), ({"a": 1, "b": 2, "c": 3}, "`c`"), ({"a": None, "b": 1}, "`a`")],
+)
+def test_wrong_arguments_are_refused_by_name_and_the_tool_does_not_run(
+    stage: Stage, arguments: JsonObject, field: str
+) -> None:
+    result = stage.call("test_add", arguments)
+    assert result["isError"] is True
+    assert field in result["content"][0]["text"]
+    assert "structuredContent" not in result
+
+
+def test_right_arguments_reach_the_tool(stage: Stage) -> None:
+    assert stage.call("test_add", {"a": 1, "b": 2.5})["structuredContent"] == {"sum": 3.5}
+
+
+def test_arguments_that_are_nested_too_deeply_are_a_result_and_no_crash(stage: Stage) -> None:
+    deep: Json = 1
+    for _ in range(80):
+        deep = [deep]
+    result = stage.call("test_long_answer", {"characters": deep})
+    assert result["isError"] is True
+    assert "nested too deeply" in result["content"][0]["text"]
+
+
+def test_a_result_that_breaks_its_own_schema_does_not_leave(stage: Stage) -> None:
+    error = stage.send("tools/call", {"name": "test_broken_promise", "arguments": {}}).json["error"]
+    assert error["code"] == -32603
+
+
+def test_a_schema_that_is_refused_is_said_and_nothing_runs() -> None:
+    class Odd:
+        def tools(self, call: Call) -> Sequence[Tool]:
+            del call
+            schema: JsonObject = {"type": "object", "properties": {"a": {"$ref": "https://example.com/schema.json"}}}
+            return [Tool("odd", "Refers to a schema elsewhere.", schema)]
+
+        def tool(self, name: str, call: Call) -> Tool | None:
+            return self.tools(call)[0] if name == "odd" else None
+
+        def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+            raise AssertionError((tool, arguments, call))
+
+    result = Stage(Surface("test", "", tools=(Odd(),))).call("odd", {"a": 1})
+    assert result["isError"] is True
+    assert "leads out of the schema" in result["content"][0]["text"]
+
+
+def test_both_spellings_of_a_name_are_callable(stage: Stage) -> None:
+    for name in ("gateway.home", "gateway_home"):
+        assert stage.call(name)["structuredContent"] == {"items": []}
+
+
+@pytest.mark.parametrize(
+    ("setting", "query", "first"),
+    [
+        ("canonical", {}, "gateway.home"),
+        ("canonical", {"names": "portable"}, "gateway_home"),
+        ("portable", {}, "gateway_home"),
+        ("portable", {"names": "canonical"}, "gateway.home"),
+    ],
+)
+def test_names_are_spelled_as_asked(setting: str, query: dict[str, str], first: str) -> None:
+    listed = Stage(TOOL_NAMES=setting).send("tools/list", {}, query).json["result"]["tools"]
+    assert listed[0]["name"] == first
+
+
+def test_portable_names_are_portable_short_and_told_apart() -> None:
+    names = ["workflow:Tech News Digest", "skill:web_search", "skill_web.search", "a" * 60, "…", "gateway.home"]
+    spelled = portable_names(names)
+    assert spelled["workflow:Tech News Digest"] == "workflow_tech_news_digest"
+    assert spelled["skill:web_search"].startswith("skill_web_search_")
+    assert len(set(spelled.values())) == len(names)
+    assert all(len(name) <= LONGEST and name.replace("_", "").replace("-", "").isalnum() for name in spelled.values())
+    assert portable_names(list(reversed(names))) == spelled
+
+
+@pytest.mark.parametrize(
+    ("arguments", "headers", "code"),
+    [
+        ({"region": "eu"}, {"mcp_param_region": "eu"}, None),
+        ({"region": "eu"}, {"mcp_param_region": "=?base64?ZXU=?="}, None),
+        ({"limit": 1}, {}, None),
+        ({"region": "eu"}, {}, -32020),
+        ({"region": "eu"}, {"mcp_param_region": "us"}, -32020),
+    ],
+)
+def test_an_argument_that_a_header_repeats_must_agree_with_it(
+    stage: Stage, arguments: JsonObject, headers: dict[str, str], code: int | None
+) -> None:
+    answer = stage.send("tools/call", {"name": "test_mirrored_argument", "arguments": arguments}, None, **headers)
+    assert answer.json.get("error", {}).get("code") == code
+
+
+def test_a_result_that_is_too_long_becomes_a_link_to_it(stage: Stage) -> None:
+    result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER})
+    link = result["content"][1]
+    assert (link["type"], link["mimeType"], result["isError"]) == ("resource_link", "application/json", False)
+    assert f"//{TENANT}/" in link["uri"]
+    kept: Any = stage.gateway.adapters.long_answers
+    assert len(json.loads(kept.kept[link["uri"]])["content"][0]["text"]) == LONGEST_ANSWER
+
+
+def test_a_long_result_within_the_limit_is_sent(stage: Stage) -> None:
+    result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER - 1000})
+    assert len(result["content"][0]["text"]) == LONGEST_ANSWER - 1000
+
+
+def test_a_batch_whose_answers_are_too_long_together_is_refused(stage: Stage) -> None:
+    params = {"name": "test_long_answer", "arguments": {"characters": LONGEST_ANSWER // 2}}
+    batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params} for number in range(3)]
+    headers = {"authorization": f"Bearer {stage.credential}"}
+    answer = stage.gateway.send(body=json.dumps(batch), headers=headers)
+    assert (answer.status, answer.json["error"]["code"]) == (400, -32600)
+
+
+def events(answer: Answer) -> list[Any]:
+    return [json.loads(line.removeprefix("data: ")) for line in answer.text.split("\n") if line.startswith("data: ")]
+
+
+def ask_with_progress(stage: Stage, accept: str) -> Answer:
+    meta: JsonObject = {"progressToken": "p"}
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "test_tool_with_progress", "_meta": meta},
+    }
+    headers = {"authorization": f"Bearer {stage.credential}", "accept": accept, "mcp-protocol-version": "2025-11-25"}
+    return stage.gateway.send(body=json.dumps(message), headers=headers)
+
+
+def test_progress_travels_before_the_answer_as_events(stage: Stage) -> None:
+    answer = ask_with_progress(stage, "application/json, text/event-stream")
+    assert answer.headers["content-type"] == "text/event-stream"
+    *progress, result = events(answer)
+    assert [event["params"]["progress"] for event in progress] == [0, 50, 100]
+    assert {event["params"]["progressToken"] for event in progress} == {"p"}
+    assert result["id"] == 1
+
+
+def test_a_client_that_takes_no_events_gets_the_answer_alone(stage: Stage) -> None:
+    answer = ask_with_progress(stage, "application/json")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json["id"] == 1
+
+
+@pytest.mark.parametrize(
+    ("level", "messages"), [(None, 0), ("debug", 3), ("info", 3), ("warning", 0), ("emergency", 0)]
+)
+def test_log_messages_are_sent_from_the_level_on_that_the_request_names(
+    stage: Stage, level: str | None, messages: int
+) -> None:
+    named: JsonObject = {"io.modelcontextprotocol/logLevel": level} if level else {}
+    message, headers = modern("tools/call", {"name": "test_logging_tool", "arguments": {}})
+    body: dict[str, Any] = json.loads(json.dumps(message))
+    body["params"]["_meta"] |= named
+    headers |= {"authorization": f"Bearer {stage.credential}", "accept": "text/event-stream"}
+    answer = stage.gateway.send(body=json.dumps(body), headers=headers)
+    assert len(events(answer)) == (messages + 1 if messages else 0)
+
+
+class Many:
+    """A provider with more tools than one page holds."""
+
+    def __init__(self, number: int) -> None:
+        self.names = [f"tool-{index:05}" for index in range(number)]
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        del call
+        return [Tool(name, "One of many.", {"type": "object"}) for name in self.names]
+
+    def tool(self, name: str, call: Call) -> Tool | None:
+        return next((tool for tool in self.tools(call) if tool.name == name), None)
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        del arguments, call
+        return ToolResult([{"type": "text", "text": tool.name}])
+
+
+def test_a_long_list_is_read_page_by_page_whatever_comes_and_goes_between() -> None:
+    many = Many(2500)
+    stage = Stage(Surface("test", "", tools=(many,)))
+    first = stage.send("tools/list", {}).json["result"]
+    many.names.insert(0, "tool-new")
+    second = stage.send("tools/list", {"cursor": first["nextCursor"]}).json["result"]
+    many.names.remove("tool-01999")
+    third = stage.send("tools/list", {"cursor": second["nextCursor"]}).json["result"]
+    listed = [tool["name"] for page in (first, second, third) for tool in page["tools"]]
+    assert listed == [f"tool-{index:05}" for index in range(2500) if index != 2000]  # one left before it was seen
+    assert "nextCursor" not in third
+
+
+def test_a_cursor_is_good_for_its_list_and_its_holder_only() -> None:
+    stage = Stage(Surface("test", "", tools=(Many(1001),)))
+    cursor = stage.send("tools/list", {}).json["result"]["nextCursor"]
+    assert "result" in stage.send("tools/list", {"cursor": cursor}).json
+    stage.credential = str(stage.gateway.make_key(TENANT))
+    assert stage.send("tools/list", {"cursor": cursor}).json["error"]["code"] == -32602
+    for garbage in ("", "x", f"{cursor}x", 7):
+        assert stage.send("tools/list", {"cursor": garbage}).json["error"]["code"] == -32602

@@ -1,0 +1,246 @@
+"""The tools of the fixtures: what the conformance suite calls, and what our own tests need besides."""
+
+import base64
+import struct
+import zlib
+from collections.abc import Callable, Mapping
+
+from signpost.model import Call, InputRequired, Json, JsonObject, Tool, ToolResult, as_object
+
+type Behaviour = Callable[[JsonObject, Call], ToolResult | InputRequired]
+
+NO_ARGUMENTS: JsonObject = {"type": "object", "additionalProperties": False}
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def _red_pixel() -> str:
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
+    pixel = zlib.compress(b"\x00\xff\x00\x00")
+    png = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", pixel) + _chunk(b"IEND", b"")
+    return base64.b64encode(png).decode()
+
+
+def _silence() -> str:
+    data = bytes(8)
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8)
+    wave = b"WAVE" + form + struct.pack("<4sI", b"data", len(data)) + data
+    return base64.b64encode(struct.pack("<4sI", b"RIFF", len(wave)) + wave).decode()
+
+
+IMAGE: JsonObject = {"type": "image", "data": _red_pixel(), "mimeType": "image/png"}
+AUDIO: JsonObject = {"type": "audio", "data": _silence(), "mimeType": "audio/wav"}
+
+
+def text(words: str) -> JsonObject:
+    return {"type": "text", "text": words}
+
+
+def embedded(uri: str, mime_type: str, words: str) -> JsonObject:
+    return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": words}}
+
+
+def question(message: str, name: str, kind: str = "string") -> JsonObject:
+    """An elicitation of one value."""
+    schema: JsonObject = {"type": "object", "properties": {name: {"type": kind}}, "required": [name]}
+    return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
+
+
+def sampling(words: str, longest: int) -> JsonObject:
+    message: JsonObject = {"role": "user", "content": text(words)}
+    return {"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": longest}}
+
+
+ROOTS: JsonObject = {"method": "roots/list", "params": {}}
+
+
+def content_of(call: Call, key: str) -> JsonObject | None:
+    """What a person filled in; None if that is not there."""
+    answer = as_object(call.answers.get(key))
+    content = answer.get("content")
+    return content if answer.get("action") == "accept" and isinstance(content, Mapping) else None
+
+
+def says(*content: JsonObject, is_error: bool = False) -> Behaviour:
+    return lambda _arguments, _call: ToolResult(content, is_error=is_error)
+
+
+def _with_logging(_arguments: JsonObject, call: Call) -> ToolResult:
+    for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+        call.notices.log(call, "info", words)
+    return ToolResult([text("Logged.")])
+
+
+def _with_progress(_arguments: JsonObject, call: Call) -> ToolResult:
+    for done in (0, 50, 100):
+        call.notices.progress(call, done, 100)
+    return ToolResult([text("Progressed.")])
+
+
+def _ask_name(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+    name = (content_of(call, "user_name") or {}).get("name")
+    if not isinstance(name, str):
+        return InputRequired({"user_name": question("What is your name?", "name")})
+    return ToolResult([text(f"Hello, {name}!")])
+
+
+def _sample_capital(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+    answer = as_object(as_object(call.answers.get("capital_question")).get("content")).get("text")
+    if not isinstance(answer, str):
+        return InputRequired({"capital_question": sampling("What is the capital of France?", 100)})
+    return ToolResult([text(answer)])
+
+
+def _list_roots(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+    roots = as_object(call.answers.get("client_roots")).get("roots")
+    return ToolResult([text(f"Roots: {roots}")]) if isinstance(roots, list) else InputRequired({"client_roots": ROOTS})
+
+
+def _with_state(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+    if content_of(call, "confirm") is None or call.state != "asked":
+        return InputRequired({"confirm": question("Please confirm", "ok", "boolean")}, state="asked")
+    return ToolResult([text("state-ok")])
+
+
+def _ask_three(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+    if {"user_name", "greeting", "client_roots"} <= set(call.answers) and call.state == "asked":
+        return ToolResult([text("All three were answered.")])
+    requests = {
+        "user_name": question("What is your name?", "name"),
+        "greeting": sampling("Generate a greeting", 50),
+        "client_roots": ROOTS,
+    }
+    return InputRequired(requests, state="asked")
+
+
+def _two_rounds(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+    first = as_object(call.state).get("name") or (content_of(call, "step1") or {}).get("name")
+    if not isinstance(first, str):
+        return InputRequired({"step1": question("Step 1: What is your name?", "name")}, state={"round": 1})
+    color = (content_of(call, "step2") or {}).get("color")
+    if not isinstance(color, str):
+        asked = {"step2": question("Step 2: What is your favorite color?", "color")}
+        return InputRequired(asked, state={"round": 2, "name": first})
+    return ToolResult([text(f"{first} likes {color}.")])
+
+
+def _what_is_declared(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+    """Asks only what the client said that it can be asked."""
+    requests: dict[str, JsonObject] = {}
+    if "elicitation" in call.client.capabilities:
+        requests["user_name"] = question("What is your name?", "name")
+    if "sampling" in call.client.capabilities:
+        requests["greeting"] = sampling("Generate a greeting", 50)
+    if not requests or set(requests) <= set(call.answers):
+        return ToolResult([text("Nothing left to ask.")])
+    return InputRequired(requests)
+
+
+def _needs_sampling(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+    del call
+    return InputRequired({"answer": sampling("Anything", 10)})
+
+
+def _crash(arguments: JsonObject, _call: Call) -> ToolResult:
+    raise RuntimeError(f"nobody foresaw {arguments}")
+
+
+def _add(arguments: JsonObject, _call: Call) -> ToolResult:
+    numbers = [number for number in (arguments.get("a"), arguments.get("b")) if isinstance(number, int | float)]
+    return ToolResult([text(str(sum(numbers)))], structured={"sum": sum(numbers)})
+
+
+def _break_its_word(_arguments: JsonObject, _call: Call) -> ToolResult:
+    return ToolResult([text("two")], structured={"sum": "two"})
+
+
+def _long(arguments: JsonObject, _call: Call) -> ToolResult:
+    size = arguments.get("characters")
+    return ToolResult([text("x" * (size if isinstance(size, int) else 0))])
+
+
+SUM: JsonObject = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
+TWO_NUMBERS: JsonObject = {
+    "type": "object",
+    "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+MIRRORED: JsonObject = {
+    "type": "object",
+    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}, "limit": {"type": "integer"}},
+}
+RICH: JsonObject = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {
+        "address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }
+    },
+    "properties": {
+        "name": {"type": "string"},
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": {"type": "string"},
+        "email": {"type": "string"},
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}
+MIXED = (text("Multiple content types test:"), IMAGE)
+MIXED_RESOURCE = embedded("test://mixed-content-resource", "application/json", '{"test":"data","value":123}')
+FAILED = text("This tool intentionally returns an error for testing")
+
+
+def _tool(name: str, description: str, schema: JsonObject = NO_ARGUMENTS, output: JsonObject | None = None) -> Tool:
+    return Tool(name, description, schema, output_schema=output)
+
+
+def _takes(name: str) -> JsonObject:
+    properties: Mapping[str, Json] = {name: {"type": "string"}}
+    return {"type": "object", "properties": properties, "required": [name]}
+
+
+BEHAVIOURS: Mapping[str, tuple[Tool, Behaviour]] = {
+    tool.name: (tool, behaviour)
+    for tool, behaviour in (
+        (_tool("test_simple_text", "Answers a fixed text."), says(text("This is a simple text response for testing."))),
+        (_tool("test_image_content", "Answers a picture."), says(IMAGE)),
+        (_tool("test_audio_content", "Answers a sound."), says(AUDIO)),
+        (
+            _tool("test_embedded_resource", "Answers a resource."),
+            says(embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")),
+        ),
+        (_tool("test_multiple_content_types", "Answers three kinds at once."), says(*MIXED, MIXED_RESOURCE)),
+        (_tool("test_error_handling", "Always reports an error."), says(FAILED, is_error=True)),
+        (_tool("test_tool_with_logging", "Logs three times."), _with_logging),
+        (_tool("test_logging_tool", "Logs three times."), _with_logging),
+        (_tool("test_tool_with_progress", "Reports progress three times."), _with_progress),
+        (_tool("test_streaming_elicitation", "Asks for a name."), _ask_name),
+        (_tool("test_missing_capability", "Needs a client that samples."), _needs_sampling),
+        (_tool("test_sampling", "Needs a client that samples.", _takes("prompt")), _needs_sampling),
+        (_tool("test_elicitation", "Asks for a name.", _takes("message")), _ask_name),
+        (_tool("test_input_required_result_elicitation", "Asks for a name."), _ask_name),
+        (_tool("test_input_required_result_sampling", "Has a question sampled."), _sample_capital),
+        (_tool("test_input_required_result_list_roots", "Asks for the roots."), _list_roots),
+        (_tool("test_input_required_result_request_state", "Asks, and puts something aside."), _with_state),
+        (_tool("test_input_required_result_tampered_state", "Asks, and puts something aside."), _with_state),
+        (_tool("test_input_required_result_multiple_inputs", "Asks three things at once."), _ask_three),
+        (_tool("test_input_required_result_multi_round", "Asks one thing after the other."), _two_rounds),
+        (_tool("test_input_required_result_capabilities", "Asks what can be asked."), _what_is_declared),
+        (_tool("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", RICH), says(text("Valid."))),
+        (_tool("test_mirrored_argument", "Has an argument that a header repeats.", MIRRORED), says(text("Agreed."))),
+        (_tool("test_add", "Adds two numbers.", TWO_NUMBERS, SUM), _add),
+        (_tool("test_broken_promise", "Answers what its schema forbids.", output=SUM), _break_its_word),
+        (_tool("test_long_answer", "Answers as much as is asked for.", {"type": "object"}), _long),
+        (_tool("test_crash", "Fails in a way that nobody foresaw.", {"type": "object"}), _crash),
+    )
+}

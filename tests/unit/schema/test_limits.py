@@ -1,0 +1,77 @@
+"""What a schema may not be, so that checking a value against it ends."""
+
+import pytest
+
+from signpost.model import Json, JsonObject
+from signpost.schema.limits import fault_of_pattern, is_too_deep
+from signpost.schema.validation import SchemaRefused, Validators
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+", "(a*)*b", "(a+)*", "((a+)b?)+", "(?:a{1,5})+", "(a|b+)*", "^(([a-z])+.)+$", "(?=(a+))+"]
+)
+def test_a_repetition_in_a_repetition_is_refused(pattern: str) -> None:
+    assert "repeats" in (fault_of_pattern(pattern) or "")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "^[a-z]+$", "a+b+c*", "(ab)+", "(a{3})+", "[a-z0-9]{1,64}", "^(sp_)?[0-9a-f]{12}$", r"\d{4}-\d{2}"]
+)
+def test_ordinary_patterns_are_taken(pattern: str) -> None:
+    assert fault_of_pattern(pattern) is None
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "x" * 2000, "(" * 900 + ")" * 900])
+def test_what_is_no_pattern_is_refused(pattern: str) -> None:
+    assert fault_of_pattern(pattern) is not None
+
+
+def nested(levels: int) -> Json:
+    value: Json = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(("levels", "too_deep"), [(0, False), (64, False), (65, True), (100_000, True)])
+def test_depth_is_known_before_anything_walks_a_value(levels: int, too_deep: bool) -> None:
+    assert is_too_deep(nested(levels)) is too_deep
+
+
+@pytest.mark.parametrize(
+    ("schema", "says"),
+    [
+        ({"$ref": "https://example.com/schema"}, "leads out"),
+        ({"properties": {"a": {"$dynamicRef": "other.json"}}}, "leads out"),
+        ({"properties": {"a": {"pattern": "(a+)+"}}}, "repeats"),
+        ({"patternProperties": {"(a*)*": {}}}, "repeats"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#"}, "dialect"),
+        ({"type": "nonsense"}, "no JSON Schema"),
+        ({"description": "x" * 70_000}, "characters"),
+        ({"allOf": [{"const": nested(80)}]}, "deeply"),
+    ],
+)
+def test_a_schema_that_is_not_taken_says_why(schema: JsonObject, says: str) -> None:
+    with pytest.raises(SchemaRefused, match=says):
+        Validators().violation(schema, {})
+
+
+def test_a_schema_that_refers_to_itself_ends() -> None:
+    schema: JsonObject = {"type": ["array", "integer"], "items": {"$ref": "#"}}
+    assert Validators().violation(schema, nested(60)) is None
+    circular: JsonObject = {"$ref": "#"}
+    violation = Validators().violation(circular, 1)
+    assert violation is not None
+    assert "deeply" in violation.message
+
+
+def test_an_unresolvable_reference_is_refused() -> None:
+    with pytest.raises(SchemaRefused, match="nothing"):
+        Validators().violation({"$ref": "#/$defs/nowhere"}, 1)
+
+
+def test_validators_are_compiled_once_and_the_memory_of_them_is_bounded() -> None:
+    validators = Validators()
+    for number in range(400):
+        validators.violation({"const": number}, number)
+    assert validators.remembered == 256

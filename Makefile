@@ -9,9 +9,11 @@ export SAM_CLI_TELEMETRY := 0
 export AWS_DEFAULT_REGION ?= us-east-1
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 SETUP := local/setup.sh
+CLIENTS := clients-mcp1 clients-agents clients-langchain
+PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
 PYTHON_CODE := layers functions local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast check format build invoke bench cost requirements
+.PHONY: help run up down clean-cloud env test test-fast check format build invoke bench conformance cost requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -36,7 +38,7 @@ env: ## lines for your shell: `eval "$(make env)"` points aws and signpost comma
 	@python -m local env
 
 test: check ## everything
-	@$(SETUP) dev sam emulator node aws
+	@$(SETUP) dev sam emulator node aws $(CLIENTS) $(PEERS)
 	@python -m local.invoke
 	@python -m bench
 	@coverage run -m pytest
@@ -68,13 +70,17 @@ invoke: ## the files of events/ on the real Lambda runtime client
 	@$(SETUP) dev sam emulator
 	@python -m local.invoke
 
-bench: ## cold starts against their bars
-	@$(SETUP) dev sam
+bench: ## cold starts and warm calls against their bars, beside other servers
+	@$(SETUP) dev sam $(PEERS)
 	@python -m bench
 
 cost: ## what a deployment costs, idle and per call
 	@$(SETUP) dev
 	@python -m bench.cost
+
+conformance: ## the official MCP conformance suite against the deployed test stage
+	@$(SETUP) dev sam emulator node
+	@python -m pytest -rP tests/conformance
 
 requirements: ## compile the pins anew from pyproject.toml and requirements/*.in
 	@$(SETUP) dev

@@ -1,10 +1,14 @@
 """Fixtures that more than one kind of test stands on."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from tests.support.laptop import Laptop, Stack
+from signpost.adapters.dynamodb import DynamoApiKeys
+from signpost.cli.keys import new_key, stored_key
+from stage.fixtures import TENANT
+from tests.support.laptop import Laptop, MakeKey, Stack
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +21,20 @@ def laptop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laptop]:
 def both(laptop: Laptop) -> Stack:
     """The stack as `make run` deploys it: API keys and tokens."""
     return laptop.deploy("both", AuthMode="both")
+
+
+@pytest.fixture(scope="session")
+def make_key(laptop: Laptop) -> MakeKey:
+    def make(stack: Stack) -> str:
+        key = new_key("default")
+        keys = DynamoApiKeys(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
+        assert keys.add(stored_key(key, "a test", created_at=time.time()))
+        return str(key)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def stage(laptop: Laptop) -> Stack:
+    """The test stage in local mode: whoever calls from this machine is in the tenant that sees the fixtures."""
+    return laptop.deploy("stage", variant="test", AuthMode="local", DefaultTenant=TENANT)

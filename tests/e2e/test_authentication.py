@@ -9,8 +9,7 @@ from urllib.request import urlopen
 import jwt
 import pytest
 
-from tests.e2e.conftest import MakeKey
-from tests.support.laptop import Laptop, Stack
+from tests.support.laptop import Laptop, MakeKey, Stack
 from tests.support.tokens import signed_with_the_public_key, tampered, unsigned
 
 pytestmark = pytest.mark.cloud
@@ -29,11 +28,6 @@ def keys_only(laptop: Laptop) -> Stack:
 @pytest.fixture(scope="module")
 def unconfigured(laptop: Laptop) -> Stack:
     return laptop.deploy("unconfigured", AuthMode="none", OidcIssuer="")
-
-
-@pytest.fixture(scope="module")
-def local_mode(laptop: Laptop) -> Stack:
-    return laptop.deploy("local-mode", variant="test", AuthMode="local", DefaultTenant="fixtures")
 
 
 def token(laptop: Laptop, stack: Stack, **changes: Any) -> str:
@@ -133,14 +127,14 @@ def test_with_nothing_configured_only_health_is_served(unconfigured: Stack, make
     assert unconfigured.send("GET", "/health").json["configured"] is False
 
 
-def test_local_mode_admits_the_loopback_address_and_checks_what_is_presented(laptop: Laptop, local_mode: Stack) -> None:
-    assert local_mode.ask(None).status == 200
-    assert local_mode.ask("wrong").status == 401
-    assert local_mode.ask(token(laptop, local_mode)).status == 200
+def test_local_mode_admits_the_loopback_address_and_checks_what_is_presented(laptop: Laptop, stage: Stack) -> None:
+    assert stage.ask(None).status == 200
+    assert stage.ask("wrong").status == 401
+    assert stage.ask(token(laptop, stage)).status == 200
 
 
-def test_the_fixtures_of_the_test_stage_are_seen_by_their_tenant_only(laptop: Laptop, local_mode: Stack) -> None:
-    anonymous = {tool["name"] for tool in local_mode.ask(None).json["result"]["tools"]}
+def test_the_fixtures_of_the_test_stage_are_seen_by_their_tenant_only(laptop: Laptop, stage: Stack) -> None:
+    anonymous = {tool["name"] for tool in stage.ask(None).json["result"]["tools"]}
     assert "test_simple_text" in anonymous
-    somebody = local_mode.ask(token(laptop, local_mode)).json["result"]["tools"]
+    somebody = stage.ask(token(laptop, stage)).json["result"]["tools"]
     assert [tool["name"] for tool in somebody] == ["gateway.home"]

@@ -1,8 +1,6 @@
-"""Real clients, with a key and with a token, against the deployed stack."""
+"""Clients with a key, a token and neither, against the deployed stack. Those of docs/clients.md: tests/docs."""
 
 import asyncio
-import os
-import subprocess
 from pathlib import Path
 
 import httpx2
@@ -10,13 +8,10 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.e2e.conftest import MakeKey
-from tests.support.laptop import Laptop, Stack
+from tests.support.client_programs import run
+from tests.support.laptop import Laptop, MakeKey, Stack
 
 pytestmark = pytest.mark.cloud
-
-CONNECTED = "Connected"
-NODE_TOOLS = Path(".tools/node/node_modules/.bin").resolve()
 
 
 async def home_by_the_official_client(url: str, credential: str, mode: str) -> tuple[list[str], str]:
@@ -40,29 +35,9 @@ def test_the_official_python_client_lists_and_calls(
     assert answered == "{'items': []}"
 
 
-def claude(home: Path, *arguments: str) -> str:
-    environment = {"HOME": str(home), "PATH": f"{NODE_TOOLS}:{os.defpath}", "DISABLE_TELEMETRY": "1"}
-    done = subprocess.run(
-        [NODE_TOOLS / "claude", *arguments],
-        cwd=home,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    return done.stdout
-
-
-def test_claude_code_says_connected(both: Stack, make_key: MakeKey, tmp_path: Path) -> None:
-    header = f"Authorization: Bearer {make_key(both)}"
-    claude(tmp_path, "mcp", "add", "--transport", "http", "signpost", both.url, "--header", header)
-    assert CONNECTED in claude(tmp_path, "mcp", "list")
-
-
 def test_claude_code_with_a_wrong_key_is_not_connected(both: Stack, tmp_path: Path) -> None:
     header = "Authorization: Bearer sp_default_0a1b2c3d4e5f_" + "0" * 64
-    claude(tmp_path, "mcp", "add", "--transport", "http", "signpost", both.url, "--header", header)
-    listed = claude(tmp_path, "mcp", "list")
+    run(["claude", "mcp", "add", "--transport", "http", "signpost", both.url, "--header", header], tmp_path)
+    listed = run(["claude", "mcp", "list"], tmp_path)
     assert "signpost" in listed
-    assert CONNECTED not in listed
+    assert "Connected" not in listed

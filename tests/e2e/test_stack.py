@@ -1,7 +1,10 @@
 """The stack itself: what a deployment keeps, what it refuses, and what its permissions are good for."""
 
 import json
+from contextlib import suppress
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -10,8 +13,9 @@ from local.intrinsics import parse_template
 from local.stack import PROJECT
 from signpost.adapters.dynamodb import DynamoCatalogue
 from signpost.model import CatalogueItem
-from tests.e2e.conftest import MakeKey
-from tests.support.laptop import Laptop, Stack
+from signpost.protocol.dispatch import LONGEST_ANSWER
+from stage.fixtures import TENANT
+from tests.support.laptop import Laptop, MakeKey, Stack
 
 pytestmark = pytest.mark.cloud
 
@@ -84,21 +88,33 @@ def granted_actions() -> list[str]:
 
 @pytest.fixture
 def exercised(laptop: Laptop) -> Stack:
-    """A stack of its own, so that taking a permission away disturbs nobody."""
-    stack = laptop.deploy("exercised", AuthMode="both")
+    """A stack of its own, so that taking a permission away disturbs nobody; of the test stage, which has a tool whose
+    answer is as long as one likes."""
+    stack = laptop.deploy("exercised", variant="test", AuthMode="both")
     items = [CatalogueItem(f"item-{number:03}", "workflow", "Item") for number in range(201)]
-    catalogue(laptop, stack).publish("default", items, replacing=catalogue(laptop, stack).pointer("default").version)
+    catalogue(laptop, stack).publish(TENANT, items, replacing=catalogue(laptop, stack).pointer(TENANT).version)
     return stack
 
 
 def exercise(laptop: Laptop, stack: Stack) -> bool:
-    """A request that needs every permission: a token under a key unknown so far, and a page with a cursor."""
+    """Requests that need every permission: a token under a key unknown so far, a page with a cursor, and an answer
+    that is too long to be sent."""
     laptop.issuer.rotate()
     _forget_the_issuers_keys(laptop, stack)
     _restart(laptop, stack)
-    token = laptop.issuer.access_token("reader", stack.url)
+    token = laptop.issuer.access_token("reader", stack.url, tenant=TENANT)
     answer = stack.ask(token, "tools/call", {"name": "gateway.home", "arguments": {}})
-    return answer.status == 200 and "nextCursor" in answer.json.get("result", {}).get("structuredContent", {})
+    if answer.status != 200 or "nextCursor" not in answer.json.get("result", {}).get("structuredContent", {}):
+        return False
+    arguments = {"characters": LONGEST_ANSWER}
+    long = stack.ask(token, "tools/call", {"name": "test_long_answer", "arguments": arguments}).json
+    return "result" in long and _can_be_read(long["result"]["content"][1]["uri"])
+
+
+def _can_be_read(address: str) -> bool:
+    with suppress(HTTPError), urlopen(address) as response:  # noqa: S310 - an address of the emulator
+        return len(response.read()) > LONGEST_ANSWER
+    return False
 
 
 def _forget_the_issuers_keys(laptop: Laptop, stack: Stack) -> None:

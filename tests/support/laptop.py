@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -48,6 +48,9 @@ class Stack:
         answer = self.ask(credential, "tools/call", {"name": "gateway.home", "arguments": {}})
         assert answer.status == 200, answer.text
         return answer.json["result"]["structuredContent"]["items"]
+
+
+type MakeKey = Callable[[Stack], str]
 
 
 class Laptop:

@@ -1,0 +1,51 @@
+"""Programs of other people, run as on a machine of their own: an empty home, no network but loopback."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from local.emulator import PROJECT
+
+NODE_MODULES = PROJECT / ".tools/node/node_modules"
+NODE_PROGRAMS = NODE_MODULES / ".bin"
+SECONDS_TO_ANSWER = 60.0
+_NOWHERE = "http://127.0.0.1:9"
+
+
+def environment(home: Path) -> Mapping[str, str]:
+    """What reaches for the network beyond loopback finds nobody there."""
+    npx = Path(shutil.which("npx") or "npx")
+    return {
+        "HOME": str(home),
+        "PATH": os.pathsep.join([str(NODE_PROGRAMS), os.defpath, str(npx.parent)]),
+        "HTTP_PROXY": _NOWHERE,
+        "HTTPS_PROXY": _NOWHERE,
+        "NO_PROXY": "localhost,127.0.0.1,::1",
+        "NODE_USE_ENV_PROXY": "1",
+        "npm_config_offline": "true",
+        "DISABLE_TELEMETRY": "1",
+    }
+
+
+def run(command: Sequence[str | Path], home: Path) -> str:
+    """What the program says, on either stream. One that takes too long is ended with all it has started."""
+    with subprocess.Popen(
+        command,
+        cwd=home,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    ) as program:
+        try:
+            said = program.communicate(timeout=SECONDS_TO_ANSWER)[0].decode()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+    assert program.returncode == 0, said
+    return said

@@ -1,0 +1,96 @@
+"""The official models as a judge of what the gateway answers."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+from mcp_types.methods import parse_server_notification, validate_server_result
+
+from signpost.model import JsonObject
+from signpost.protocol.eras import ASSUMED, CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
+
+CAPABILITY_FOR = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+"""What a client must have declared before it is asked for an input."""
+
+
+def check(method: str, version: str, request_params: JsonObject, answer_json: Any) -> None:
+    """Fails unless this message is an answer that the revision knows for the method."""
+    assert answer_json["jsonrpc"] == "2.0", answer_json
+    assert ("result" in answer_json) != ("error" in answer_json), answer_json
+    if "error" in answer_json:
+        check_error(answer_json["error"])
+        return
+    result = answer_json["result"]
+    validate_server_result(method, version, result)
+    if result.get("resultType") == "input_required":
+        _check_inputs(result.get("inputRequests") or {}, request_params)
+
+
+def check_error(error: Any) -> None:
+    assert set(error) <= {"code", "message", "data"}, error
+    assert type(error["code"]) is int, error
+    assert isinstance(error["message"], str), error
+    assert error["message"], error
+
+
+def _check_inputs(asked: Mapping[str, Any], request_params: JsonObject) -> None:
+    declared = _object(_object(request_params.get("_meta")).get(CLIENT_CAPABILITIES))
+    for request in asked.values():
+        assert CAPABILITY_FOR[request["method"]] in declared, request["method"]
+
+
+def check_exchange(body: str | bytes, headers: Mapping[str, str], answered: Mapping[str, str], text: str) -> None:
+    """The same for whatever was sent and answered, as far as what was sent can be read."""
+    requests = {request["id"]: request for request in _requests(body)}
+    header = {name.lower(): value.strip(" \t") for name, value in headers.items()}.get("mcp-protocol-version")
+    for message in messages_of(answered, text):
+        version = _version(requests, header)
+        if "method" in message:
+            parse_server_notification(message["method"], version, message.get("params"))
+        elif message.get("id") in requests:
+            request = requests[message["id"]]
+            check(request["method"], version, _object(request.get("params")), message)
+        elif "jsonrpc" in message:
+            check_error(message["error"])
+
+
+def messages_of(headers: Mapping[str, str], text: str) -> list[Any]:
+    """The messages of an answer: one, those of a batch, or those of a stream, in their order."""
+    kind = headers.get("content-type", "").partition(";")[0]
+    if kind == "text/event-stream":
+        return [json.loads(line.removeprefix("data:")) for line in text.split("\n") if line.startswith("data:")]
+    if kind != "application/json":
+        return []
+    return _listed(json.loads(text))
+
+
+def _requests(body: str | bytes) -> list[Any]:
+    with suppress(ValueError, RecursionError):
+        return [document for document in _listed(json.loads(body)) if _is_request(document)]
+    return []
+
+
+def _listed(document: Any) -> list[Any]:
+    return cast("list[Any]", document) if isinstance(document, list) else [document]
+
+
+def _is_request(document: Any) -> bool:
+    found = _object(document)
+    return isinstance(found.get("method"), str) and type(found.get("id")) in {int, str}
+
+
+def _version(requests: Mapping[Any, Any], header: str | None) -> str:
+    for request in requests.values():
+        meta = _object(_object(request.get("params")).get("_meta"))
+        if isinstance(claimed := meta.get(PROTOCOL_VERSION), str):
+            return claimed
+    return header if header in LEGACY else ASSUMED
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

@@ -1,103 +1,99 @@
 """Runs the benches and says whether the bars of the project are met: python -m bench."""
 
 import argparse
+import compileall
 import json
+import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
-from bench.caller import PARAMETERS, Issuer, event_file, first_answer_event
-from bench.cold import FIRST_ANSWER, FLOOR, INIT, BenchError, Contender, Result, Results, compare
+from bench.bars import Results, Row, verdicts
+from bench.caller import PARAMETERS, Issuer, call_event, first_answer_event
+from bench.contender import Contender, floor, ours, peers
+from bench.errors import BenchError
+from bench.laps import LOOP, Requests, cold_lap, rounds, warm_lap
 from bench.stub import AwsStub
+from bench.table import document, table
 from local.account import Account
-from local.built import BuiltFunction
 from local.errors import CloudError
 from local.intrinsics import TemplateError
-from local.json_values import JsonObject
 from local.progress import Progress
 from local.project import Project
 from local.stack import build
 
-_RESULTS = Path(__file__).parent / "results.json"
-_BUILD_LOG = Path(__file__).parents[1] / ".local" / "bench-build.log"
-_FLOOR_NAME = "floor: Python + boto3.client('dynamodb')"
-_INIT_BAR = 1.6
-_FIRST_ANSWER_BAR = 1.9
+type Contenders = Sequence[Contender]
+"""The floor, ours, then the peers."""
+type Counts = Mapping[str, int]
+"""How many rounds of which processes."""
+type Samples = Mapping[str, Mapping[str, list[float]]]
+"""By contender and measure, one value a round."""
+
+_HERE = Path(__file__).parent
+_RESULTS = _HERE / "results.json"
+_BUILD_LOG = _HERE.parent / ".local" / "bench-build.log"
 
 
-def measure(project: Project, rounds: int) -> Results:
+def measure(project: Project, counts: Counts, progress: Progress) -> Results:
     issuer = Issuer()
+    requests = Requests(
+        listing=json.dumps(first_answer_event(project, issuer)), calling=json.dumps(call_event(project, issuer))
+    )
     with AwsStub(issuer.rows()) as stub, tempfile.TemporaryDirectory(prefix="bench-") as home:
-        account = Account(endpoint=stub.url)
-        # Without a home of its own, botocore would read the developer's ~/.aws.
-        variables = {**account.variables(), "HOME": home}
-        gateway = project.built_function("gateway", PARAMETERS, account)
-        ours = ours_of(project, gateway, {**gateway.environment, **variables}, issuer)
-        floor = Contender(_FLOOR_NAME, FLOOR, gateway.search_path[1:], variables=variables)
-        return compare(floor, ours, rounds)
+        field = contenders(project, Account(endpoint=stub.url), home)
+        return results_of(field, samples(field, requests, counts, progress))
 
 
-def ours_of(project: Project, gateway: BuiltFunction, variables: dict[str, str], issuer: Issuer) -> list[Contender]:
-    contenders = [Contender("cold init, jwt", INIT, gateway.search_path, _INIT_BAR, variables)]
-    if event_file(project).is_file():
-        event = json.dumps(first_answer_event(project, issuer))
-        contenders.append(
-            Contender("first tools/list", FIRST_ANSWER, gateway.search_path, _FIRST_ANSWER_BAR, variables, (event,))
-        )
-    return contenders
+def contenders(project: Project, account: Account, home: str) -> Contenders:
+    # Without a home of its own, botocore would read the developer's ~/.aws.
+    variables = {**account.variables(), "HOME": home}
+    gateway = project.built_function("gateway", PARAMETERS, account)
+    return (floor(gateway, variables), ours(project, gateway, variables), *peers(project, variables))
 
 
-def unmeasured(project: Project) -> list[str]:
-    """What the bars ask for and this tree cannot show yet."""
-    file = event_file(project)
-    return [] if file.is_file() else [f"first tools/list: there is no {file.relative_to(project.root)}"]
+def samples(field: Contenders, requests: Requests, counts: Counts, progress: Progress) -> Samples:
+    for contender in field:
+        cold_lap(contender, requests)  # the first run reads from disk what the others find in memory
+    answering = [contender for contender in field if contender.warm]
+    cold = rounds(cold_lap, field, requests, counts["cold"], progress)
+    warm = rounds(warm_lap, answering, requests, counts["warm"], progress)
+    found: Samples = defaultdict(lambda: defaultdict(list))
+    for name, lap in chain(cold, warm):
+        for measure, value in lap.items():
+            found[name][measure].append(value)
+    return found
 
 
-def table(results: Results) -> Iterator[str]:
-    yield f"{'what':<44}{'ms':>8}{'ratio':>8}{'bar':>6}  verdict"
-    for row in results.rows:
-        bar = "" if row.contender.bar is None else f"{row.contender.bar:.1f}"
-        yield f"{row.contender.name:<44}{row.median_ms:>8.1f}{row.ratio:>8.2f}{bar:>6}  {_verdict(row)}"
-    yield f"{'reference loop':<44}{results.reference_loop_ms:>8.1f}  medians of {results.rounds} rounds"
+def results_of(field: Contenders, found: Samples) -> Results:
+    lowest, own, *others = (Row(one.name, found[one.name], one.rival) for one in field)
+    return Results(lowest, own, tuple(others), statistics.median(found[LOOP][LOOP]))
 
 
-def document(results: Results) -> JsonObject:
-    return {
-        "reference_loop_ms": round(results.reference_loop_ms, 1),
-        "rounds": results.rounds,
-        "rows": [
-            {
-                "bar": row.contender.bar,
-                "median_ms": round(row.median_ms, 1),
-                "met": row.met,
-                "ratio": round(row.ratio, 3),
-                "what": row.contender.name,
-            }
-            for row in results.rows
-        ],
-    }
-
-
-def _verdict(row: Result) -> str:
-    return {None: "", True: "met", False: "MISSED"}[row.met]
+def counts_asked_for() -> Counts:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Runs the benches.")
+    parser.add_argument("--rounds", type=int, default=15, help="of cold processes")
+    parser.add_argument("--warm-rounds", type=int, default=5, help="of warm processes")
+    given = parser.parse_args()
+    return {"cold": given.rounds, "warm": given.warm_rounds}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Runs the benches.")
-    parser.add_argument("--rounds", type=int, default=15)
-    arguments = parser.parse_args()
+    counts = counts_asked_for()
+    progress = Progress(sys.stdout)
+    # As on Lambda, nobody compiles at a cold start.
+    compileall.compile_dir(_HERE, quiet=2)
     try:
-        built = build("product", log=_BUILD_LOG, progress=Progress(sys.stdout))
-        project = Project(build=built.directory)
-        results = measure(project, arguments.rounds)
+        built = build("product", log=_BUILD_LOG, progress=progress)
+        results = measure(Project(build=built.directory), counts, progress)
     except (BenchError, CloudError, TemplateError, OSError) as error:
         print(f"cannot measure: {error}", file=sys.stderr)
         return 2
-    missing = unmeasured(project)
-    print(*table(results), *(f"not measured: {line}" for line in missing), sep="\n")
-    _RESULTS.write_text(json.dumps(document(results), indent=2, sort_keys=True) + "\n", "utf-8")
-    return 1 if missing or any(row.met is False for row in results.rows) else 0
+    print(*table(results), sep="\n")
+    _RESULTS.write_text(json.dumps(document(results, counts), indent=2, sort_keys=True) + "\n", "utf-8")
+    return 0 if all(verdict.met for verdict in verdicts(results)) else 1
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from jwt.algorithms import RSAAlgorithm
 
+from bench import tools
 from bench.stub import Rows
 from local.json_values import JsonObject, read_object
 from local.project import Project
@@ -67,3 +68,19 @@ def first_answer_event(project: Project, issuer: Issuer) -> JsonObject:
     headers = event.get("headers")
     known = headers if isinstance(headers, dict) else {}
     return {**event, "headers": {**known, "authorization": f"Bearer {issuer.token()}"}}
+
+
+def call_event(project: Project, issuer: Issuer) -> JsonObject:
+    """The same client calls the first tool of the bench."""
+    event = first_answer_event(project, issuer)
+    headers, body = event["headers"], event["body"]
+    assert isinstance(headers, dict)
+    assert isinstance(body, str)
+    message = json.loads(body)
+    name = tools.name(0)
+    params = {**message["params"], "name": name, "arguments": tools.ARGUMENTS}
+    return {
+        **event,
+        "headers": {**headers, "mcp-method": "tools/call", "mcp-name": name},
+        "body": json.dumps({**message, "method": "tools/call", "params": params}),
+    }

@@ -1,0 +1,76 @@
+"""The bars of the project, and whether a run meets them."""
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.laps import FIRST, INIT, LISTS, Lap
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A contender and what it showed in each round."""
+
+    name: str
+    laps: Mapping[str, Sequence[float]]
+    rival: bool = False
+
+    @property
+    def medians(self) -> Lap:
+        return {measure: statistics.median(values) for measure, values in self.laps.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    floor: Row
+    ours: Row
+    peers: tuple[Row, ...]
+    reference_loop_ms: float
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return (self.floor, self.ours, *self.peers)
+
+    def to_floor(self, row: Row, measure: str) -> float | None:
+        return None if measure not in row.laps else ratio(row.laps[measure], self.floor.laps[INIT])
+
+
+def ratio(these: Sequence[float], those: Sequence[float]) -> float:
+    """The median of the ratios within a round: whatever slows a machine down for seconds slows both sides of it."""
+    return statistics.median(this / that for this, that in zip(these, those, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    what: str
+    found: float
+    bar: float
+    against: str
+
+    @property
+    def met(self) -> bool:
+        return self.found <= self.bar
+
+
+WORDS: Mapping[str, str] = {
+    INIT: "cold init",
+    FIRST: "first tools/list",
+    **{measure: f"warm tools/list, {count} tools" for count, measure in LISTS.items()},
+}
+TO_FLOOR: Mapping[str, float] = {INIT: 1.6, FIRST: 1.9}
+MILLISECONDS: Mapping[str, float] = {LISTS[200]: 0.5, LISTS[500]: 1.0}
+"""On the two-core test machine."""
+AHEAD = 1.0
+
+
+def verdicts(results: Results) -> Iterator[Verdict]:
+    ours = results.ours
+    for measure, bar in TO_FLOOR.items():
+        yield Verdict(WORDS[measure], ratio(ours.laps[measure], results.floor.laps[INIT]), bar, "x floor")
+    for measure, bar in MILLISECONDS.items():
+        yield Verdict(WORDS[measure], ours.medians[measure], bar, "ms")
+    rivals = [peer for peer in results.peers if peer.rival]
+    for measure, words in WORDS.items():
+        fastest = min(rivals, key=lambda rival, measure=measure: rival.medians[measure])
+        found = ratio(ours.laps[measure], fastest.laps[measure])
+        yield Verdict(words, found, AHEAD, f"x {fastest.name}, the fastest rival")

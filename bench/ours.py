@@ -1,0 +1,44 @@
+"""The gateway with the tools of the bench in place of its own: everything but the provider is the product's."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bench.tools import SCHEMA, described, work
+from signpost.model import Call, JsonObject, Tool, ToolResult
+from signpost.settings import gateway_settings
+from signpost.telemetry import Telemetry
+from signpost.wiring import aws_adapters, front_door, gateway_surface
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+class StaticTools:
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = tools
+        self._by_name = {tool.name: tool for tool in tools}
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        del call  # everybody sees the same
+        return self._tools
+
+    def tool(self, name: str, call: Call) -> Tool | None:
+        del call
+        return self._by_name.get(name)
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        del tool, call  # all of them do the same
+        return ToolResult([{"type": "text", "text": work(str(arguments["query"]))}])
+
+
+provider = StaticTools([Tool(name, description, SCHEMA) for name, description in described()])
+settings = gateway_settings(os.environ)
+adapters = aws_adapters(settings)
+surface = replace(gateway_surface(adapters), tools=(provider,))
+gateway = front_door(settings, adapters, Telemetry("gateway"), {"/mcp": surface})
+
+
+def handler(event: dict[str, Any], context: "LambdaContext") -> dict[str, Any]:
+    return gateway.handle(event, context.get_remaining_time_in_millis())

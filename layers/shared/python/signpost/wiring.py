@@ -22,6 +22,7 @@ from signpost.ports import Alarm, AnswerStore, ApiKeys, Catalogue, Clock, Issuer
 from signpost.protocol.dispatch import Dispatcher
 from signpost.protocol.services import Services
 from signpost.protocol.surface import Surface
+from signpost.protocol.tool_texts import ToolTexts
 from signpost.registry.catalogue import CatalogueView
 from signpost.schema.validation import Validators
 from signpost.settings import GatewaySettings, gateway_settings
@@ -79,6 +80,7 @@ def front_door(
         clock=adapters.clock,
         validators=Validators(),
         long_answers=adapters.long_answers,
+        tool_texts=ToolTexts(),
     )
     return FrontDoor(
         settings=settings,

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from http.client import HTTPException
 from typing import Any, cast
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from signpost.errors import Unavailable
 from signpost.model import JsonObject
@@ -21,18 +22,31 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-_OPENER = build_opener(_NoRedirects)
-
-
 class HttpKeySetSource:
+    @cached_property
+    def _opener(self) -> OpenerDirector:
+        """Made when it is needed, which is once an hour: it reads the certificates, which a cold start would feel."""
+        return build_opener(_NoRedirects)
+
     def fetch(self, issuer: str) -> Mapping[str, JsonObject]:
-        discovered = _document(issuer.rstrip("/") + DISCOVERY)
+        discovered = self._document(issuer.rstrip("/") + DISCOVERY)
         if discovered.get("issuer") != issuer:
             raise Unavailable("The token issuer's discovery document names another issuer.")
         address = str(discovered.get("jwks_uri"))
         if not address.startswith(f"{issuer.partition(':')[0]}://"):
             raise Unavailable("The token issuer's keys are not where its scheme says.")
-        return _signing_keys(_document(address).get("keys"))
+        return _signing_keys(self._document(address).get("keys"))
+
+    def _document(self, url: str) -> dict[str, Any]:
+        request = Request(url, headers={"accept": "application/json"})  # noqa: S310 - settings allow https, and http on a laptop
+        try:
+            with self._opener.open(request, timeout=TIMEOUT) as response:
+                document = json.loads(response.read(LARGEST_DOCUMENT))
+        except (OSError, ValueError, RecursionError, HTTPException) as fault:
+            raise Unavailable("The keys of the token issuer cannot be read.") from fault
+        if not isinstance(document, dict):
+            raise Unavailable("The token issuer answered with something else than a document.")
+        return cast("dict[str, Any]", document)
 
 
 def _signing_keys(published: Any) -> Mapping[str, JsonObject]:
@@ -40,15 +54,3 @@ def _signing_keys(published: Any) -> Mapping[str, JsonObject]:
         raise Unavailable("The token issuer published something else than keys.")
     keys = cast("list[dict[str, Any]]", published)
     return {key["kid"]: key for key in keys if isinstance(key.get("kid"), str) and key.get("use", "sig") == "sig"}
-
-
-def _document(url: str) -> dict[str, Any]:
-    request = Request(url, headers={"accept": "application/json"})  # noqa: S310 - settings allow https, and http on a laptop
-    try:
-        with _OPENER.open(request, timeout=TIMEOUT) as response:
-            document = json.loads(response.read(LARGEST_DOCUMENT))
-    except (OSError, ValueError, RecursionError, HTTPException) as fault:
-        raise Unavailable("The keys of the token issuer cannot be read.") from fault
-    if not isinstance(document, dict):
-        raise Unavailable("The token issuer answered with something else than a document.")
-    return cast("dict[str, Any]", document)

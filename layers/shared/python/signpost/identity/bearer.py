@@ -11,7 +11,7 @@ def credential(header: str | None) -> str | Denial:
     if scheme.lower() != "bearer":
         return Denial(Reason.MALFORMED, "The Authorization header must use the Bearer scheme.")
     value = value.strip()
-    if not value or any(character.isspace() for character in value):
+    if len(value.split()) != 1:
         return Denial(Reason.MALFORMED, "The Authorization header must be `Bearer` and one token.")
     return value
 

@@ -52,7 +52,6 @@ class Reply:
     """Without a text there is nothing to say: 202. Notices travel before it."""
 
     status: int = 202
-    message: Json = None
     text: str = ""
     operation: str = "none"
     trace: Trace | None = None
@@ -69,22 +68,10 @@ class Dispatcher:
     def answer(self, body: bytes, headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         document = messages.decode(body)
         if isinstance(document, Rejection):
-            return _written(_error(document, None, BEFORE_ANY_ERA))
+            return _error(document, None, BEFORE_ANY_ERA)
         if isinstance(document, list):
-            return _written_within(self._batch(document, headers, call, failed))
-        reply = _written(self._single(document, headers, call, failed))
-        return reply if len(reply.text) <= LONGEST_ANSWER // 4 else self._kept(reply, call)
-
-    def _kept(self, reply: Reply, call: Call) -> Reply:
-        """An answer too long to be sent becomes a link to where it is kept."""
-        message = reply.message
-        if len(reply.text.encode()) <= LONGEST_ANSWER or not isinstance(message, Mapping) or "result" not in message:
-            return reply
-        if reply.operation != "tools/call":
-            fault = Rejection(INTERNAL_ERROR, f"The answer has more than {LONGEST_ANSWER} bytes.")
-            return _written(replace(_error(fault, messages.message_id(message), BEFORE_ANY_ERA), status=200))
-        address = self._services.long_answers.keep(call.principal.tenant, messages.encode(message["result"]))
-        return _written(replace(reply, message={**message, "result": results.link_to(message["result"], address)}))
+            return self._batch(document, headers, call, failed)
+        return self._single(document, headers, call, failed)
 
     def _single(self, document: Json, headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         message = messages.read(document)
@@ -118,21 +105,12 @@ class Dispatcher:
         if not 0 < len(documents) <= LARGEST_BATCH:
             fault = Rejection(INVALID_REQUEST, f"A batch has 1 to {LARGEST_BATCH} messages.")
             return _error(fault, None, BEFORE_ANY_ERA)
-        replies = (self._single(document, headers, call, failed).message for document in documents)
-        answers = [answer for answer in replies if answer is not None]
-        return Reply(200, answers, "batch") if answers else Reply(operation="batch")
-
-
-def _written(reply: Reply) -> Reply:
-    return reply if reply.message is None else replace(reply, text=messages.encode(reply.message))
-
-
-def _written_within(reply: Reply) -> Reply:
-    written = _written(reply)
-    if len(written.text.encode()) <= LONGEST_ANSWER:
-        return written
-    fault = Rejection(INVALID_REQUEST, "The answers to this batch are too long together. Send its messages one by one.")
-    return _written(_error(fault, None, BEFORE_ANY_ERA))
+        replies = (self._single(document, headers, call, failed) for document in documents)
+        text = ",".join(reply.text for reply in replies if reply.text)
+        if _is_too_long(text):
+            fault = Rejection(INVALID_REQUEST, "The answers are too long together. Send the messages one by one.")
+            return _error(fault, None, BEFORE_ANY_ERA)
+        return Reply(200, f"[{text}]", "batch") if text else Reply(operation="batch")
 
 
 def _performed(method: methods.Method, exchange: Exchange, message_id: MessageId | None, failed: Failed) -> Reply:
@@ -140,6 +118,10 @@ def _performed(method: methods.Method, exchange: Exchange, message_id: MessageId
     era = exchange.era
     try:
         result = method.answer(exchange)
+        if isinstance(result, Rejection):
+            return _error(result, message_id, era)
+        text = results.to_text(result, era, method.freshness)
+        return _kept(exchange, result, text, message_id) if _is_too_long(text) else _result(text, message_id)
     except Unavailable as fault:
         failed(fault)
         return replace(_error(Rejection(INTERNAL_ERROR, f"{fault} Try again shortly."), message_id, era), status=503)
@@ -148,10 +130,25 @@ def _performed(method: methods.Method, exchange: Exchange, message_id: MessageId
         request_id = exchange.call.request_id
         sentence = f"Something went wrong on our side. The log knows it as {request_id}."
         return _error(Rejection(INTERNAL_ERROR, sentence, {"requestId": request_id}), message_id, era)
-    if isinstance(result, Rejection):
-        return _error(result, message_id, era)
-    answer: JsonObject = {"jsonrpc": "2.0", "id": message_id, "result": results.finished(result, era, method.freshness)}
-    return Reply(200, answer)
+
+
+def _is_too_long(text: str) -> bool:
+    """No character has more than four bytes, so that hardly any text needs counting."""
+    return len(text) > LONGEST_ANSWER // 4 and len(text.encode()) > LONGEST_ANSWER
+
+
+def _kept(exchange: Exchange, result: JsonObject | results.Listing, text: str, message_id: MessageId | None) -> Reply:
+    """A tool result that is too long to be sent becomes a link to where it is kept."""
+    if exchange.method != "tools/call" or isinstance(result, results.Listing):
+        return _error(
+            Rejection(INTERNAL_ERROR, f"The answer has more than {LONGEST_ANSWER} bytes."), message_id, exchange.era
+        )
+    address = exchange.services.long_answers.keep(exchange.call.principal.tenant, text)
+    return _result(results.to_text(results.link_to(result, address), exchange.era, None), message_id)
+
+
+def _result(text: str, message_id: MessageId | None) -> Reply:
+    return Reply(200, f'{{"jsonrpc":"2.0","id":{messages.encode(message_id)},"result":{text}}}')
 
 
 def _error(fault: Rejection, message_id: MessageId | None, era: Era) -> Reply:
@@ -159,7 +156,8 @@ def _error(fault: Rejection, message_id: MessageId | None, era: Era) -> Reply:
     error: JsonObject = {"code": fault.code, "message": fault.message}
     if fault.data is not None:
         error = {**error, "data": fault.data}
-    return Reply(statuses.get(fault.code, 200), {"jsonrpc": "2.0", "id": message_id, "error": error}, "rejected")
+    answer: JsonObject = {"jsonrpc": "2.0", "id": message_id, "error": error}
+    return Reply(statuses.get(fault.code, 200), messages.encode(answer), "rejected")
 
 
 def trace_of(params: JsonObject) -> Trace | None:

@@ -56,9 +56,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+# Made once: json.dumps would make one a call. What we encode is a tree, so looking for circles is lost time.
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
+_escaping_encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
+
+
 def encode(value: Json) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text if _is_encodable(text) else json.dumps(value, separators=(",", ":"), allow_nan=False)
+    text = _encoder.encode(value)
+    return text if _is_encodable(text) else _escaping_encoder.encode(value)
 
 
 def _is_encodable(text: str) -> bool:

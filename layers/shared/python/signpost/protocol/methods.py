@@ -9,8 +9,9 @@ from signpost.model import InputRequired, Json, JsonObject
 from signpost.protocol import results, state, tools
 from signpost.protocol.eras import LEGACY, MODERN, NEWEST_LEGACY, Era
 from signpost.protocol.exchange import Exchange
+from signpost.protocol.messages import encode
 from signpost.protocol.pages import page
-from signpost.protocol.results import DISCOVERY, LISTS, Freshness
+from signpost.protocol.results import DISCOVERY, LISTS, Freshness, Listing
 from signpost.protocol.surface import Surface
 
 RESOURCE_NOT_FOUND_LEGACY = -32002
@@ -21,7 +22,7 @@ CANNOT_ASK = Rejection(
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    answer: Callable[[Exchange], JsonObject | Rejection]
+    answer: Callable[[Exchange], JsonObject | Listing | Rejection]
     eras: Literal["modern", "legacy", "both"] = "both"
     needs: str | None = None
     """The capability without which the method does not exist."""
@@ -61,25 +62,25 @@ def _discover(exchange: Exchange) -> JsonObject | Rejection:
     }
 
 
-def _list_resources(exchange: Exchange) -> JsonObject | Rejection:
+def _list_resources(exchange: Exchange) -> Listing | Rejection:
     found = [resource for provider in exchange.surface.resources for resource in provider.resources(exchange.call)]
     return page(
         exchange,
         "resources",
         found,
         lambda resource: resource.uri,
-        lambda resource: results.resource(resource, exchange.era),
+        lambda resource: encode(results.resource(resource, exchange.era)),
     )
 
 
-def _list_resource_templates(exchange: Exchange) -> JsonObject | Rejection:
+def _list_resource_templates(exchange: Exchange) -> Listing | Rejection:
     providers = exchange.surface.resources
     return page(
         exchange,
         "resourceTemplates",
         [template for provider in providers for template in provider.resource_templates(exchange.call)],
         lambda template: template.uri_template,
-        lambda template: results.resource_template(template, exchange.era),
+        lambda template: encode(results.resource_template(template, exchange.era)),
     )
 
 
@@ -100,10 +101,13 @@ def _read_resource(exchange: Exchange) -> JsonObject | Rejection:
     return Rejection(code, "There is no resource at this URI.", {"uri": uri})
 
 
-def _list_prompts(exchange: Exchange) -> JsonObject | Rejection:
-    found = [prompt for provider in exchange.surface.prompts for prompt in provider.prompts(exchange.call)]
+def _list_prompts(exchange: Exchange) -> Listing | Rejection:
     return page(
-        exchange, "prompts", found, lambda prompt: prompt.name, lambda prompt: results.prompt(prompt, exchange.era)
+        exchange,
+        "prompts",
+        [prompt for provider in exchange.surface.prompts for prompt in provider.prompts(exchange.call)],
+        lambda prompt: prompt.name,
+        lambda prompt: encode(results.prompt(prompt, exchange.era)),
     )
 
 

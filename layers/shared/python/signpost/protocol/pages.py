@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.model import Json, JsonObject
 from signpost.protocol.exchange import Exchange
+from signpost.protocol.results import Listing
 
 PAGE = 1000
 
@@ -16,18 +17,18 @@ def page[Entry](
     name: str,
     entries: Sequence[Entry],
     key: Callable[[Entry], str],
-    to_wire: Callable[[Entry], JsonObject],
-) -> JsonObject | Rejection:
+    to_text: Callable[[Entry], str],
+) -> Listing | Rejection:
     """The page after the one that the cursor of the request closed."""
     start = _start(exchange, [key(entry) for entry in entries] if "cursor" in exchange.params else [])
     if isinstance(start, Rejection):
         return start
     shown = entries[start : start + PAGE]
-    result: dict[str, Json] = {name: [to_wire(entry) for entry in shown]}
+    beside: dict[str, Json] = {}
     if start + PAGE < len(entries):
         payload: JsonObject = {"after": key(shown[-1]), "position": start + PAGE}
-        result["nextCursor"] = exchange.services.sealer.seal(_purpose(exchange), payload, exchange.call.principal)
-    return result
+        beside["nextCursor"] = exchange.services.sealer.seal(_purpose(exchange), payload, exchange.call.principal)
+    return Listing(name, [to_text(entry) for entry in shown], beside)
 
 
 def _start(exchange: Exchange, keys: Sequence[str]) -> int | Rejection:

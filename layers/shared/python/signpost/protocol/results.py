@@ -17,12 +17,23 @@ from signpost.model import (
     as_object,
 )
 from signpost.protocol.eras import Era
+from signpost.protocol.messages import encode
 
 SERVER_INFO: JsonObject = {"name": "signpost", "title": "Signpost", "version": __version__}
 
 STRUCTURED_SINCE = "2025-06-18"
 """Also the first revision with titles, output schemas and resource links."""
 ANNOTATIONS_SINCE = "2025-03-26"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list whose entries are JSON text already, and what stands beside it. Lists are long, asked for often and
+    hardly ever new, so that encoding them anew would be most of the work."""
+
+    name: str
+    entries: Sequence[str]
+    beside: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +47,16 @@ LISTS = Freshness(2_000)
 DISCOVERY = Freshness(60_000)
 
 
+def to_text(result: JsonObject | Listing, era: Era, freshness: Freshness | None) -> str:
+    """The result with the envelope of its era, as it is sent."""
+    if not isinstance(result, Listing):
+        return encode(finished(result, era, freshness))
+    beside = encode(finished(result.beside, era, freshness))
+    listed = f'{{"{result.name}":[{",".join(result.entries)}]'
+    return f"{listed}}}" if beside == "{}" else f"{listed},{beside[1:]}"
+
+
 def finished(result: JsonObject, era: Era, freshness: Freshness | None) -> JsonObject:
-    """The result with the envelope of its era."""
     if not era.modern:
         return result
     is_whole = result.get("resultType", "complete") == "complete"

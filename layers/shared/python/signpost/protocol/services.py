@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from signpost.policy.tokens import Sealer
 from signpost.ports import AnswerStore, Clock
+from signpost.protocol.tool_texts import ToolTexts
 from signpost.schema.validation import Validators
 
 
@@ -13,3 +14,4 @@ class Services:
     clock: Clock
     validators: Validators
     long_answers: AnswerStore
+    tool_texts: ToolTexts

@@ -10,6 +10,7 @@ from signpost.protocol.exchange import Exchange
 from signpost.protocol.headers import parameter_mismatch
 from signpost.protocol.names import portable_names
 from signpost.protocol.pages import page
+from signpost.protocol.results import Listing
 from signpost.protocol.surface import Surface
 from signpost.schema.validation import SchemaRefused, Violation
 
@@ -23,15 +24,13 @@ class ResultRefused(Exception):  # noqa: N818 - it names what happened to the re
     """A provider returned something that its own schema does not allow."""
 
 
-def listed(exchange: Exchange) -> JsonObject | Rejection:
+def listed(exchange: Exchange) -> Listing | Rejection:
     tools = [tool for provider in exchange.surface.tools for tool in provider.tools(exchange.call)]
     names = [tool.name for tool in tools]
     spelled = portable_names(names) if exchange.call.portable_names else dict(zip(names, names, strict=True))
 
-    def to_wire(tool: Tool) -> JsonObject:
-        return results.tool(tool, spelled[tool.name], exchange.era)
-
-    return page(exchange, "tools", tools, lambda tool: tool.name, to_wire)
+    texts, era = exchange.services.tool_texts, exchange.era
+    return page(exchange, "tools", tools, lambda tool: tool.name, lambda tool: texts.of(tool, spelled[tool.name], era))
 
 
 def called(exchange: Exchange) -> JsonObject | Rejection:

@@ -33,6 +33,7 @@ def run(stage: Stack, folder: Path, *arguments: str) -> "subprocess.CompletedPro
     return done
 
 
+@pytest.mark.invariant(26)
 def test_2026_07_28_passes_whole(stage: Stack, tmp_path: Path) -> None:
     done = run(stage, tmp_path, "--requirements", "2026-07-28")
     assert done.returncode == 0, done.stdout[-3000:]

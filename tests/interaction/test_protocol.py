@@ -4,15 +4,15 @@ import json
 from typing import Any
 
 import pytest
-from mcp_types.methods import validate_server_result
 
-from signpost.model import JsonObject
+from signpost.model import JsonObject, as_object
 from signpost.protocol.eras import CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
 from signpost.wiring import gateway_surface
 from stage.fixtures import STATIC_TEXT, TENANT
 from stage.tools import BEHAVIOURS
 from stage.wiring import with_fixtures
 from tests.support.memory_gateway import META, MODERN, Answer, MemoryGateway, modern
+from tests.support.oracle import check, messages_of
 
 
 class Client:
@@ -27,9 +27,7 @@ class Client:
     def ask(self, method: str, params: JsonObject | None = None) -> Any:
         answer = self.send(method, params)
         assert answer.status == 200, answer.text
-        result = answer.json["result"]
-        validate_server_result(method, self.version, result)
-        return result
+        return answer.json["result"]
 
     def send(self, method: str, params: JsonObject | None = None) -> Answer:
         if self.version == MODERN:
@@ -37,7 +35,9 @@ class Client:
         else:
             message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
             headers = {"mcp-protocol-version": self.version, "content-type": "application/json"}
-        return self.post(json.dumps(message), headers)
+        answer = self.post(json.dumps(message), headers)
+        check(method, self.version, as_object(message["params"]), messages_of(answer.headers, answer.text)[-1])
+        return answer
 
     def post(self, body: str | bytes, headers: dict[str, str]) -> Answer:
         return self.gateway.send(body=body, headers={**headers, **self._authorization})

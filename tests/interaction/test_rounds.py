@@ -100,18 +100,21 @@ def refused(answer: Answer) -> bool:
     return answer.status == 400 and answer.json["error"]["code"] == -32602
 
 
+@pytest.mark.invariant(22)
 def test_a_changed_state_is_refused(client: Client) -> None:
     state = state_of(client)
     for changed in (state[:-2], f"x{state}", "", "a.b", f"{state}.x"):
         assert refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=changed))
 
 
+@pytest.mark.invariant(22)
 def test_the_state_of_somebody_else_is_refused(client: Client) -> None:
     state = state_of(client)
     client.credential = str(client.gateway.make_key(TENANT))
     assert refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=state))
 
 
+@pytest.mark.invariant(22)
 def test_the_state_of_another_tool_or_other_arguments_is_refused(client: Client) -> None:
     state = state_of(client)
     other = "test_input_required_result_tampered_state"
@@ -124,6 +127,7 @@ def test_the_state_is_bound_to_the_tool_and_not_to_its_spelling(client: Client) 
     assert client.ask(spelled, inputResponses=CONFIRMED, requestState=state_of(client))["isError"] is False
 
 
+@pytest.mark.invariant(22)
 def test_a_state_is_good_for_ten_minutes(client: Client) -> None:
     state = state_of(client)
     client.gateway.clock.advance(LASTS - 1)
@@ -144,6 +148,7 @@ def test_answers_and_state_of_another_kind_are_refused(client: Client, more: dic
     assert refused(client.send(ASKING, None, "tools/call", **more))
 
 
+@pytest.mark.invariant(23)
 @pytest.mark.parametrize(
     ("declared", "name", "missing"),
     [

@@ -40,6 +40,7 @@ def stage() -> Stage:
     return Stage()
 
 
+@pytest.mark.invariant(21)
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [({"a": 1}, "`b`"), ({"a": 1, "b": "2"}, "`b`"), ({"a": 1, "b": 2, "c": 3}, "`c`"), ({"a": None, "b": 1}, "`a`")],
@@ -66,6 +67,7 @@ def test_arguments_that_are_nested_too_deeply_are_a_result_and_no_crash(stage: S
     assert "nested too deeply" in result["content"][0]["text"]
 
 
+@pytest.mark.invariant(21)
 def test_a_result_that_breaks_its_own_schema_does_not_leave(stage: Stage) -> None:
     error = stage.send("tools/call", {"name": "test_broken_promise", "arguments": {}}).json["error"]
     assert error["code"] == -32603
@@ -89,6 +91,7 @@ def test_a_schema_that_is_refused_is_said_and_nothing_runs() -> None:
     assert "leads out of the schema" in result["content"][0]["text"]
 
 
+@pytest.mark.invariant(24)
 def test_both_spellings_of_a_name_are_callable(stage: Stage) -> None:
     for name in ("gateway.home", "gateway_home"):
         assert stage.call(name)["structuredContent"] == {"items": []}
@@ -108,6 +111,7 @@ def test_names_are_spelled_as_asked(setting: str, query: dict[str, str], first: 
     assert listed[0]["name"] == first
 
 
+@pytest.mark.invariant(24)
 def test_portable_names_are_portable_short_and_told_apart() -> None:
     names = ["workflow:Tech News Digest", "skill:web_search", "skill_web.search", "a" * 60, "…", "gateway.home"]
     spelled = portable_names(names)
@@ -135,6 +139,7 @@ def test_an_argument_that_a_header_repeats_must_agree_with_it(
     assert answer.json.get("error", {}).get("code") == code
 
 
+@pytest.mark.invariant(25)
 def test_a_result_that_is_too_long_becomes_a_link_to_it(stage: Stage) -> None:
     result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER})
     link = result["content"][1]
@@ -149,6 +154,7 @@ def test_a_long_result_within_the_limit_is_sent(stage: Stage) -> None:
     assert len(result["content"][0]["text"]) == LONGEST_ANSWER - 1000
 
 
+@pytest.mark.invariant(25)
 def test_a_batch_whose_answers_are_too_long_together_is_refused(stage: Stage) -> None:
     params = {"name": "test_long_answer", "arguments": {"characters": LONGEST_ANSWER // 2}}
     batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params} for number in range(3)]

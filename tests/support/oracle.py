@@ -46,7 +46,8 @@ def _check_inputs(asked: Mapping[str, Any], request_params: JsonObject) -> None:
 
 def check_exchange(body: str | bytes, headers: Mapping[str, str], answered: Mapping[str, str], text: str) -> None:
     """The same for whatever was sent and answered, as far as what was sent can be read."""
-    requests = {request["id"]: request for request in _requests(body)}
+    sent = _documents(body)
+    requests = {document["id"]: document for document in sent if _is_request(document)}
     header = {name.lower(): value.strip(" \t") for name, value in headers.items()}.get("mcp-protocol-version")
     for message in messages_of(answered, text):
         version = _version(requests, header)
@@ -57,6 +58,7 @@ def check_exchange(body: str | bytes, headers: Mapping[str, str], answered: Mapp
             check(request["method"], version, _object(request.get("params")), message)
         elif "jsonrpc" in message:
             check_error(message["error"])
+            assert message["id"] is None or message["id"] in [_object(document).get("id") for document in sent], message
 
 
 def messages_of(headers: Mapping[str, str], text: str) -> list[Any]:
@@ -69,9 +71,9 @@ def messages_of(headers: Mapping[str, str], text: str) -> list[Any]:
     return _listed(json.loads(text))
 
 
-def _requests(body: str | bytes) -> list[Any]:
+def _documents(body: str | bytes) -> list[Any]:
     with suppress(ValueError, RecursionError):
-        return [document for document in _listed(json.loads(body)) if _is_request(document)]
+        return _listed(json.loads(body))
     return []
 
 

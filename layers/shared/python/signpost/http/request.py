@@ -37,11 +37,14 @@ def from_event(event: Mapping[str, Any], *, now: float, remaining_ms: int) -> Re
 def _request(event: Mapping[str, Any], now: float, remaining_ms: int) -> Request:
     context = event["requestContext"]
     http = context["http"]
+    query: Any = event.get("queryStringParameters") or {}
+    if not isinstance(event["rawPath"], str) or not isinstance(query, dict):
+        raise MalformedEvent
     return Request(
         method=http["method"].upper(),
         path=event["rawPath"],
         headers={name.lower(): value.strip(" \t") for name, value in event.get("headers", {}).items()},
-        query=event.get("queryStringParameters") or {},
+        query=query,
         body=_body(event),
         source_ip=http["sourceIp"],
         request_id=context["requestId"],

@@ -77,4 +77,7 @@ def _to_text(value: bytes) -> str:
 
 
 def _from_text(value: str) -> bytes:
-    return base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True)
+    decoded = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True)
+    if _to_text(decoded) != value:
+        raise ValueError("another spelling of the same bytes")
+    return decoded

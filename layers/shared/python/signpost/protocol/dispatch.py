@@ -19,7 +19,7 @@ from signpost.errors import (
 from signpost.model import Call, Json, JsonObject, Notices, Trace
 from signpost.protocol import headers as header_rules
 from signpost.protocol import messages, methods, results
-from signpost.protocol.eras import ASSUMED, MODERN, WITH_BATCHES, Era, era_of, unsupported
+from signpost.protocol.eras import ASSUMED, LEGACY, MODERN, WITH_BATCHES, Era, era_of, unsupported
 from signpost.protocol.exchange import Exchange, client_of
 from signpost.protocol.messages import Message, MessageId, PostedResponse
 from signpost.protocol.services import Services
@@ -77,7 +77,9 @@ class Dispatcher:
         message = messages.read(document)
         if isinstance(message, Rejection):
             return _error(message, messages.message_id(document), BEFORE_ANY_ERA)
-        if isinstance(message, PostedResponse) or message.id is None:
+        if isinstance(message, PostedResponse):
+            return _posted(document, headers)
+        if message.id is None:
             return Reply(operation="notification")
         era = era_of(message, headers.get("mcp-protocol-version"))
         if isinstance(era, Rejection):
@@ -158,6 +160,14 @@ def _error(fault: Rejection, message_id: MessageId | None, era: Era) -> Reply:
         error = {**error, "data": fault.data}
     answer: JsonObject = {"jsonrpc": "2.0", "id": message_id, "error": error}
     return Reply(statuses.get(fault.code, 200), messages.encode(answer), "rejected")
+
+
+def _posted(document: Json, headers: Mapping[str, str]) -> Reply:
+    """Older clients may post responses; nobody waits for one."""
+    if headers.get("mcp-protocol-version", ASSUMED) in LEGACY:
+        return Reply(operation="notification")
+    fault = Rejection(INVALID_REQUEST, "Clients post requests and notifications, not responses.")
+    return _error(fault, messages.message_id(document), BEFORE_ANY_ERA)
 
 
 def trace_of(params: JsonObject) -> Trace | None:

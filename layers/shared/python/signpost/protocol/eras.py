@@ -34,8 +34,9 @@ class Era:
 def era_of(message: Message, header: str | None) -> Era | Rejection:
     """The era, or why a modern request's envelope is not complete."""
     meta = message.params.get("_meta")
+    claims = isinstance(meta, dict) and PROTOCOL_VERSION in meta
     claimed = meta.get(PROTOCOL_VERSION) if isinstance(meta, dict) else None
-    if claimed is None and (header is None or header in LEGACY):
+    if not claims and (header is None or header in LEGACY):
         return Era(header or ASSUMED, modern=False)
     if not isinstance(meta, dict) or not isinstance(claimed, str):
         return Rejection(INVALID_PARAMS, f"params._meta must carry {PROTOCOL_VERSION}.")

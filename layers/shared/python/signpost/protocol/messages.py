@@ -4,10 +4,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, NoReturn
 
 from signpost.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Rejection
-from signpost.model import Json, JsonObject
+from signpost.model import Json, JsonObject, as_object
 from signpost.schema.limits import is_too_deep
 
 type MessageId = str | int
@@ -33,7 +34,9 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 def decode(body: bytes) -> Json | Rejection:
     try:
-        document = json.loads(body.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_unique)
+        document = json.loads(
+            body.decode("utf-8"), parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique
+        )
         if body.count(b"[") + body.count(b"{") > DEEPEST_MESSAGE and is_too_deep(document, DEEPEST_MESSAGE):
             return Rejection(PARSE_ERROR, f"The body is nested more than {DEEPEST_MESSAGE} levels deep.")
         if _SURROGATE_ESCAPE.search(body):
@@ -46,6 +49,12 @@ def decode(body: bytes) -> Json | Rejection:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
+
+
+def _finite(text: str) -> float:
+    """1e400 would become infinity, which no answer could repeat."""
+    value = float(text)
+    return value if isfinite(value) else _refuse(text)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,10 +93,10 @@ def read(document: Json) -> Message | PostedResponse | Rejection:
         return PostedResponse() if _is_response(document) else _no_method()
     if "id" in document and not is_message_id(document["id"]):
         return Rejection(INVALID_REQUEST, "The id of a request is a string or an integer.")
-    params = document.get("params", {})
-    if not isinstance(params, Mapping):
+    params = document.get("params")
+    if not (params is None or isinstance(params, Mapping)):
         return Rejection(INVALID_PARAMS, "The params of a message are an object.")
-    return Message(method, params, message_id(document))
+    return Message(method, as_object(params), message_id(document))  # some clients write null for none
 
 
 def message_id(document: Json) -> MessageId | None:

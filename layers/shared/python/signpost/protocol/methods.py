@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from signpost.errors import INVALID_PARAMS, Rejection
-from signpost.model import InputRequired, Json, JsonObject
+from signpost.model import InputRequired, Json, JsonObject, as_object
 from signpost.protocol import results, state, tools
 from signpost.protocol.eras import LEGACY, MODERN, NEWEST_LEGACY, Era
 from signpost.protocol.exchange import Exchange
@@ -41,7 +41,11 @@ def find(name: str, era: Era, surface: Surface) -> Method | None:
 
 def _initialize(exchange: Exchange) -> JsonObject | Rejection:
     """Answers and remembers nothing: the revision comes again with every request."""
-    requested = exchange.params.get("protocolVersion")
+    requested, client = exchange.params.get("protocolVersion"), as_object(exchange.params.get("clientInfo"))
+    capabilities = exchange.params.get("capabilities")
+    texts = (requested, client.get("name"), client.get("version"))
+    if not all(isinstance(text, str) for text in texts) or not isinstance(capabilities, Mapping):
+        return Rejection(INVALID_PARAMS, "initialize takes `protocolVersion`, `capabilities` and `clientInfo`.")
     return {
         "protocolVersion": requested if requested in LEGACY else NEWEST_LEGACY,
         "capabilities": exchange.surface.capabilities,
@@ -132,13 +136,20 @@ def _asked(exchange: Exchange, required: InputRequired, subject: str) -> JsonObj
     return state.asked(exchange, required, subject) if exchange.era.modern else CANNOT_ASK
 
 
+REFERENCE_BY = {"ref/prompt": "name", "ref/resource": "uri"}
+"""What a reference to complete names its prompt or template by."""
+
+
 def _complete(exchange: Exchange) -> JsonObject | Rejection:
-    reference, argument = exchange.params.get("ref"), exchange.params.get("argument")
-    if not isinstance(reference, Mapping) or not isinstance(argument, Mapping):
-        return Rejection(INVALID_PARAMS, "completion/complete takes a `ref` and an `argument`.")
+    reference, argument = as_object(exchange.params.get("ref")), as_object(exchange.params.get("argument"))
     name, value = argument.get("name"), argument.get("value")
     if not isinstance(name, str) or not isinstance(value, str):
-        return Rejection(INVALID_PARAMS, "The `argument` of completion/complete has a `name` and a `value`.")
+        return Rejection(INVALID_PARAMS, "completion/complete takes an `argument` with a `name` and a `value`.")
+    if not isinstance(reference.get(REFERENCE_BY.get(str(reference.get("type")), "")), str):
+        return Rejection(INVALID_PARAMS, "A `ref` is a ref/prompt with a `name` or a ref/resource with a `uri`.")
+    context = exchange.params.get("context", {})
+    if not isinstance(context, Mapping) or _texts(context.get("arguments", {})) is None:
+        return Rejection(INVALID_PARAMS, "The `context` of completion/complete has `arguments`, which are text.")
     for provider in exchange.surface.completions:
         found = provider.complete(reference, name, value, exchange.call)
         if found is not None:
@@ -147,6 +158,9 @@ def _complete(exchange: Exchange) -> JsonObject | Rejection:
 
 
 def _texts(arguments: Json) -> Mapping[str, str] | None:
+    """Some clients write null for none."""
+    if arguments is None:
+        return {}
     if not isinstance(arguments, Mapping):
         return None
     texts = {name: value for name, value in arguments.items() if isinstance(value, str)}

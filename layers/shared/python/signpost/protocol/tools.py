@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from signpost.errors import INVALID_PARAMS, Rejection
-from signpost.model import Call, InputRequired, JsonObject, Tool, ToolResult
+from signpost.model import Call, InputRequired, JsonObject, Tool, ToolResult, as_object
 from signpost.ports import ToolProvider
 from signpost.protocol import results, state
 from signpost.protocol.exchange import Exchange
@@ -34,9 +34,10 @@ def listed(exchange: Exchange) -> Listing | Rejection:
 
 
 def called(exchange: Exchange) -> JsonObject | Rejection:
-    name, arguments = exchange.params.get("name"), exchange.params.get("arguments", {})
-    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+    name, given = exchange.params.get("name"), exchange.params.get("arguments")
+    if not isinstance(name, str) or not (given is None or isinstance(given, Mapping)):
         return Rejection(INVALID_PARAMS, "tools/call takes a `name` and an object `arguments`.")
+    arguments = as_object(given)  # some clients write null for none
     found = _find(name, exchange.surface, exchange.call)
     if found is None:
         return Rejection(INVALID_PARAMS, "There is no tool of that name. tools/list names those there are.")

@@ -1,0 +1,99 @@
+"""Our protocol beside the official SDK's kernel, over the same providers: thousands of requests, each difference
+explained or a failure."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from signpost.model import Call, Principal
+from signpost.wiring import gateway_surface
+from stage.fixtures import TENANT
+from stage.wiring import with_fixtures
+from tests.differential.differences import DIFFERENCES, classified
+from tests.differential.generated import MODERN, every_method_with_every_header, requests
+from tests.differential.kernel import Kernel
+from tests.differential.outcome import Outcome, Sent, outcome_of
+from tests.support.memory_gateway import MemoryGateway
+from tests.support.silence import silence
+
+FEWEST_REQUESTS = 4_000
+MOST_CLASSES = 15
+SHOWN = 5
+
+
+@dataclass
+class Comparison:
+    requests: Counter[str] = field(default_factory=Counter[str])
+    """By era."""
+    counts: Counter[str] = field(default_factory=Counter[str])
+    """By class of difference."""
+    unexplained: list[str] = field(default_factory=list[str])
+
+    def add(self, sent: Sent, ours: Outcome, theirs: Outcome) -> None:
+        self.requests["modern" if sent.version == MODERN else "older"] += 1
+        if ours == theirs:
+            return
+        difference = classified(sent, ours, theirs)
+        if difference is None:
+            self.unexplained.append(f"{json.dumps(sent.document)}\n  {sent.headers}\n  ours: {ours}\n  SDK:  {theirs}")
+        else:
+            self.counts[difference.__name__] += 1
+
+    def table(self) -> str:
+        total, different = self.requests.total(), self.counts.total() + len(self.unexplained)
+        eras = ", ".join(f"{count} {era}" for era, count in sorted(self.requests.items()))
+        lines = [f"{count:6} {name}" for name, count in self.counts.most_common()]
+        return "\n".join([f"\nSDK kernel: {total} requests ({eras}), {different} answered differently", *lines, ""])
+
+
+def compare(sent: Iterable[Sent], *, without_prompts: bool = False) -> Comparison:
+    comparison = Comparison()
+    with silence():
+        gateway = MemoryGateway()
+        surface = with_fixtures(gateway_surface(gateway.adapters))
+        gateway.serve(replace(surface, prompts=()) if without_prompts else surface)
+        authorization = {"authorization": f"Bearer {gateway.make_key(TENANT)}"}
+        with Kernel(surface, Call(Principal("somebody", TENANT, "test"), "request-1", gateway.clock.now())) as kernel:
+            for each in sent:
+                answer = gateway.send(body=json.dumps(each.document), headers={**each.headers, **authorization})
+                comparison.add(each, outcome_of(answer), kernel.answer(each))
+    return comparison
+
+
+@pytest.fixture(scope="module")
+def compared() -> Comparison:
+    return compare(requests())
+
+
+def test_every_difference_from_the_sdk_has_a_reason(compared: Comparison, capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        sys.stdout.write(compared.table())
+    assert not compared.unexplained, "\n".join(
+        [f"{len(compared.unexplained)}, of which:", *compared.unexplained[:SHOWN]]
+    )
+
+
+def test_no_reason_outlives_its_difference(compared: Comparison) -> None:
+    stale = [difference.__name__ for difference in DIFFERENCES if not compared.counts[difference.__name__]]
+    assert not stale, "these never occur any more: remove them"
+
+
+def test_the_reasons_are_few_and_written_down() -> None:
+    assert len(DIFFERENCES) <= MOST_CLASSES
+    assert all(difference.__doc__ for difference in DIFFERENCES)
+
+
+@pytest.mark.parametrize("era", ["modern", "older"])
+def test_both_eras_are_compared(compared: Comparison, era: str) -> None:
+    assert compared.requests.total() >= FEWEST_REQUESTS
+    assert compared.requests[era] >= FEWEST_REQUESTS / 3
+
+
+def test_a_gateway_that_does_less_than_the_kernel_is_found_out() -> None:
+    unexplained = compare(every_method_with_every_header(), without_prompts=True).unexplained
+    assert unexplained
+    assert all('"method": "prompts/' in each for each in unexplained)

@@ -1,0 +1,69 @@
+"""A gateway with something of everything, and callers with keys."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from signpost.model import Call, CatalogueItem, JsonObject, Resource, ResourceTemplate
+from signpost.wiring import gateway_surface
+from stage.fixtures import TENANT
+from stage.wiring import with_fixtures
+from tests.fuzz.events import Event, event
+from tests.fuzz.verdict import faults
+from tests.support.memory_gateway import Answer, MemoryGateway, as_lambda_would, modern
+from tests.support.silence import silence
+
+ITEMS = 250
+"""More than gateway.home shows at once."""
+DOCUMENTS = 1_001
+"""More than a list shows at once."""
+
+
+class Library:
+    """So many documents that their list has a second page, for whoever asks with the right cursor."""
+
+    def resources(self, call: Call) -> Sequence[Resource]:
+        del call
+        return [Resource(f"test://library/{number:04}", "A document") for number in range(DOCUMENTS)]
+
+    def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
+        del call
+        return ()
+
+    def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | None:
+        del uri, call
+        return None
+
+
+class Target:
+    def __init__(self) -> None:
+        with silence():
+            self.gateway = MemoryGateway()
+            surface = with_fixtures(gateway_surface(self.gateway.adapters))
+            self.gateway.serve(replace(surface, resources=(*surface.resources, Library())))
+        items = [CatalogueItem(f"item-{number:04}", "workflow", "A workflow") for number in range(ITEMS)]
+        assert self.gateway.adapters.catalogue.publish(TENANT, items, replacing=0)
+        self.authorization = self.new_caller()
+        self.now = self.gateway.clock.now()
+
+    def new_caller(self) -> str:
+        return f"Bearer {self.gateway.make_key(TENANT)}"
+
+    def answer(self, sent: Event) -> Answer:
+        with silence():
+            return as_lambda_would(self.gateway.front_door.handle(sent, remaining_ms=30_000))
+
+    def faults(self, sent: Event) -> list[str]:
+        try:
+            return list(faults(sent, self.answer(sent)))
+        except Exception as fault:  # noqa: BLE001 - what escapes the handler takes the function down
+            return [f"escaped: {type(fault).__name__}: {fault}"]
+
+    def ask(self, method: str, params: JsonObject, *, caller: str | None = None, meta: JsonObject | None = None) -> Any:
+        """The message that answers a well-formed request of the newest revision."""
+        message, headers = modern(method, params, meta) if meta else modern(method, params)
+        credential = {"authorization": caller or self.authorization}
+        sent = event(json.dumps(message), {**headers, **credential}, now=self.now)
+        assert self.faults(sent) == []
+        return self.answer(sent).json

@@ -1,11 +1,14 @@
 """Requests in several rounds: sealed, bound, expiring, and never asked of a client that cannot answer."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from signpost.model import Json, JsonObject, MasterKeys
+from signpost.identity import api_keys
+from signpost.model import Json, JsonObject, MasterKeys, Principal
+from signpost.policy.tokens import Sealer
 from signpost.protocol.eras import CLIENT_CAPABILITIES
 from signpost.protocol.state import LASTS
 from signpost.wiring import gateway_surface
@@ -30,8 +33,8 @@ class Client:
         headers |= {"authorization": f"Bearer {self.credential}"}
         return self.gateway.send(body=json.dumps(message), headers=headers)
 
-    def ask(self, name: str, method: str = "tools/call", **more: Json) -> Any:
-        return self.send(name, None, method, **more).json["result"]
+    def ask(self, name: str, method: str = "tools/call", arguments: Json = None, **more: Json) -> Any:
+        return self.send(name, arguments, method, **more).json["result"]
 
 
 def accepted(**content: Json) -> JsonObject:
@@ -116,15 +119,43 @@ def test_the_state_of_somebody_else_is_refused(client: Client) -> None:
 
 @pytest.mark.invariant(22)
 def test_the_state_of_another_tool_or_other_arguments_is_refused(client: Client) -> None:
-    state = state_of(client)
-    other = "test_input_required_result_tampered_state"
-    assert refused(client.send(other, inputResponses=CONFIRMED, requestState=state))
-    assert refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=state, extra=1))
+    state = client.ask("test.ask", arguments={"a": 1})["requestState"]
+    assert not refused(client.send("test.ask", {"a": 1}, inputResponses=CONFIRMED, requestState=state))
+    assert refused(client.send("test.ask", {"a": 2}, inputResponses=CONFIRMED, requestState=state))
+    assert refused(client.send(ASKING, {"a": 1}, inputResponses=CONFIRMED, requestState=state))
+    assert refused(client.send("test.ask", {"a": 1}, inputResponses=CONFIRMED, requestState=state, extra=1))
+
+
+def test_the_state_of_another_method_surface_or_purpose_is_refused(client: Client) -> None:
+    prompt = "test_input_required_result_prompt"
+    sealer = Sealer(store=client.gateway.adapters.master_keys, clock=client.gateway.clock)
+    state = client.ask("test.ask")["requestState"]
+    assert refused(client.send(prompt, None, "prompts/get", inputResponses=CONFIRMED, requestState=state))
+    cursor = sealer.seal("cursor:gateway:tools/list", {"after": "x", "position": 1}, principal_of(client))
+    assert refused(client.send("test.ask", inputResponses=CONFIRMED, requestState=cursor))
+    assert client.send("", method="tools/list", cursor=state).json["error"]["code"] == -32602
+    client.gateway.serve(replace(with_fixtures(gateway_surface(client.gateway.adapters)), name="another"))
+    assert refused(client.send("test.ask", inputResponses=CONFIRMED, requestState=state))
+
+
+def principal_of(client: Client) -> Principal:
+    key_id = client.credential.split("_")[2]
+    return Principal(subject=f"api-key:{key_id}", tenant=TENANT, issuer=api_keys.ISSUER)
+
+
+@pytest.mark.parametrize("change", [{"tenant": "other"}, {"issuer": "other"}, {"subject": "other"}])
+def test_a_seal_is_bound_to_every_part_of_its_holder(client: Client, change: dict[str, str]) -> None:
+    sealer = Sealer(store=client.gateway.adapters.master_keys, clock=client.gateway.clock)
+    holder = principal_of(client)
+    seal = sealer.seal("purpose", 1, holder)
+    assert sealer.open("purpose", seal, holder) == 1
+    assert sealer.open("purpose", seal, replace(holder, **change)) is None
+    assert sealer.open("another", seal, holder) is None
 
 
 def test_the_state_is_bound_to_the_tool_and_not_to_its_spelling(client: Client) -> None:
-    spelled = ASKING.upper().lower()  # the portable form of this name is the name itself
-    assert client.ask(spelled, inputResponses=CONFIRMED, requestState=state_of(client))["isError"] is False
+    state = client.ask("test.ask")["requestState"]
+    assert client.ask("test_ask", inputResponses=CONFIRMED, requestState=state)["isError"] is False
 
 
 @pytest.mark.invariant(22)

@@ -1,11 +1,15 @@
 """Tools: names in both spellings, arguments and results that satisfy their schemas, answers of any length."""
 
+import hashlib
 import json
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from signpost.errors import Unavailable
 from signpost.model import Call, Json, JsonObject, Tool, ToolResult
 from signpost.protocol.dispatch import LONGEST_ANSWER
 from signpost.protocol.names import LONGEST, portable_names
@@ -130,6 +134,8 @@ def test_portable_names_are_portable_short_and_told_apart() -> None:
         ({"limit": 1}, {}, None),
         ({"region": "eu"}, {}, -32020),
         ({"region": "eu"}, {"mcp_param_region": "us"}, -32020),
+        ({}, {"mcp_param_region": "eu"}, -32020),
+        ({"region": None}, {"mcp_param_region": "eu"}, -32020),
     ],
 )
 def test_an_argument_that_a_header_repeats_must_agree_with_it(
@@ -155,12 +161,87 @@ def test_a_long_result_within_the_limit_is_sent(stage: Stage) -> None:
 
 
 @pytest.mark.invariant(25)
-def test_a_batch_whose_answers_are_too_long_together_is_refused(stage: Stage) -> None:
+def test_quotation_marks_and_notices_do_not_make_an_answer_longer_than_lambda_can_send(stage: Stage) -> None:
+    # Every answer of the memory gateway is held against Lambda's limit.
+    result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER // 2 - 1000, "of": '"'})
+    assert len(result["content"][0]["text"]) == LONGEST_ANSWER // 2 - 1000
+    arguments: JsonObject = {"characters": LONGEST_ANSWER - 1000, "notices": 60}
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "test_long_answer", "arguments": arguments},
+    }
+    headers = {"authorization": f"Bearer {stage.credential}", "accept": "text/event-stream"}
+    *notices, answer = events(stage.gateway.send(body=json.dumps(message), headers=headers))
+    assert len(notices) == 2
+    assert answer["id"] == 1
+
+
+@pytest.mark.invariant(25)
+def test_messages_of_a_batch_that_do_not_fit_any_more_are_not_carried_out(stage: Stage) -> None:
     params = {"name": "test_long_answer", "arguments": {"characters": LONGEST_ANSWER // 2}}
     batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params} for number in range(3)]
     headers = {"authorization": f"Bearer {stage.credential}"}
-    answer = stage.gateway.send(body=json.dumps(batch), headers=headers)
-    assert (answer.status, answer.json["error"]["code"]) == (400, -32600)
+    first, second, third = stage.gateway.send(body=json.dumps(batch), headers=headers).json
+    assert len(first["result"]["content"][0]["text"]) == LONGEST_ANSWER // 2
+    assert [second["id"], third["id"]] == [1, 2]
+    assert "Not carried out" in second["error"]["message"]
+
+
+def test_a_result_that_cannot_be_kept_says_that_the_tool_ran(stage: Stage) -> None:
+    class Full:
+        def keep(self, tenant: str, text: str) -> str:
+            raise Unavailable(f"{tenant} {len(text)}")
+
+    stage.gateway.adapters = replace(stage.gateway.adapters, long_answers=Full())
+    stage.gateway.serve(with_fixtures(gateway_surface(stage.gateway.adapters)))
+    result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER})
+    assert result["isError"] is True
+    assert "The tool ran" in result["content"][0]["text"]
+
+
+SLOW: JsonObject = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
+
+
+def test_checking_a_value_is_given_up_after_two_seconds() -> None:
+    class Unique(Many):
+        def tools(self, call: Call) -> Sequence[Tool]:
+            del call
+            return [Tool("unique", "Wants no two alike.", SLOW)]
+
+    stage = Stage(Surface("test", "", tools=(Unique(1),)))
+    began = time.monotonic()
+    result = stage.call("unique", {"a": ["x", *([number] for number in range(50_000))]})
+    assert time.monotonic() - began < 5
+    assert result["isError"] is True
+    assert "too long" in result["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("version", "kinds"),
+    [("2024-11-05", ["text"]), ("2025-03-26", ["audio"]), ("2025-11-25", ["audio"])],
+)
+def test_content_that_came_later_is_told_in_words_to_older_clients(
+    stage: Stage, version: str, kinds: list[str]
+) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "test_audio_content"}}
+    headers = {"authorization": f"Bearer {stage.credential}", "mcp-protocol-version": version}
+    content = stage.gateway.send(body=json.dumps(message), headers=headers).json["result"]["content"]
+    assert [block["type"] for block in content] == kinds
+
+
+def test_one_gateway_lists_both_spellings(stage: Stage) -> None:
+    for query, first in (({}, "gateway.home"), ({"names": "portable"}, "gateway_home"), ({}, "gateway.home")):
+        assert stage.send("tools/list", {}, query).json["result"]["tools"][0]["name"] == first
+
+
+def test_a_portable_name_never_stands_for_another_tools_own_name() -> None:
+    names = ["a.b", "a:b", "a_b", f"a_b_{hashlib.sha256(b'a.b').hexdigest()[:6]}"]
+    spelled = portable_names(names)
+    assert len(set(spelled.values())) == len(names)
+    assert spelled["a_b"] == "a_b" or spelled["a_b"] not in names
+    assert spelled["a.b"] not in names
 
 
 def events(answer: Answer) -> list[Any]:
@@ -214,10 +295,11 @@ class Many:
 
     def __init__(self, number: int) -> None:
         self.names = [f"tool-{index:05}" for index in range(number)]
+        self.description = "One of many."
 
     def tools(self, call: Call) -> Sequence[Tool]:
         del call
-        return [Tool(name, "One of many.", {"type": "object"}) for name in self.names]
+        return [Tool(name, self.description, {"type": "object"}) for name in self.names]
 
     def tool(self, name: str, call: Call) -> Tool | None:
         return next((tool for tool in self.tools(call) if tool.name == name), None)
@@ -240,11 +322,34 @@ def test_a_long_list_is_read_page_by_page_whatever_comes_and_goes_between() -> N
     assert "nextCursor" not in third
 
 
+def test_a_page_ends_before_it_is_too_long_to_be_sent() -> None:
+    many = Many(900)
+    many.description = "x" * 5000
+    stage = Stage(Surface("test", "", tools=(many,)))
+    listed, params = 0, {}
+    while params is not None:
+        result = stage.send("tools/list", params).json["result"]
+        listed += len(result["tools"])
+        params = {"cursor": result["nextCursor"]} if "nextCursor" in result else None
+    assert listed == 900
+
+
+def test_a_list_with_a_name_twice_ends() -> None:
+    stage = Stage(Surface("test", "", tools=(Many(1500), Many(1500))))
+    pages, params = 0, {}
+    while params is not None:
+        result = stage.send("tools/list", params).json["result"]
+        pages += 1
+        params = {"cursor": result["nextCursor"]} if "nextCursor" in result else None
+    assert pages == 3
+
+
 def test_a_cursor_is_good_for_its_list_and_its_holder_only() -> None:
     stage = Stage(Surface("test", "", tools=(Many(1001),)))
     cursor = stage.send("tools/list", {}).json["result"]["nextCursor"]
     assert "result" in stage.send("tools/list", {"cursor": cursor}).json
     stage.credential = str(stage.gateway.make_key(TENANT))
     assert stage.send("tools/list", {"cursor": cursor}).json["error"]["code"] == -32602
+    assert stage.send("resources/list", {"cursor": cursor}).json["error"]["code"] in (-32601, -32602)
     for garbage in ("", "x", f"{cursor}x", 7):
         assert stage.send("tools/list", {"cursor": garbage}).json["error"]["code"] == -32602

@@ -156,9 +156,15 @@ def _break_its_word(_arguments: JsonObject, _call: Call) -> ToolResult:
     return ToolResult([text("two")], structured={"sum": "two"})
 
 
-def _long(arguments: JsonObject, _call: Call) -> ToolResult:
-    size = arguments.get("characters")
-    return ToolResult([text("x" * (size if isinstance(size, int) else 0))])
+def _long(arguments: JsonObject, call: Call) -> ToolResult:
+    size, kind = arguments.get("characters"), arguments.get("of", "x")
+    for _ in range(as_int(arguments.get("notices"))):
+        call.notices.log(call, "info", "x" * 100_000)
+    return ToolResult([text(str(kind) * as_int(size))])
+
+
+def as_int(value: Json) -> int:
+    return value if isinstance(value, int) else 0
 
 
 SUM: JsonObject = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
@@ -225,6 +231,7 @@ BEHAVIOURS: Mapping[str, tuple[Tool, Behaviour]] = {
         (_tool("test_logging_tool", "Logs three times."), _with_logging),
         (_tool("test_tool_with_progress", "Reports progress three times."), _with_progress),
         (_tool("test_streaming_elicitation", "Asks for a name."), _ask_name),
+        (_tool("test.ask", "Asks, and puts something aside.", {"type": "object"}), _with_state),
         (_tool("test_missing_capability", "Needs a client that samples."), _needs_sampling),
         (_tool("test_sampling", "Needs a client that samples.", _takes("prompt")), _needs_sampling),
         (_tool("test_elicitation", "Asks for a name.", _takes("message")), _ask_name),

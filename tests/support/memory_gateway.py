@@ -96,9 +96,13 @@ class Answer:
         return json.loads(self.text)
 
 
+LONGEST_LAMBDA_ANSWER = 6_291_556
+
+
 def as_lambda_would(answered: Mapping[str, Any]) -> Answer:
-    """Lambda's runtime encodes the whole answer; what it cannot encode takes the function down."""
-    json.dumps(answered, ensure_ascii=False).encode()
+    """Lambda's runtime encodes the whole answer; what it cannot encode takes the function down, and what is too
+    long never arrives."""
+    assert len(json.dumps(answered, ensure_ascii=False).encode()) <= LONGEST_LAMBDA_ANSWER
     body = answered["body"].encode()
     if answered["isBase64Encoded"]:
         body = base64.b64decode(body)

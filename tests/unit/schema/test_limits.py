@@ -8,7 +8,19 @@ from signpost.schema.validation import SchemaRefused, Validators
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(a+)+", "(a*)*b", "(a+)*", "((a+)b?)+", "(?:a{1,5})+", "(a|b+)*", "^(([a-z])+.)+$", "(?=(a+))+"]
+    "pattern",
+    [
+        "(a+)+",
+        "(a*)*b",
+        "(a+)*",
+        "((a+)b?)+",
+        "(?:a{1,5})+",
+        "(a|b+)*",
+        "^(([a-z])+.)+$",
+        "(?=(a+))+",
+        "^((a*){20})$",
+        "(?:a*){9}b",
+    ],
 )
 def test_a_repetition_in_a_repetition_is_refused(pattern: str) -> None:
     assert "repeats" in (fault_of_pattern(pattern) or "")
@@ -63,6 +75,20 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
     violation = Validators().violation(circular, 1)
     assert violation is not None
     assert "deeply" in violation.message
+
+
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#/x", "x": [1, 2]}, {"$ref": "#/x", "x": "abc"}, {"$ref": "#/x", "x": {"type": "banana"}}]
+)
+def test_a_reference_to_what_is_no_schema_is_refused(schema: JsonObject) -> None:
+    with pytest.raises(SchemaRefused, match="cannot be followed"):
+        Validators().violation(schema, {"a": 1})
+
+
+def test_a_number_that_is_too_large_for_its_schema_is_a_violation() -> None:
+    violation = Validators().violation({"multipleOf": 0.01}, 10**400)
+    assert violation is not None
+    assert "too large" in violation.message
 
 
 def test_an_unresolvable_reference_is_refused() -> None:

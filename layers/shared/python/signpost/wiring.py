@@ -78,6 +78,7 @@ def front_door(
     services = Services(
         sealer=_sealer(adapters),
         clock=adapters.clock,
+        alarm=adapters.alarm,
         validators=Validators(),
         long_answers=adapters.long_answers,
         tool_texts=ToolTexts(),

@@ -1,5 +1,6 @@
 """The request pipeline: what happens to a request before and after the protocol sees it."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +16,6 @@ from signpost.identity.denial import Denial
 from signpost.model import Call
 from signpost.ports import Alarm, Clock
 from signpost.protocol.dispatch import Dispatcher, Reply
-from signpost.protocol.messages import encode
 from signpost.settings import GatewaySettings, problem_with
 from signpost.telemetry import Telemetry
 
@@ -54,7 +54,7 @@ class FrontDoor:
         with self._telemetry.request(request.request_id, request.method, request.path) as record:
             response = self._guarded(request, record.failed)
             record.answered(response.status)
-        accepts_gzip = "gzip" in request.headers.get("accept-encoding", "")
+        accepts_gzip = _accepts_gzip(request.headers.get("accept-encoding", ""))
         return response.for_api_gateway(accepts_gzip=accepts_gzip)
 
     def _guarded(self, request: Request, failed: Callable[[BaseException], None]) -> Response:
@@ -115,6 +115,11 @@ class FrontDoor:
         return refusal(401, denial.reason, denial.message, {"www-authenticate": header})
 
 
+def _accepts_gzip(header: str) -> bool:
+    codings = {coding.partition(";")[0].strip(): coding for coding in header.lower().split(",")}
+    return "gzip" in codings and not re.search(r";\s*q=0(\.0*)?\s*$", codings["gzip"])
+
+
 def _is_json(content_type: str) -> bool:
     """What says nothing is taken at its word: some clients send no type."""
     return content_type.partition(";")[0].strip().lower() in ("application/json", "")
@@ -124,7 +129,7 @@ def _response(reply: Reply, accept: str) -> Response:
     if not reply.text:
         return Response(202)
     if reply.notices and "text/event-stream" in accept and reply.status == 200:
-        return event_stream([*(encode(notice) for notice in reply.notices), reply.text])
+        return event_stream([*reply.notices, reply.text])
     return Response(reply.status, reply.text, {"content-type": "application/json"})
 
 

@@ -37,14 +37,14 @@ def from_event(event: Mapping[str, Any], *, now: float, remaining_ms: int) -> Re
 def _request(event: Mapping[str, Any], now: float, remaining_ms: int) -> Request:
     context = event["requestContext"]
     http = context["http"]
-    query: Any = event.get("queryStringParameters") or {}
-    if not isinstance(event["rawPath"], str) or not isinstance(query, dict):
+    query: Mapping[str, str] = event.get("queryStringParameters") or {}
+    if not isinstance(event["rawPath"], str):
         raise MalformedEvent
     return Request(
         method=http["method"].upper(),
         path=event["rawPath"],
         headers={name.lower(): value.strip(" \t") for name, value in event.get("headers", {}).items()},
-        query=query,
+        query=dict(query.items()),
         body=_body(event),
         source_ip=http["sourceIp"],
         request_id=context["requestId"],

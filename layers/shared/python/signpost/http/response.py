@@ -12,6 +12,9 @@ from signpost.protocol.messages import encode
 COMPRESSED_FROM = 32 * 1024
 """Bytes above which an answer is compressed for a client that accepts it."""
 GZIP_LEVEL = 5
+LONGEST_TEXT = 1024 * 1024
+"""Bytes of text in an answer. Lambda writes it as JSON once more, in which quotation marks double, and fails at six
+million; base64 adds a third and no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +28,18 @@ class Response:
 
     def for_api_gateway(self, *, accepts_gzip: bool = False) -> dict[str, Any]:
         body = self.body.encode()
-        if not accepts_gzip or len(body) <= COMPRESSED_FROM:
-            return {
-                "statusCode": self.status,
-                "headers": dict(self.headers),
-                "body": self.body,
-                "isBase64Encoded": False,
-            }
+        if accepts_gzip and len(body) > COMPRESSED_FROM:
+            packed = gzip.compress(body, compresslevel=GZIP_LEVEL, mtime=0)
+            return self._binary(packed, {"content-encoding": "gzip"})
+        if len(body) > LONGEST_TEXT:
+            return self._binary(body, {})
+        return {"statusCode": self.status, "headers": dict(self.headers), "body": self.body, "isBase64Encoded": False}
+
+    def _binary(self, body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
         return {
             "statusCode": self.status,
-            "headers": {**self.headers, "content-encoding": "gzip"},
-            "body": base64.b64encode(gzip.compress(body, compresslevel=GZIP_LEVEL, mtime=0)).decode(),
+            "headers": {**self.headers, **headers},
+            "body": base64.b64encode(body).decode(),
             "isBase64Encoded": True,
         }
 

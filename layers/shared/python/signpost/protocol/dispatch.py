@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from signpost.errors import (
     CAPABILITY_MISSING,
@@ -28,8 +29,12 @@ from signpost.protocol.surface import Surface
 type Failed = Callable[[Exception], None]
 
 LARGEST_BATCH = 50
+LONGEST_NOTICES = 256 * 1024
+LONGEST_BATCH_ANSWER = 256 * 1024
+"""Bytes after which no further message of a batch is carried out."""
 LONGEST_ANSWER = 4 * 1024 * 1024
 """Bytes; Lambda itself would fail at six million."""
+LEGACY_ERA = Era(ASSUMED, modern=False)
 BEFORE_ANY_ERA = Era(MODERN[-1], modern=True)
 
 STATUS_MODERN = {
@@ -55,7 +60,7 @@ class Reply:
     text: str = ""
     operation: str = "none"
     trace: Trace | None = None
-    notices: Sequence[JsonObject] = ()
+    notices: Sequence[str] = ()
 
 
 class Dispatcher:
@@ -98,7 +103,7 @@ class Dispatcher:
         own = replace(call, trace=trace, client=client, notices=Notices())
         exchange = Exchange(message.method, message.params, era, own, self._surface, self._services, headers)
         reply = _performed(method, exchange, message.id, failed)
-        return replace(reply, operation=message.method, trace=trace, notices=own.notices.sent)
+        return replace(reply, operation=message.method, trace=trace, notices=_sendable(own.notices.sent))
 
     def _batch(self, documents: Sequence[Json], headers: Mapping[str, str], call: Call, failed: Failed) -> Reply:
         if headers.get("mcp-protocol-version", ASSUMED) not in WITH_BATCHES:
@@ -107,12 +112,11 @@ class Dispatcher:
         if not 0 < len(documents) <= LARGEST_BATCH:
             fault = Rejection(INVALID_REQUEST, f"A batch has 1 to {LARGEST_BATCH} messages.")
             return _error(fault, None, BEFORE_ANY_ERA)
-        replies = (self._single(document, headers, call, failed) for document in documents)
-        text = ",".join(reply.text for reply in replies if reply.text)
-        if _is_too_long(text):
-            fault = Rejection(INVALID_REQUEST, "The answers are too long together. Send the messages one by one.")
-            return _error(fault, None, BEFORE_ANY_ERA)
-        return Reply(200, f"[{text}]", "batch") if text else Reply(operation="batch")
+        texts: list[str] = []
+        for document in documents:
+            reply = self._single(document, headers, call, failed) if _fits(texts) else _not_carried_out(document)
+            texts += [reply.text] if reply.text else []
+        return Reply(200, f"[{','.join(texts)}]", "batch") if texts else Reply(operation="batch")
 
 
 def _performed(method: methods.Method, exchange: Exchange, message_id: MessageId | None, failed: Failed) -> Reply:
@@ -134,6 +138,25 @@ def _performed(method: methods.Method, exchange: Exchange, message_id: MessageId
         return _error(Rejection(INTERNAL_ERROR, sentence, {"requestId": request_id}), message_id, era)
 
 
+def _sendable(notices: Sequence[JsonObject]) -> Sequence[str]:
+    """The first of them, as many as there is room for beside the answer."""
+    texts = [messages.encode(notice) for notice in notices]
+    lengths = accumulate(len(text.encode()) for text in texts)
+    return [text for text, length in zip(texts, lengths, strict=True) if length <= LONGEST_NOTICES]
+
+
+def _fits(texts: Sequence[str]) -> bool:
+    """Whether one more answer of a batch, which a limit of its own holds, can be sent along."""
+    return sum(len(text.encode()) for text in texts) <= LONGEST_BATCH_ANSWER
+
+
+def _not_carried_out(document: Json) -> Reply:
+    """Nothing was done, so that the client may ask again by itself."""
+    fault = Rejection(INTERNAL_ERROR, "Not carried out: the answers before it were too long. Send it by itself.")
+    message_id = messages.message_id(document)
+    return Reply() if message_id is None else _error(fault, message_id, LEGACY_ERA)
+
+
 def _is_too_long(text: str) -> bool:
     """No character has more than four bytes, so that hardly any text needs counting."""
     return len(text) > LONGEST_ANSWER // 4 and len(text.encode()) > LONGEST_ANSWER
@@ -141,12 +164,18 @@ def _is_too_long(text: str) -> bool:
 
 def _kept(exchange: Exchange, result: JsonObject | results.Listing, text: str, message_id: MessageId | None) -> Reply:
     """A tool result that is too long to be sent becomes a link to where it is kept."""
-    if exchange.method != "tools/call" or isinstance(result, results.Listing):
+    if exchange.method != "tools/call" or isinstance(result, results.Listing) or "content" not in result:
         return _error(
             Rejection(INTERNAL_ERROR, f"The answer has more than {LONGEST_ANSWER} bytes."), message_id, exchange.era
         )
-    address = exchange.services.long_answers.keep(exchange.call.principal.tenant, text)
-    return _result(results.to_text(results.link_to(result, address), exchange.era, None), message_id)
+    try:
+        address = exchange.services.long_answers.keep(exchange.call.principal.tenant, text)
+    except Unavailable:
+        # Not a 503, which would invite to do again what has been done.
+        linked = results.not_kept(exchange.era)
+    else:
+        linked = results.link_to(result, address, exchange.era)
+    return _result(results.to_text(linked, exchange.era, None), message_id)
 
 
 def _result(text: str, message_id: MessageId | None) -> Reply:

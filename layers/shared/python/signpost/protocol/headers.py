@@ -4,6 +4,7 @@ They must agree: a gateway in front may have decided on the header what we decid
 """
 
 import base64
+import re
 from collections.abc import Mapping
 
 from signpost.errors import HEADER_MISMATCH, Rejection
@@ -13,6 +14,7 @@ from signpost.protocol.messages import Message
 
 NAME_IN = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Which parameter `Mcp-Name` repeats."""
+INTEGER = re.compile(r"-?[0-9]{1,20}")
 PARAMETER_HEADER = "x-mcp-header"
 ENCODED_START, ENCODED_END = "=?base64?", "?="
 
@@ -32,24 +34,33 @@ def mismatch(message: Message, era: Era, headers: Mapping[str, str]) -> Rejectio
 
 
 def parameter_mismatch(schema: JsonObject, arguments: JsonObject, headers: Mapping[str, str]) -> Rejection | None:
-    """Arguments that a tool wants repeated in `Mcp-Param-…` headers: there if the argument is, and equal to it."""
+    """Arguments that a tool wants repeated in `Mcp-Param-…` headers: there if the argument is, and equal."""
     for name, definition in as_object(schema.get("properties")).items():
-        suffix = as_object(definition).get(PARAMETER_HEADER)
-        if not isinstance(suffix, str) or arguments.get(name) is None:
-            continue
-        header = f"mcp-param-{suffix.lower()}"
-        if header not in headers:
-            return Rejection(HEADER_MISMATCH, f"The header {header} is missing.")
-        if not _repeats(decoded(headers[header]), arguments[name]):
-            return Rejection(HEADER_MISMATCH, f"The header {header} does not agree with the argument {name}.")
+        described, argument = as_object(definition), arguments.get(name)
+        suffix = described.get(PARAMETER_HEADER)
+        fault = _parameter_fault(f"mcp-param-{suffix.lower()}", argument, headers) if isinstance(suffix, str) else None
+        fault = fault or parameter_mismatch(described, as_object(argument), headers)
+        if fault:
+            return fault
+    return None
+
+
+def _parameter_fault(header: str, argument: Json, headers: Mapping[str, str]) -> Rejection | None:
+    can_be_repeated = isinstance(argument, str | int | float)
+    if can_be_repeated != (header in headers):
+        return Rejection(
+            HEADER_MISMATCH, f"The header {header} is {'missing' if can_be_repeated else 'not called for'}."
+        )
+    if can_be_repeated and not _repeats(decoded(headers[header]), argument):
+        return Rejection(HEADER_MISMATCH, f"The header {header} does not agree with the argument it repeats.")
     return None
 
 
 def _repeats(header: str | None, argument: Json) -> bool:
     if isinstance(argument, bool):
         return header == str(argument).lower()
-    if isinstance(argument, int) and header is not None and header.lstrip("-").isdecimal():
-        return int(header) == argument
+    if isinstance(argument, int | float):
+        return header is not None and INTEGER.fullmatch(header) is not None and int(header) == argument
     return header == argument
 
 

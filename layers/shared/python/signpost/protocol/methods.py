@@ -128,7 +128,7 @@ def _get_prompt(exchange: Exchange) -> JsonObject | Rejection:
         if isinstance(result, InputRequired):
             return _asked(round_, result, name)
         if result is not None:
-            return results.prompt_result(result)
+            return results.prompt_result(result, exchange.era)
     return Rejection(INVALID_PARAMS, "There is no prompt of that name. prompts/list names those there are.")
 
 

@@ -1,6 +1,7 @@
 """Lists in pages, by cursors that only their holder can use, and only for the list they came from."""
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.model import Json, JsonObject
@@ -8,6 +9,8 @@ from signpost.protocol.exchange import Exchange
 from signpost.protocol.results import Listing
 
 PAGE = 1000
+LONGEST_PAGE = 900_000
+"""Characters."""
 
 _FOREIGN = Rejection(INVALID_PARAMS, "This cursor is not one of yours for this list. Begin again without one.")
 
@@ -23,12 +26,19 @@ def page[Entry](
     start = _start(exchange, [key(entry) for entry in entries] if "cursor" in exchange.params else [])
     if isinstance(start, Rejection):
         return start
-    shown = entries[start : start + PAGE]
+    texts = _that_fit([to_text(entry) for entry in entries[start : start + PAGE]])
+    end = start + len(texts)
     beside: dict[str, Json] = {}
-    if start + PAGE < len(entries):
-        payload: JsonObject = {"after": key(shown[-1]), "position": start + PAGE}
+    if end < len(entries):
+        payload: JsonObject = {"after": key(entries[end - 1]), "position": end}
         beside["nextCursor"] = exchange.services.sealer.seal(_purpose(exchange), payload, exchange.call.principal)
-    return Listing(name, [to_text(entry) for entry in shown], beside)
+    return Listing(name, texts, beside)
+
+
+def _that_fit(texts: Sequence[str]) -> Sequence[str]:
+    """At least one, so that every page leads on."""
+    lengths = accumulate(len(text) for text in texts)
+    return texts[: max(1, sum(length <= LONGEST_PAGE for length in lengths))]
 
 
 def _start(exchange: Exchange, keys: Sequence[str]) -> int | Rejection:
@@ -39,7 +49,8 @@ def _start(exchange: Exchange, keys: Sequence[str]) -> int | Rejection:
     opened = exchange.services.sealer.open(_purpose(exchange), str(cursor), exchange.call.principal)
     match opened:
         case {"after": str(after), "position": int(position)} if isinstance(cursor, str):
-            return keys.index(after) + 1 if after in keys else position
+            stands = 0 < position <= len(keys) and keys[position - 1] == after
+            return position if stands or after not in keys else keys.index(after) + 1
         case _:
             return _FOREIGN
 

@@ -23,6 +23,7 @@ SERVER_INFO: JsonObject = {"name": "signpost", "title": "Signpost", "version": _
 
 STRUCTURED_SINCE = "2025-06-18"
 """Also the first revision with titles, output schemas and resource links."""
+MOST_COMPLETIONS = 100
 ANNOTATIONS_SINCE = "2025-03-26"
 
 
@@ -79,25 +80,42 @@ def tool(described: Tool, name: str, era: Era) -> JsonObject:
 
 
 def tool_result(result: ToolResult, era: Era) -> JsonObject:
-    fields: dict[str, Json] = {"content": list(result.content), "isError": result.is_error}
+    content = [_content(block, era) for block in result.content]
+    fields: dict[str, Json] = {"content": content, "isError": result.is_error}
     if result.structured is not None and era.has(STRUCTURED_SINCE):
         fields["structuredContent"] = result.structured
     return fields
 
 
-def link_to(result: Json, address: str) -> JsonObject:
-    """In place of a tool result that is too long to be sent: a link to it, for as long as it is kept."""
-    kept = as_object(result)
-    envelope = {name: kept[name] for name in ("resultType", "isError", "_meta") if name in kept}
-    described = "The whole result as JSON. It can be read here for five minutes."
+CONTENT_SINCE = {"audio": "2025-03-26", "resource_link": "2025-06-18"}
+"""Kinds of content that came with a later revision."""
+
+
+def _content(block: JsonObject, era: Era) -> JsonObject:
+    kind = str(block.get("type"))
+    if era.has(CONTENT_SINCE.get(kind, "")):
+        return block
+    return {"type": "text", "text": f"[{kind} {block.get('uri', '')}, which this version of MCP cannot carry]"}
+
+
+def link_to(result: JsonObject, address: str, era: Era) -> JsonObject:
+    """In place of a tool result that is too long to be sent: where it can be read, for as long as it is kept."""
     link: JsonObject = {
         "type": "resource_link",
         "uri": address,
         "name": "result.json",
-        "description": described,
+        "description": "The whole result as JSON. It can be read here for five minutes.",
         "mimeType": "application/json",
     }
-    return {"content": [{"type": "text", "text": f"The result is too long to be sent: {address}"}, link], **envelope}
+    words: JsonObject = {"type": "text", "text": f"The result is too long to be sent. It can be read at {address}"}
+    # Clients hold an ordinary result against the tool's output schema, which a link cannot satisfy.
+    is_error = bool(result.get("isError")) or "structuredContent" in result
+    return tool_result(ToolResult([words, link], is_error=is_error), era)
+
+
+def not_kept(era: Era) -> JsonObject:
+    text = "The tool ran, but its result is too long to be sent and could not be kept. Ask it for less."
+    return tool_result(ToolResult([{"type": "text", "text": text}], is_error=True), era)
 
 
 def resource(described: Resource, era: Era) -> JsonObject:
@@ -129,12 +147,15 @@ def prompt(described: Prompt, era: Era) -> JsonObject:
     }
 
 
-def prompt_result(result: PromptResult) -> JsonObject:
-    return {"messages": list(result.messages), **_present({"description": result.description})}
+def prompt_result(result: PromptResult, era: Era) -> JsonObject:
+    messages = [{**message, "content": _content(as_object(message.get("content")), era)} for message in result.messages]
+    return {"messages": messages, **_present({"description": result.description})}
 
 
 def completion(found: Completion) -> JsonObject:
-    fields: JsonObject = {"values": list(found.values), "hasMore": found.has_more, **_present({"total": found.total})}
+    values = list(found.values)
+    has_more = found.has_more or len(values) > MOST_COMPLETIONS
+    fields: JsonObject = {"values": values[:MOST_COMPLETIONS], "hasMore": has_more, **_present({"total": found.total})}
     return {"completion": fields}
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from signpost.policy.tokens import Sealer
-from signpost.ports import AnswerStore, Clock
+from signpost.ports import Alarm, AnswerStore, Clock
 from signpost.protocol.tool_texts import ToolTexts
 from signpost.schema.validation import Validators
 
@@ -12,6 +12,7 @@ from signpost.schema.validation import Validators
 class Services:
     sealer: Sealer
     clock: Clock
+    alarm: Alarm
     validators: Validators
     long_answers: AnswerStore
     tool_texts: ToolTexts

@@ -6,10 +6,10 @@ or document it is about and to the arguments, for ten minutes.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from signpost.errors import CAPABILITY_MISSING, INVALID_PARAMS, Rejection
-from signpost.model import InputRequired, Json, JsonObject
+from signpost.model import InputRequired, Json, JsonObject, as_object
 from signpost.protocol.exchange import Exchange
 
 PURPOSE = "request-state"
@@ -41,6 +41,8 @@ def resumed(exchange: Exchange, subject: str) -> Exchange | Rejection:
 
 def asked(exchange: Exchange, required: InputRequired, subject: str) -> JsonObject | Rejection:
     """The result that asks the client, if it said that it can be asked that."""
+    if not required.requests and required.state is None:
+        raise ValueError("an InputRequired that requires nothing")
     missing = _missing_capabilities(required.requests, exchange.call.client.capabilities)
     if missing:
         message = "This needs a capability that the client did not declare."
@@ -60,40 +62,48 @@ def _sealed(exchange: Exchange, state: Json, subject: str) -> str:
 
 
 def _about(exchange: Exchange, subject: str) -> str:
-    named = {name: value for name, value in exchange.params.items() if name not in (*ROUND_KEYS, "name", "uri")}
-    text = json.dumps([exchange.method, subject, named], sort_keys=True, ensure_ascii=True)
+    bound = exchange.params.items()
+    named = {
+        name: value for name, value in bound if name not in (*ROUND_KEYS, "name", "uri") and value not in (None, {})
+    }
+    text = json.dumps([exchange.surface.name, exchange.method, subject, named], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _missing_capabilities(requests: Mapping[str, JsonObject], declared: JsonObject) -> JsonObject:
-    missing: dict[str, Json] = {}
+    missing: dict[str, dict[str, Json]] = {}
     for request in requests.values():
-        rule = CAPABILITY_OF.get(str(request.get("method")))
-        needed = rule(request, declared) if rule else None
-        missing |= needed or {}
+        name, parts = CAPABILITY_OF[str(request.get("method"))](as_object(request.get("params")))
+        has = declared.get(name)
+        lacking = [part for part in parts if not _has(part, as_object(has))]
+        if not isinstance(has, Mapping) or lacking:
+            missing.setdefault(name, {}).update({part: {} for part in lacking if part != FORM})
     return missing
 
 
-def _elicitation(request: JsonObject, declared: JsonObject) -> JsonObject | None:
-    """An empty declaration means forms; other modes are named."""
-    has, params = declared.get("elicitation"), request.get("params")
-    mode = params.get("mode", "form") if isinstance(params, Mapping) else "form"
-    if isinstance(has, Mapping) and (mode in has or (mode == "form" and not has)):
-        return None
-    return {"elicitation": {} if mode == "form" else {str(mode): {}}}
+FORM = "form"
 
 
-def _plain(name: str) -> Callable[[JsonObject, JsonObject], JsonObject | None]:
-    def needed(request: JsonObject, declared: JsonObject) -> JsonObject | None:
-        del request
-        return None if isinstance(declared.get(name), Mapping) else {name: {}}
-
-    return needed
+def _has(part: str, declared: JsonObject) -> bool:
+    """An empty declaration of elicitation means forms."""
+    return part in declared or (part == FORM and not declared)
 
 
-CAPABILITY_OF: Mapping[str, Callable[[JsonObject, JsonObject], JsonObject | None]] = {
+type Needed = Callable[[JsonObject], tuple[str, Sequence[str]]]
+
+
+def _elicitation(params: JsonObject) -> tuple[str, Sequence[str]]:
+    return "elicitation", [str(params.get("mode", FORM))]
+
+
+def _sampling(params: JsonObject) -> tuple[str, Sequence[str]]:
+    with_context = params.get("includeContext", "none") != "none"
+    return "sampling", ["tools"] * ("tools" in params) + ["context"] * with_context
+
+
+CAPABILITY_OF: Mapping[str, Needed] = {
     "elicitation/create": _elicitation,
-    "sampling/createMessage": _plain("sampling"),
-    "roots/list": _plain("roots"),
+    "sampling/createMessage": _sampling,
+    "roots/list": lambda _params: ("roots", ()),
 }
-"""What a client must have declared to be asked this."""
+"""What a client must have declared to be asked this, and which parts of it. Nothing else can be asked."""

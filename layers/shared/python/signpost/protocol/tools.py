@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from signpost.errors import INVALID_PARAMS, Rejection
-from signpost.model import Call, InputRequired, JsonObject, Tool, ToolResult, as_object
+from signpost.errors import INVALID_PARAMS, DeadlinePassed, Rejection
+from signpost.model import Call, InputRequired, Json, JsonObject, Tool, ToolResult, as_object
 from signpost.ports import ToolProvider
 from signpost.protocol import results, state
 from signpost.protocol.exchange import Exchange
@@ -14,6 +14,8 @@ from signpost.protocol.results import Listing
 from signpost.protocol.surface import Surface
 from signpost.schema.validation import SchemaRefused, Violation
 
+CHECKED_WITHIN = 2.0
+"""Seconds for holding one value against its schema."""
 CANNOT_ASK = (
     "This tool has to ask you or your user something first, which this connection cannot carry. "
     "If the tool has an argument for the answer, pass it; otherwise use a client that speaks MCP 2026-07-28."
@@ -69,10 +71,19 @@ def _find_by_portable_name(name: str, surface: Surface, call: Call) -> tuple[Too
 
 def _refusal_of_arguments(exchange: Exchange, tool: Tool, arguments: JsonObject) -> ToolResult | None:
     try:
-        violation = exchange.services.validators.violation(tool.input_schema, arguments)
+        violation = _violation(exchange, tool.input_schema, arguments)
     except SchemaRefused as fault:
         return _sentence(f"{tool.name} cannot be called: its input schema is refused, because {fault}.")
     return _sentence(_explained(tool, violation)) if violation else None
+
+
+def _violation(exchange: Exchange, schema: JsonObject, value: Json) -> Violation | None:
+    """Some schemas take for ever on some values, however small both are."""
+    try:
+        with exchange.services.alarm(CHECKED_WITHIN):
+            return exchange.services.validators.violation(schema, value)
+    except DeadlinePassed:
+        return Violation("", "takes too long to check")
 
 
 def _explained(tool: Tool, violation: Violation) -> str:
@@ -92,7 +103,7 @@ def _required(exchange: Exchange, required: InputRequired, tool: Tool) -> JsonOb
 
 def _result(exchange: Exchange, result: ToolResult, tool: Tool) -> JsonObject:
     if tool.output_schema is not None and not result.is_error:
-        violation = exchange.services.validators.violation(tool.output_schema, result.structured)
+        violation = _violation(exchange, tool.output_schema, result.structured)
         if violation:
             raise ResultRefused(f"{tool.name}: {violation.field}")
     return results.tool_result(result, exchange.era)

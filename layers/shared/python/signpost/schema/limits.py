@@ -36,8 +36,8 @@ def _children(node: Json) -> Sequence[Json]:
 
 
 def fault_of_pattern(pattern: str) -> str | None:
-    """Why a pattern is not taken: a repetition inside a repetition can take longer than anybody lives, and nothing
-    can interrupt it."""
+    """Why a pattern is not taken: a repetition inside a repetition can take longer than anybody lives. Other patterns
+    can be slow too; the time for checking a value is limited besides."""
     if len(pattern) > LONGEST_PATTERN:
         return f"a pattern has {LONGEST_PATTERN} characters at most"
     try:
@@ -49,9 +49,9 @@ def fault_of_pattern(pattern: str) -> str | None:
 
 def _nests(parsed: Any, *, inside: bool) -> bool:
     for operation, argument in parsed:
-        # Repeating a fixed number of times leaves nothing to try.
-        repeats = operation in _REPEATS and argument[1] > max(1, argument[0])
-        if repeats and inside:
+        repeats = operation in _REPEATS and argument[1] > 1
+        # Inside another one, repeating a fixed number of times leaves nothing to try.
+        if repeats and inside and argument[1] > argument[0]:
             return True
         if any(_nests(part, inside=inside or repeats) for part in _parts(argument)):
             return True

@@ -39,14 +39,21 @@ class Validators:
         """The first violation, or None. Raises SchemaRefused."""
         if is_too_deep(value):
             return Violation("", "is nested too deeply")
+        from jsonschema.exceptions import UnknownType  # noqa: PLC0415 - as in _compiled
         from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as in _compiled
 
+        validator = self._validator(schema)
         try:
-            fault = next(iter(self._validator(schema).iter_errors(value)), None)
+            fault = next(iter(validator.iter_errors(value)), None)
         except RecursionError:
             return Violation("", "is nested too deeply for its schema")
+        except OverflowError:
+            return Violation("", "contains a number that is too large")
         except Unresolvable as unknown:
             raise SchemaRefused(f"there is nothing at its reference {unknown.ref!r}") from unknown
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, UnknownType) as odd:
+            # A reference may lead to a place that is no schema, which only shows on the way.
+            raise SchemaRefused(f"it cannot be followed ({type(odd).__name__})") from odd
         return _violation(fault) if fault else None
 
     @property
@@ -66,14 +73,10 @@ class Validators:
 
 def _compiled(schema: JsonObject) -> "Draft202012Validator":
     # The library takes longer to import than most cold starts need it for: only calls validate.
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
     from referencing import Registry  # noqa: PLC0415 - as above
 
     check(schema)
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as fault:
-        raise SchemaRefused(f"it is no JSON Schema: {fault.message[:LONGEST_MESSAGE]}") from fault
     # An empty registry, so that no reference is ever fetched.
     return Draft202012Validator(schema, registry=Registry())
 
@@ -90,6 +93,16 @@ def check(schema: JsonObject) -> None:
         fault = _fault_of_member(keyword, value)
         if fault:
             raise SchemaRefused(fault)
+    _check_form(schema)
+
+
+def _check_form(schema: JsonObject) -> None:
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - as in _compiled
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as fault:
+        raise SchemaRefused(f"it is no JSON Schema: {fault.message[:LONGEST_MESSAGE]}") from fault
 
 
 def _fault_of_member(keyword: str, value: Json) -> str | None:
@@ -115,7 +128,7 @@ def _members(node: Json) -> Iterator[tuple[str, Json]]:
 
 def _violation(fault: "ValidationError") -> Violation:
     path = [str(part) for part in fault.absolute_path]
-    return Violation(".".join([*path, *_named(fault)]), fault.message[:LONGEST_MESSAGE])
+    return Violation(".".join([*path, *_named(fault)])[:LONGEST_MESSAGE], fault.message[:LONGEST_MESSAGE])
 
 
 def _named(fault: Any) -> list[str]:

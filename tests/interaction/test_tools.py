@@ -244,6 +244,22 @@ def test_a_portable_name_never_stands_for_another_tools_own_name() -> None:
     assert spelled["a.b"] not in names
 
 
+def test_a_listed_tool_is_not_spelled_like_an_unlisted_one() -> None:
+    class Hiding(Many):
+        def tools(self, call: Call) -> Sequence[Tool]:
+            return [tool for tool in super().tools(call) if tool.name != "do_it"]
+
+        def tool(self, name: str, call: Call) -> Tool | None:
+            return next((tool for tool in super().tools(call) if tool.name == name), None)
+
+    hiding = Hiding(0)
+    hiding.names = ["do.it", "do_it"]
+    stage = Stage(Surface("test", "", tools=(hiding,)))
+    (listed,) = stage.send("tools/list", {}, {"names": "portable"}).json["result"]["tools"]
+    assert stage.call(listed["name"])["content"][0]["text"] == "do.it"
+    assert stage.call("do_it")["content"][0]["text"] == "do_it"
+
+
 def events(answer: Answer) -> list[Any]:
     return [json.loads(line.removeprefix("data: ")) for line in answer.text.split("\n") if line.startswith("data: ")]
 

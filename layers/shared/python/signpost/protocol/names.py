@@ -13,7 +13,7 @@ _DIGESTS = (6, 12, 24)
 def portable_names(names: Sequence[str]) -> Mapping[str, str]:
     """The portable spelling of each name. It depends on the others only where it would stand for two of them: then
     it carries a digest of the name it stands for."""
-    plain = {name: _plain(name) for name in names}
+    plain = {name: simplest(name) for name in names}
     times = Counter(plain.values())
     taken = {*names, *plain.values()}
     spelled: dict[str, str] = {}
@@ -23,7 +23,8 @@ def portable_names(names: Sequence[str]) -> Mapping[str, str]:
     return spelled
 
 
-def _plain(name: str) -> str:
+def simplest(name: str) -> str:
+    """The spelling a name gets if nothing else has it."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_").lower() or "tool"
 
 

@@ -1,6 +1,6 @@
 """Tools: listed and called in either spelling, with arguments and results that satisfy their schemas."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from signpost.errors import INVALID_PARAMS, DeadlinePassed, Rejection
 from signpost.model import Call, InputRequired, Json, JsonObject, Tool, ToolResult, as_object
@@ -8,7 +8,7 @@ from signpost.ports import ToolProvider
 from signpost.protocol import results, state
 from signpost.protocol.exchange import Exchange
 from signpost.protocol.headers import parameter_mismatch
-from signpost.protocol.names import portable_names
+from signpost.protocol.names import portable_names, simplest
 from signpost.protocol.pages import page
 from signpost.protocol.results import Listing
 from signpost.protocol.surface import Surface
@@ -29,7 +29,8 @@ class ResultRefused(Exception):  # noqa: N818 - it names what happened to the re
 def listed(exchange: Exchange) -> Listing | Rejection:
     tools = [tool for provider in exchange.surface.tools for tool in provider.tools(exchange.call)]
     names = [tool.name for tool in tools]
-    spelled = portable_names(names) if exchange.call.portable_names else dict(zip(names, names, strict=True))
+    portable = exchange.call.portable_names
+    spelled = _spellings(names, exchange.surface, exchange.call) if portable else dict(zip(names, names, strict=True))
 
     texts, era = exchange.services.tool_texts, exchange.era
     return page(exchange, "tools", tools, lambda tool: tool.name, lambda tool: texts.of(tool, spelled[tool.name], era))
@@ -65,8 +66,15 @@ def _find(name: str, surface: Surface, call: Call) -> tuple[ToolProvider, Tool] 
 
 def _find_by_portable_name(name: str, surface: Surface, call: Call) -> tuple[ToolProvider, Tool] | None:
     tools = [(provider, tool) for provider in surface.tools for tool in provider.tools(call)]
-    spelled = portable_names([tool.name for _, tool in tools])
+    spelled = _spellings([tool.name for _, tool in tools], surface, call)
     return next((found for found in tools if spelled[found[1].name] == name), None)
+
+
+def _spellings(names: Sequence[str], surface: Surface, call: Call) -> Mapping[str, str]:
+    """Tools that are not listed are callable too, so that their names are taken as well."""
+    simple = {simplest(name) for name in names} - set(names)
+    unlisted = [name for name in sorted(simple) if any(provider.tool(name, call) for provider in surface.tools)]
+    return portable_names([*names, *unlisted])
 
 
 def _refusal_of_arguments(exchange: Exchange, tool: Tool, arguments: JsonObject) -> ToolResult | None:

@@ -122,7 +122,15 @@ def both_spellings_of_a_tool_are_callable(sent: Sent, ours: Outcome, theirs: Out
     return portable and ours.code is None and _refused_params(theirs)
 
 
+def a_log_level_is_taken_though_nothing_remembers_it(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+    """docs/architecture.md, "Lists, names, schemas, sizes": older clients are answered, and told of a level that is
+    none. The SDK serves the method only where a handler for it advertises logging."""
+    answered = ours.code in {None, INVALID_PARAMS} and sent.version != MODERN
+    return sent.method == "logging/setLevel" and answered and theirs.code == METHOD_NOT_FOUND
+
+
 DIFFERENCES: Sequence[Difference] = (
+    a_log_level_is_taken_though_nothing_remembers_it,
     invalid_requests_are_answered_under_their_id,
     params_and_their_objects_are_objects_or_absent,
     a_name_stands_in_header_and_body_or_the_header_is_wrong,

@@ -149,7 +149,13 @@ def test_a_method_the_newest_revision_has_not_is_404(modern_client: Client, meth
     assert (answer.status, answer.json["error"]["code"]) == (404, -32601)
 
 
-@pytest.mark.parametrize("method", ["server/discover", "logging/setLevel", "resources/subscribe", "nonsense"])
+def test_a_log_level_is_taken_from_an_older_client_though_nothing_remembers_it(legacy_client: Client) -> None:
+    assert "logging" not in legacy_client.ask("initialize", initialization(legacy_client.version))["capabilities"]
+    assert legacy_client.ask("logging/setLevel", {"level": "debug"}) == {}
+    assert legacy_client.send("logging/setLevel", {"level": "loud"}).json["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("method", ["server/discover", "resources/subscribe", "nonsense"])
 def test_a_method_an_older_revision_has_not_is_an_ordinary_error(legacy_client: Client, method: str) -> None:
     answer = legacy_client.send(method)
     assert (answer.status, answer.json["error"]["code"]) == (200, -32601)

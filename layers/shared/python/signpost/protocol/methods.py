@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from signpost.errors import INVALID_PARAMS, Rejection
-from signpost.model import InputRequired, Json, JsonObject, as_object
+from signpost.model import LOG_LEVELS, InputRequired, Json, JsonObject, as_object
 from signpost.protocol import results, state, tools
 from signpost.protocol.eras import LEGACY, MODERN, NEWEST_LEGACY, Era
 from signpost.protocol.exchange import Exchange
@@ -55,6 +55,14 @@ def _initialize(exchange: Exchange) -> JsonObject | Rejection:
 
 
 def _ping(_exchange: Exchange) -> JsonObject | Rejection:
+    return {}
+
+
+def _set_level(exchange: Exchange) -> JsonObject | Rejection:
+    """Never advertised, and forgotten at once: a level cannot outlive its request here. Some clients send one all the
+    same before they call a tool, and would give up at an error; messages come with each answer, from info on."""
+    if exchange.params.get("level") not in LOG_LEVELS:
+        return Rejection(INVALID_PARAMS, f"The level is one of {', '.join(LOG_LEVELS)}.")
     return {}
 
 
@@ -170,6 +178,7 @@ def _texts(arguments: Json) -> Mapping[str, str] | None:
 METHODS: Mapping[str, Method] = {
     "initialize": Method(_initialize, "legacy"),
     "ping": Method(_ping, "legacy"),
+    "logging/setLevel": Method(_set_level, "legacy"),
     "server/discover": Method(_discover, "modern", freshness=DISCOVERY),
     "tools/list": Method(tools.listed, needs="tools", freshness=LISTS),
     "tools/call": Method(tools.called, needs="tools"),

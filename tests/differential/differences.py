@@ -24,15 +24,14 @@ TEXT_ONLY = ("2025-03-26", "2024-11-05", None)
 
 
 def invalid_requests_are_answered_under_their_id(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
-    """JSON-RPC 2.0, section 5: the id is null only if it could not be detected. The SDK never echoes it here
-    (research 3.5)."""
+    """JSON-RPC 2.0, section 5: the id is null only if it could not be detected. The SDK never echoes it here."""
     same = (ours.status, ours.code) == (theirs.status, theirs.code) == (400, INVALID_REQUEST)
     return same and ours.id == sent.document.get("id") and theirs.id is None
 
 
 def params_and_their_objects_are_objects_or_absent(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """JSON-RPC 2.0, sections 4.2 and 5.1: params are structured if present, and -32602 is the code for others, under
-    the id of the request (research 3.5); the schemas have no null for `arguments` and `inputResponses` either. The SDK
+    the id of the request; the schemas have no null for `arguments` and `inputResponses` either. The SDK
     takes the whole message for invalid, and reads null as absent."""
     if not isinstance(sent.document.get("params", {}), Mapping):
         return _refused_params(ours, 400) and ours.id == sent.document.get("id")
@@ -49,7 +48,7 @@ def a_name_stands_in_header_and_body_or_the_header_is_wrong(sent: Sent, ours: Ou
 
 
 def the_envelope_is_judged_before_what_it_contains(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
-    """Research 1.1 and 1.2: the first check is that `_meta` is complete, which a version that is no text or
+    """MCP 2026-07-28: the first check is that `_meta` is complete, which a version that is no text or
     capabilities that are no object are not. The SDK checks their presence first, their form last."""
     broken = not isinstance(sent.meta.get(PROTOCOL_VERSION), str) or not isinstance(
         sent.meta.get(CLIENT_CAPABILITIES), dict
@@ -75,7 +74,7 @@ def what_is_not_served_is_not_found_whatever_its_params(sent: Sent, ours: Outcom
 
 
 def old_revisions_have_no_structured_content(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
-    """Research 2.2: `structuredContent` came with 2025-06-18. The SDK shapes all older results by the schema of
+    """`structuredContent` came with MCP 2025-06-18. The SDK shapes all older results by the schema of
     2025-11-25."""
     missing = theirs.keys - ours.keys == frozenset({"structuredContent"}) and ours.keys < theirs.keys
     return missing and sent.version in TEXT_ONLY and sent.method == "tools/call"
@@ -103,16 +102,15 @@ def answers_that_nobody_asked_for_are_ignored(sent: Sent, ours: Outcome, theirs:
 
 
 def a_progress_token_is_text_or_an_integer(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
-    """The schema's ProgressToken: the SDK takes true for 1. A null asks for nothing, and the SDK refuses it (research
-    3.5)."""
+    """The schema's ProgressToken: the SDK takes true for 1. A null asks for nothing, and the SDK refuses it."""
     token = sent.meta.get("progressToken", "absent")
     refused, theirs_refused = _refused_params(ours), _refused_params(theirs)
     return (isinstance(token, bool) and refused) or (token is None and theirs_refused)
 
 
 def notifications_are_accepted_unheard(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
-    """2026-07-28, streamable-http: which headers a notification needs is not said, and nothing is done with one here
-    (research 1.2). The SDK refuses those of a revision it does not speak."""
+    """2026-07-28, streamable-http: which headers a notification needs is not said, and nothing is done with one
+    here. The SDK refuses those of a revision it does not speak."""
     return "id" not in sent.document and ours == Outcome(202) and theirs.code == VERSION_UNSUPPORTED
 
 

@@ -1,7 +1,7 @@
 """The official SDK's kernel in the place of ours: the same providers, behind somebody else's protocol.
 
-Driven directly, without its web stack, as research section 3.2 describes. What the SDK leaves to the server, this
-adapter takes from the text of the specification and not from our code: which era a request speaks (research 2.1),
+Driven directly, without its web stack. What the SDK leaves to the server, this
+adapter takes from the text of the specification and not from our code: which era a request speaks,
 that arguments are held against the tool's schema, and what an unknown name is answered.
 """
 

@@ -17,7 +17,7 @@ from signpost.errors import (
     Rejection,
     Unavailable,
 )
-from signpost.model import Call, Json, JsonObject, Notices, Trace
+from signpost.model import Call, Json, JsonObject, Notices, Trace, as_object
 from signpost.protocol import headers as header_rules
 from signpost.protocol import messages, methods, results
 from signpost.protocol.eras import ASSUMED, LEGACY, MODERN, WITH_BATCHES, Era, era_of, unsupported
@@ -200,9 +200,7 @@ def _posted(document: Json, headers: Mapping[str, str]) -> Reply:
 
 
 def trace_of(params: JsonObject) -> Trace | None:
-    meta = params.get("_meta")
-    if not isinstance(meta, Mapping):
-        return None
+    meta = as_object(params.get("_meta"))
     traceparent, tracestate = meta.get("traceparent"), meta.get("tracestate")
     if not isinstance(traceparent, str) or not _TRACEPARENT.fullmatch(traceparent):
         return None

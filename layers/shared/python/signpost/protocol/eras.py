@@ -7,7 +7,7 @@ header, and the oldest not at all. A new revision is a row here.
 from dataclasses import dataclass
 
 from signpost.errors import INVALID_PARAMS, VERSION_UNSUPPORTED, Rejection
-from signpost.model import JsonObject
+from signpost.model import JsonObject, as_object
 from signpost.protocol.messages import Message
 
 MODERN = ("2026-07-28",)
@@ -33,12 +33,11 @@ class Era:
 
 def era_of(message: Message, header: str | None) -> Era | Rejection:
     """The era, or why a modern request's envelope is not complete."""
-    meta = message.params.get("_meta")
-    claims = isinstance(meta, dict) and PROTOCOL_VERSION in meta
-    claimed = meta.get(PROTOCOL_VERSION) if isinstance(meta, dict) else None
-    if not claims and (header is None or header in LEGACY):
+    meta = as_object(message.params.get("_meta"))
+    if PROTOCOL_VERSION not in meta and (header is None or header in LEGACY):
         return Era(header or ASSUMED, modern=False)
-    if not isinstance(meta, dict) or not isinstance(claimed, str):
+    claimed = meta.get(PROTOCOL_VERSION)
+    if not isinstance(claimed, str):
         return Rejection(INVALID_PARAMS, f"params._meta must carry {PROTOCOL_VERSION}.")
     if not isinstance(meta.get(CLIENT_CAPABILITIES), dict):
         return Rejection(INVALID_PARAMS, f"params._meta must carry {CLIENT_CAPABILITIES}, an object.")

@@ -1,10 +1,10 @@
 """The default surface: the tools at /mcp through which everything is found and driven."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 from signpost.model import Call, CatalogueItem, Json, JsonObject, Tool, ToolResult
 from signpost.policy.tokens import Sealer
+from signpost.protocol.messages import encode
 from signpost.registry.catalogue import CatalogueView
 
 INSTRUCTIONS = (
@@ -100,8 +100,7 @@ def _start(item: CatalogueItem) -> JsonObject:
 
 
 def _answer(structured: JsonObject) -> ToolResult:
-    text = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
-    return ToolResult(content=[{"type": "text", "text": text}], structured=structured)
+    return ToolResult(content=[{"type": "text", "text": encode(structured)}], structured=structured)
 
 
 def _refused(message: str) -> ToolResult:

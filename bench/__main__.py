@@ -15,6 +15,7 @@ from bench.bars import Results, Row, verdicts
 from bench.caller import PARAMETERS, Issuer, call_event, first_answer_event
 from bench.contender import Contender, floor, ours, peers
 from bench.errors import BenchError
+from bench.harness import harness_lap
 from bench.laps import LOOP, Requests, cold_lap, rounds, warm_lap
 from bench.stub import AwsStub
 from bench.table import document, table
@@ -60,8 +61,9 @@ def samples(field: Contenders, requests: Requests, counts: Counts, progress: Pro
     answering = [contender for contender in field if contender.warm]
     cold = rounds(cold_lap, field, requests, counts["cold"], progress)
     warm = rounds(warm_lap, answering, requests, counts["warm"], progress)
+    executors = rounds(harness_lap, field[1:2], requests, counts["warm"], progress)
     found: Samples = defaultdict(lambda: defaultdict(list))
-    for name, lap in chain(cold, warm):
+    for name, lap in chain(cold, warm, executors):
         for measure, value in lap.items():
             found[name][measure].append(value)
     return found

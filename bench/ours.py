@@ -9,7 +9,7 @@ from bench.tools import SCHEMA, described, work
 from signpost.model import Call, JsonObject, Tool, ToolResult
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring import aws_adapters, front_door, gateway_surface
+from signpost.wiring import aws_adapters, composed, front_door, gateway_surface
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -35,9 +35,10 @@ class StaticTools:
 
 provider = StaticTools([Tool(name, description, SCHEMA) for name, description in described()])
 settings = gateway_settings(os.environ)
-adapters = aws_adapters(settings)
-surface = replace(gateway_surface(adapters), tools=(provider,))
-gateway = front_door(settings, adapters, Telemetry("gateway"), {"/mcp": surface})
+telemetry = Telemetry("gateway")
+composition = composed(aws_adapters(settings, telemetry), telemetry)
+surface = replace(gateway_surface(composition), tools=(provider,))
+gateway = front_door(settings, composition, telemetry, {"/mcp": surface})
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> dict[str, Any]:

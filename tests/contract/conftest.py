@@ -3,6 +3,7 @@
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,26 @@ import pytest
 from botocore.config import Config
 
 from local.ports import free_port
-from signpost.adapters.dynamodb import DynamoApiKeys, DynamoCatalogue, DynamoIssuerKeySets
-from signpost.adapters.memory import MemoryApiKeys, MemoryCatalogue, MemoryIssuerKeySets
-from signpost.ports import ApiKeys, Catalogue, IssuerKeySets
+from signpost.adapters.dynamodb import (
+    DynamoApiKeys,
+    DynamoBreakers,
+    DynamoCatalogue,
+    DynamoDirectory,
+    DynamoFunctionStates,
+    DynamoIssuerKeySets,
+    DynamoRuntimeSettings,
+)
+from signpost.adapters.memory import (
+    FunctionTable,
+    MemoryApiKeys,
+    MemoryBreakers,
+    MemoryCatalogue,
+    MemoryDirectory,
+    MemoryFunctionStates,
+    MemoryIssuerKeySets,
+    MemoryRuntimeSettings,
+)
+from signpost.ports import ApiKeys, Breakers, Catalogue, Directory, FunctionStates, IssuerKeySets, RuntimeSettings
 from tests.support.laptop import Laptop
 
 if TYPE_CHECKING:
@@ -51,7 +69,7 @@ def dynamodb(request: pytest.FixtureRequest) -> Callable[[str], "DynamoDBClient"
 
     def client(engine: str) -> "DynamoDBClient":
         if engine not in clients:
-            clients[engine] = _client(_address(engine, request))
+            clients[engine] = client_of(_address(engine, request))
             _create_table(clients[engine])
         return clients[engine]
 
@@ -65,7 +83,7 @@ def _address(engine: str, request: pytest.FixtureRequest) -> str:
     return laptop.emulator.url
 
 
-def _client(address: str) -> "DynamoDBClient":
+def client_of(address: str) -> "DynamoDBClient":
     # The first connection may come before the engine listens, hence the retries.
     config = Config(retries={"total_max_attempts": 5, "mode": "standard"})
     return boto3.client(
@@ -113,3 +131,43 @@ def key_sets(request: pytest.FixtureRequest, dynamodb: Any) -> IssuerKeySets:
 @pytest.fixture(params=ENGINES)
 def catalogue(request: pytest.FixtureRequest, dynamodb: Any) -> Catalogue:
     return MemoryCatalogue() if request.param == "memory" else DynamoCatalogue(dynamodb(request.param), TABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """The ports that write about functions, and the one that reads what they wrote."""
+
+    states: FunctionStates
+    directory: Directory
+    settings: RuntimeSettings
+    breakers: Breakers
+
+
+def memory_functions() -> Functions:
+    table = FunctionTable()
+    return Functions(
+        states=MemoryFunctionStates(table),
+        directory=MemoryDirectory(table),
+        settings=MemoryRuntimeSettings(table),
+        breakers=MemoryBreakers(table),
+    )
+
+
+def dynamo_functions(client: "DynamoDBClient") -> Functions:
+    return Functions(
+        states=DynamoFunctionStates(client, TABLE),
+        directory=DynamoDirectory(client, TABLE),
+        settings=DynamoRuntimeSettings(client, TABLE),
+        breakers=DynamoBreakers(client, TABLE),
+    )
+
+
+@pytest.fixture(params=ENGINES)
+def functions(request: pytest.FixtureRequest, dynamodb: Any) -> Functions:
+    return memory_functions() if request.param == "memory" else dynamo_functions(dynamodb(request.param))
+
+
+@pytest.fixture(params=ENGINES[1:])
+def own_client(request: pytest.FixtureRequest, dynamodb: Any) -> "DynamoDBClient":
+    """A client that a test may interfere with."""
+    return client_of(dynamodb(request.param).meta.endpoint_url)

@@ -54,7 +54,7 @@ def compare(sent: Iterable[Sent], *, without_prompts: bool = False) -> Compariso
     comparison = Comparison()
     with silence():
         gateway = MemoryGateway()
-        surface = with_fixtures(gateway_surface(gateway.adapters))
+        surface = with_fixtures(gateway_surface(gateway.composition))
         gateway.serve(replace(surface, prompts=()) if without_prompts else surface)
         authorization = {"authorization": f"Bearer {gateway.make_key(TENANT)}"}
         with Kernel(surface, Call(Principal("somebody", TENANT, "test"), "request-1", gateway.clock.now())) as kernel:

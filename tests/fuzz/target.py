@@ -40,7 +40,7 @@ class Target:
     def __init__(self) -> None:
         with silence():
             self.gateway = MemoryGateway()
-            surface = with_fixtures(gateway_surface(self.gateway.adapters))
+            surface = with_fixtures(gateway_surface(self.gateway.composition))
             self.gateway.serve(replace(surface, resources=(*surface.resources, Library())))
         items = [CatalogueItem(f"item-{number:04}", "workflow", "A workflow") for number in range(ITEMS)]
         assert self.gateway.adapters.catalogue.publish(TENANT, items, replacing=0)

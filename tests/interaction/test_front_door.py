@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -13,7 +12,6 @@ from signpost.http.front_door import LARGEST_BODY
 from signpost.http.request import from_event
 from signpost.model import ApiKey, Call, CatalogueItem, CataloguePointer, JsonObject, Tool, ToolResult
 from signpost.protocol.surface import Surface
-from signpost.wiring import gateway_surface
 from stage.fixtures import TENANT, Fixtures
 from tests.support.memory_gateway import META, MemoryGateway, modern
 from tests.support.tokens import ISSUER
@@ -198,8 +196,7 @@ class BrokenKeys(MemoryApiKeys):
 
 def test_what_cannot_be_reached_now_is_a_503_under_the_messages_id() -> None:
     gateway = MemoryGateway()
-    gateway.adapters = replace(gateway.adapters, catalogue=Broken())
-    gateway.serve(gateway_surface(gateway.adapters))
+    gateway.exchange(catalogue=Broken())
     answer = gateway.ask("tools/call", {"name": "gateway.home", "arguments": {}})
     assert (answer.status, answer.json["id"], answer.json["error"]["code"]) == (503, 1, -32603)
 
@@ -210,8 +207,7 @@ def test_a_failure_before_we_know_who_calls_tells_nothing(fault: Exception, stat
     keys = BrokenKeys()
     keys.fault = fault
     key = gateway.make_key()
-    gateway.adapters = replace(gateway.adapters, api_keys=keys)
-    gateway.serve(gateway_surface(gateway.adapters))
+    gateway.exchange(api_keys=keys)
     answer = gateway.ask("tools/list", credential=str(key))
     assert (answer.status, answer.json["id"]) == (status, None)
     assert "hunter2" not in answer.text

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from signpost.model import CatalogueItem, MasterKeys
-from signpost.policy.tokens import KEYS_LAST
+from signpost.policy.key_ring import KEYS_LAST
 from tests.support.memory_gateway import MemoryGateway
 
 WORKFLOW = CatalogueItem("deploy_pipeline", "workflow", "Deploy Pipeline", "Lint, test, deploy.", ("deploy",))

@@ -20,7 +20,7 @@ class Client:
 
     def __init__(self, version: str, tenant: str = "default") -> None:
         self.gateway = MemoryGateway()
-        self.gateway.serve(with_fixtures(gateway_surface(self.gateway.adapters)))
+        self.gateway.serve(with_fixtures(gateway_surface(self.gateway.composition)))
         self.version = version
         self._authorization = {"authorization": f"Bearer {self.gateway.make_key(tenant)}"}
 

@@ -8,7 +8,8 @@ import pytest
 
 from signpost.identity import api_keys
 from signpost.model import Json, JsonObject, MasterKeys, Principal
-from signpost.policy.tokens import Sealer
+from signpost.policy.key_ring import KeyRing
+from signpost.policy.seals import Sealer
 from signpost.protocol.eras import CLIENT_CAPABILITIES
 from signpost.protocol.state import LASTS
 from signpost.wiring import gateway_surface
@@ -23,7 +24,7 @@ ASKING = "test_input_required_result_request_state"
 class Client:
     def __init__(self, gateway: MemoryGateway | None = None, capabilities: JsonObject = EVERYTHING) -> None:
         self.gateway = gateway or MemoryGateway()
-        self.gateway.serve(with_fixtures(gateway_surface(self.gateway.adapters)))
+        self.gateway.serve(with_fixtures(gateway_surface(self.gateway.composition)))
         self.capabilities = capabilities
         self.credential = str(self.gateway.make_key(TENANT))
 
@@ -128,13 +129,13 @@ def test_the_state_of_another_tool_or_other_arguments_is_refused(client: Client)
 
 def test_the_state_of_another_method_surface_or_purpose_is_refused(client: Client) -> None:
     prompt = "test_input_required_result_prompt"
-    sealer = Sealer(store=client.gateway.adapters.master_keys, clock=client.gateway.clock)
+    sealer = Sealer(KeyRing(store=client.gateway.adapters.master_keys, clock=client.gateway.clock))
     state = client.ask("test.ask")["requestState"]
     assert refused(client.send(prompt, None, "prompts/get", inputResponses=CONFIRMED, requestState=state))
     cursor = sealer.seal("cursor:gateway:tools/list", {"after": "x", "position": 1}, principal_of(client))
     assert refused(client.send("test.ask", inputResponses=CONFIRMED, requestState=cursor))
     assert client.send("", method="tools/list", cursor=state).json["error"]["code"] == -32602
-    client.gateway.serve(replace(with_fixtures(gateway_surface(client.gateway.adapters)), name="another"))
+    client.gateway.serve(replace(with_fixtures(gateway_surface(client.gateway.composition)), name="another"))
     assert refused(client.send("test.ask", inputResponses=CONFIRMED, requestState=state))
 
 
@@ -145,7 +146,7 @@ def principal_of(client: Client) -> Principal:
 
 @pytest.mark.parametrize("change", [{"tenant": "other"}, {"issuer": "other"}, {"subject": "other"}])
 def test_a_seal_is_bound_to_every_part_of_its_holder(client: Client, change: dict[str, str]) -> None:
-    sealer = Sealer(store=client.gateway.adapters.master_keys, clock=client.gateway.clock)
+    sealer = Sealer(KeyRing(store=client.gateway.adapters.master_keys, clock=client.gateway.clock))
     holder = principal_of(client)
     seal = sealer.seal("purpose", 1, holder)
     assert sealer.open("purpose", seal, holder) == 1

@@ -4,7 +4,6 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ class Stage:
 
     def __init__(self, surface: Surface | None = None, **environment: str) -> None:
         self.gateway = MemoryGateway(None, **environment)
-        self.gateway.serve(surface or with_fixtures(gateway_surface(self.gateway.adapters)))
+        self.gateway.serve(surface or with_fixtures(gateway_surface(self.gateway.composition)))
         self.credential = str(self.gateway.make_key(TENANT))
 
     def call(self, name: str, arguments: Json = None, **headers: str) -> Any:
@@ -194,8 +193,8 @@ def test_a_result_that_cannot_be_kept_says_that_the_tool_ran(stage: Stage) -> No
         def keep(self, tenant: str, text: str) -> str:
             raise Unavailable(f"{tenant} {len(text)}")
 
-    stage.gateway.adapters = replace(stage.gateway.adapters, long_answers=Full())
-    stage.gateway.serve(with_fixtures(gateway_surface(stage.gateway.adapters)))
+    stage.gateway.exchange(long_answers=Full())
+    stage.gateway.serve(with_fixtures(gateway_surface(stage.gateway.composition)))
     result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER})
     assert result["isError"] is True
     assert "The tool ran" in result["content"][0]["text"]

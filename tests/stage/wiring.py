@@ -3,18 +3,34 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from signpost.http.front_door import FrontDoor
 from signpost.protocol.surface import Surface
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring import aws_adapters, front_door, gateway_surface
+from signpost.wiring import (
+    Composition,
+    Gateway,
+    aws_adapters,
+    back_door,
+    composed,
+    deployment,
+    front_door,
+    gateway_surface,
+)
+from stage.calls import FunctionCalls
 from stage.fixtures import Fixtures
 
+__all__ = ["deployment", "gateway"]
 
-def gateway(environment: Mapping[str, str]) -> FrontDoor:
+
+def gateway(environment: Mapping[str, str]) -> Gateway:
     settings = gateway_settings(environment)
-    adapters = aws_adapters(settings)
-    return front_door(settings, adapters, Telemetry("gateway"), {"/mcp": with_fixtures(gateway_surface(adapters))})
+    telemetry = Telemetry("gateway")
+    composition = composed(aws_adapters(settings, telemetry), telemetry)
+    surface = with_calls(with_fixtures(gateway_surface(composition)), composition)
+    return Gateway(
+        front_door=front_door(settings, composition, telemetry, {"/mcp": surface}),
+        back_door=back_door(composition, telemetry),
+    )
 
 
 def with_fixtures(surface: Surface) -> Surface:
@@ -26,3 +42,7 @@ def with_fixtures(surface: Surface) -> Surface:
         prompts=(*surface.prompts, fixtures),
         completions=(*surface.completions, fixtures),
     )
+
+
+def with_calls(surface: Surface, composition: Composition) -> Surface:
+    return replace(surface, tools=(*surface.tools, FunctionCalls(composition.executors)))

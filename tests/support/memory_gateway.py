@@ -4,19 +4,24 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from signpost.adapters.alarm import alarm
+from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory import (
     FixedKeySet,
+    FunctionTable,
     MemoryAnswers,
     MemoryApiKeys,
+    MemoryBreakers,
     MemoryCatalogue,
+    MemoryFunctionStates,
     MemoryIssuerKeySets,
     MemoryMasterKeys,
 )
+from signpost.adapters.memory.link import Handler, MemoryLink
 from signpost.cli.keys import new_key, stored_key
 from signpost.http.front_door import FrontDoor
 from signpost.identity.api_keys import PresentedKey
@@ -25,7 +30,7 @@ from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.protocol.surface import Surface
 from signpost.settings import GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring import Adapters, front_door, gateway_surface
+from signpost.wiring import Adapters, Gateway, back_door, composed, front_door, gateway_surface
 from tests.support.oracle import check_exchange
 from tests.support.tokens import ISSUER, Signer
 
@@ -116,6 +121,10 @@ class MemoryGateway:
         self.clock = SetClock()
         self.signer = Signer()
         self.key_set_source = FixedKeySet({self.signer.kid: self.signer.jwk})
+        # A logger keeps the output it was made for, and a test's output ends with the test: hence a name of its own.
+        self.telemetry = Telemetry(f"gateway-{next(_numbers)}")
+        self.functions = FunctionTable()
+        self.executors: dict[str, Handler] = {}
         self.adapters = Adapters(
             api_keys=MemoryApiKeys(),
             issuer_key_sets=MemoryIssuerKeySets(),
@@ -123,17 +132,31 @@ class MemoryGateway:
             catalogue=MemoryCatalogue(),
             master_keys=MemoryMasterKeys(MasterKeys("master")),
             long_answers=MemoryAnswers(),
+            function_states=MemoryFunctionStates(self.functions),
+            breakers=MemoryBreakers(self.functions),
+            link=MemoryLink(self.executors),
             clock=self.clock,
+            ids=RandomIds(),
             alarm=alarm,
         )
+        self.composition = composed(self.adapters, self.telemetry)
         self.settings: GatewaySettings = gateway_settings({**ENVIRONMENT, **environment})
-        # A logger keeps the output it was made for, and a test's output ends with the test: hence a name of its own.
-        self.telemetry = Telemetry(f"gateway-{next(_numbers)}")
         self.front_door: FrontDoor
-        self.serve(surface or gateway_surface(self.adapters))
+        self.serve(surface or gateway_surface(self.composition))
+
+    def exchange(self, **adapters: Any) -> None:
+        """Puts other adapters in the place of these, and composes the gateway anew."""
+        self.adapters = replace(self.adapters, **adapters)
+        self.composition = composed(self.adapters, self.telemetry)
+        self.serve(gateway_surface(self.composition))
 
     def serve(self, surface: Surface) -> None:
-        self.front_door = front_door(self.settings, self.adapters, self.telemetry, {"/mcp": surface})
+        self.front_door = front_door(self.settings, self.composition, self.telemetry, {"/mcp": surface})
+        self._gateway = Gateway(self.front_door, back_door(self.composition, self.telemetry))
+
+    def handle(self, event: JsonObject, remaining_ms: int = 30_000) -> Any:
+        """What the gateway function answers to an event."""
+        return self._gateway.handle(event, remaining_ms)
 
     def make_key(self, tenant: str = "default", *, lasting: float | None = None) -> PresentedKey:
         key = new_key(tenant)

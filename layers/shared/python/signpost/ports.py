@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Reply, Request, Undelivered
 from signpost.model import (
     ApiKey,
     Call,
@@ -29,6 +30,12 @@ from signpost.model import (
 class Clock(Protocol):
     def now(self) -> float:
         """Seconds since the epoch."""
+        ...
+
+
+class Ids(Protocol):
+    def new(self) -> str:
+        """Random, of letters and digits."""
         ...
 
 
@@ -92,6 +99,83 @@ class MasterKeyStore(Protocol):
     def read(self) -> MasterKeys: ...
 
     def write(self, keys: MasterKeys) -> None: ...
+
+
+class Executors(Protocol):
+    def invoke(self, request: Request) -> Reply:
+        """One attempt. Answers before `request.ends_at`, whatever the function does."""
+        ...
+
+
+class Link(Protocol):
+    """The way to another Lambda function."""
+
+    def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes | Undelivered:
+        """What it answered, by `give_up_at` at the latest. Sends once: what is lost is not repeated."""
+        ...
+
+
+class ExecutorInspector(Protocol):
+    def inspect(self, lambda_function: str) -> Executor | str:
+        """The executor behind a name or ARN, or a sentence that says why it is none."""
+        ...
+
+
+class SecretStore(Protocol):
+    def keys(self, secret_arn: str) -> MasterKeyStore:
+        """The keys that a secret holds."""
+        ...
+
+
+class FunctionStates(Protocol):
+    def read(self, tenant: str, function: str) -> FunctionState: ...
+
+
+class Directory(Protocol):
+    """Which executor hosts which functions. The tenant None is what the deployment ships for every tenant."""
+
+    def placed(self) -> Sequence[Placed]:
+        """Everything that is hosted for anybody, by tenant and executor."""
+        ...
+
+    def place(self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted]) -> Sequence[str]:
+        """Makes these, and no others, the functions of the executor. Answers those that another one hosts already;
+        if there is any, nothing has changed."""
+        ...
+
+    def remove(self, tenant: str | None, executor_arn: str) -> bool:
+        """False if it hosts nothing there."""
+        ...
+
+
+class RuntimeSettings(Protocol):
+    """What an operator sets without a deploy; the function None is all functions of the tenant."""
+
+    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, int]]:
+        """By function."""
+        ...
+
+    def set(self, tenant: str, function: str | None, name: str, value: int) -> None: ...
+
+    def unset(self, tenant: str, function: str | None, name: str) -> None: ...
+
+
+class Breakers(Protocol):
+    """The breakers that are not closed, shared by all gateways."""
+
+    def of_tenant(self, tenant: str) -> Mapping[str, BreakerState]:
+        """By function."""
+        ...
+
+    def open(self, tenant: str, function: str, state: BreakerState) -> None: ...
+
+    def claim_probe(self, tenant: str, function: str, now: float, until: float) -> bool:
+        """True for one caller only, and for anybody once the breaker is closed again."""
+        ...
+
+    def close(self, tenant: str, function: str) -> bool:
+        """False if it was not open."""
+        ...
 
 
 class ToolProvider(Protocol):

@@ -50,6 +50,18 @@ class GatewaySettings:
         return self.auth_mode in ("api-key", "both", "local")
 
 
+@dataclass(frozen=True, slots=True)
+class RegistrySettings:
+    registry_table: str
+    master_secret_arn: str
+
+
+def registry_settings(environment: Mapping[str, str]) -> RegistrySettings:
+    return RegistrySettings(
+        registry_table=environment["REGISTRY_TABLE"], master_secret_arn=environment["MASTER_SECRET_ARN"]
+    )
+
+
 def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
     public_url = environment["PUBLIC_URL"].rstrip("/")
     return GatewaySettings(

@@ -66,6 +66,15 @@ class Telemetry:
         self._record.operation = operation
         self._logger.append_keys(trace_id=trace.trace_id if trace else None)
 
+    def left_behind(self, thread: str) -> None:
+        """A thread that nobody waits for any more."""
+        self._logger.warning("left behind", extra={"thread_name": thread})
+
+    def breaker(self, tenant: str, function: str, position: str, failure: str | None) -> None:
+        """A function is left alone from now on, or called again."""
+        facts = {"tenant": tenant, "function": function, "failure": failure}
+        self._logger.warning("breaker %s", position, extra=facts)
+
     def _report(self, record: Record) -> None:
         if record.fault is not None:
             self._logger.error("failed", extra=_place(record.fault))

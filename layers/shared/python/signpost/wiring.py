@@ -2,34 +2,71 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import boto3
 from botocore.config import Config
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
-from signpost.adapters.dynamodb import DynamoApiKeys, DynamoCatalogue, DynamoIssuerKeySets
+from signpost.adapters.cloudformation import put_answer
+from signpost.adapters.dynamodb import (
+    DynamoApiKeys,
+    DynamoBreakers,
+    DynamoCatalogue,
+    DynamoDirectory,
+    DynamoFunctionStates,
+    DynamoIssuerKeySets,
+)
+from signpost.adapters.executor_configuration import LambdaConfiguration
+from signpost.adapters.ids import RandomIds
+from signpost.adapters.lambdas import LambdaLink
 from signpost.adapters.oidc import HttpKeySetSource
 from signpost.adapters.s3 import S3Answers
-from signpost.adapters.secrets_manager import SecretMasterKeys
+from signpost.adapters.secrets_manager import SecretMasterKeys, SecretsManagerStore
+from signpost.back_door import BackDoor
+from signpost.deployment import Deployment
+from signpost.execution.breaker import Breaker
+from signpost.execution.caller import FunctionCaller, GuardedCaller
+from signpost.execution.functions import FunctionView
+from signpost.execution.nested import NestedCalls, is_nested
+from signpost.execution.placement import Placer
 from signpost.http.front_door import FrontDoor
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.authenticator import Authenticator, CredentialAuthenticator
 from signpost.identity.key_set import IssuerKeys
 from signpost.model import Principal
-from signpost.policy.tokens import Sealer
-from signpost.ports import Alarm, AnswerStore, ApiKeys, Catalogue, Clock, IssuerKeySets, KeySetSource, MasterKeyStore
+from signpost.policy.capabilities import TokenMint
+from signpost.policy.key_ring import KeyRing
+from signpost.policy.seals import Sealer
+from signpost.ports import (
+    Alarm,
+    AnswerStore,
+    ApiKeys,
+    Breakers,
+    Catalogue,
+    Clock,
+    Executors,
+    FunctionStates,
+    Ids,
+    IssuerKeySets,
+    KeySetSource,
+    Link,
+    MasterKeyStore,
+)
 from signpost.protocol.dispatch import Dispatcher
 from signpost.protocol.services import Services
 from signpost.protocol.surface import Surface
 from signpost.protocol.tool_texts import ToolTexts
 from signpost.registry.catalogue import CatalogueView
 from signpost.schema.validation import Validators
-from signpost.settings import GatewaySettings, gateway_settings
+from signpost.settings import GatewaySettings, gateway_settings, registry_settings
 from signpost.surfaces.gateway import INSTRUCTIONS, GatewayTools
 from signpost.telemetry import Telemetry
 
 CLIENT = Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts": 3, "mode": "standard"})
+# A second attempt may run a slow function twice. Read timeouts of its own come after every deadline of a caller.
+CALLS = Config(connect_timeout=1, read_timeout=60, retries={"total_max_attempts": 1}, max_pool_connections=32)
 SIGNED_URLS = CLIENT.merge(Config(signature_version="s3v4"))
 
 
@@ -41,19 +78,51 @@ class Adapters:
     catalogue: Catalogue
     master_keys: MasterKeyStore
     long_answers: AnswerStore
+    function_states: FunctionStates
+    breakers: Breakers
+    link: Link
     clock: Clock
+    ids: Ids
     alarm: Alarm
 
 
-def gateway(environment: Mapping[str, str]) -> FrontDoor:
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What the doors and surfaces of a gateway share."""
+
+    adapters: Adapters
+    sealer: Sealer
+    catalogue: CatalogueView
+    executors: Executors
+    nested: NestedCalls
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A warm gateway function: clients come in at the front, functions of executors at the back."""
+
+    front_door: FrontDoor
+    back_door: BackDoor
+
+    def handle(self, event: Mapping[str, Any], remaining_ms: int) -> Mapping[str, Any]:
+        door = self.back_door if is_nested(event) else self.front_door
+        return door.handle(event, remaining_ms)
+
+
+def gateway(environment: Mapping[str, str]) -> Gateway:
     settings = gateway_settings(environment)
-    adapters = aws_adapters(settings)
-    return front_door(settings, adapters, Telemetry("gateway"), {"/mcp": gateway_surface(adapters)})
+    telemetry = Telemetry("gateway")
+    composition = composed(aws_adapters(settings, telemetry), telemetry)
+    return Gateway(
+        front_door=front_door(settings, composition, telemetry, {"/mcp": gateway_surface(composition)}),
+        back_door=back_door(composition, telemetry),
+    )
 
 
-def aws_adapters(settings: GatewaySettings) -> Adapters:
+def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
     dynamodb = boto3.client("dynamodb", config=CLIENT)
     table = settings.registry_table
+    clock = SystemClock()
     return Adapters(
         api_keys=DynamoApiKeys(dynamodb, table),
         issuer_key_sets=DynamoIssuerKeySets(dynamodb, table),
@@ -61,22 +130,43 @@ def aws_adapters(settings: GatewaySettings) -> Adapters:
         catalogue=DynamoCatalogue(dynamodb, table),
         master_keys=SecretMasterKeys(lambda: boto3.client("secretsmanager", config=CLIENT), settings.master_secret_arn),
         long_answers=S3Answers(lambda: boto3.client("s3", config=SIGNED_URLS), settings.content_bucket),
-        clock=SystemClock(),
+        function_states=DynamoFunctionStates(dynamodb, table),
+        breakers=DynamoBreakers(dynamodb, table),
+        link=LambdaLink(lambda: boto3.client("lambda", config=CALLS), clock=clock, left_behind=telemetry.left_behind),
+        clock=clock,
+        ids=RandomIds(),
         alarm=alarm,
     )
 
 
-def gateway_surface(adapters: Adapters) -> Surface:
-    catalogue = CatalogueView(catalogue=adapters.catalogue, clock=adapters.clock)
-    tools = GatewayTools(catalogue=catalogue, sealer=_sealer(adapters))
+def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
+    clock = adapters.clock
+    keys = KeyRing(store=adapters.master_keys, clock=clock)
+    mint = TokenMint(keys)
+    functions = FunctionView(states=adapters.function_states, clock=clock)
+    caller = FunctionCaller(functions=functions, mint=mint, link=adapters.link, clock=clock, ids=adapters.ids)
+    breaker = Breaker(view=functions, store=adapters.breakers, clock=clock, notice=telemetry.breaker)
+    executors = GuardedCaller(caller, breaker)
+    return Composition(
+        adapters=adapters,
+        sealer=Sealer(keys),
+        catalogue=CatalogueView(catalogue=adapters.catalogue, clock=clock),
+        executors=executors,
+        nested=NestedCalls(mint=mint, executors=executors, clock=clock),
+    )
+
+
+def gateway_surface(composition: Composition) -> Surface:
+    tools = GatewayTools(catalogue=composition.catalogue, sealer=composition.sealer)
     return Surface(name="gateway", instructions=INSTRUCTIONS, tools=(tools,))
 
 
 def front_door(
-    settings: GatewaySettings, adapters: Adapters, telemetry: Telemetry, surfaces: Mapping[str, Surface]
+    settings: GatewaySettings, composition: Composition, telemetry: Telemetry, surfaces: Mapping[str, Surface]
 ) -> FrontDoor:
+    adapters = composition.adapters
     services = Services(
-        sealer=_sealer(adapters),
+        sealer=composition.sealer,
         clock=adapters.clock,
         alarm=adapters.alarm,
         validators=Validators(),
@@ -93,8 +183,26 @@ def front_door(
     )
 
 
-def _sealer(adapters: Adapters) -> Sealer:
-    return Sealer(store=adapters.master_keys, clock=adapters.clock)
+def back_door(composition: Composition, telemetry: Telemetry) -> BackDoor:
+    adapters = composition.adapters
+    return BackDoor(nested=composition.nested, telemetry=telemetry, clock=adapters.clock, alarm=adapters.alarm)
+
+
+def deployment(environment: Mapping[str, str]) -> Deployment:
+    settings = registry_settings(environment)
+    telemetry = Telemetry("registry")
+    clock = SystemClock()
+    secrets = boto3.client("secretsmanager", config=CLIENT)
+    lambdas = boto3.client("lambda", config=CALLS)
+    placer = Placer(
+        inspector=LambdaConfiguration(lambda: lambdas),
+        link=LambdaLink(lambda: lambdas, clock=clock, left_behind=telemetry.left_behind),
+        stack_keys=SecretMasterKeys(lambda: secrets, settings.master_secret_arn),
+        secrets=SecretsManagerStore(lambda: secrets),
+        directory=DynamoDirectory(boto3.client("dynamodb", config=CLIENT), settings.registry_table),
+        clock=clock,
+    )
+    return Deployment(placer=placer, answer=put_answer, telemetry=telemetry)
 
 
 def _authenticator(settings: GatewaySettings, adapters: Adapters) -> Authenticator:

@@ -30,3 +30,48 @@ def catalogue_snapshot(tenant: str, digest: str) -> Key:
 
 def issuer_keys(issuer: str) -> Key:
     return _key("deployment", f"issuer-keys#{issuer}")
+
+
+def placements(tenant: str | None) -> Key:
+    """The row by which placements in a scope follow each other."""
+    return _key(f"tenant#{tenant}" if tenant is not None else "shipped", "placements")
+
+
+def placed_functions_of(tenant: str | None) -> str:
+    return f"tenant#{tenant}#functions" if tenant is not None else "shipped#functions"
+
+
+def placed_function(tenant: str | None, function: str) -> Key:
+    return _key(placed_functions_of(tenant), function)
+
+
+EXECUTORS = "deployment#executors"
+"""All of them under one key: `placed()` is one query."""
+
+
+def executors_of(tenant: str | None) -> str:
+    """What the sort keys of their rows begin with."""
+    return f"{tenant or ''}#"
+
+
+def executor(tenant: str | None, arn: str) -> Key:
+    return _key(EXECUTORS, f"{executors_of(tenant)}{arn}")
+
+
+ALL_FUNCTIONS = "*"
+
+
+def settings_of(tenant: str) -> str:
+    return f"tenant#{tenant}#settings"
+
+
+def settings(tenant: str, function: str | None) -> Key:
+    return _key(settings_of(tenant), function if function is not None else ALL_FUNCTIONS)
+
+
+def breakers_of(tenant: str) -> str:
+    return f"tenant#{tenant}#breakers"
+
+
+def breaker(tenant: str, function: str) -> Key:
+    return _key(breakers_of(tenant), function)

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 
+class SecretsManagerStore:
+    """The secrets of executors, each with the keys of one."""
+
+    def __init__(self, client: "Callable[[], SecretsManagerClient]") -> None:
+        self._make_client = client
+
+    def keys(self, secret_arn: str) -> "SecretMasterKeys":
+        return SecretMasterKeys(self._make_client, secret_arn)
+
+
 class SecretMasterKeys:
     """Takes a function that makes the client: most requests need no key, so none is made before one does."""
 

@@ -14,7 +14,6 @@ from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
 from signpost.identity.api_keys import PresentedKey, digest
 from signpost.model import ApiKey
-from signpost.settings import TENANT
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
@@ -58,7 +57,7 @@ def register(commands: "Commands") -> None:
     revoking.add_argument("id", help="from `signpost keys list`")
     revoking.set_defaults(handler=_revoke)
     for action in actions.choices.values():
-        action.add_argument("--tenant", default="default", type=_tenant, help="default: %(default)s")
+        stack.add_tenant_option(action)
         stack.add_option(action)
 
 
@@ -81,8 +80,8 @@ def _create(arguments: argparse.Namespace) -> int:
         permissions=arguments.permission,
         lasting=arguments.expires_in,
     )
-    with stack.api_keys(arguments.stack) as keys:
-        if not keys.add(stored):
+    with stack.registry(arguments.stack) as registry:
+        if not registry.api_keys.add(stored):
             raise CommandFailed("A key with this id exists already. Try again.")
     print(presented)
     print(f"Key {stored.key_id} of tenant {stored.tenant}. It is shown only now; keep it safe.", file=sys.stderr)
@@ -91,16 +90,16 @@ def _create(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     now = time.time()
-    with stack.api_keys(arguments.stack) as keys:
-        listed = keys.of_tenant(arguments.tenant)
+    with stack.registry(arguments.stack) as registry:
+        listed = registry.api_keys.of_tenant(arguments.tenant)
     for key in listed:
         print(json.dumps(_row(key, now), ensure_ascii=False))
     return 0
 
 
 def _revoke(arguments: argparse.Namespace) -> int:
-    with stack.api_keys(arguments.stack) as keys:
-        key = keys.revoke(arguments.tenant, arguments.id, time.time())
+    with stack.registry(arguments.stack) as registry:
+        key = registry.api_keys.revoke(arguments.tenant, arguments.id, time.time())
     if key is None:
         raise CommandFailed(f"Tenant {arguments.tenant!r} has no key {arguments.id!r}. See `signpost keys list`.")
     print(json.dumps(_row(key, time.time()), ensure_ascii=False))
@@ -128,14 +127,6 @@ def _state(key: ApiKey, now: float) -> str:
 
 def _date(at: float | None) -> str | None:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at is not None else None
-
-
-def _tenant(text: str) -> str:
-    if not TENANT.fullmatch(text):
-        raise argparse.ArgumentTypeError(
-            f"a tenant name is made of a-z, 0-9 and -, at most 32 characters; not {text!r}"
-        )
-    return text
 
 
 def _duration(text: str) -> float:

@@ -5,6 +5,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from signpost.cli import stack
+from signpost.execution.placement import hand_out_keys
 from signpost.model import MasterKeys
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ def register(commands: "Commands") -> None:
 
 
 def _rotate(arguments: argparse.Namespace) -> int:
-    with stack.master_keys(arguments.stack) as store:
-        store.write(rotated(store.read()))
-    print("Rotated. What was signed before stays valid until the next rotation.")
+    """Executors get their keys first: the stack signs with none that they do not have."""
+    with stack.keys(arguments.stack) as held:
+        keys = rotated(held.stack.read())
+        executors = hand_out_keys(keys, secrets=held.secrets, directory=held.directory)
+        held.stack.write(keys)
+    print(f"Rotated, for {executors} executors too. What was signed before stays valid until the next rotation.")
     return 0

@@ -3,38 +3,107 @@
 import argparse
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from signpost.cli.failure import CommandFailed
+from signpost.settings import TENANT
 
 if TYPE_CHECKING:
-    from signpost.ports import ApiKeys, MasterKeyStore
+    from signpost.execution.placement import Placer
+    from signpost.ports import (
+        ApiKeys,
+        Breakers,
+        Directory,
+        FunctionStates,
+        MasterKeyStore,
+        RuntimeSettings,
+        SecretStore,
+    )
 
 DEFAULT_STACK = "signpost"
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """What operators change in the registry table."""
+
+    api_keys: "ApiKeys"
+    settings: "RuntimeSettings"
+    breakers: "Breakers"
+    functions: "FunctionStates"
+    directory: "Directory"
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", default=DEFAULT_STACK, help="name of the deployed stack (default: %(default)s)")
 
 
-@contextmanager
-def api_keys(name: str) -> "Generator[ApiKeys]":
-    with _aws(name) as outputs:
-        import boto3  # noqa: PLC0415 - see _aws
-
-        from signpost.adapters.dynamodb import DynamoApiKeys  # noqa: PLC0415 - see _aws
-
-        yield DynamoApiKeys(boto3.client("dynamodb"), outputs["RegistryTableName"])
+def add_tenant_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tenant", default="default", type=_tenant, help="default: %(default)s")
 
 
 @contextmanager
-def master_keys(name: str) -> "Generator[MasterKeyStore]":
+def registry(name: str) -> Generator[Registry]:
     with _aws(name) as outputs:
         import boto3  # noqa: PLC0415 - see _aws
 
-        from signpost.adapters.secrets_manager import SecretMasterKeys  # noqa: PLC0415 - see _aws
+        from signpost.adapters import dynamodb  # noqa: PLC0415 - see _aws
 
-        yield SecretMasterKeys(lambda: boto3.client("secretsmanager"), outputs["MasterSecretArn"])
+        client, table = boto3.client("dynamodb"), outputs["RegistryTableName"]
+        yield Registry(
+            api_keys=dynamodb.DynamoApiKeys(client, table),
+            settings=dynamodb.DynamoRuntimeSettings(client, table),
+            breakers=dynamodb.DynamoBreakers(client, table),
+            functions=dynamodb.DynamoFunctionStates(client, table),
+            directory=dynamodb.DynamoDirectory(client, table),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of the stack, and of the executors that have theirs from it."""
+
+    stack: "MasterKeyStore"
+    secrets: "SecretStore"
+    directory: "Directory"
+
+
+@contextmanager
+def keys(name: str) -> Generator[Keys]:
+    with _aws(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _aws
+
+        from signpost.adapters.dynamodb import DynamoDirectory  # noqa: PLC0415 - see _aws
+        from signpost.adapters.secrets_manager import SecretMasterKeys, SecretsManagerStore  # noqa: PLC0415 - see _aws
+
+        client = boto3.client("secretsmanager")
+        yield Keys(
+            stack=SecretMasterKeys(lambda: client, outputs["MasterSecretArn"]),
+            secrets=SecretsManagerStore(lambda: client),
+            directory=DynamoDirectory(boto3.client("dynamodb"), outputs["RegistryTableName"]),
+        )
+
+
+@contextmanager
+def placer(name: str) -> "Generator[Placer]":
+    with keys(name) as held:
+        import boto3  # noqa: PLC0415 - see _aws
+
+        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
+        from signpost.adapters.executor_configuration import LambdaConfiguration  # noqa: PLC0415 - see _aws
+        from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
+        from signpost.execution.placement import Placer  # noqa: PLC0415 - see _aws
+
+        client, clock = boto3.client("lambda"), SystemClock()
+        yield Placer(
+            inspector=LambdaConfiguration(lambda: client),
+            link=LambdaLink(lambda: client, clock=clock, left_behind=lambda _: None),
+            stack_keys=held.stack,
+            secrets=held.secrets,
+            directory=held.directory,
+            clock=clock,
+        )
 
 
 @contextmanager
@@ -54,3 +123,11 @@ def _aws(name: str) -> Generator[Mapping[str, str]]:
     except (BotoCoreError, ClientError, Unavailable) as fault:
         reason = f"{fault}".rstrip(".")
         raise CommandFailed(f"Stack {name!r}: {reason}. Check --stack, AWS_PROFILE and AWS_REGION.") from fault
+
+
+def _tenant(text: str) -> str:
+    if not TENANT.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"a tenant name is made of a-z, 0-9 and -, at most 32 characters; not {text!r}"
+        )
+    return text

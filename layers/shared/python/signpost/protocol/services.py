@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from signpost.policy.tokens import Sealer
+from signpost.policy.seals import Sealer
 from signpost.ports import Alarm, AnswerStore, Clock
 from signpost.protocol.tool_texts import ToolTexts
 from signpost.schema.validation import Validators

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from signpost.model import Call, CatalogueItem, Json, JsonObject, Tool, ToolResult
-from signpost.policy.tokens import Sealer
+from signpost.policy.seals import Sealer
 from signpost.protocol.messages import encode
 from signpost.registry.catalogue import CatalogueView
 

@@ -1,19 +1,10 @@
-"""The ports in memory: for tests, and for whoever embeds the gateway. Held to the same contracts as AWS."""
+"""Keys of callers, of issuers and of the stack, in memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from signpost.model import (
-    NOTHING_PUBLISHED,
-    ApiKey,
-    CatalogueItem,
-    CataloguePointer,
-    IssuerKeySet,
-    JsonObject,
-    MasterKeys,
-)
-from signpost.registry import publication
+from signpost.model import ApiKey, IssuerKeySet, JsonObject, MasterKeys
 
 
 class MemoryApiKeys:
@@ -63,29 +54,6 @@ class MemoryIssuerKeySets:
             self._refresh_not_before[issuer] = key_set.refresh_not_before
 
 
-class MemoryCatalogue:
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._pointers: dict[str, CataloguePointer] = {}
-        self._snapshots: dict[tuple[str, str], str] = {}
-
-    def pointer(self, tenant: str) -> CataloguePointer:
-        return self._pointers.get(tenant, NOTHING_PUBLISHED)
-
-    def items(self, tenant: str, digest: str) -> Sequence[CatalogueItem]:
-        return publication.from_text(self._snapshots[tenant, digest])
-
-    def publish(self, tenant: str, items: Sequence[CatalogueItem], replacing: int) -> bool:
-        text = publication.to_text(items)
-        with self._lock:
-            if self.pointer(tenant).version != replacing:
-                return False
-            digest = publication.digest(text)
-            self._snapshots[tenant, digest] = text
-            self._pointers[tenant] = CataloguePointer(replacing + 1, digest)
-            return True
-
-
 class MemoryMasterKeys:
     def __init__(self, keys: MasterKeys) -> None:
         self._keys = keys
@@ -95,16 +63,6 @@ class MemoryMasterKeys:
 
     def write(self, keys: MasterKeys) -> None:
         self._keys = keys
-
-
-class MemoryAnswers:
-    def __init__(self) -> None:
-        self.kept: dict[str, str] = {}
-
-    def keep(self, tenant: str, text: str) -> str:
-        address = f"memory://{tenant}/answers/{len(self.kept)}"
-        self.kept[address] = text
-        return address
 
 
 class FixedKeySet:

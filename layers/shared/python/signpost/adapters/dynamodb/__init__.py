@@ -1,0 +1,19 @@
+"""The registry's ports on its DynamoDB table. Decisions of more than one caller are conditional writes."""
+
+from signpost.adapters.dynamodb.api_keys import DynamoApiKeys
+from signpost.adapters.dynamodb.breakers import DynamoBreakers
+from signpost.adapters.dynamodb.catalogue import DynamoCatalogue
+from signpost.adapters.dynamodb.directory import DynamoDirectory
+from signpost.adapters.dynamodb.function_states import DynamoFunctionStates
+from signpost.adapters.dynamodb.issuer_key_sets import DynamoIssuerKeySets
+from signpost.adapters.dynamodb.runtime_settings import DynamoRuntimeSettings
+
+__all__ = [
+    "DynamoApiKeys",
+    "DynamoBreakers",
+    "DynamoCatalogue",
+    "DynamoDirectory",
+    "DynamoFunctionStates",
+    "DynamoIssuerKeySets",
+    "DynamoRuntimeSettings",
+]

@@ -1,0 +1,69 @@
+"""API keys as rows of the registry table."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb import rows
+from signpost.adapters.dynamodb.rows import Attributes, Row
+from signpost.model import ApiKey
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+class DynamoApiKeys:
+    def __init__(self, client: "DynamoDBClient", table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def find(self, tenant: str, key_id: str) -> ApiKey | None:
+        row = rows.get(self._client, self._table, keys.api_key(tenant, key_id))
+        return _api_key(tenant, row) if row else None
+
+    def of_tenant(self, tenant: str) -> Sequence[ApiKey]:
+        found = [_api_key(tenant, row) for row in rows.query(self._client, self._table, keys.api_keys_of(tenant))]
+        return sorted(found, key=lambda key: (key.created_at, key.key_id))
+
+    def add(self, key: ApiKey) -> bool:
+        row = {**keys.api_key(key.tenant, key.key_id), **_attributes(key)}
+        return rows.succeeds(
+            self._client.put_item, TableName=self._table, Item=row, ConditionExpression="attribute_not_exists(pk)"
+        )
+
+    def revoke(self, tenant: str, key_id: str, at: float) -> ApiKey | None:
+        rows.succeeds(
+            self._client.update_item,
+            TableName=self._table,
+            Key=keys.api_key(tenant, key_id),
+            UpdateExpression="SET revoked_at = :at",
+            ConditionExpression="attribute_exists(pk) AND attribute_not_exists(revoked_at)",
+            ExpressionAttributeValues={":at": rows.number(at)},
+        )
+        return self.find(tenant, key_id)
+
+
+def _api_key(tenant: str, row: Row) -> ApiKey:
+    return ApiKey(
+        tenant=tenant,
+        key_id=row["sk"]["S"],
+        name=row["name"]["S"],
+        secret_digest=row["secret_digest"]["S"],
+        roles=rows.set_of_texts(row, "roles"),
+        permissions=rows.set_of_texts(row, "permissions"),
+        created_at=float(row["created_at"]["N"]),
+        expires_at=rows.optional_number(row, "expires_at"),
+        revoked_at=rows.optional_number(row, "revoked_at"),
+    )
+
+
+def _attributes(key: ApiKey) -> Attributes:
+    times = {"created_at": key.created_at, "expires_at": key.expires_at, "revoked_at": key.revoked_at}
+    return {
+        "name": {"S": key.name},
+        "secret_digest": {"S": key.secret_digest},
+        "roles": rows.text_set(key.roles),
+        "permissions": rows.text_set(key.permissions),
+        **rows.schema(),
+        **rows.numbers(times),
+    }

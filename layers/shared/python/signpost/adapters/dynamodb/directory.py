@@ -1,0 +1,146 @@
+"""Which executor hosts which functions: a row for each function, and one for each executor with the ids it holds.
+
+A placement is longer than a transaction may be. It first takes all its ids at once, in the row of its executor; then it
+writes the rows of the functions, deletes those that are gone, and last gives the ids of these back. Who takes ids
+conditions on the scope's revision, so nobody takes one that somebody else took since they looked; whoever writes
+functions conditions on the executor's row being as they left it, so of two placements of one executor the later stands.
+Interrupted anywhere, everything served before is still served, and placing again completes it.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import batched
+from typing import TYPE_CHECKING, Any
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb import rows
+from signpost.adapters.dynamodb.rows import Attributes, Row
+from signpost.contract import Executor, Hosted, Placed, Placement
+from signpost.errors import Unavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+LONGEST_TRANSACTION = 100
+
+
+def placement_in(row: Row) -> Placement:
+    hosted = Hosted(
+        function=row["sk"]["S"],
+        timeout_ms=rows.optional_integer(row, "timeout_ms"),
+        permissions=rows.set_of_texts(row, "permissions"),
+        readable=row["readable"]["BOOL"],
+    )
+    return Placement(hosted, _executor(row))
+
+
+class DynamoDirectory:
+    def __init__(self, client: "DynamoDBClient", table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def placed(self) -> Sequence[Placed]:
+        return [_placed(row) for row in rows.query(self._client, self._table, keys.EXECUTORS)]
+
+    def place(self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted]) -> Sequence[str]:
+        wanted = {one.function: one for one in hosted}
+        for attempt in range(rows.ATTEMPTS):
+            revision, held = self._look(tenant)
+            own = held.pop(executor.arn, frozenset())
+            foreign = frozenset[str]().union(*held.values())
+            if taken := [function for function in wanted if function in foreign]:
+                return taken
+            if self._take(tenant, executor, own.union(wanted), revision):
+                self._fill(tenant, executor, wanted.values(), own.difference(wanted), revision + 1)
+                return []
+            rows.pause(attempt)
+        raise Unavailable("Others are placing functions all the time.")
+
+    def remove(self, tenant: str | None, executor_arn: str) -> bool:
+        row = rows.get(self._client, self._table, keys.executor(tenant, executor_arn))
+        return row is not None and not self.place(tenant, _executor(row), ())
+
+    def _look(self, tenant: str | None) -> tuple[int, dict[str, frozenset[str]]]:
+        """The scope's revision, and the ids that each executor holds. The revision first: if it is still the same
+        when ids are taken, then so is what was read after it."""
+        row = rows.get(self._client, self._table, keys.placements(tenant))
+        beginning = keys.executors_of(tenant)
+        found = rows.query(self._client, self._table, keys.EXECUTORS, sk_begins=beginning)
+        held = {row["executor"]["S"]: rows.set_of_texts(row, "functions") for row in found}
+        return int(row["revision"]["N"]) if row else 0, held
+
+    def _take(self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int) -> bool:
+        """False if somebody else took something in this scope since we looked."""
+        scope: Attributes = {**keys.placements(tenant), "revision": rows.number(revision + 1), **rows.schema()}
+        condition = _revision_is(revision) if revision else {"ConditionExpression": "attribute_not_exists(pk)"}
+        holder = self._holder(tenant, executor, functions, revision + 1)
+        return rows.transact(self._client, [self._put(scope, condition), self._put(holder)])
+
+    def _fill(
+        self,
+        tenant: str | None,
+        executor: Executor,
+        hosted: Iterable[Hosted],
+        gone: frozenset[str],
+        revision: int,
+    ) -> None:
+        """Gives way to whoever placed or removed this executor meanwhile: they know what we took, and what we left."""
+        key = keys.executor(tenant, executor.arn)
+        still_ours = _revision_is(revision)
+        new = [{**keys.placed_function(tenant, one.function), **_attributes(executor, one)} for one in hosted]
+        old = [keys.placed_function(tenant, function) for function in sorted(gone)]
+        check = {"ConditionCheck": {"TableName": self._table, "Key": key, **still_ours}}
+        for batch in batched((*map(self._put, new), *map(self._delete, old)), LONGEST_TRANSACTION - 1, strict=False):
+            if not rows.transact(self._client, [check, *batch]):
+                return
+        functions = frozenset(row["sk"]["S"] for row in new)
+        holder = self._holder(tenant, executor, functions, revision)
+        rows.transact(self._client, [self._put(holder, still_ours) if functions else self._delete(key, still_ours)])
+
+    def _holder(self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int) -> Attributes:
+        return {
+            **keys.executor(tenant, executor.arn),
+            **_executor_attributes(executor),
+            "functions": rows.text_set(functions),
+            "revision": rows.number(revision),
+            **rows.schema(),
+        }
+
+    def _put(self, row: Attributes, condition: Attributes | None = None) -> Any:
+        return {"Put": {"TableName": self._table, "Item": row, **(condition or {})}}
+
+    def _delete(self, key: keys.Key, condition: Attributes | None = None) -> Any:
+        return {"Delete": {"TableName": self._table, "Key": key, **(condition or {})}}
+
+
+def _revision_is(revision: int) -> Attributes:
+    return {
+        "ConditionExpression": "revision = :revision",
+        "ExpressionAttributeValues": {":revision": rows.number(revision)},
+    }
+
+
+def _placed(row: Row) -> Placed:
+    tenant = row["sk"]["S"].partition("#")[0] or None
+    return Placed(tenant, _executor(row), sorted(rows.set_of_texts(row, "functions")))
+
+
+def _executor(row: Row) -> Executor:
+    return Executor(row["executor"]["S"], row["key_secret"]["S"], int(row["executor_timeout_ms"]["N"]))
+
+
+def _executor_attributes(executor: Executor) -> Attributes:
+    return {
+        "executor": {"S": executor.arn},
+        "key_secret": {"S": executor.key_secret_arn},
+        "executor_timeout_ms": rows.number(executor.timeout_ms),
+    }
+
+
+def _attributes(executor: Executor, hosted: Hosted) -> Attributes:
+    return {
+        **_executor_attributes(executor),
+        **rows.numbers({"timeout_ms": hosted.timeout_ms}),
+        "permissions": rows.text_set(hosted.permissions),
+        "readable": {"BOOL": hosted.readable},
+        **rows.schema(),
+    }

@@ -1,0 +1,138 @@
+"""Reading and writing rows: what all the tables' adapters do alike."""
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from signpost.adapters import keys
+from signpost.adapters.aws import call, code_of
+from signpost.errors import Unavailable
+from signpost.model import JsonObject
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+type Row = Mapping[str, Any]
+type Attributes = dict[str, Any]
+
+ATTEMPTS = 8
+"""What goes on being in the way of others is given up: with the pauses between, after a second or so."""
+READS = 4
+"""As often a table is asked for the rows that it did not get to; somebody waits for them."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.4
+
+SAME_AGAIN = frozenset({"TransactionConflict", "TransactionConflictException", "TransactionInProgressException"})
+"""Another transaction was writing the same rows. botocore leaves it to us to repeat."""
+OVERLOADED = frozenset({"ProvisionedThroughputExceeded", "ThrottlingError"})
+
+
+def get(client: "DynamoDBClient", table: str, key: keys.Key) -> Row | None:
+    return call(client.get_item, TableName=table, Key=key, ConsistentRead=True).get("Item")
+
+
+def query(client: "DynamoDBClient", table: str, pk: str, *, sk_begins: str = "") -> Iterator[Row]:
+    """The rows of a partition, by sort key."""
+    narrowed = " AND begins_with(sk, :sk)" if sk_begins else ""
+    arguments: Attributes = {
+        "TableName": table,
+        "KeyConditionExpression": f"pk = :pk{narrowed}",
+        "ExpressionAttributeValues": {":pk": {"S": pk}, **({":sk": {"S": sk_begins}} if sk_begins else {})},
+        "ConsistentRead": True,
+    }
+    page = call(client.query, **arguments)
+    yield from page["Items"]
+    while "LastEvaluatedKey" in page:
+        page = call(client.query, ExclusiveStartKey=page["LastEvaluatedKey"], **arguments)
+        yield from page["Items"]
+
+
+def get_all(client: "DynamoDBClient", table: str, wanted: Sequence[keys.Key]) -> Sequence[Row]:
+    """Those rows of a hundred at most that exist, in one call. Raises Unavailable if the table does not get to all."""
+    found: list[Row] = []
+    unread: Any = {table: {"Keys": wanted, "ConsistentRead": True}}
+    for attempt in range(READS):
+        answer = call(client.batch_get_item, RequestItems=unread)
+        found.extend(answer["Responses"].get(table, ()))
+        unread = answer.get("UnprocessedKeys")
+        if not unread:
+            return found
+        pause(attempt)
+    raise Unavailable("A service that this needs is overloaded.")
+
+
+def succeeds(write: Callable[..., object], **arguments: Any) -> bool:
+    """False if the write's condition did not hold."""
+    try:
+        call(write, **arguments)
+    except ClientError as fault:
+        if code_of(fault) == "ConditionalCheckFailedException":
+            return False
+        raise
+    return True
+
+
+def transact(client: "DynamoDBClient", writes: Sequence[Any]) -> bool:
+    """All of at most a hundred writes, or none: False if a condition did not hold. Raises Unavailable if others were
+    in the way all the time."""
+    for attempt in range(ATTEMPTS):
+        try:
+            call(client.transact_write_items, TransactItems=writes)
+        except ClientError as fault:
+            reasons = _reasons(fault)
+            if "ConditionalCheckFailed" in reasons:
+                return False
+            if not reasons & (SAME_AGAIN | OVERLOADED):
+                raise
+        else:
+            return True
+        pause(attempt)
+    raise Unavailable("A service that this needs is overloaded.")
+
+
+def _reasons(fault: ClientError) -> set[str]:
+    """Why each of the writes was refused; the others say None."""
+    cancelled = fault.response.get("CancellationReasons", [])
+    return {code_of(fault), *(reason.get("Code", "None") for reason in cancelled)}
+
+
+def pause(attempt: int) -> None:
+    """Longer each time, and never as long as that of those who wait for the same."""
+    longest = min(FIRST_PAUSE * 2**attempt, LONGEST_PAUSE)
+    time.sleep(random.uniform(longest / 4, longest))  # noqa: S311 - no secret
+
+
+def schema() -> Attributes:
+    return {"schema": number(keys.SCHEMA)}
+
+
+def number(value: float) -> Mapping[str, str]:
+    return {"N": repr(value)}
+
+
+def numbers(values: Mapping[str, float | None]) -> Attributes:
+    """Attributes for those that there are."""
+    return {name: number(value) for name, value in values.items() if value is not None}
+
+
+def optional_number(row: Row, name: str) -> float | None:
+    return float(row[name]["N"]) if name in row else None
+
+
+def optional_integer(row: Row, name: str) -> int | None:
+    return int(row[name]["N"]) if name in row else None
+
+
+def text(value: JsonObject | Sequence[str]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def text_set(values: frozenset[str]) -> Mapping[str, str]:
+    return {"S": text(sorted(values))}
+
+
+def set_of_texts(row: Row, name: str) -> frozenset[str]:
+    return frozenset(json.loads(row[name]["S"]))

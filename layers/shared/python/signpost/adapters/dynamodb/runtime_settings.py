@@ -1,0 +1,56 @@
+"""What operators set, as a row for each function and one for all functions of a tenant."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from signpost.adapters import keys
+from signpost.adapters.aws import call
+from signpost.adapters.dynamodb import rows
+from signpost.adapters.dynamodb.rows import Row
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+PREFIX = "setting:"
+"""Of the attribute of each setting, so that none is ever taken for a part of the row."""
+
+
+def settings_in(row: Row) -> Mapping[str, int]:
+    return {
+        name.removeprefix(PREFIX): int(value["N"]) for name, value in sorted(row.items()) if name.startswith(PREFIX)
+    }
+
+
+class DynamoRuntimeSettings:
+    def __init__(self, client: "DynamoDBClient", table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, int]]:
+        found = rows.query(self._client, self._table, keys.settings_of(tenant))
+        by_function = {row["sk"]["S"]: settings_in(row) for row in found}
+        return {
+            None if function == keys.ALL_FUNCTIONS else function: settings
+            for function, settings in by_function.items()
+            if settings  # a row stays when its last setting is unset
+        }
+
+    def set(self, tenant: str, function: str | None, name: str, value: int) -> None:
+        call(
+            self._client.update_item,
+            TableName=self._table,
+            Key=keys.settings(tenant, function),
+            UpdateExpression="SET #setting = :value, #schema = :schema",
+            ExpressionAttributeNames={"#setting": f"{PREFIX}{name}", "#schema": "schema"},
+            ExpressionAttributeValues={":value": rows.number(value), ":schema": rows.number(keys.SCHEMA)},
+        )
+
+    def unset(self, tenant: str, function: str | None, name: str) -> None:
+        rows.succeeds(
+            self._client.update_item,
+            TableName=self._table,
+            Key=keys.settings(tenant, function),
+            UpdateExpression="REMOVE #setting",
+            ConditionExpression="attribute_exists(pk)",
+            ExpressionAttributeNames={"#setting": f"{PREFIX}{name}"},
+        )

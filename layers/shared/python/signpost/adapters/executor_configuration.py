@@ -1,0 +1,37 @@
+"""What Lambda says of an executor."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from signpost.adapters.aws import call, code_of
+from signpost.contract import Executor
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+KEY_SECRET = "EXECUTOR_KEY_SECRET_ARN"  # noqa: S105 - the name of a variable
+
+
+class LambdaConfiguration:
+    def __init__(self, client: "Callable[[], LambdaClient]") -> None:
+        self._make_client = client
+
+    @cached_property
+    def _client(self) -> "LambdaClient":
+        return self._make_client()
+
+    def inspect(self, lambda_function: str) -> Executor | str:
+        try:
+            found = call(self._client.get_function_configuration, FunctionName=lambda_function)
+        except ClientError as fault:
+            if code_of(fault) == "ResourceNotFoundException":
+                return f"There is no Lambda function {lambda_function}."
+            raise
+        secret = found.get("Environment", {}).get("Variables", {}).get(KEY_SECRET)
+        if not secret:
+            return f"{lambda_function} is no executor: its environment has no {KEY_SECRET}."
+        # Timeout and ARN are in every configuration that Lambda has made itself.
+        return Executor(found.get("FunctionArn", ""), secret, found.get("Timeout", 3) * 1000)

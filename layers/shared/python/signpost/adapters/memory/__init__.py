@@ -1,0 +1,25 @@
+"""The ports in memory: for tests, and for whoever embeds the gateway. Held to the same contracts as AWS."""
+
+from signpost.adapters.memory.content import MemoryAnswers, MemoryCatalogue
+from signpost.adapters.memory.functions import (
+    FunctionTable,
+    MemoryBreakers,
+    MemoryDirectory,
+    MemoryFunctionStates,
+    MemoryRuntimeSettings,
+)
+from signpost.adapters.memory.identity import FixedKeySet, MemoryApiKeys, MemoryIssuerKeySets, MemoryMasterKeys
+
+__all__ = [
+    "FixedKeySet",
+    "FunctionTable",
+    "MemoryAnswers",
+    "MemoryApiKeys",
+    "MemoryBreakers",
+    "MemoryCatalogue",
+    "MemoryDirectory",
+    "MemoryFunctionStates",
+    "MemoryIssuerKeySets",
+    "MemoryMasterKeys",
+    "MemoryRuntimeSettings",
+]

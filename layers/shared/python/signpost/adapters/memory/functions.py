@@ -1,0 +1,121 @@
+"""Where functions run, what was set for them, and which are left alone, in memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from threading import Lock
+
+from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Placement
+
+
+@dataclass(slots=True)
+class FunctionTable:
+    """What the ports below have in common, as the registry table is on AWS."""
+
+    lock: Lock = field(default_factory=Lock)
+    placements: dict[tuple[str | None, str], Placement] = field(default_factory=dict[tuple[str | None, str], Placement])
+    settings: dict[tuple[str, str | None], Mapping[str, int]] = field(
+        default_factory=dict[tuple[str, str | None], Mapping[str, int]]
+    )
+    breakers: dict[tuple[str, str], BreakerState] = field(default_factory=dict[tuple[str, str], BreakerState])
+
+
+class MemoryFunctionStates:
+    def __init__(self, table: FunctionTable) -> None:
+        self._table = table
+
+    def read(self, tenant: str, function: str) -> FunctionState:
+        table = self._table
+        with table.lock:
+            return FunctionState(
+                own=table.placements.get((tenant, function)),
+                shipped=table.placements.get((None, function)),
+                settings=table.settings.get((tenant, function), {}),
+                tenant_settings=table.settings.get((tenant, None), {}),
+                breaker=table.breakers.get((tenant, function)),
+            )
+
+
+class MemoryDirectory:
+    def __init__(self, table: FunctionTable) -> None:
+        self._table = table
+
+    def placed(self) -> Sequence[Placed]:
+        with self._table.lock:
+            held = [(scope, placed.executor, name) for (scope, name), placed in self._table.placements.items()]
+        held.sort(key=lambda one: (one[0] or "", one[1].arn, one[2]))
+        by_executor = groupby(held, key=lambda one: one[:2])
+        return [Placed(tenant, executor, [name for *_, name in ones]) for (tenant, executor), ones in by_executor]
+
+    def place(self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted]) -> Sequence[str]:
+        wanted = {one.function: Placement(one, executor) for one in hosted}
+        with self._table.lock:
+            own = self._functions_of(tenant, executor.arn)
+            placements = self._table.placements
+            if taken := [name for name in wanted if (tenant, name) in placements and name not in own]:
+                return taken
+            for name in own:
+                del placements[tenant, name]
+            placements.update({(tenant, name): placement for name, placement in wanted.items()})
+        return []
+
+    def remove(self, tenant: str | None, executor_arn: str) -> bool:
+        with self._table.lock:
+            own = self._functions_of(tenant, executor_arn)
+            for name in own:
+                del self._table.placements[tenant, name]
+        return bool(own)
+
+    def _functions_of(self, tenant: str | None, executor_arn: str) -> set[str]:
+        return {
+            name
+            for (scope, name), placement in self._table.placements.items()
+            if scope == tenant and placement.executor.arn == executor_arn
+        }
+
+
+class MemoryRuntimeSettings:
+    def __init__(self, table: FunctionTable) -> None:
+        self._table = table
+
+    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, int]]:
+        with self._table.lock:
+            found = [(name, settings) for (owner, name), settings in self._table.settings.items() if owner == tenant]
+        return {name: settings for name, settings in found if settings}
+
+    def set(self, tenant: str, function: str | None, name: str, value: int) -> None:
+        with self._table.lock:
+            before = self._table.settings.get((tenant, function), {})
+            self._table.settings[tenant, function] = {**before, name: value}
+
+    def unset(self, tenant: str, function: str | None, name: str) -> None:
+        with self._table.lock:
+            before = self._table.settings.get((tenant, function), {})
+            self._table.settings[tenant, function] = {key: value for key, value in before.items() if key != name}
+
+
+class MemoryBreakers:
+    def __init__(self, table: FunctionTable) -> None:
+        self._table = table
+
+    def of_tenant(self, tenant: str) -> Mapping[str, BreakerState]:
+        with self._table.lock:
+            return {name: state for (owner, name), state in self._table.breakers.items() if owner == tenant}
+
+    def open(self, tenant: str, function: str, state: BreakerState) -> None:
+        with self._table.lock:
+            self._table.breakers[tenant, function] = state
+
+    def claim_probe(self, tenant: str, function: str, now: float, until: float) -> bool:
+        with self._table.lock:
+            state = self._table.breakers.get((tenant, function))
+            if state is None:
+                return True
+            if state.opened_until > now or (state.probing_until is not None and state.probing_until > now):
+                return False
+            self._table.breakers[tenant, function] = replace(state, probing_until=until)
+            return True
+
+    def close(self, tenant: str, function: str) -> bool:
+        with self._table.lock:
+            return self._table.breakers.pop((tenant, function), None) is not None

@@ -1,0 +1,54 @@
+"""`signpost breakers`: which functions are left alone after they failed, and let them be called again."""
+
+import argparse
+import json
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from signpost.cli import stack
+from signpost.cli.settings import function
+
+if TYPE_CHECKING:
+    from signpost.cli import Commands
+    from signpost.contract import BreakerState
+
+
+def register(commands: "Commands") -> None:
+    parser = commands.add_parser("breakers", help="which functions are left alone after failures")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="the breakers of a tenant that are not closed")
+    listing.set_defaults(handler=_list)
+    resetting = actions.add_parser("reset", help="let a function be called again (everywhere within two seconds)")
+    resetting.add_argument("function", type=function, help="from `signpost breakers list`")
+    resetting.set_defaults(handler=_reset)
+    for action in actions.choices.values():
+        stack.add_tenant_option(action)
+        stack.add_option(action)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    now = time.time()
+    with stack.registry(arguments.stack) as registry:
+        by_function = registry.breakers.of_tenant(arguments.tenant)
+    for name in sorted(by_function):
+        print(json.dumps(_row(name, by_function[name], now)))
+    return 0
+
+
+def _reset(arguments: argparse.Namespace) -> int:
+    with stack.registry(arguments.stack) as registry:
+        was_open = registry.breakers.close(arguments.tenant, arguments.function)
+    print(json.dumps({"function": arguments.function, "state": "closed", "was_open": was_open}))
+    return 0
+
+
+def _row(name: str, breaker: "BreakerState", now: float) -> dict[str, object]:
+    probing = breaker.probing_until is not None and breaker.probing_until > now
+    return {
+        "function": name,
+        "state": "probing" if probing else "open",
+        "failures": breaker.failures,
+        "last_failure": breaker.last_failure,
+        "until": datetime.fromtimestamp(breaker.opened_until, UTC).isoformat(timespec="seconds"),
+    }

@@ -1,0 +1,93 @@
+"""`signpost settings`: what an operator sets while everything runs."""
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from signpost.cli import stack
+from signpost.cli.failure import CommandFailed
+from signpost.execution.functions import may_exist
+from signpost.execution.tuning import SETTINGS, placement_of, problem_with
+
+if TYPE_CHECKING:
+    from signpost.cli import Commands
+    from signpost.contract import Placement
+    from signpost.ports import FunctionStates
+
+
+def register(commands: "Commands") -> None:
+    parser = commands.add_parser("settings", help="how long functions may take, when breakers open")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="what was set for a tenant and its functions")
+    listing.set_defaults(handler=_list)
+    setting = actions.add_parser(
+        "set",
+        help="set something for a function, or for all of a tenant",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_known(),
+    )
+    setting.add_argument("name", help="see below")
+    setting.add_argument("value", type=int, help="a number; switches are 0 or 1")
+    setting.set_defaults(handler=_set)
+    unsetting = actions.add_parser("unset", help="go back to what was set for the tenant, or to the default")
+    unsetting.add_argument("name", help="from `signpost settings list`")
+    unsetting.set_defaults(handler=_unset)
+    for action in actions.choices.values():
+        action.add_argument("--function", type=function, metavar="ID", help="only for this one, as email::send")
+        stack.add_tenant_option(action)
+        stack.add_option(action)
+
+
+def function(text: str) -> str:
+    if not may_exist(text):
+        raise argparse.ArgumentTypeError(f"a function id is written like email::send, not {text!r}")
+    return text
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    with stack.registry(arguments.stack) as registry:
+        by_function = registry.settings.of_tenant(arguments.tenant)
+    for name in sorted(by_function, key=lambda name: name or ""):
+        if arguments.function in (None, name):
+            for setting, value in by_function[name].items():
+                print(_row(name, setting, value))
+    return 0
+
+
+def _set(arguments: argparse.Namespace) -> int:
+    with stack.registry(arguments.stack) as registry:
+        placement = _placement(registry.functions, arguments.tenant, arguments.function)
+        problem = problem_with(arguments.name, arguments.value, function=arguments.function, placement=placement)
+        if problem is not None:
+            raise CommandFailed(problem)
+        registry.settings.set(arguments.tenant, arguments.function, arguments.name, arguments.value)
+    print(_row(arguments.function, arguments.name, arguments.value))
+    return 0
+
+
+def _unset(arguments: argparse.Namespace) -> int:
+    """Takes any name: what an older release knew has to be removable."""
+    with stack.registry(arguments.stack) as registry:
+        before = registry.settings.of_tenant(arguments.tenant).get(arguments.function, {})
+        if arguments.name not in before:
+            whose = f"function {arguments.function}" if arguments.function else f"tenant {arguments.tenant}"
+            raise CommandFailed(f"{arguments.name} is not set for {whose}. See `signpost settings list`.")
+        registry.settings.unset(arguments.tenant, arguments.function, arguments.name)
+    print(_row(arguments.function, arguments.name, None))
+    return 0
+
+
+def _placement(functions: "FunctionStates", tenant: str, name: str | None) -> "Placement | None":
+    return placement_of(functions.read(tenant, name)) if name is not None else None
+
+
+def _row(name: str | None, setting: str, value: int | None) -> str:
+    return json.dumps({"function": name, "setting": setting, "value": value})
+
+
+def _known() -> str:
+    lines = (
+        f"  {name}  {setting.least} to {setting.most}, by default {setting.default}: {setting.says}"
+        for name, setting in SETTINGS.items()
+    )
+    return "\n".join(("settings:", *lines))

@@ -1,0 +1,163 @@
+"""The contract between whoever calls functions and the executors that host them: what is asked, what comes back.
+
+`execution/wire.py` is its form on the wire, `docs/executors.md` its description.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from signpost.model import InputRequired, Json, JsonObject, Principal, Trace
+
+type FailureClass = Literal["timeout", "rate_limited", "connection_error", "transient_error", "permanent_error"]
+type Outcome = Literal["none", "unknown"]
+"""What a failed call did: nothing, or nobody can say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call as its caller wants it."""
+
+    function: str
+    arguments: JsonObject
+    principal: Principal
+    ends_at: float
+    """Seconds since the epoch by which the reply has to be there, whatever the function does."""
+    permissions: frozenset[str] | None = None
+    """What the function may use at most; None for all that it declares."""
+    depth: int = 0
+    """How many functions called each other to get here."""
+    expires_at: float | None = None
+    """When the right to run it ends, for a caller that holds a lease; else with the deadline."""
+    idempotency_key: str | None = None
+    step: str | None = None
+    """The workflow step that this call belongs to."""
+    trace: Trace | None = None
+    answers: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What the client answered to an InputRequired."""
+    state: Json = None
+    """What that InputRequired had put aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A call as the executor receives it, beside the token that allows it."""
+
+    call_id: str
+    function: str
+    arguments: JsonObject
+    principal: Principal
+    deadline: float
+    """Seconds since the epoch at which the function is stopped."""
+    permissions: frozenset[str] = frozenset()
+    depth: int = 0
+    idempotency_key: str | None = None
+    step: str | None = None
+    trace: Trace | None = None
+    answers: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    state: Json = None
+    keep_at: str | None = None
+    """Where in the content bucket a result goes that is too long to be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    value: Json
+    evidence: Sequence[JsonObject] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptResult:
+    """A result that was too long to be sent, as an object of the content bucket."""
+
+    key: str
+    size: int
+    sha256: str
+    evidence: Sequence[JsonObject] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    code: str
+    """What happened: a row of `execution/failures.py`, or `reported` by the function's author."""
+    kind: FailureClass
+    outcome: Outcome
+    message: str
+    """A sentence for whoever called; nothing that quotes an exception."""
+    retry_after_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """No answer came from the executor; `code` says why, as a row of `execution/failures.py`."""
+
+    code: str
+
+
+type Reply = Result | KeptResult | InputRequired | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """A Lambda function that hosts functions."""
+
+    arn: str
+    key_secret_arn: str
+    """The secret with the keys that its tokens are signed with; only it and who places it can read it."""
+    timeout_ms: int
+    """Its configured timeout: nothing it hosts can run longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """What an executor says of a function that it hosts."""
+
+    function: str
+    timeout_ms: int | None = None
+    """How long it may take, where its author said so."""
+    permissions: frozenset[str] = frozenset()
+    """What it declares to use."""
+    readable: bool = True
+    """Whether a section of a skill may show what it answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a function runs."""
+
+    hosted: Hosted
+    executor: Executor
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An executor in the directory, and what it hosts for a tenant or, shipped, for all."""
+
+    tenant: str | None
+    executor: Executor
+    functions: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerState:
+    """A breaker that is not closed. While it is closed there is nothing to know."""
+
+    opened_until: float
+    failures: int
+    last_failure: str
+    probing_until: float | None = None
+    """Somebody finds out whether the function works again, and has until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionState:
+    """Everything about a function that a call of it has to look at, read at once."""
+
+    own: Placement | None
+    """Where the tenant's own function of this name runs; it goes before the shipped one."""
+    shipped: Placement | None
+    settings: Mapping[str, int]
+    """What was set for this function."""
+    tenant_settings: Mapping[str, int]
+    """What was set for all functions of the tenant."""
+    breaker: BreakerState | None

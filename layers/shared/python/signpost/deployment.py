@@ -1,0 +1,61 @@
+"""What a deployment does besides making resources, as CloudFormation asks for it by a custom resource: the stack's own
+executors are placed, so that their functions can be called."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from signpost.errors import Unavailable
+from signpost.execution.placement import PlacementRefused, Placer
+from signpost.model import JsonObject
+from signpost.telemetry import Telemetry
+
+THE_ONLY_ONE = "shipped"
+LONGEST_REASON = 1_000
+
+type Answer = Callable[[str, JsonObject], None]
+
+
+class Deployment:
+    def __init__(self, *, placer: Placer, answer: Answer, telemetry: Telemetry) -> None:
+        self._placer = placer
+        self._answer = answer
+        self._telemetry = telemetry
+
+    def handle(self, event: Mapping[str, Any]) -> None:
+        """Answers in any case: CloudFormation would wait for an hour."""
+        with self._telemetry.request(event["RequestId"], "DEPLOY", event["LogicalResourceId"]) as record:
+            record.operation = event["RequestType"]
+            problem = self._carried_out(event, record.failed)
+            record.answered(400 if problem else 200)
+            self._answer(event["ResponseURL"], _answer_to(event, problem))
+
+    def _carried_out(self, event: Mapping[str, Any], failed: Callable[[BaseException], None]) -> str | None:
+        """What went wrong, in a sentence for whoever deploys."""
+        try:
+            self._placer.ship(_executors(event, "ResourceProperties"), instead_of=_formerly(event))
+        except (PlacementRefused, Unavailable) as refused:
+            return str(refused)
+        except Exception as fault:  # noqa: BLE001 - the boundary
+            failed(fault)
+            return f"Something went wrong ({type(fault).__name__}); see the log of the registry function."
+        return None
+
+
+def _executors(event: Mapping[str, Any], properties: str) -> Sequence[str]:
+    return () if event["RequestType"] == "Delete" else event.get(properties, {}).get("Executors", ())
+
+
+def _formerly(event: Mapping[str, Any]) -> Sequence[str]:
+    properties = "ResourceProperties" if event["RequestType"] == "Delete" else "OldResourceProperties"
+    return event.get(properties, {}).get("Executors", ())
+
+
+def _answer_to(event: Mapping[str, Any], problem: str | None) -> JsonObject:
+    return {
+        "Status": "FAILED" if problem else "SUCCESS",
+        "Reason": (problem or "")[:LONGEST_REASON],
+        "PhysicalResourceId": THE_ONLY_ONE,
+        "StackId": event["StackId"],
+        "RequestId": event["RequestId"],
+        "LogicalResourceId": event["LogicalResourceId"],
+    }

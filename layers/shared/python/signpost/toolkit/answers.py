@@ -1,0 +1,46 @@
+"""What a function may answer besides plain JSON, and what it may raise to say why it does not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from signpost.contract import Failure, FailureClass, Outcome
+from signpost.execution.wire import CLASSES
+from signpost.model import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A result with evidence for it."""
+
+    value: object
+    evidence: Sequence[JsonObject] = ()
+
+
+class ToolError(Exception):
+    """Raised by a function that did nothing, and says why; whoever called reads the message."""
+
+    message = ""
+    kind: FailureClass = "permanent_error"
+    retry_after_ms: int | None = None
+    outcome: Outcome = "none"
+
+    def __init__(self, message: str, kind: FailureClass = "permanent_error", retry_after_ms: int | None = None) -> None:
+        if kind not in CLASSES:
+            raise ValueError(f"{kind!r} is none of {', '.join(CLASSES)}")
+        super().__init__(message)
+        self.message, self.kind, self.retry_after_ms = message, kind, retry_after_ms
+
+
+class CallFailed(ToolError):  # noqa: N818 - it names what happened, as CallEnded does
+    """A function that was called from another one failed. If nobody catches it, the calling one fails likewise, and
+    nobody can say what that had done before."""
+
+    outcome = "unknown"
+
+    def __init__(self, failed: Failure) -> None:
+        super().__init__(failed.message, failed.kind, failed.retry_after_ms)
+        self.failure = failed
+
+
+class CallEnded(Exception):  # noqa: N818 - it names a state, as Unavailable does
+    """The call that a context belongs to is over: what still holds the context was left behind."""

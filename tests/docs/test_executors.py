@@ -1,0 +1,61 @@
+"""docs/executors.md says what the code does."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signpost.execution import wire
+from signpost.execution.failures import COUNTED, FAILURES, REPORTED
+from signpost.execution.tuning import SETTINGS
+from signpost.toolkit import Function
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/executors.md").read_text()
+ROWS = re.findall(r"^\| `(\w+)` \| (\S.*?) \| (none|unknown) \| .+ \|$", PAGE, flags=re.MULTILINE)
+
+
+def test_the_table_of_failures_is_the_one_in_the_code() -> None:
+    expected = {(code, row.kind, row.outcome) for code, row in FAILURES.items()}
+    assert set(ROWS) == expected | {(REPORTED, "the author's", "none")}
+
+
+def test_it_says_which_failures_count() -> None:
+    sentence = re.search(r"failure opens it again\.(.*?)count; refusals do not", PAGE, flags=re.DOTALL)
+    assert sentence
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == COUNTED
+
+
+def test_it_names_every_run_time_setting() -> None:
+    assert all(f"`{name}`" in PAGE for name in SETTINGS)
+
+
+@pytest.mark.parametrize("text", re.findall(r"^\{ \"signpost\".*\}$", PAGE, flags=re.MULTILINE))
+def test_the_replies_it_shows_are_replies(text: str) -> None:
+    assert wire.reply_of(text.encode())
+
+
+def test_the_call_it_shows_is_a_call() -> None:
+    block = re.search(r"```json\n(\{\n.*?\n\})\n```", PAGE, flags=re.DOTALL)
+    assert block
+    shown: Any = json.loads(block[1])
+    call, token = wire.call_of(shown)
+    assert json.loads(json.dumps(wire.call_message(call, token))) == {
+        **shown,
+        "call": {name: value for name, value in shown["call"].items() if value not in (None, {})},
+    }
+
+
+def test_the_executor_it_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = re.search(r"```python\n(.*?)\n```", PAGE, flags=re.DOTALL)
+    assert code
+    declared: list[Function] = []
+
+    def declare(*functions: Function) -> None:
+        declared.extend(functions)
+
+    monkeypatch.setattr("signpost.toolkit.executor", declare)
+    exec(compile(code[1], "docs/executors.md", "exec"), {})  # noqa: S102 - the page's own example
+    (send,) = declared
+    assert (send.id, send.timeout_ms) == ("email::send", 5_000)

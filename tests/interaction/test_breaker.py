@@ -1,0 +1,528 @@
+"""The breaker of a function, as whoever calls the function meets it."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
+from threading import Barrier, Event
+from typing import override
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signpost.adapters.memory import (
+    FunctionTable,
+    MemoryBreakers,
+    MemoryDirectory,
+    MemoryFunctionStates,
+    MemoryRuntimeSettings,
+)
+from signpost.contract import (
+    BreakerState,
+    Executor,
+    Failure,
+    FunctionState,
+    Hosted,
+    KeptResult,
+    Reply,
+    Request,
+    Result,
+)
+from signpost.errors import DeadlinePassed, Unavailable
+from signpost.execution.breaker import PROBE_MARGIN, PROBES_ARE_OVER_WITHIN, Breaker, Reading
+from signpost.execution.failures import COUNTED, FAILURES, failure, reported
+from signpost.execution.functions import REVALIDATED_EVERY, FunctionView
+from signpost.model import InputRequired, Principal
+from tests.support.memory_gateway import SetClock
+
+TENANT = "default"
+MAIL, FILES = "email::send", "files::read"
+EXECUTOR = Executor("arn:mail", "arn:mail-keys", 900_000)
+PAUSE = 300.0  # the defaults
+CLOSED = Reading("closed", 0)
+
+OK = Result({"sent": 1})
+CRASHED = failure("crashed", MAIL)
+REFUSED = reported("permanent_error", "There is no such mailbox.")
+
+
+class CountedStates(MemoryFunctionStates):
+    def __init__(self, table: FunctionTable) -> None:
+        super().__init__(table)
+        self.reads = 0
+
+    @override
+    def read(self, tenant: str, function: str) -> FunctionState:
+        self.reads += 1
+        return super().read(tenant, function)
+
+
+class Table:
+    """What the gateways of a deployment share."""
+
+    def __init__(self) -> None:
+        self.clock = SetClock()
+        self.rows = FunctionTable()
+        self.settings = MemoryRuntimeSettings(self.rows)
+        self.breakers = MemoryBreakers(self.rows)
+        MemoryDirectory(self.rows).place(None, EXECUTOR, [Hosted(MAIL), Hosted(FILES)])
+
+    def opened(self, function: str = MAIL) -> BreakerState | None:
+        return self.breakers.of_tenant(TENANT).get(function)
+
+
+class Gateway:
+    """One of them. It remembers how often a function was tried."""
+
+    def __init__(self, table: Table, breakers: MemoryBreakers | None = None) -> None:
+        self.table = table
+        self.states = CountedStates(table.rows)
+        self.view = FunctionView(states=self.states, clock=table.clock)
+        self.notices: list[tuple[str, str, str, str | None]] = []
+        self.breaker = Breaker(
+            view=self.view,
+            store=breakers or table.breakers,
+            clock=table.clock,
+            notice=lambda tenant, function, position, why: self.notices.append((tenant, function, position, why)),
+        )
+        self.attempts = 0
+
+    def call(
+        self,
+        reply: Reply | BaseException | Callable[[], Reply] = OK,
+        *,
+        function: str = MAIL,
+        tenant: str = TENANT,
+        lasting: float = 28.0,
+    ) -> Reply:
+        principal = Principal(subject="somebody", tenant=tenant, issuer="test")
+        ends_at = self.table.clock.now() + lasting
+        request = Request(function=function, arguments={}, principal=principal, ends_at=ends_at)
+
+        def attempt() -> Reply:
+            self.attempts += 1
+            if isinstance(reply, BaseException):
+                raise reply
+            return reply() if callable(reply) else reply
+
+        return self.breaker.guarded(request, attempt)
+
+    def fail(self, times: int = 3, reply: Reply = CRASHED) -> None:
+        for _ in range(times):
+            assert self.call(reply) == reply
+
+    def reading(self, function: str = MAIL) -> Reading:
+        return self.breaker.state(TENANT, function)
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+@pytest.fixture
+def gateway(table: Table) -> Gateway:
+    return Gateway(table)
+
+
+@pytest.fixture
+def probed(table: Table, gateway: Gateway) -> Gateway:
+    """The breaker is open and its pause is over: the next call is the probe."""
+    gateway.fail()
+    table.clock.advance(PAUSE)
+    gateway.attempts = 0
+    return gateway
+
+
+def code_of(reply: Reply) -> str:
+    assert isinstance(reply, Failure), reply
+    return reply.code
+
+
+def test_s240_a_new_breaker_is_closed_and_has_counted_nothing(gateway: Gateway) -> None:
+    assert gateway.reading() == CLOSED
+
+
+def test_s241_a_function_nobody_knows_is_let_through_to_be_refused_by_name(gateway: Gateway) -> None:
+    unknown = failure("unknown_function", "nobody::knows")
+    for _ in range(5):
+        assert gateway.call(unknown, function="nobody::knows") == unknown
+    assert gateway.reading("nobody::knows") == CLOSED
+
+
+def test_s242_a_result_comes_back_unchanged(gateway: Gateway) -> None:
+    for reply in (OK, KeptResult("answers/default/a.json", 7, "0" * 64), InputRequired({"name": {}}, state=1)):
+        assert gateway.call(reply) is reply
+
+
+def test_s243_a_failure_comes_back_unchanged(gateway: Gateway) -> None:
+    assert gateway.call(CRASHED) is CRASHED
+    assert gateway.call(REFUSED) is REFUSED
+
+
+def test_s244_a_gateway_that_starts_later_knows_what_the_others_know(table: Table, gateway: Gateway) -> None:
+    gateway.fail()
+    assert Gateway(table).reading() == gateway.reading() == Reading("open", 3, "crashed")
+
+
+def test_s245_three_failures_in_a_row_open_it(table: Table, gateway: Gateway) -> None:
+    gateway.fail(2)
+    gateway.call(failure("timed_out", MAIL))
+    assert table.opened() == BreakerState(table.clock.now() + PAUSE, failures=3, last_failure="timed_out")
+    assert gateway.reading() == Reading("open", 3, "timed_out")
+
+
+def test_s246_while_it_is_open_nothing_runs_and_the_answer_says_when_to_come_again(
+    table: Table, gateway: Gateway
+) -> None:
+    gateway.fail()
+    table.clock.advance(100.0)
+    refused = gateway.call(OK)
+    assert refused == failure("circuit_open", MAIL, retry_after_ms=200_000)
+    assert gateway.attempts == 3
+
+
+def test_s247_a_success_starts_the_count_anew(gateway: Gateway) -> None:
+    gateway.fail(2)
+    assert gateway.reading() == Reading("closed", 2, "crashed")
+    gateway.call(OK)
+    assert gateway.reading() == CLOSED
+    gateway.fail(2)
+    assert gateway.reading().position == "closed"
+
+
+def test_s248_a_probe_that_succeeds_closes_it(table: Table, probed: Gateway) -> None:
+    assert probed.call(OK) is OK
+    assert table.opened() is None
+    assert probed.reading() == CLOSED
+    probed.fail(2)
+    assert probed.reading().position == "closed"
+
+
+def test_s249_a_probe_that_fails_opens_it_for_another_pause(table: Table, probed: Gateway) -> None:
+    assert probed.call(failure("timed_out", MAIL)) == failure("timed_out", MAIL)
+    assert table.opened() == BreakerState(table.clock.now() + PAUSE, failures=4, last_failure="timed_out")
+    assert code_of(probed.call(OK)) == "circuit_open"
+
+
+def test_s250_functions_and_tenants_have_breakers_of_their_own(gateway: Gateway) -> None:
+    gateway.fail()
+    assert gateway.call(OK, function=FILES) is OK
+    assert gateway.call(OK, tenant="acme") is OK
+    assert code_of(gateway.call(OK)) == "circuit_open"
+
+
+def test_s251_resetting_a_closed_one_changes_nothing_but_the_count(gateway: Gateway) -> None:
+    gateway.fail(2)
+    assert not gateway.breaker.reset(TENANT, MAIL)
+    assert gateway.reading() == CLOSED
+
+
+def test_s252_resetting_an_open_one_closes_it(gateway: Gateway) -> None:
+    gateway.fail()
+    assert gateway.breaker.reset(TENANT, MAIL)
+    assert gateway.call(OK) is OK
+
+
+def test_s253_resetting_that_of_an_unknown_function_is_no_error(gateway: Gateway) -> None:
+    assert not gateway.breaker.reset(TENANT, "nobody::knows")
+
+
+def test_s254_closing_leaves_no_row(table: Table, gateway: Gateway) -> None:
+    gateway.fail()
+    assert table.breakers.close(TENANT, MAIL)
+    assert table.breakers.of_tenant(TENANT) == {}
+
+
+def test_s255_closing_what_is_not_open_is_no_error(table: Table) -> None:
+    assert not table.breakers.close(TENANT, "nobody::knows")
+
+
+def test_s259_a_hundred_calls_at_once_leave_a_valid_state(table: Table) -> None:
+    gateway = Gateway(table)
+    replies: Sequence[Reply] = [OK, CRASHED, REFUSED, CRASHED, CRASHED]
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(gateway.call, (replies[number % 5] for number in range(100))))
+    assert {code_of(answer) for answer in answers if isinstance(answer, Failure)} <= {
+        "crashed",
+        "reported",
+        "circuit_open",
+    }
+    reading, opened = gateway.reading(), table.opened()
+    assert (reading.position == "open") == (opened is not None)
+    assert opened is None or (opened.failures >= 3 and opened.probing_until is None)
+
+
+def test_s260_reading_at_once_gives_one_answer(gateway: Gateway) -> None:
+    gateway.fail()
+    with ThreadPoolExecutor(16) as pool:
+        assert set(pool.map(gateway.reading, [MAIL] * 100)) == {Reading("open", 3, "crashed")}
+
+
+def test_s261_reading_while_it_opens_and_closes_gives_valid_answers(gateway: Gateway) -> None:
+    done = Event()
+
+    def read() -> set[str]:
+        seen = set[str]()
+        while not done.is_set():
+            reading = gateway.reading()
+            seen.add(reading.position)
+            assert (reading.failures == 0) == (reading.last_failure is None)
+        return seen
+
+    with ThreadPoolExecutor(4) as pool:
+        readers = [pool.submit(read) for _ in range(4)]
+        for _ in range(200):
+            gateway.fail()
+            gateway.breaker.reset(TENANT, MAIL)
+        done.set()
+        assert all(reader.result() <= {"open", "closed"} for reader in readers)
+
+
+def test_s262_of_all_gateways_one_probes(table: Table) -> None:
+    first, second = Gateway(table), Gateway(table)
+    first.fail()
+    table.clock.advance(PAUSE)
+    refused: list[Reply] = []
+
+    def attempt() -> Reply:
+        assert second.reading().position == "probing"
+        refused.append(second.call(OK))
+        return OK
+
+    assert first.call(attempt) is OK
+    assert refused == [failure("circuit_open", MAIL, retry_after_ms=int(PROBES_ARE_OVER_WITHIN * 1000))]
+    assert second.attempts == 0
+
+
+def test_s262_of_sixteen_callers_after_the_pause_one_gets_through(table: Table, probed: Gateway) -> None:
+    decided = Barrier(16)  # the others decide while the probe runs, and it ends when all have
+    gateways = [probed, *(Gateway(table) for _ in range(3))]
+
+    def probe() -> Reply:
+        decided.wait(timeout=20)
+        return OK
+
+    def call(number: int) -> Reply:
+        reply = gateways[number % 4].call(probe)
+        if isinstance(reply, Failure):
+            decided.wait(timeout=20)
+        return reply
+
+    with ThreadPoolExecutor(16) as pool:
+        replies = list(pool.map(call, range(16)))
+    assert [code_of(reply) for reply in replies if reply is not OK] == ["circuit_open"] * 15
+    assert sum(gateway.attempts for gateway in gateways) == 1
+    assert table.opened() is None
+
+
+@pytest.mark.parametrize("code", sorted(COUNTED))
+def test_s263_exceptions_crashes_and_timeouts_count(gateway: Gateway, code: str) -> None:
+    gateway.fail(3, failure(code, MAIL))
+    assert gateway.reading() == Reading("open", 3, code)
+
+
+def test_s263_an_answer_that_was_given_up_counts(table: Table, gateway: Gateway) -> None:
+    for _ in range(3):
+        with pytest.raises(DeadlinePassed):
+            gateway.call(DeadlinePassed())
+    assert gateway.reading() == Reading("open", 3, "timed_out")
+    table.clock.advance(PAUSE)
+    with pytest.raises(DeadlinePassed):
+        gateway.call(DeadlinePassed())
+    assert gateway.reading() == Reading("open", 4, "timed_out")
+
+
+@pytest.mark.parametrize("kind", ["timeout", "rate_limited", "connection_error", "transient_error"])
+def test_what_an_author_reports_as_passing_counts(gateway: Gateway, kind: str) -> None:
+    gateway.fail(3, Failure("reported", kind, "none", "Not now."))  # pyright: ignore[reportArgumentType] - of the four
+    assert gateway.reading().position == "open"
+
+
+@pytest.mark.parametrize("code", [*sorted(FAILURES.keys() - COUNTED), "reported"])
+def test_what_is_refused_neither_counts_nor_starts_the_count_anew(gateway: Gateway, code: str) -> None:
+    refusal = REFUSED if code == "reported" else failure(code, MAIL)
+    gateway.fail(2)
+    for _ in range(5):
+        gateway.call(refusal)
+    assert gateway.reading() == Reading("closed", 2, "crashed")
+    gateway.call(CRASHED)
+    assert gateway.reading().position == "open"
+
+
+def test_however_often_an_attempt_tries_it_counts_once(gateway: Gateway) -> None:
+    tries = count(1)
+
+    def three_times() -> Reply:
+        return [CRASHED for _ in range(3) if next(tries)][-1]
+
+    gateway.call(three_times)
+    assert next(tries) == 4
+    assert gateway.reading() == Reading("closed", 1, "crashed")
+
+
+@pytest.mark.parametrize("code", ["throttled", "unreachable", "late", "access_denied", "connection_lost"])
+def test_a_probe_that_says_nothing_about_the_function_goes_to_the_next_one(
+    table: Table, probed: Gateway, code: str
+) -> None:
+    before = table.opened()
+    assert code_of(probed.call(failure(code, MAIL))) == code
+    assert table.opened() == before
+    assert Gateway(table).call(OK) is OK
+    assert table.opened() is None
+
+
+@pytest.mark.parametrize("reply", [REFUSED, failure("result_too_large", MAIL), InputRequired({})])
+def test_a_function_that_refuses_or_asks_works_again(table: Table, probed: Gateway, reply: Reply) -> None:
+    probed.call(reply)
+    assert table.opened() is None
+
+
+def test_a_probe_that_never_came_back_is_followed_by_another_when_its_time_is_up(table: Table, probed: Gateway) -> None:
+    with suppress(RuntimeError):
+        probed.call(RuntimeError("the gateway is gone"))
+    assert code_of(Gateway(table).call(OK)) == "circuit_open"
+    table.clock.advance(28.0 + PROBE_MARGIN)
+    assert Gateway(table).call(OK) is OK
+
+
+def test_a_probe_is_held_no_longer_than_the_function_may_run(table: Table, probed: Gateway) -> None:
+    table.settings.set(TENANT, MAIL, "tool_timeout_ms", 1_000)
+    with suppress(RuntimeError):
+        probed.call(RuntimeError("the gateway is gone"))
+    opened = table.opened()
+    assert opened is not None
+    assert opened.probing_until == table.clock.now() + 1.0 + PROBE_MARGIN
+
+
+def test_a_gateway_that_did_not_see_it_close_does_not_probe(table: Table) -> None:
+    first, second = Gateway(table), Gateway(table)
+    first.fail()
+    table.clock.advance(PAUSE - 1)
+    second.call(OK)  # sees that it is open, and knows it for two seconds
+    table.clock.advance(1)
+    first.call(OK)
+    second.call(CRASHED)
+    assert table.opened() is None, "one failure of a function that works does not open its breaker again"
+
+
+def test_other_gateways_see_within_two_seconds_that_it_opened(table: Table) -> None:
+    first, second = Gateway(table), Gateway(table)
+    second.call(OK)
+    first.fail()
+    assert second.call(OK) is OK
+    table.clock.advance(REVALIDATED_EVERY)
+    assert code_of(second.call(OK)) == "circuit_open"
+
+
+def test_while_nothing_fails_a_function_is_looked_at_once_in_two_seconds(table: Table, gateway: Gateway) -> None:
+    for _ in range(10):
+        gateway.call(OK)
+    assert gateway.states.reads == 1
+    table.clock.advance(REVALIDATED_EVERY)
+    gateway.call(OK)
+    assert gateway.states.reads == 2
+
+
+@pytest.mark.parametrize("where", [MAIL, None])
+def test_an_operator_says_after_how_many_failures_and_for_how_long(
+    table: Table, gateway: Gateway, where: str | None
+) -> None:
+    table.settings.set(TENANT, where, "breaker_failures", 1)
+    table.settings.set(TENANT, where, "breaker_pause_ms", 1_500)
+    gateway.fail(1)
+    assert gateway.call(OK) == failure("circuit_open", MAIL, retry_after_ms=1_500)
+    table.clock.advance(1.5)
+    assert gateway.call(OK) is OK
+
+
+def test_a_breaker_that_is_switched_off_counts_nothing_and_keeps_nobody_away(table: Table, gateway: Gateway) -> None:
+    gateway.fail()
+    table.settings.set(TENANT, MAIL, "breaker_failures", 0)
+    table.clock.advance(REVALIDATED_EVERY)
+    gateway.fail(10)
+    table.breakers.close(TENANT, MAIL)
+    table.settings.unset(TENANT, MAIL, "breaker_failures")
+    table.clock.advance(REVALIDATED_EVERY)
+    gateway.fail(2)
+    assert gateway.reading() == Reading("closed", 2, "crashed")
+
+
+THROTTLED = failure("throttled", MAIL)
+
+
+class Expected:
+    """What a breaker is, said without views, rows and claims."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.opened_until: float | None = None
+
+    def call(self, reply: Reply, now: float) -> str:
+        if self.opened_until is not None and now < self.opened_until:
+            return "circuit_open"
+        probing = self.opened_until is not None
+        if reply is CRASHED:
+            self.failures += 1
+            self.opened_until = now + PAUSE if self.failures >= 3 else None
+        elif reply is OK or (probing and reply is REFUSED):
+            self.failures, self.opened_until = 0, None
+        return code_of(reply) if isinstance(reply, Failure) else "ok"
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([OK, CRASHED, CRASHED, REFUSED, THROTTLED]), st.sampled_from([0, 1, 150, 300])))
+)
+def test_whatever_happens_the_breaker_is_as_simple_as_it_sounds(steps: Sequence[tuple[Reply, float]]) -> None:
+    table, expected = Table(), Expected()
+    gateway = Gateway(table)
+    for reply, passing in steps:
+        replied = gateway.call(reply)
+        seen = code_of(replied) if isinstance(replied, Failure) else "ok"
+        assert seen == expected.call(reply, table.clock.now())
+        reading = gateway.reading()
+        assert (reading.position == "open") == (expected.opened_until is not None)
+        assert reading.failures == expected.failures
+        table.clock.advance(passing)
+
+
+class LostWrites(MemoryBreakers):
+    """Reads and claims work; whatever is to be remembered is not."""
+
+    @override
+    def open(self, tenant: str, function: str, state: BreakerState) -> None:
+        raise Unavailable
+
+    @override
+    def close(self, tenant: str, function: str) -> bool:
+        raise Unavailable
+
+
+def test_a_reply_is_answered_even_if_the_breaker_cannot_be_written(table: Table) -> None:
+    gateway, healthy = Gateway(table, LostWrites(table.rows)), Gateway(table)
+    gateway.fail(4)
+    assert gateway.reading() == Reading("closed", 4, "crashed")
+    healthy.fail()
+    table.clock.advance(PAUSE)
+    assert gateway.call(OK) is OK
+    assert table.opened() is not None
+
+
+def test_what_one_gateway_counts_is_bounded(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signpost.execution.breaker.COUNTED_FUNCTIONS", 1)
+    gateway.fail(2)
+    assert gateway.reading() == Reading("closed", 2, "crashed")
+    gateway.call(failure("crashed", FILES), function=FILES)
+    assert gateway.reading() == CLOSED
+    assert gateway.reading(FILES) == Reading("closed", 1, "crashed")
+
+
+def test_whoever_looks_after_it_is_told_when_it_opens_and_when_it_closes(table: Table, gateway: Gateway) -> None:
+    gateway.fail()
+    gateway.call()
+    assert gateway.notices == [(TENANT, MAIL, "open", CRASHED.code)]
+    table.clock.advance(PAUSE)
+    gateway.call()
+    gateway.call()
+    assert gateway.notices[1:] == [(TENANT, MAIL, "closed", None)]

@@ -1,0 +1,290 @@
+"""A call of a function from the gateway: where it goes, how long it may take, what it is allowed, what comes back."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
+from signpost.contract import Executor, Failure, Hosted, KeptResult, Reply, Request, Result
+from signpost.execution import wire
+from signpost.execution.caller import GRACE, TO_ANSWER
+from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.model import InputRequired, JsonObject, Principal, Trace
+from tests.support.memory_gateway import MemoryGateway
+
+AGENT = Principal("agent", "acme", "signpost:api-key", frozenset({"writer"}), frozenset({"mail"}))
+MAIL = Executor("arn:mail", "secret:mail", timeout_ms=60_000)
+OTHER = Executor("arn:other", "secret:other", timeout_ms=5_000)
+
+
+class Recorder:
+    """An executor that believes everything, writes down what it was sent, and answers as it is told."""
+
+    def __init__(self, answer: JsonObject) -> None:
+        self.answer = answer
+        self.received: list[Any] = []
+
+    def __call__(self, message: JsonObject) -> JsonObject:
+        self.received.append(message)
+        return self.answer
+
+    @property
+    def call(self) -> Any:
+        return self.received[-1]["call"]
+
+
+class Caller:
+    def __init__(self) -> None:
+        self.gateway = MemoryGateway()
+        self.directory = MemoryDirectory(self.gateway.functions)
+        self.settings = MemoryRuntimeSettings(self.gateway.functions)
+        self.mail = self.gateway.executors[MAIL.arn] = Recorder(wire.reply_message(Result("sent")))
+        self.other = self.gateway.executors[OTHER.arn] = Recorder(wire.reply_message(Result("other")))
+
+    def place(self, tenant: str | None, executor: Executor, *hosted: Hosted) -> Sequence[str]:
+        return self.directory.place(tenant, executor, hosted)
+
+    def call(self, function: str = "email::send", *, lasting: float = 25, **request: Any) -> Reply:
+        ends_at = self.gateway.clock.now() + lasting
+        wanted = Request(function, request.pop("arguments", {}), AGENT, ends_at, **request)
+        return self.gateway.composition.executors.invoke(wanted)
+
+    def seconds(self) -> float:
+        """What the call that was sent last had."""
+        return round(self.mail.call["deadline"] - self.gateway.clock.now(), 3)
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller()
+
+
+def code(reply: Reply) -> str:
+    assert isinstance(reply, Failure)
+    return reply.code
+
+
+def test_a_call_says_everything_that_an_executor_has_to_know(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send", permissions=frozenset({"mail"})))
+    trace = Trace("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "v=1")
+    reply = caller.call(
+        arguments={"to": "x"},
+        idempotency_key="wf_1.send.2",
+        step="wf_1.send.2",
+        trace=trace,
+        answers={"name": "Ana"},
+        state={"asked": 1},
+    )
+    assert reply == Result("sent", [])
+    sent = caller.mail.call
+    assert sent["principal"] == {
+        "subject": "agent",
+        "tenant": "acme",
+        "issuer": "signpost:api-key",
+        "roles": ["writer"],
+        "permissions": ["mail"],
+        "human": False,
+    }
+    assert (sent["function"], sent["arguments"], sent["depth"]) == ("email::send", {"to": "x"}, 0)
+    assert (sent["idempotencyKey"], sent["step"]) == ("wf_1.send.2", "wf_1.send.2")
+    assert sent["trace"] == {"traceparent": trace.traceparent, "tracestate": "v=1"}
+    assert (sent["answers"], sent["state"]) == ({"name": "Ana"}, {"asked": 1})
+    assert sent["keepAt"] == f"answers/acme/{sent['id']}.json"
+
+
+def test_a_function_of_the_tenant_goes_before_the_shipped_one(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place("acme", OTHER, Hosted("email::send"))
+    caller.place("umbrella", MAIL, Hosted("private::thing"))
+    assert caller.call() == Result("other", [])
+    assert code(caller.call("private::thing")) == "unknown_function"
+
+
+def test_a_tenant_can_switch_shipped_functions_off(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.settings.set("acme", None, "shipped_content", 0)
+    assert code(caller.call()) == "unknown_function"
+    caller.place("acme", OTHER, Hosted("email::send"))
+    caller.gateway.clock.advance(REVALIDATED_EVERY)
+    assert caller.call() == Result("other", [])
+
+
+@pytest.mark.parametrize("name", ["nobody", "", "../x", "a" * 300, "é", "a::b#c"])
+def test_a_function_that_nobody_hosts_is_unknown(caller: Caller, name: str) -> None:
+    assert code(caller.call(name)) == "unknown_function"
+
+
+def test_what_is_placed_is_found_within_two_seconds(caller: Caller) -> None:
+    assert code(caller.call()) == "unknown_function"
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.gateway.clock.advance(REVALIDATED_EVERY)
+    assert caller.call() == Result("sent", [])
+
+
+@pytest.mark.parametrize(
+    ("declared", "for_all", "for_this", "seconds"),
+    [
+        (None, None, None, 24.5),  # what the caller has, less what it needs to answer
+        (None, 20_000, None, 20),
+        (10_000, 20_000, None, 10),
+        (10_000, 20_000, 15_000, 15),
+        (None, None, 1, 0.001),
+    ],
+)
+def test_the_nearest_deadline_counts(
+    caller: Caller, declared: int | None, for_all: int | None, for_this: int | None, seconds: float
+) -> None:
+    caller.place(None, MAIL, Hosted("email::send", timeout_ms=declared))
+    for function, value in ((None, for_all), ("email::send", for_this)):
+        if value is not None:
+            caller.settings.set("acme", function, "tool_timeout_ms", value)
+    caller.call()
+    assert caller.seconds() == seconds
+
+
+def test_an_executor_cannot_be_given_more_time_than_it_has(caller: Caller) -> None:
+    caller.place(None, OTHER, Hosted("email::send", timeout_ms=50_000))
+    caller.settings.set("acme", "email::send", "tool_timeout_ms", 50_000)
+    caller.call()
+    assert round(caller.other.call["deadline"] - caller.gateway.clock.now()) == 5
+
+
+@pytest.mark.invariant(28)
+def test_a_setting_is_effective_within_two_seconds(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.call()
+    caller.settings.set("acme", "email::send", "tool_timeout_ms", 7_000)
+    caller.gateway.clock.advance(REVALIDATED_EVERY)
+    caller.call()
+    assert caller.seconds() == 7
+
+
+def test_a_call_without_time_is_not_sent(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    assert code(caller.call(lasting=GRACE + TO_ANSWER)) == "late"
+    assert caller.mail.received == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "most", "granted"),
+    [(("mail", "web"), None, ["mail", "web"]), (("mail", "web"), ("web", "admin"), ["web"]), ((), ("web",), [])],
+)
+def test_a_function_gets_what_it_declares_and_the_caller_has(
+    caller: Caller, declared: Sequence[str], most: Sequence[str] | None, granted: list[str]
+) -> None:
+    caller.place(None, MAIL, Hosted("email::send", permissions=frozenset(declared)))
+    caller.call(permissions=None if most is None else frozenset(most))
+    assert caller.mail.call["permissions"] == granted
+
+
+def test_arguments_that_are_too_large_are_not_sent(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    assert code(caller.call(arguments={"text": "x" * wire.LARGEST_PAYLOAD})) == "request_too_large"
+    assert caller.mail.received == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"statusCode": 200},
+        {"signpost": 2, "result": 1},
+        {"signpost": 1},
+        {"signpost": 1, "failure": {"code": "x", "class": "odd", "outcome": "none", "message": ""}},
+        {"signpost": 1, "failure": {"code": "x", "class": "timeout", "outcome": "perhaps", "message": ""}},
+        {"signpost": 1, "result": 1, "evidence": [1]},
+        {"signpost": 1, "kept": {"key": "answers/umbrella/secret.json", "size": 1, "sha256": ""}},
+        {"signpost": 1, "kept": {"key": 1, "size": "1", "sha256": ""}},
+        {"signpost": 1, "kept": {"key": "k", "size": float("inf"), "sha256": ""}},
+        {"signpost": 1, "inputRequired": {"requests": []}},
+    ],
+)
+def test_an_answer_that_is_not_of_the_contract_is_malformed(caller: Caller, answer: JsonObject) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.mail.answer = answer
+    reply = caller.call()
+    assert code(reply) == "malformed_reply"
+    assert isinstance(reply, Failure)
+    assert reply.outcome == "unknown"
+
+
+def test_every_kind_of_reply_arrives_as_it_was_sent(caller: Caller) -> None:
+    replies: list[Reply] = [
+        Result({"a": [1, None, "é"]}, [{"kind": "mail_sent"}]),
+        InputRequired({"q": {"method": "elicitation/create", "params": {}}}, state=[1]),
+        Failure("reported", "rate_limited", "none", "Wait.", 2_000),
+        Failure("something_new", "transient_error", "unknown", "From a later release."),
+    ]
+    caller.place(None, MAIL, Hosted("email::send"))
+    for reply in replies:
+        caller.mail.answer = wire.reply_message(reply)
+        assert caller.call() == reply
+
+
+def test_a_kept_result_is_where_the_call_said(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+
+    def keep(message: Any) -> JsonObject:
+        return wire.reply_message(KeptResult(message["call"]["keepAt"], 7, "digest"))
+
+    caller.gateway.executors[MAIL.arn] = keep
+    reply = caller.call()
+    assert isinstance(reply, KeptResult)
+    assert reply.key.startswith("answers/acme/")
+
+
+def nested(caller: Caller, function: str, **changes: Any) -> Any:
+    """What the function that was called last gets when it calls another one."""
+    token, call_id = caller.mail.received[-1]["token"], caller.mail.call["id"]
+    message = {**wire.nested_message(wire.NestedCall(token, call_id, function, {"n": 1})), **changes}
+    return caller.gateway.handle(json.loads(json.dumps(message)))
+
+
+def test_a_nested_call_has_the_same_principal_and_no_more_permissions(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send", permissions=frozenset({"mail", "web"})))
+    caller.place(None, OTHER, Hosted("web::get", permissions=frozenset({"web", "write"})))
+    caller.call(lasting=10, step="wf_1.send.2")
+    outer = caller.mail.call
+    assert nested(caller, "web::get") == {"signpost": 1, "result": "other"}
+    inner = caller.other.call
+    assert inner["principal"] == outer["principal"]
+    assert (inner["permissions"], inner["depth"], inner["step"]) == (["web"], 1, "wf_1.send.2")
+    assert inner["deadline"] <= outer["deadline"]
+    assert inner["id"] != outer["id"]
+
+
+def test_a_nested_call_without_a_token_of_ours_is_refused(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.call()
+    assert nested(caller, "email::send", token="nonsense")["failure"]["code"] == "invalid_token"
+    assert nested(caller, "email::send", call={})["failure"]["code"] == "not_understood"
+    caller.gateway.clock.advance(25)
+    assert nested(caller, "email::send")["failure"]["code"] == "token_expired"
+    assert len(caller.mail.received) == 1
+
+
+def test_s239_a_chain_is_three_deep_at_most(caller: Caller) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.call()
+    assert [nested(caller, "email::send").get("failure", {}).get("code") for _ in range(4)] == [
+        None,
+        None,
+        None,
+        "too_deep",
+    ]
+    assert code(caller.call(depth=4)) == "too_deep"
+
+
+def test_a_fault_behind_the_back_door_is_answered_without_its_details(caller: Caller) -> None:
+    def broken(message: JsonObject) -> JsonObject:
+        raise RuntimeError(f"nobody foresaw {message}")
+
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, OTHER, Hosted("broken::thing"))
+    caller.call()
+    caller.gateway.executors[OTHER.arn] = broken
+    answer = nested(caller, "broken::thing")
+    assert answer["failure"]["code"] == "service_error"
+    assert "foresaw" not in json.dumps(answer)

@@ -1,0 +1,408 @@
+"""No function keeps its executor: real functions that block in real ways, and real time."""
+
+import hashlib
+import os
+import queue
+import signal
+import socket
+import sqlite3
+import subprocess
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signpost.contract import Failure, Reply, Result
+from signpost.errors import DeadlinePassed
+from signpost.model import JsonObject
+from signpost.toolkit import CallEnded, Context
+from signpost.toolkit.deadline import Ring
+from tests.support import hosted
+from tests.support.hosted import running
+
+SOON = 0.2
+"""Seconds until the deadline."""
+SPARE = 0.5
+"""Seconds after it by which the reply is there."""
+LATE = 0.2
+"""Seconds that a function comes back after it."""
+TIMED_OUT = Failure("timed_out", "timeout", "unknown", "f took too long and was stopped.")
+
+pytestmark = pytest.mark.filterwarnings(
+    # Processes are killed under the Popen that started them, which then complains of being forgotten.
+    "ignore:subprocess .* is still running:ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
+over = threading.Event()
+"""Set when a test is over, for what it left behind."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_lasts() -> Iterator[None]:
+    over.clear()
+    yield
+    over.set()
+
+
+def sleep() -> None:
+    time.sleep(60)
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def join() -> None:
+    thread = threading.Thread(target=over.wait, daemon=True)
+    thread.start()
+    thread.join()
+
+
+def receive() -> None:
+    ours, theirs = socket.socketpair()
+    with closing(ours), closing(theirs):
+        ours.recv(1)
+
+
+def run_process() -> None:
+    subprocess.run(["sleep", "60"], check=False)
+
+
+def wait_for_process() -> None:
+    subprocess.Popen(["sleep", "60"]).wait()
+
+
+def wait_for_process_twice() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        process.wait()
+
+
+def wait_for_processes() -> None:
+    subprocess.run("sleep 60 & sleep 60 & wait", shell=True, check=False)  # noqa: S602 - it starts more processes
+
+
+def get() -> None:
+    queue.Queue[int]().get()
+
+
+def wait_for_pool() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(over.wait)
+
+
+def swallow_once() -> None:
+    with suppress(BaseException):
+        time.sleep(60)
+    time.sleep(60)
+
+
+def destroy() -> None:
+    class Slow:
+        def __del__(self) -> None:
+            time.sleep(60)
+
+    Slow()
+    time.sleep(60)
+
+
+def answer_for_ever() -> object:
+    class Endless(dict[str, int]):
+        def items(self) -> Any:
+            while True:
+                pass
+
+    return Endless(a=1)
+
+
+STOPPED_HERE = (
+    sleep, spin, join, receive, run_process, wait_for_process, wait_for_process_twice, get, wait_for_pool,
+    swallow_once, destroy, answer_for_ever,
+)  # fmt: skip
+
+
+def derive_key() -> None:
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 200_000_000)
+
+
+def compress() -> None:
+    zlib.compress(os.urandom(1 << 20) * 300, 9)
+
+
+def query() -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(endless).fetchone()
+
+
+def swallow_all() -> None:
+    while True:
+        with suppress(BaseException):
+            time.sleep(60)
+
+
+def ignore_signals() -> None:
+    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    time.sleep(60)
+
+
+def reset_handler() -> None:
+    signal.signal(signal.SIGALRM, nothing)
+    time.sleep(60)
+
+
+def block_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    time.sleep(60)
+
+
+def cancel_timer() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    time.sleep(60)
+
+
+def found_families() -> None:
+    for _ in range(3):
+        if os.fork() == 0:
+            time.sleep(60)
+    time.sleep(60)
+
+
+STOPPED_APART = (
+    *STOPPED_HERE, wait_for_processes, derive_key, compress, query, swallow_all, ignore_signals, reset_handler,
+    block_signals, cancel_timer, found_families,
+)  # fmt: skip
+
+
+def switch(run: Callable[[], object]) -> Callable[[JsonObject], object]:
+    """Does it only if told so, to see how the next calls fare."""
+    return lambda args: {"do": run, "sleep": sleep, "be well": lambda: "well"}[str(args["what"])]()
+
+
+def nothing(*_: object) -> None:
+    """The handler of an author who wants no alarms."""
+
+
+def check_next_call(world: hosted.Hosted) -> None:
+    assert world.call("f", {"what": "be well"}) == Result("well", [])
+    began = time.monotonic()
+    assert world.call("f", {"what": "sleep"}, SOON) == TIMED_OUT
+    assert SOON <= time.monotonic() - began < SOON + SPARE
+
+
+def check_stopped(run: Callable[[], object], *, isolate: bool) -> None:
+    world = running(switch(run), isolate=isolate)
+    began = time.monotonic()
+    assert world.call("f", {"what": "do"}, SOON) == TIMED_OUT
+    assert SOON <= time.monotonic() - began < SOON + SPARE
+    assert hosted.children() == []
+    check_next_call(world)
+
+
+@pytest.mark.parametrize("run", STOPPED_HERE, ids=lambda run: run.__name__)
+def test_what_python_can_interrupt_is_stopped_in_place(run: Callable[[], object]) -> None:
+    check_stopped(run, isolate=False)
+
+
+@pytest.mark.parametrize("run", STOPPED_APART, ids=lambda run: run.__name__)
+def test_whatever_blocks_in_a_process_of_its_own_is_killed(run: Callable[[], object]) -> None:
+    check_stopped(run, isolate=True)
+
+
+def test_a_group_is_killed_to_the_last_process(tmp_path: Path) -> None:
+    listing = tmp_path / "processes"
+
+    def multiply() -> None:
+        for _ in range(3):
+            if os.fork() == 0:
+                break
+        with listing.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        time.sleep(60)
+
+    assert running(multiply, isolate=True).call("f", {}, SOON) == TIMED_OUT
+    processes = [int(line) for line in listing.read_text().split()]
+    assert len(processes) == 4
+    assert wait_until(lambda: not any(map(hosted.lives, processes)))
+
+
+def test_what_a_function_apart_leaves_running_is_killed_when_it_returns() -> None:
+    world = running(lambda: subprocess.Popen(["sleep", "60"]).pid, isolate=True)
+    reply = world.call("f")
+    assert isinstance(reply, Result)
+    assert isinstance(reply.value, int)
+    pid = reply.value
+    assert wait_until(lambda: not hosted.lives(pid))
+
+
+def wait_until(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 1
+    while not holds() and time.monotonic() < until:
+        os.sched_yield()
+    return holds()
+
+
+# What the first ring cannot stop, and comes back by itself
+
+
+def late(tamper: Callable[[], object]) -> Callable[[], object]:
+    def run() -> object:
+        back_at = time.monotonic() + SOON + LATE
+        tamper()
+        while time.monotonic() < back_at:
+            with suppress(BaseException):
+                time.sleep(back_at - time.monotonic())
+        return "late"
+
+    return run
+
+
+def leave_alarms() -> None:
+    """Blocked ones wait; the timer is the author's, and goes on."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+
+
+TAMPERING: dict[str, Callable[[], object]] = {
+    "swallowed": lambda: None,
+    "ignored": lambda: signal.signal(signal.SIGALRM, signal.SIG_IGN),
+    "handled": lambda: signal.signal(signal.SIGALRM, nothing),
+    "blocked": lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM}),
+    "cancelled": lambda: signal.setitimer(signal.ITIMER_REAL, 0),
+    "alarms left": leave_alarms,
+}
+
+
+@pytest.mark.parametrize("tamper", TAMPERING.values(), ids=TAMPERING)
+def test_what_comes_back_late_has_timed_out_and_the_next_call_is_safe(tamper: Callable[[], object]) -> None:
+    world = running(switch(late(tamper)))
+    assert world.call("f", {"what": "do"}, SOON) == TIMED_OUT
+    (line,) = world.log.of("fault")
+    assert "late" in line["fault"]
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    check_next_call(world)
+
+
+def test_a_timer_that_a_function_leaves_running_does_not_hit_the_next_call() -> None:
+    def leave() -> None:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+
+    world = running(lambda args: leave() if args else time.sleep(0.3))
+    assert world.call("f", {"do": True}) == Result(None, [])
+    assert world.call("f") == Result(None, [])
+
+
+def test_an_alarm_before_the_deadline_stops_nothing() -> None:
+    def alarmed() -> str:
+        signal.raise_signal(signal.SIGALRM)
+        return "well"
+
+    assert running(alarmed).call("f") == Result("well", [])
+
+
+def test_an_alarm_between_calls_does_nothing() -> None:
+    world = running(lambda: "well")
+    world.call("f")
+    signal.raise_signal(signal.SIGALRM)
+    assert world.call("f") == Result("well", [])
+
+
+def test_an_alarm_never_reaches_what_is_around_the_function() -> None:
+    ring = Ring()
+    for number in range(300):
+        ended = time.monotonic() + number * 1e-5
+        outcome: object = None
+        try:
+            outcome = ring.within(ended, lambda: sum(range(2000)))
+        except DeadlinePassed:
+            outcome = "stopped"
+        # Were an alarm still to come, it would be raised here.
+        assert outcome in ("stopped", sum(range(2000)))
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_the_sandbox_ends_before_the_deadline(isolate: bool) -> None:
+    world = running(sleep, isolate=isolate)
+    message = hosted.call_message(hosted.call_of("f", {}, 60), hosted.TOKEN)
+    began = time.monotonic()
+    assert world.handle(message, remaining_ms=400) == TIMED_OUT
+    assert time.monotonic() - began < 0.4
+
+
+# What is left behind
+
+
+def test_a_thread_left_behind_is_named_and_its_context_refuses_calls() -> None:
+    refused: list[Exception] = []
+
+    def call_later(ctx: Context) -> None:
+        over.wait()
+        try:
+            ctx.call("crm::find")
+        except CallEnded as ended:
+            refused.append(ended)
+
+    def leave(_args: JsonObject, ctx: Context) -> None:
+        thread = threading.Thread(target=call_later, args=(ctx,), name="the-straggler", daemon=True)
+        thread.start()
+        threads.append(thread)
+        thread.join()
+
+    threads: list[threading.Thread] = []
+    world = running(leave)
+    assert world.call("f", {}, SOON) == TIMED_OUT
+    (line,) = world.log.of("left behind")
+    assert line["threads"] == ["the-straggler"]
+    over.set()
+    threads[0].join()
+    assert len(refused) == 1
+
+
+def test_processes_left_behind_by_what_overran_are_named_and_killed() -> None:
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def leave() -> None:
+        processes.append(subprocess.Popen(["sleep", "60"]))
+        time.sleep(60)
+
+    world = running(leave)
+    assert world.call("f", {}, SOON) == TIMED_OUT
+    (line,) = world.log.of("left behind")
+    assert line["processes"] == [f"{processes[0].pid} sleep"]
+    assert line["killed"] is True
+    assert hosted.children() == []
+
+
+def test_processes_from_before_are_left_alone() -> None:
+    with subprocess.Popen(["sleep", "60"]) as earlier:
+        time.sleep(0.05)  # processes are told apart by a clock that ticks a hundred times a second
+        world = running(sleep)
+        assert world.call("f", {}, SOON) == TIMED_OUT
+        assert earlier.poll() is None
+        assert world.log.of("left behind") == []
+        earlier.kill()
+
+
+def test_processes_of_a_call_that_failed_are_named_and_left_alone() -> None:
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def fail() -> None:
+        processes.append(subprocess.Popen(["sleep", "60"]))
+        raise ValueError
+
+    world = running(fail)
+    reply: Reply = world.call("f")
+    assert isinstance(reply, Failure)
+    (line,) = world.log.of("left behind")
+    assert (line["processes"], line["killed"]) == ([f"{processes[0].pid} sleep"], False)
+    with processes[0] as process:
+        assert process.poll() is None
+        process.kill()

@@ -1,0 +1,56 @@
+"""A tool that calls any function, by the way that every surface calls functions."""
+
+from collections.abc import Sequence
+
+from signpost.contract import Request
+from signpost.execution import wire
+from signpost.model import Call, Json, JsonObject, Tool, ToolResult, as_object
+from signpost.ports import Executors
+
+CALL_FUNCTION = Tool(
+    "test_call_function",
+    "Calls a function and answers with its reply as it came.",
+    {
+        "type": "object",
+        "properties": {
+            "function": {"type": "string"},
+            "arguments": {"type": "object"},
+            "endsAt": {"type": "number"},
+            "step": {"type": "string"},
+            "idempotencyKey": {"type": "string"},
+        },
+        "required": ["function"],
+    },
+)
+
+
+class FunctionCalls:
+    def __init__(self, executors: Executors) -> None:
+        self._executors = executors
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        del call
+        return ()
+
+    def tool(self, name: str, call: Call) -> Tool | None:
+        del call
+        return CALL_FUNCTION if name == CALL_FUNCTION.name else None
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        del tool
+        ends_at = arguments.get("endsAt")
+        request = Request(
+            function=str(arguments["function"]),
+            arguments=as_object(arguments.get("arguments")),
+            principal=call.principal,
+            ends_at=min(call.deadline, ends_at) if isinstance(ends_at, int | float) else call.deadline,
+            idempotency_key=_text(arguments.get("idempotencyKey")),
+            step=_text(arguments.get("step")),
+            trace=call.trace,
+        )
+        reply = wire.reply_message(self._executors.invoke(request))
+        return ToolResult([{"type": "text", "text": "See the structured content."}], structured=reply)
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None

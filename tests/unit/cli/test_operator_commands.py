@@ -1,0 +1,156 @@
+"""What the operator's commands take and print; `tests/e2e/test_commands.py` runs them on a deployed stack."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from signpost.adapters.memory import (
+    FunctionTable,
+    MemoryApiKeys,
+    MemoryBreakers,
+    MemoryDirectory,
+    MemoryFunctionStates,
+    MemoryRuntimeSettings,
+)
+from signpost.cli import main, stack
+from signpost.contract import BreakerState, Executor, Hosted
+from signpost.execution.tuning import SETTINGS
+
+type Signpost = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> FunctionTable:
+    """Behind every stack."""
+    table = FunctionTable()
+    registry = stack.Registry(
+        api_keys=MemoryApiKeys(),
+        settings=MemoryRuntimeSettings(table),
+        breakers=MemoryBreakers(table),
+        functions=MemoryFunctionStates(table),
+        directory=MemoryDirectory(table),
+    )
+
+    @contextmanager
+    def of_any_stack(_name: str) -> Generator[stack.Registry]:
+        yield registry
+
+    monkeypatch.setattr(stack, "registry", of_any_stack)
+    return table
+
+
+@pytest.fixture
+def signpost(table: FunctionTable, capsys: pytest.CaptureFixture[str]) -> Signpost:
+    """What a command that succeeds prints."""
+    del table  # it must be there
+
+    def run(*arguments: str) -> list[dict[str, Any]]:
+        assert main(arguments) == 0
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return run
+
+
+def test_settings_are_listed_by_function_those_of_the_tenant_first(signpost: Signpost) -> None:
+    (mail,) = signpost("settings", "set", "tool_timeout_ms", "5000", "--function", "email::send")
+    (everywhere,) = signpost("settings", "set", "breaker_failures", "5")
+    signpost("settings", "set", "breaker_failures", "6", "--tenant", "acme")
+    assert signpost("settings", "list") == [everywhere, mail]
+    assert mail == {"function": "email::send", "setting": "tool_timeout_ms", "value": 5_000}
+    assert signpost("settings", "list", "--function", "email::send") == [mail]
+    assert signpost("settings", "unset", "tool_timeout_ms", "--function", "email::send") == [{**mail, "value": None}]
+    assert signpost("settings", "list") == [everywhere]
+
+
+def test_what_a_newer_release_set_can_be_unset(table: FunctionTable, signpost: Signpost) -> None:
+    MemoryRuntimeSettings(table).set("default", None, "from_the_future", 1)
+    signpost("settings", "unset", "from_the_future")
+    assert signpost("settings", "list") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("set", "tool_timeout", "5000"), "Did you mean tool_timeout_ms?"),
+        (("set", "tool_timeout_ms", "-1"), "from 1 to 900000"),
+        (("set", "tool_timeout_ms", "6001", "--function", "slow::report"), "ends after 6000 ms"),
+        (("unset", "tool_timeout_ms"), "not set for tenant default"),
+        (("unset", "tool_timeout_ms", "--function", "slow::report"), "not set for function slow::report"),
+    ],
+)
+def test_what_cannot_be_set_or_unset_is_said_in_a_sentence_and_changes_nothing(
+    table: FunctionTable, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
+) -> None:
+    MemoryDirectory(table).place(None, Executor("arn:slow", "arn:slow-keys", 6_000), [Hosted("slow::report")])
+    assert main(["settings", *arguments]) == 1
+    assert says in capsys.readouterr().err
+    assert MemoryRuntimeSettings(table).of_tenant("default") == {}
+
+
+def test_breakers_are_listed_and_reset(table: FunctionTable, signpost: Signpost) -> None:
+    breakers = MemoryBreakers(table)
+    breakers.open("default", "files::read", BreakerState(1_800_000_000, 4, "crashed", probing_until=4_000_000_000))
+    breakers.open("default", "email::send", BreakerState(1_800_000_000, 3, "timed_out", probing_until=1_700_000_000))
+    assert signpost("breakers", "list") == [
+        {
+            "function": "email::send",
+            "state": "open",
+            "failures": 3,
+            "last_failure": "timed_out",
+            "until": "2027-01-15T08:00:00+00:00",
+        },
+        {
+            "function": "files::read",
+            "state": "probing",
+            "failures": 4,
+            "last_failure": "crashed",
+            "until": "2027-01-15T08:00:00+00:00",
+        },
+    ]
+    for was_open in (True, False):
+        closed = {"function": "email::send", "state": "closed", "was_open": was_open}
+        assert signpost("breakers", "reset", "email::send") == [closed]
+    assert [row["function"] for row in signpost("breakers", "list")] == ["files::read"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("settings", "set", "tool_timeout_ms"), "value"),
+        (("settings", "set", "tool_timeout_ms", "soon"), "invalid int value"),
+        (("settings", "set", "tool_timeout_ms", "1.5"), "invalid int value"),
+        (("settings", "set", "tool_timeout_ms", "1", "--function", "email send"), "email::send"),
+        (("settings", "set", "tool_timeout_ms", "1", "--function", "*"), "email::send"),
+        (("settings", "list", "--function", ""), "email::send"),
+        (("settings", "list", "--tenant", "No Tenant"), "tenant name"),
+        (("settings",), "ACTION"),
+        (("breakers", "reset"), "function"),
+        (("breakers", "reset", "*"), "email::send"),
+        (("breakers", "list", "--tenant", "a#b"), "tenant name"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_what_does(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_the_help_says_what_can_be_set(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["settings", "set", "--help"])
+    printed = capsys.readouterr().out
+    for name, setting in SETTINGS.items():
+        assert f"{name}  {setting.least} to {setting.most}, by default {setting.default}: {setting.says}" in printed
+
+
+def test_what_a_sentence_needs_is_not_imported_before_it_is_said() -> None:
+    check = "import signpost.cli, signpost.execution.tuning, sys; sys.exit('difflib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False, timeout=60).returncode == 0

@@ -1,0 +1,113 @@
+"""What counts of everything that was set, and what cannot be set."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signpost.contract import Executor, FunctionState, Hosted, Placement
+from signpost.execution.functions import NOTHING_KNOWN
+from signpost.execution.tuning import SETTINGS, effective, placement_of, problem_with, timeout_ms
+
+OPERATIONS = Path(__file__).resolve().parents[3] / "docs/operations.md"
+PLACEMENT = Placement(Hosted("email::send"), Executor("arn:mail", "arn:mail-keys", timeout_ms=60_000))
+
+
+def state(
+    of_function: int | None = None, of_tenant: int | None = None, name: str = "tool_timeout_ms", **known: Placement
+) -> FunctionState:
+    return FunctionState(
+        own=known.get("own"),
+        shipped=known.get("shipped"),
+        settings={name: of_function} if of_function is not None else {},
+        tenant_settings={name: of_tenant} if of_tenant is not None else {},
+        breaker=None,
+    )
+
+
+def declaring(timeout: int | None) -> Placement:
+    return replace(PLACEMENT, hosted=Hosted("email::send", timeout_ms=timeout))
+
+
+def test_what_is_set_for_a_function_goes_before_its_tenants_and_that_before_the_default() -> None:
+    assert effective(state(1, 2, "breaker_failures"), "breaker_failures") == 1
+    assert effective(state(None, 2, "breaker_failures"), "breaker_failures") == 2
+    assert effective(NOTHING_KNOWN, "breaker_failures") == 3
+    assert effective(state(0, 2, "breaker_failures"), "breaker_failures") == 0
+
+
+def test_what_is_for_tenants_only_is_not_looked_for_elsewhere() -> None:
+    assert effective(state(0, None, "shipped_content"), "shipped_content") == 1
+
+
+@pytest.mark.parametrize(
+    ("of_function", "declared", "of_tenant", "counts"),
+    [
+        (1_000, 2_000, 3_000, 1_000),
+        (None, 2_000, 3_000, 2_000),
+        (None, None, 3_000, 3_000),
+        (None, None, None, 30_000),
+        (90_000, None, None, 60_000),
+        (None, 90_000, 3_000, 60_000),
+        (None, None, 90_000, 60_000),
+    ],
+)
+def test_the_timeout_is_the_most_particular_one_and_never_above_the_executors(
+    of_function: int | None, declared: int | None, of_tenant: int | None, counts: int
+) -> None:
+    assert timeout_ms(state(of_function, of_tenant), declaring(declared)) == counts
+
+
+def test_the_tenants_own_function_goes_before_the_shipped_one() -> None:
+    shipped = replace(PLACEMENT, executor=Executor("arn:shipped", "arn:shipped-keys", 1))
+    assert placement_of(state(own=PLACEMENT, shipped=shipped)) is PLACEMENT
+    assert placement_of(state(shipped=shipped)) is shipped
+    assert placement_of(NOTHING_KNOWN) is None
+
+
+def test_a_tenant_without_shipped_content_has_its_own_functions_only() -> None:
+    assert placement_of(state(None, 0, "shipped_content", shipped=PLACEMENT)) is None
+    assert placement_of(state(None, 0, "shipped_content", own=PLACEMENT)) is PLACEMENT
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_ends_of_the_range_can_be_set_and_what_is_beyond_cannot(name: str) -> None:
+    setting = SETTINGS[name]
+    for value in (setting.least, setting.most, setting.default):
+        assert problem_with(name, value, function=None, placement=None) is None
+    for value in (setting.least - 1, setting.most + 1):
+        problem = problem_with(name, value, function=None, placement=None)
+        assert problem is not None
+        assert f"from {setting.least} to {setting.most}, not {value}" in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("tool_timeout", "Did you mean tool_timeout_ms?"), ("zebra", "There are tool_timeout_ms, breaker_failures, ")],
+)
+def test_an_unknown_name_is_refused_with_one_that_is_known(name: str, says: str) -> None:
+    problem = problem_with(name, 1, function=None, placement=None)
+    assert problem is not None
+    assert says in problem
+
+
+def test_what_is_for_tenants_only_cannot_be_set_for_a_function() -> None:
+    problem = problem_with("shipped_content", 0, function="email::send", placement=None)
+    assert problem == "shipped_content is set for a whole tenant: leave out --function."
+
+
+def test_a_timeout_that_its_executor_would_not_live_to_see_is_refused_with_both_numbers() -> None:
+    problem = problem_with("tool_timeout_ms", 60_001, function="email::send", placement=PLACEMENT)
+    assert problem is not None
+    assert "60001 ms" in problem
+    assert "60000 ms" in problem
+    assert "Timeout" in problem
+    assert problem_with("tool_timeout_ms", 60_000, function="email::send", placement=PLACEMENT) is None
+    assert problem_with("tool_timeout_ms", 60_001, function="email::send", placement=None) is None
+
+
+def test_every_setting_is_documented_as_it_is() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+ \| [^|]+) \|", OPERATIONS.read_text(), re.MULTILINE))
+    for name, setting in SETTINGS.items():
+        assert rows[name].replace(",", "") == f"{setting.default} | {setting.least} to {setting.most}", name

@@ -1,0 +1,139 @@
+"""What an author declares; what cannot work is refused at import, by the name of the function."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from signpost.contract import Hosted
+from signpost.execution.function_ids import is_function_id
+from signpost.toolkit import DeclarationError, Function
+from signpost.toolkit.context import Context
+from tests.support.hosted import call_of
+
+CONTEXT = Context(call_of("f"), "", None, seconds=1)
+ARGUMENTS = {"a": 1}
+
+
+class Callables:
+    def method(self, args: Any, ctx: Any) -> Any:
+        return args, ctx
+
+    def __call__(self, args: Any) -> Any:
+        return (args,)
+
+
+def nothing() -> Any:
+    return ()
+
+
+def alone(args: Any) -> Any:
+    return (args,)
+
+
+def both(args: Any, ctx: Any) -> Any:
+    return args, ctx
+
+
+def anything(*given: Any) -> Any:
+    return given
+
+
+def optional_context(args: Any, ctx: Any = None) -> Any:
+    return args, ctx
+
+
+def own_option(args: Any, limit: int = 5) -> Any:
+    assert limit == 5
+    return (args,)
+
+
+def only_options(args: Any = None) -> Any:
+    return (args,)
+
+
+def named_option(args: Any, *, limit: int = 5) -> Any:
+    assert limit == 5
+    return (args,)
+
+
+FORMS: Mapping[Callable[..., Any], int] = {
+    nothing: 0, alone: 1, both: 2, anything: 2, Callables().method: 2, Callables(): 1, optional_context: 2,
+    own_option: 1, only_options: 1, named_option: 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "taken"), FORMS.items())
+def test_a_function_gets_what_its_signature_takes(run: Callable[..., Any], taken: int) -> None:
+    assert Function("f", run).answer(ARGUMENTS, CONTEXT) == (ARGUMENTS, CONTEXT)[:taken]
+
+
+async def asynchronous(args: Any) -> Any:
+    return args
+
+
+def generating(args: Any) -> Any:
+    yield args
+
+
+def three(args: Any, ctx: Any, more: Any) -> Any:
+    return args, ctx, more
+
+
+def context_alone(ctx: Any) -> Any:
+    return ctx
+
+
+def required_name(args: Any, *, limit: int) -> Any:
+    return args, limit
+
+
+REFUSED = (three, context_alone, required_name, asynchronous, generating, type)
+
+
+@pytest.mark.parametrize("run", REFUSED)
+def test_any_other_form_is_refused_and_the_function_named(run: Callable[..., Any]) -> None:
+    with pytest.raises(DeclarationError, match="email::send"):
+        Function("email::send", run)
+
+
+def test_what_is_no_function_is_refused_too() -> None:
+    wrong: Any = "email.send"
+    with pytest.raises(DeclarationError, match="email::send"):
+        Function("email::send", wrong)
+
+
+@pytest.mark.parametrize("name", ["f", "email::send", "a-b::c_d::e1"])
+def test_an_id_has_one_part_or_more(name: str) -> None:
+    assert is_function_id(name)
+    assert Function(name, lambda: None).id == name
+
+
+@pytest.mark.parametrize("name", ["", "Email", "email:send", "email::", "::send", "a:::b", "a::b\n", "é", None])
+def test_what_is_no_id_is_refused(name: Any) -> None:
+    with pytest.raises(DeclarationError, match="not the id of a function"):
+        Function(name, lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"timeout_ms": 0}, "timeout_ms"),
+        ({"timeout_ms": 1.5}, "timeout_ms"),
+        ({"timeout_ms": True}, "timeout_ms"),
+        ({"permissions": "mail"}, "permissions"),
+        ({"permissions": (1,)}, "permissions"),
+        ({"input_schema": {"type": "nonsense"}}, "input schema"),
+        ({"input_schema": {"$ref": "https://example.test"}}, "input schema"),
+        ({"input_schema": {"const": {1, 2}}}, "input schema"),
+        ({"input_schema": "object"}, "input schema"),
+    ],
+)
+def test_what_cannot_work_is_refused_and_the_function_named(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(DeclarationError, match=f"email::send: .*{says}"):
+        Function("email::send", lambda: None, **change)
+
+
+def test_an_executor_says_of_a_function_what_its_author_said() -> None:
+    function = Function("f", lambda: None, permissions=["mail"], timeout_ms=5000, readable=False)
+    assert function.hosted == Hosted("f", 5000, frozenset({"mail"}), readable=False)

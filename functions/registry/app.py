@@ -1,0 +1,14 @@
+"""The registry function: what a deployment ships, published by CloudFormation's custom resource."""
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+deployment = import_module(os.environ["WIRING"]).deployment(os.environ)
+
+
+def handler(event: dict[str, Any], _context: "LambdaContext") -> None:
+    deployment.handle(event)

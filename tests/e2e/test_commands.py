@@ -5,32 +5,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
+from signpost.adapters.dynamodb import DynamoBreakers, DynamoDirectory
+from signpost.contract import BreakerState, Executor, Hosted
 from signpost.identity.api_keys import REVOKED_WITHIN
+from tests.support.commands import Run, rows
 from tests.support.laptop import Laptop, Stack
 
 pytestmark = pytest.mark.cloud
-
-type Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def signpost(laptop: Laptop) -> Run:
-    environment: Mapping[str, str] = {**laptop.emulator.environment(), "PATH": os.environ["PATH"]}
-
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-c", "import sys; from signpost.cli import main; sys.exit(main())", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-
-    return run
-
-
-def rows(printed: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in printed.splitlines()]
 
 
 @pytest.mark.invariant(4)
@@ -99,6 +84,67 @@ def test_rotating_the_master_keys_keeps_the_previous_one(laptop: Laptop, both: S
     after = json.loads(secrets.get_secret_value(SecretId=arn)["SecretString"])
     assert after["previous"] == before["current"]
     assert after["current"] != before["current"]
+
+
+def registry(laptop: Laptop, stack: Stack) -> tuple[Any, str]:
+    return laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"]
+
+
+def test_settings_are_set_listed_and_unset(both: Stack, signpost: Run) -> None:
+    del both  # it must be there
+    of_tenant = ("--tenant", "settings", "--stack", "both")
+    of_function = ("--function", "email::send", *of_tenant)
+    (everywhere,) = rows(signpost("settings", "set", "breaker_failures", "5", *of_tenant).stdout)
+    (here,) = rows(signpost("settings", "set", "tool_timeout_ms", "5000", *of_function).stdout)
+    assert everywhere == {"function": None, "setting": "breaker_failures", "value": 5}
+    assert here == {"function": "email::send", "setting": "tool_timeout_ms", "value": 5_000}
+    assert rows(signpost("settings", "list", *of_tenant).stdout) == [everywhere, here]
+    assert rows(signpost("settings", "list", *of_function).stdout) == [here]
+    assert rows(signpost("settings", "unset", "tool_timeout_ms", *of_function).stdout) == [{**here, "value": None}]
+    assert rows(signpost("settings", "list", *of_tenant).stdout) == [everywhere]
+    again = signpost("settings", "unset", "tool_timeout_ms", *of_function)
+    assert again.returncode == 1
+    assert "is not set for function email::send" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("tool_timeout", "5000"), "Did you mean tool_timeout_ms?"),
+        (("tool_timeout_ms", "0"), "from 1 to 900000"),
+        (("shipped_content", "0", "--function", "slow::report"), "leave out --function"),
+        (("tool_timeout_ms", "6001", "--function", "slow::report"), "ends after 6000 ms"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_refused_in_a_sentence(
+    laptop: Laptop, both: Stack, signpost: Run, arguments: tuple[str, ...], says: str
+) -> None:
+    directory = DynamoDirectory(*registry(laptop, both))
+    directory.place("refusals", Executor("arn:slow", "arn:slow-keys", 6_000), [Hosted("slow::report")])
+    done = signpost("settings", "set", *arguments, "--tenant", "refusals", "--stack", "both")
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert rows(signpost("settings", "list", "--tenant", "refusals", "--stack", "both").stdout) == []
+
+
+def test_an_open_breaker_is_listed_and_reset(laptop: Laptop, both: Stack, signpost: Run) -> None:
+    breakers, of_tenant = DynamoBreakers(*registry(laptop, both)), ("--tenant", "breakers", "--stack", "both")
+    breakers.open("breakers", "email::send", BreakerState(1_800_000_000.5, 3, "timed_out"))
+    breakers.open("breakers", "files::read", BreakerState(1_800_000_000, 4, "crashed", probing_until=4_000_000_000))
+    email, files = rows(signpost("breakers", "list", *of_tenant).stdout)
+    assert email == {
+        "function": "email::send",
+        "state": "open",
+        "failures": 3,
+        "last_failure": "timed_out",
+        "until": "2027-01-15T08:00:00+00:00",
+    }
+    assert (files["function"], files["state"]) == ("files::read", "probing")
+    for was_open in (True, False):
+        (done,) = rows(signpost("breakers", "reset", "email::send", *of_tenant).stdout)
+        assert done == {"function": "email::send", "state": "closed", "was_open": was_open}
+    assert [row["function"] for row in rows(signpost("breakers", "list", *of_tenant).stdout)] == ["files::read"]
 
 
 def test_help_comes_at_once(signpost: Run) -> None:

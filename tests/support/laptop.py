@@ -90,6 +90,13 @@ class Laptop:
         self._deployed[name] = deploy(self.emulator, name, built, given, log=log, progress=progress)
         return Stack(self._deployed[name], door.port)
 
+    def restart(self, function: str) -> None:
+        """Has Lambda start a function anew: a new environment variable does that."""
+        functions = self.client("lambda")
+        variables = functions.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
+        variables["RESTARTED"] = str(int(variables.get("RESTARTED", "0")) + 1)
+        functions.update_function_configuration(FunctionName=function, Environment={"Variables": variables})
+
     def client(self, service: str) -> Any:
         """A client with the rights of the account's owner."""
         session, config = client_settings(self.emulator)

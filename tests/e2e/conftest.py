@@ -1,0 +1,39 @@
+"""The executors of the test stage beside a gateway that may call them."""
+
+import uuid
+
+import pytest
+
+from tests.support import executors as executor_stack
+from tests.support.commands import Run, runner
+from tests.support.executors import STACK, Executors
+from tests.support.laptop import Laptop
+
+
+@pytest.fixture(scope="session")
+def executors(laptop: Laptop) -> Executors:
+    allowed = ",".join(executor_stack.arns(STACK))
+    gateway = laptop.deploy("calling", variant="test", AuthMode="both", ExecutorFunctions=allowed)
+    deployed = executor_stack.deploy(laptop, gateway, STACK)
+    for name in ("blocking", "trials"):
+        deployed.place_as_it_says(name, tenant=None)
+    return deployed
+
+
+@pytest.fixture
+def tenant(executors: Executors) -> str:
+    """A tenant of the test's own, with breakers off: most tests here are about single failures."""
+    name = f"t-{uuid.uuid4().hex[:12]}"
+    executors.set(name, breaker_failures=0)
+    return name
+
+
+@pytest.fixture
+def key(executors: Executors, tenant: str) -> str:
+    return executors.key(tenant)
+
+
+@pytest.fixture
+def signpost(laptop: Laptop) -> Run:
+    """The command, with the rights of the account's owner."""
+    return runner(laptop)

@@ -1,0 +1,45 @@
+"""A function that fails is left alone by all gateways, and one of them finds out for all whether it works again."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from signpost.contract import Hosted
+from tests.support.executors import Executors
+
+pytestmark = pytest.mark.cloud
+
+CALLERS = 16
+PAUSE_MS = 3_000
+FUNCTION = "shaky::thing"
+
+
+def at_once(call: Callable[[], Any]) -> list[Any]:
+    with ThreadPoolExecutor(CALLERS) as threads:
+        return [future.result() for future in [threads.submit(call) for _ in range(CALLERS)]]
+
+
+def word(reply: Any) -> str:
+    return reply["failure"]["code"] if "failure" in reply else "result"
+
+
+@pytest.mark.invariant(30)
+def test_s262_sixteen_gateways_make_one_probe_after_the_pause(executors: Executors, tenant: str, key: str) -> None:
+    executors.set(tenant, breaker_failures=3, breaker_pause_ms=PAUSE_MS)
+    assert not executors.place("stub", [Hosted(FUNCTION)], tenant)
+    failing = [{"error": "transient_error"}] * 3
+    executors.script(tenant, FUNCTION, [*failing, {"delayMs": 2_500, "output": "works again"}, {"output": "works"}])
+    at_once(lambda: executors.call(key, "trials::slow", {"seconds": 1}))  # a warm gateway for each caller
+    time.sleep(2)
+    assert [word(executors.call(key, FUNCTION)) for _ in range(4)] == ["reported"] * 3 + ["circuit_open"]
+    assert len(executors.calls(tenant, FUNCTION)) == 3
+    time.sleep(PAUSE_MS / 1000)
+    replies = at_once(lambda: executors.call(key, FUNCTION))
+    assert Counter(map(word, replies)) == {"result": 1, "circuit_open": CALLERS - 1}
+    assert len(executors.calls(tenant, FUNCTION)) == 4
+    time.sleep(2)
+    assert word(executors.call(key, FUNCTION)) == "result"

@@ -1,0 +1,52 @@
+"""Nothing outlives its deadline: every form of blocking, through the deployed stack."""
+
+import time
+import uuid
+
+import pytest
+
+from stage.blocking import FORMS
+from tests.support.executors import Executors
+
+pytestmark = pytest.mark.cloud
+
+LASTS = 2.0
+"""Seconds until the answer has to be there; the deadline of the function is half a second before."""
+STOPPED_IN_PLACE = {"sleep", "spin", "join", "socket", "subprocess"}
+BLOCKING = [form for form in FORMS if form != "return"]
+
+
+@pytest.mark.invariant(27)
+@pytest.mark.parametrize("prefix", ["blocking", "isolated"])
+@pytest.mark.parametrize("form", BLOCKING)
+def test_the_caller_is_answered_in_time_and_the_next_call_is_served(
+    executors: Executors, key: str, prefix: str, form: str
+) -> None:
+    effect = uuid.uuid4().hex
+    assert executors.call(key, f"{prefix}::return", {"effect": "warm"})["result"] == "finished"
+    ends_at = time.time() + LASTS
+    reply = executors.call(key, f"{prefix}::{form}", {"effect": effect}, endsAt=ends_at)
+    late = time.time() - ends_at
+    assert reply["failure"]["code"] == "timed_out"
+    assert (reply["failure"]["class"], reply["failure"]["outcome"]) == ("timeout", "unknown")
+    assert late <= 0, f"{late:.3f} s after the deadline and its half second"
+    assert executors.happened(f"{effect}.started") == 1
+    assert executors.call(key, f"{prefix}::return", {"effect": effect})["result"] == "finished"
+
+
+def test_what_was_left_behind_is_named_in_the_log(executors: Executors, key: str) -> None:
+    for form in ("join", "subprocess", "swallow"):
+        executors.call(key, f"blocking::{form}", {"effect": "left"}, endsAt=time.time() + LASTS)
+    executors.call(key, "blocking::return", {"effect": "left"})
+    log = executors.log_of("blocking")
+    assert "the thread that was joined" in log
+    assert "python" in log
+    assert "left behind" in executors.log_of("gateway")
+
+
+def test_a_function_that_is_killed_does_not_go_on(executors: Executors, key: str) -> None:
+    for prefix, form in (("blocking", "sleep"), ("isolated", "swallow")):
+        effect = uuid.uuid4().hex
+        executors.call(key, f"{prefix}::{form}", {"effect": effect}, endsAt=time.time() + LASTS)
+        time.sleep(2)
+        assert executors.happened(f"{effect}.finished") == 0

@@ -1,0 +1,60 @@
+"""Executors of other stacks: placed, listed, given new keys and removed by an operator."""
+
+import time
+
+import pytest
+
+from signpost.execution.functions import REVALIDATED_EVERY
+from tests.support.commands import Run, rows
+from tests.support.executors import STACK, Executors
+
+pytestmark = pytest.mark.cloud
+
+
+def test_an_executor_is_placed_called_listed_and_removed(
+    executors: Executors, signpost: Run, tenant: str, key: str
+) -> None:
+    of_tenant = ("--tenant", tenant, "--stack", "calling")
+    placed = signpost("executors", "place", f"{STACK}-trials", *of_tenant)
+    assert "trials::show" in rows(placed.stdout)[0]["functions"], placed.stderr
+    assert executors.call(key, "trials::show")["result"]["tenant"] == tenant
+    listed = rows(signpost("executors", "list", "--stack", "calling").stdout)
+    arn = executors.executor("trials").arn
+    assert [row["executor"] for row in listed if row["tenant"] == tenant] == [arn]
+    assert {row["tenant"] for row in listed if row["executor"] == arn} == {tenant, None}
+    assert signpost("executors", "remove", arn, *of_tenant).returncode == 0
+    again = signpost("executors", "remove", arn, *of_tenant)
+    assert (again.returncode, "hosts nothing" in again.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [("stage-executors-stranger", "EXECUTOR_KEY_SECRET_ARN"), ("nowhere", "no Lambda function nowhere")],
+)
+def test_what_is_no_executor_is_not_placed(executors: Executors, signpost: Run, function: str, says: str) -> None:
+    refused = signpost("executors", "place", function, "--stack", executors.gateway.deployed.name)
+    assert refused.returncode == 1
+    assert says in refused.stderr
+
+
+def test_a_rotation_reaches_executors_before_the_gateway_signs_with_it(
+    executors: Executors, signpost: Run, key: str
+) -> None:
+    for _ in range(2):
+        rotated = signpost("secret", "rotate", "--stack", "calling")
+        assert "executors too" in rotated.stdout, rotated.stderr
+        assert executors.call(key, "trials::show")["result"]["depth"] == 0  # a gateway that knows nothing of it yet
+        executors.restart_gateway()
+        assert executors.call(key, "trials::show")["result"]["depth"] == 0
+        assert executors.call(key, "core::wait", {"seconds": 0})["result"] == {"waited": 0}
+
+
+@pytest.mark.invariant(28)
+def test_a_setting_is_effective_within_two_seconds(executors: Executors, signpost: Run, tenant: str, key: str) -> None:
+    executors.call(key, "trials::slow", {"seconds": 0.5})
+    of_tenant = ("--function", "trials::slow", "--tenant", tenant, "--stack", "calling")
+    assert signpost("settings", "set", "tool_timeout_ms", "100", *of_tenant).returncode == 0
+    time.sleep(REVALIDATED_EVERY)
+    assert executors.call(key, "trials::slow", {"seconds": 0.5})["failure"]["code"] == "timed_out"
+    too_long = signpost("settings", "set", "tool_timeout_ms", "20001", *of_tenant)
+    assert (too_long.returncode, "20000 ms" in too_long.stderr) == (1, True)

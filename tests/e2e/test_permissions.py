@@ -1,0 +1,244 @@
+"""Every permission of every function is needed: taken away, something that it does fails."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from local.intrinsics import parse_template
+from local.stack import PROJECT
+from signpost.adapters.dynamodb import DynamoBreakers, DynamoCatalogue, DynamoDirectory, DynamoRuntimeSettings
+from signpost.contract import BreakerState, Executor, Hosted
+from signpost.model import CatalogueItem
+from signpost.protocol.dispatch import LONGEST_ANSWER
+from stage.calls import CALL_FUNCTION
+from stage.fixtures import TENANT
+from tests.support.executors import Executors
+from tests.support.laptop import Laptop, Stack
+
+pytestmark = pytest.mark.cloud
+
+TEMPLATE: Any = parse_template((PROJECT / "template.yaml").read_text())
+POLICIES: Mapping[str, Sequence[Any]] = {
+    "GatewayFunctionName": [
+        *(policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["GatewayRole"]["Properties"]["Policies"]),
+        TEMPLATE["Resources"]["GatewayCallsExecutors"]["Properties"]["PolicyDocument"],
+    ],
+    "RegistryFunctionName": [
+        policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["RegistryRole"]["Properties"]["Policies"]
+    ],
+    "ExecutorCoreFunctionArn": [
+        policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["ExecutorCoreRole"]["Properties"]["Policies"]
+    ],
+}
+"""By the output that names the function."""
+
+
+def granted(function: str) -> list[str]:
+    """Every action, but for those on the log: the emulator writes logs by itself."""
+    statements = [statement for document in POLICIES[function] for statement in document["Statement"]]
+    plain = [statement["Fn::If"][1] if "Fn::If" in statement else statement for statement in statements]
+    actions = [statement["Action"] for statement in plain]
+    flat = {action for listed in actions for action in ([listed] if isinstance(listed, str) else listed)}
+    return sorted(action for action in flat if not action.startswith("logs:"))
+
+
+STRANGE = "strange::function"
+
+
+@dataclass(frozen=True, slots=True)
+class Exercised:
+    """A stack of its own, so that taking a permission away disturbs nobody; of the test stage, which has tools that
+    answer at length and call any function."""
+
+    laptop: Laptop
+    stack: Stack
+
+    @property
+    def table(self) -> str:
+        return self.stack.deployed.outputs["RegistryTableName"]
+
+    @property
+    def directory(self) -> DynamoDirectory:
+        return DynamoDirectory(self.laptop.client("dynamodb"), self.table)
+
+    def restart(self, function: str) -> None:
+        self.laptop.restart(self.stack.deployed.outputs[function])
+
+    @property
+    def breakers(self) -> DynamoBreakers:
+        return DynamoBreakers(self.laptop.client("dynamodb"), self.table)
+
+    def call(self, token: str, function: str) -> Any:
+        arguments = {"function": function, "arguments": {"seconds": 0}}
+        answer = self.stack.ask(token, "tools/call", {"name": CALL_FUNCTION.name, "arguments": arguments})
+        return answer.json.get("result", {}).get("structuredContent", {})
+
+    def wait(self, token: str) -> bool:
+        """Whether a core function answers."""
+        return self.call(token, "core::wait").get("result") == {"waited": 0}
+
+
+@pytest.fixture(scope="module")
+def exercised(laptop: Laptop, executors: Executors) -> Exercised:
+    stranger = executors.executor("stranger").arn
+    stack = laptop.deploy("exercised", variant="test", AuthMode="both", ExecutorFunctions=stranger)
+    catalogue = DynamoCatalogue(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
+    items = [CatalogueItem(f"item-{number:03}", "workflow", "Item") for number in range(201)]
+    catalogue.publish(TENANT, items, replacing=catalogue.pointer(TENANT).version)
+    settings = DynamoRuntimeSettings(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
+    settings.set(TENANT, STRANGE, "breaker_failures", 1)
+    exercised = Exercised(laptop, stack)
+    exercised.directory.place(TENANT, Executor(stranger, "none", 3_000), [Hosted(STRANGE)])
+    return exercised
+
+
+def the_gateway_works(exercised: Exercised) -> bool:
+    """A token under a key unknown so far, a page with a cursor, an answer that is too long to be sent, and a call of a
+    function that fails, and of one that works again."""
+    exercised.laptop.issuer.rotate()
+    _forget_the_issuers_keys(exercised)
+    exercised.restart("GatewayFunctionName")
+    stack = exercised.stack
+    token = exercised.laptop.issuer.access_token("reader", stack.url, tenant=TENANT)
+    answer = stack.ask(token, "tools/call", {"name": "gateway.home", "arguments": {}})
+    if answer.status != 200 or "nextCursor" not in answer.json.get("result", {}).get("structuredContent", {}):
+        return False
+    arguments = {"characters": LONGEST_ANSWER}
+    long = stack.ask(token, "tools/call", {"name": "test_long_answer", "arguments": arguments}).json
+    return "result" in long and _can_be_read(long["result"]["content"][1]["uri"]) and _recovers(exercised, token)
+
+
+def _recovers(exercised: Exercised, token: str) -> bool:
+    """A function whose breaker opens, and one whose breaker closes."""
+    breakers = exercised.breakers
+    breakers.close(TENANT, STRANGE)
+    breakers.open(TENANT, "core::wait", BreakerState(opened_until=0, failures=1, last_failure="crashed"))
+    answered = exercised.call(token, STRANGE).get("failure", {}).get("code") == "malformed_reply"
+    return answered and exercised.wait(token) and set(breakers.of_tenant(TENANT)) == {STRANGE}
+
+
+def _can_be_read(address: str) -> bool:
+    with suppress(HTTPError), urlopen(address) as response:  # noqa: S310 - an address of the emulator
+        return len(response.read()) > LONGEST_ANSWER
+    return False
+
+
+def _forget_the_issuers_keys(exercised: Exercised) -> None:
+    row = {"pk": {"S": "deployment"}, "sk": {"S": f"issuer-keys#{exercised.laptop.issuer.url}"}}
+    exercised.laptop.client("dynamodb").delete_item(TableName=exercised.table, Key=row)
+
+
+class CloudFormation(HTTPServer):
+    """Where a custom resource answers to."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.answers: list[Any] = []
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: CloudFormation  # pyright: ignore[reportIncompatibleVariableOverride] - the only server it has
+
+    def do_PUT(self) -> None:
+        self.server.answers.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name is the base class's
+        del format, args
+
+
+@pytest.fixture(scope="module")
+def cloudformation() -> Iterator[CloudFormation]:
+    server = CloudFormation()
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def the_registry_works(exercised: Exercised, cloudformation: CloudFormation) -> bool:
+    """An update that puts the core executor in the place of another one."""
+    outputs = exercised.stack.deployed.outputs
+    former = Executor("arn:former", "none", 3_000)
+    exercised.directory.place(None, former, [Hosted("core::former")])
+    exercised.restart("RegistryFunctionName")
+    event = {
+        "RequestType": "Update",
+        "RequestId": "1",
+        "StackId": "stack",
+        "LogicalResourceId": "ShippedFunctions",
+        "ResponseURL": f"http://127.0.0.1:{cloudformation.server_port}/",
+        "ResourceProperties": {"Executors": [outputs["ExecutorCoreFunctionArn"]]},
+        "OldResourceProperties": {"Executors": [former.arn]},
+    }
+    exercised.laptop.client("lambda").invoke(
+        FunctionName=outputs["RegistryFunctionName"], Payload=json.dumps(event).encode()
+    )
+    return cloudformation.answers.pop()["Status"] == "SUCCESS"
+
+
+def the_core_works(exercised: Exercised) -> bool:
+    exercised.restart("ExecutorCoreFunctionArn")
+    token = exercised.laptop.issuer.access_token("reader", exercised.stack.url, tenant=TENANT)
+    return exercised.wait(token)
+
+
+type Works = Callable[[str], bool]
+
+
+@pytest.fixture(scope="module")
+def works(exercised: Exercised, cloudformation: CloudFormation) -> Works:
+    exercises: Mapping[str, Callable[[], bool]] = {
+        "GatewayFunctionName": lambda: the_gateway_works(exercised),
+        "RegistryFunctionName": lambda: the_registry_works(exercised, cloudformation),
+        "ExecutorCoreFunctionArn": lambda: the_core_works(exercised),
+    }
+    return lambda function: exercises[function]()
+
+
+@pytest.mark.parametrize("function", POLICIES)
+def test_a_function_works_with_its_permissions(works: Works, function: str) -> None:
+    assert works(function)
+
+
+@pytest.mark.invariant(16)
+@pytest.mark.parametrize(
+    ("function", "permission"), [(function, permission) for function in POLICIES for permission in granted(function)]
+)
+def test_a_function_stripped_of_one_permission_fails(
+    exercised: Exercised, works: Works, function: str, permission: str
+) -> None:
+    iam = exercised.laptop.client("iam")
+    configuration = exercised.laptop.client("lambda").get_function_configuration(
+        FunctionName=exercised.stack.deployed.outputs[function]
+    )
+    role = configuration["Role"].rsplit("/", 1)[-1]
+    names = iam.list_role_policies(RoleName=role)["PolicyNames"]
+    documents = {name: _document(iam, role, name) for name in names}
+    stripped = {name: text.replace(f'"{permission}"', '"iam:GetUser"') for name, text in documents.items()}
+    assert stripped != documents
+    _put(iam, role, stripped)
+    try:
+        assert not works(function)
+    finally:
+        _put(iam, role, documents)
+    assert works(function)
+
+
+def _document(iam: Any, role: str, policy: str) -> str:
+    document = iam.get_role_policy(RoleName=role, PolicyName=policy)["PolicyDocument"]
+    return document if isinstance(document, str) else json.dumps(document)
+
+
+def _put(iam: Any, role: str, documents: Mapping[str, str]) -> None:
+    for policy, document in documents.items():
+        iam.put_role_policy(RoleName=role, PolicyName=policy, PolicyDocument=document)

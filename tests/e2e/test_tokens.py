@@ -1,0 +1,161 @@
+"""What an executor makes of a token, shown by a counter that only its functions move."""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from signpost.adapters.clock import SystemClock
+from signpost.adapters.memory import MemoryMasterKeys
+from signpost.adapters.secrets_manager import SecretMasterKeys
+from signpost.contract import FunctionCall
+from signpost.execution import wire
+from signpost.execution.placement import keys_of
+from signpost.model import JsonObject, MasterKeys, Principal
+from signpost.policy.capabilities import TokenMint, capability_of
+from signpost.policy.key_ring import KeyRing
+from tests.support.executors import Executors
+
+pytestmark = pytest.mark.cloud
+
+type Change = Callable[[FunctionCall], FunctionCall]
+SOMEBODY = Principal("agent", "acme", "signpost:api-key")
+
+
+def stack_keys(executors: Executors) -> SecretMasterKeys:
+    secretsmanager = executors.laptop.client("secretsmanager")
+    return SecretMasterKeys(lambda: secretsmanager, executors.gateway.deployed.outputs["MasterSecretArn"])
+
+
+def a_call(effect: str, **changes: Any) -> FunctionCall:
+    arguments: JsonObject = {"effect": effect}
+    call = FunctionCall(uuid.uuid4().hex, "trials::show", arguments, SOMEBODY, time.time() + 20, step="wf_1.go.1")
+    return replace(call, **changes)
+
+
+def token_for(keys: MasterKeys, call: FunctionCall, arn: str, lasting: float = 60) -> str:
+    mint = TokenMint(KeyRing(store=MemoryMasterKeys(keys), clock=SystemClock()))
+    return mint.mint(capability_of(call, arn, time.time() + lasting))
+
+
+def reply_to(executors: Executors, call: FunctionCall, token: str, name: str = "trials") -> Mapping[str, Any]:
+    return json.loads(executors.invoke(name, wire.call_message(call, token)))
+
+
+@pytest.fixture
+def effect() -> str:
+    return uuid.uuid4().hex
+
+
+def test_the_right_token_lets_the_call_run(executors: Executors, effect: str) -> None:
+    call = a_call(effect)
+    token = token_for(stack_keys(executors).read(), call, executors.executor("trials").arn)
+    assert "result" in reply_to(executors, call, token)
+    assert executors.happened(effect) == 1
+
+
+OTHERS: list[tuple[Change, str]] = [
+    (lambda call: replace(call, function="trials::nan"), "another function"),
+    (lambda call: replace(call, call_id="another"), "another call"),
+    (lambda call: replace(call, principal=replace(SOMEBODY, tenant="umbrella")), "another tenant"),
+    (lambda call: replace(call, step="wf_1.go.2"), "another step"),
+    (lambda call: replace(call, arguments={**call.arguments, "more": 1}), "other arguments"),
+    (lambda call: replace(call, permissions=frozenset({"mail"})), "widened"),
+    (lambda call: replace(call, principal=replace(SOMEBODY, human=True)), "a person"),
+    (lambda call: replace(call, deadline=call.deadline + 60), "a later deadline"),
+]
+
+
+@pytest.mark.invariant(29)
+@pytest.mark.parametrize(("change", "what"), OTHERS)
+def test_a_token_of_another_call_runs_nothing(executors: Executors, effect: str, change: Change, what: str) -> None:
+    call = a_call(effect)
+    token = token_for(stack_keys(executors).read(), call, executors.executor("trials").arn)
+    failed = reply_to(executors, change(call), token)["failure"]
+    assert (failed["code"], failed["outcome"]) == ("invalid_token", "none"), what
+    assert executors.happened(effect) == 0
+
+
+@pytest.mark.invariant(29)
+def test_a_tampered_or_foreign_token_runs_nothing(executors: Executors, effect: str) -> None:
+    call = a_call(effect)
+    keys, arn = stack_keys(executors).read(), executors.executor("trials").arn
+    good = token_for(keys, call, arn)
+    text, mac, second = good.split(".")
+    of_another_executor = token_for(keys, call, executors.executor("blocking").arn)
+    of_another_stack = token_for(MasterKeys("0" * 64), call, arn)
+    swapped = f"{text}.{second}.{mac}"
+    longer = f"{text[:-4]}AAAA.{mac}.{second}"
+    for token in ("", "nonsense", swapped, longer, of_another_executor, of_another_stack):
+        assert reply_to(executors, call, token)["failure"]["code"] == "invalid_token"
+    assert executors.happened(effect) == 0
+
+
+def test_an_expired_token_runs_nothing(executors: Executors, effect: str) -> None:
+    call = a_call(effect)
+    token = token_for(stack_keys(executors).read(), call, executors.executor("trials").arn, lasting=-1)
+    assert reply_to(executors, call, token)["failure"]["code"] == "token_expired"
+    late = a_call(effect, deadline=time.time() - 1)
+    token = token_for(stack_keys(executors).read(), late, executors.executor("trials").arn)
+    assert reply_to(executors, late, token)["failure"]["code"] == "late"
+    assert executors.happened(effect) == 0
+
+
+def test_the_previous_key_is_accepted_and_a_revoked_one_is_not(executors: Executors, effect: str) -> None:
+    """On an executor of its own copy of the keys, as two rotations leave them."""
+    arn = executors.executor("blocking").arn
+    current = stack_keys(executors).read()
+    first, second = MasterKeys("1" * 64), MasterKeys("2" * 64)
+    own = SecretMasterKeys(lambda: executors.laptop.client("secretsmanager"), executors.outputs["BlockingKeys"])
+    own.write(keys_of(arn, MasterKeys(second.current, first.current)))
+    try:
+        executors.restart("blocking")
+        for keys, runs in ((second, True), (first, True), (current, False)):
+            call = a_call(effect, function="blocking::return")
+            reply = reply_to(executors, call, token_for(keys, call, arn), "blocking")
+            assert ("result" in reply) == runs, reply
+        assert executors.happened(f"{effect}.finished") == 2
+    finally:
+        own.write(keys_of(arn, current))
+        executors.restart("blocking")
+
+
+@pytest.mark.invariant(29)
+def test_an_executor_reads_its_own_keys_and_nobody_elses(executors: Executors, key: str) -> None:
+    for secret, answer in (("TrialsKeys", "read"), ("BlockingKeys", "AccessDeniedException")):
+        reply = executors.call(key, "trials::secret", {"secret": executors.outputs[secret]})
+        assert reply["result"] == answer
+    master = executors.gateway.deployed.outputs["MasterSecretArn"]
+    assert executors.call(key, "trials::secret", {"secret": master})["result"] == "AccessDeniedException"
+
+
+def test_a_function_calls_others_through_the_gateway_with_no_more_than_it_was_given(
+    executors: Executors, key: str, tenant: str
+) -> None:
+    deepest = executors.call(key, "trials::nested", {"deeper": 3})["result"]
+    assert deepest == {"depth": 3, "permissions": ["mail", "web"], "tenant": tenant}
+    other = executors.call(key, "trials::call", {"function": "trials::checked", "arguments": {"n": 1}})
+    assert (other["result"]["permissions"], other["result"]["depth"]) == (["web"], 1)
+
+
+def test_a_chain_ends_three_deep(executors: Executors, key: str) -> None:
+    failed = executors.call(key, "trials::nested", {"deeper": 4})["failure"]
+    assert "three deep" in failed["message"]
+
+
+@pytest.mark.invariant(29)
+def test_what_a_function_forges_the_gateway_does_not_recognise(executors: Executors, effect: str) -> None:
+    """With its own key an executor can sign what it likes; nobody else believes it."""
+    arn = executors.executor("trials").arn
+    own = SecretMasterKeys(lambda: executors.laptop.client("secretsmanager"), executors.outputs["TrialsKeys"])
+    call = a_call(effect)
+    forged = token_for(own.read(), call, arn)
+    message = wire.nested_message(wire.NestedCall(forged, call.call_id, "trials::show", {"effect": effect}))
+    function = executors.gateway.deployed.outputs["GatewayFunctionName"]
+    answer = executors.laptop.client("lambda").invoke(FunctionName=function, Payload=json.dumps(message).encode())
+    assert json.loads(answer["Payload"].read())["failure"]["code"] == "invalid_token"
+    assert executors.happened(effect) == 0

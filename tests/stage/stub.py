@@ -1,0 +1,80 @@
+"""An executor that plays scripts: it hosts every function id there is, and writes down how it was called.
+
+A script is a list of entries; call n plays entry n, and the last one repeats. An entry may have
+
+    delayMs                 how long it takes
+    error, message          the class of the failure that it reports
+    output, evidence        what it answers
+    returns, echo, template, raises, timeout      the same in the words of the registry's cases
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from signpost.contract import FailureClass
+from signpost.model import Json, JsonObject
+from signpost.toolkit import Answer, Context, Function, ToolError
+from signpost.toolkit.production import harness_of
+from stage import effects
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+class Scripted(Mapping[str, Function]):
+    """Every id is hosted, of whatever form; what has no script answers null."""
+
+    def __getitem__(self, function: str) -> Function:
+        return ANY
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def play(arguments: JsonObject, ctx: Context) -> Answer:
+    place = effects.script_of(ctx.principal.tenant, ctx.function)
+    number = effects.count(place)
+    called = {"arguments": arguments, "idempotencyKey": ctx.idempotency_key, "step": ctx.step, "call": ctx.call_id}
+    effects.write(place, f"call#{number:06}", json.dumps(called))
+    script: list[dict[str, Any]] = json.loads(effects.read(place, "script") or "[{}]")
+    entry = script[min(number, len(script)) - 1]
+    time.sleep(entry.get("delayMs", 0) / 1000)
+    return _played(entry, arguments)
+
+
+def _played(entry: Mapping[str, Any], arguments: JsonObject) -> Answer:
+    if entry.get("timeout"):
+        time.sleep(3600)
+    if "error" in entry:
+        raise ToolError(entry.get("message", entry["error"]), kind=cast("FailureClass", entry["error"]))
+    if "raises" in entry:
+        raise ToolError(entry["raises"])
+    return Answer(_answer(entry, arguments), evidence=entry.get("evidence", []))
+
+
+def _answer(entry: Mapping[str, Any], arguments: JsonObject) -> Json:
+    if entry.get("echo"):
+        return arguments
+    if "template" in entry:
+        return {"content": _filled(entry["template"], arguments)}
+    return entry.get("output", entry.get("returns"))
+
+
+def _filled(template: str, arguments: JsonObject) -> str:
+    for name, value in arguments.items():
+        template = template.replace(f"{{{name}}}", str(value))
+    return template
+
+
+ANY = Function("stub", play)
+harness = harness_of(Scripted(), os.environ)
+
+
+def handler(event: dict[str, Any], context: "LambdaContext") -> JsonObject:
+    return harness.handle(event, context.get_remaining_time_in_millis())

@@ -1,0 +1,101 @@
+"""Functions that end in every way there is, and some that show what a function is told."""
+
+import ctypes
+import math
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+
+import boto3
+from botocore.exceptions import ClientError
+
+from signpost.adapters.aws import code_of
+from signpost.model import Json, JsonObject, as_object
+from signpost.toolkit import Context, Function, ToolError, executor
+from stage import effects
+
+type Trial = Callable[[JsonObject, Context], object]
+
+
+def _raise(_arguments: JsonObject, _ctx: Context) -> object:
+    raise RuntimeError("the secret plan is 42")
+
+
+def _report(arguments: JsonObject, _ctx: Context) -> object:
+    raise ToolError(str(arguments.get("message", "There is no such order.")))
+
+
+def _segfault(_arguments: JsonObject, _ctx: Context) -> object:
+    return ctypes.string_at(0)
+
+
+def _nested(arguments: JsonObject, ctx: Context) -> Json:
+    """Calls itself, as deep as it is asked to."""
+    left = arguments.get("deeper", 0)
+    if not isinstance(left, int) or left == 0:
+        return {"depth": ctx.depth, "permissions": sorted(ctx.permissions), "tenant": ctx.principal.tenant}
+    return ctx.call("trials::nested", {**arguments, "deeper": left - 1})
+
+
+def _call(arguments: JsonObject, ctx: Context) -> Json:
+    called = arguments["function"]
+    return ctx.call(str(called), as_object(arguments.get("arguments")))
+
+
+def _show(_arguments: JsonObject, ctx: Context) -> Json:
+    return {
+        "call": ctx.call_id,
+        "subject": ctx.principal.subject,
+        "tenant": ctx.principal.tenant,
+        "permissions": sorted(ctx.permissions),
+        "depth": ctx.depth,
+        "step": ctx.step,
+        "key": ctx.idempotency_key,
+        "remaining": ctx.remaining(),
+    }
+
+
+def _read_secret(arguments: JsonObject, _ctx: Context) -> Json:
+    """What AWS says to this executor about a secret."""
+    try:
+        boto3.client("secretsmanager").get_secret_value(SecretId=str(arguments["secret"]))
+    except ClientError as fault:
+        return code_of(fault)
+    return "read"
+
+
+TRIALS: Mapping[str, Trial] = {
+    "show": _show,
+    "raise": _raise,
+    "report": _report,
+    "exit": lambda _arguments, _ctx: os._exit(1),
+    "quit": lambda _arguments, _ctx: exit(1),  # noqa: PLR1722 - an author's own way out
+    "segfault": _segfault,
+    "kill": lambda _arguments, _ctx: os.kill(os.getpid(), signal.SIGKILL),
+    "slow": lambda arguments, _ctx: time.sleep(float(str(arguments["seconds"]))),
+    "long": lambda arguments, _ctx: "x" * int(str(arguments["characters"])),
+    "nan": lambda _arguments, _ctx: math.nan,
+    "bytes": lambda _arguments, _ctx: b"bytes",
+    "nested": _nested,
+    "call": _call,
+    "secret": _read_secret,
+}
+
+
+def _counted(trial: Trial) -> Trial:
+    def run(arguments: JsonObject, ctx: Context) -> object:
+        effect = arguments.get("effect")
+        if isinstance(effect, str):
+            effects.count(effect)
+        return trial(arguments, ctx)
+
+    return run
+
+
+CHECKED: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+handler = executor(
+    *(Function(f"trials::{name}", _counted(trial), permissions=("mail", "web")) for name, trial in TRIALS.items()),
+    Function("trials::checked", _counted(_show), input_schema=CHECKED, permissions=("web", "write")),
+)

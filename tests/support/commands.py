@@ -1,0 +1,26 @@
+"""The operator's commands, as processes with AWS credentials."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.support.laptop import Laptop
+
+type Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def runner(laptop: Laptop) -> Run:
+    environment: Mapping[str, str] = {**laptop.emulator.environment(), "PATH": os.environ["PATH"]}
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-c", "import sys; from signpost.cli import main; sys.exit(main())", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+    return run
+
+
+def rows(printed: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in printed.splitlines()]

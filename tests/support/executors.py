@@ -1,0 +1,166 @@
+"""The executors of the test stage: a stack of their own, placed in the directory of the stack that calls them."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from local.stack import PROJECT, machine_architecture
+from signpost.adapters.clock import SystemClock
+from signpost.adapters.dynamodb import DynamoApiKeys, DynamoDirectory, DynamoRuntimeSettings
+from signpost.adapters.executor_configuration import LambdaConfiguration
+from signpost.adapters.lambdas import LambdaLink
+from signpost.adapters.secrets_manager import SecretMasterKeys, SecretsManagerStore
+from signpost.cli.keys import new_key, stored_key
+from signpost.contract import Executor, Hosted
+from signpost.execution.placement import Placer, place
+from signpost.model import Json, JsonObject
+from stage.calls import CALL_FUNCTION
+from stage.effects import script_of
+from tests.support.laptop import Laptop, Stack
+
+STACK = "stage-executors"
+NAMES = ("blocking", "trials", "stub", "stranger", "doomed")
+
+
+def arns(stack: str) -> Sequence[str]:
+    """Known before the executors are there, so that the gateway's stack can be allowed to call them."""
+    return [f"arn:aws:lambda:us-east-1:000000000000:function:{stack}-{name}" for name in NAMES]
+
+
+@dataclass(frozen=True, slots=True)
+class Executors:
+    """What a test does with them besides calling them through the gateway."""
+
+    laptop: Laptop
+    gateway: Stack
+    stack: str
+    outputs: Mapping[str, str]
+
+    def executor(self, name: str) -> Executor:
+        arn = f"arn:aws:lambda:us-east-1:000000000000:function:{self.stack}-{name}"
+        return Executor(arn, self.outputs.get(f"{name.capitalize()}Keys", self.outputs["StubKeys"]), 3_000)
+
+    def place(self, name: str, hosted: Sequence[Hosted], tenant: str | None) -> Sequence[str]:
+        secretsmanager = self.laptop.client("secretsmanager")
+        stack_keys = SecretMasterKeys(lambda: secretsmanager, self.gateway.deployed.outputs["MasterSecretArn"])
+        return place(
+            self.executor(name),
+            hosted,
+            tenant=tenant,
+            stack_keys=stack_keys.read(),
+            secrets=SecretsManagerStore(lambda: secretsmanager),
+            directory=self.directory,
+        )
+
+    @property
+    def directory(self) -> DynamoDirectory:
+        return DynamoDirectory(self.laptop.client("dynamodb"), self.gateway.deployed.outputs["RegistryTableName"])
+
+    def place_as_it_says(self, name: str, tenant: str | None) -> None:
+        """The functions that its manifest lists."""
+        secretsmanager, functions = self.laptop.client("secretsmanager"), self.laptop.client("lambda")
+        clock = SystemClock()
+        placer = Placer(
+            inspector=LambdaConfiguration(lambda: functions),
+            link=LambdaLink(lambda: functions, clock=clock, left_behind=lambda _: None),
+            stack_keys=SecretMasterKeys(lambda: secretsmanager, self.gateway.deployed.outputs["MasterSecretArn"]),
+            secrets=SecretsManagerStore(lambda: secretsmanager),
+            directory=self.directory,
+            clock=clock,
+        )
+        assert placer.place(self.executor(name).arn, tenant)
+
+    def invoke(self, name: str, message: Mapping[str, Any]) -> bytes:
+        answer = self.laptop.client("lambda").invoke(
+            FunctionName=f"{self.stack}-{name}", Payload=json.dumps(message).encode()
+        )
+        assert "FunctionError" not in answer, answer["Payload"].read()
+        return answer["Payload"].read()
+
+    def set(self, tenant: str, **settings: int) -> None:
+        table = self.gateway.deployed.outputs["RegistryTableName"]
+        stored = DynamoRuntimeSettings(self.laptop.client("dynamodb"), table)
+        for name, value in settings.items():
+            stored.set(tenant, None, name, value)
+
+    def key(self, tenant: str) -> str:
+        """A credential of the tenant."""
+        key = new_key(tenant)
+        keys = DynamoApiKeys(self.laptop.client("dynamodb"), self.gateway.deployed.outputs["RegistryTableName"])
+        assert keys.add(stored_key(key, "a test", created_at=time.time()))
+        return str(key)
+
+    def call(self, key: str, function: str, arguments: JsonObject | None = None, **request: Json) -> Any:
+        """The reply, as it came to the gateway."""
+        wanted: JsonObject = {"function": function, "arguments": arguments or {}, **request}
+        answer = self.gateway.ask(key, "tools/call", {"name": CALL_FUNCTION.name, "arguments": wanted})
+        assert answer.status == 200, answer.text
+        assert "result" in answer.json, answer.text
+        return answer.json["result"]["structuredContent"]
+
+    def restart(self, name: str) -> None:
+        self.laptop.restart(f"{self.stack}-{name}")
+
+    def restart_gateway(self) -> None:
+        self.laptop.restart(self.gateway.deployed.outputs["GatewayFunctionName"])
+
+    def log_of(self, function: str) -> str:
+        """Everything that a Lambda function has written so far."""
+        pages = self.laptop.client("logs").get_paginator("filter_log_events")
+        group = self.gateway.deployed.outputs["GatewayLogGroup"] if function == "gateway" else self._group(function)
+        return "\n".join(event["message"] for page in pages.paginate(logGroupName=group) for event in page["events"])
+
+    def _group(self, name: str) -> str:
+        return f"/aws/lambda/{self.stack}-{name}"
+
+    def happened(self, effect: str) -> int:
+        """How often, as the table says that only the functions write."""
+        row = self._row(effect, "count")
+        return int(row["happened"]["N"]) if row else 0
+
+    def script(self, tenant: str, function: str, entries: Sequence[Mapping[str, Any]]) -> None:
+        row = {"pk": {"S": script_of(tenant, function)}, "sk": {"S": "script"}, "text": {"S": json.dumps(entries)}}
+        self.laptop.client("dynamodb").put_item(TableName=self.outputs["EffectsTable"], Item=row)
+
+    def calls(self, tenant: str, function: str) -> Sequence[Any]:
+        """How the stub was called, first call first."""
+        pages = (
+            self.laptop.client("dynamodb")
+            .get_paginator("query")
+            .paginate(
+                TableName=self.outputs["EffectsTable"],
+                KeyConditionExpression="pk = :pk AND begins_with(sk, :call)",
+                ExpressionAttributeValues={":pk": {"S": script_of(tenant, function)}, ":call": {"S": "call#"}},
+            )
+        )
+        return [json.loads(row["text"]["S"]) for page in pages for row in page["Items"]]
+
+    def _row(self, pk: str, sk: str) -> Any:
+        key = {"pk": {"S": pk}, "sk": {"S": sk}}
+        table = self.outputs["EffectsTable"]
+        return self.laptop.client("dynamodb").get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
+
+
+def deploy(laptop: Laptop, gateway: Stack, stack: str) -> Executors:
+    """The template's own text to CloudFormation: there is nothing to build, the code is in the layer."""
+    cloudformation = laptop.client("cloudformation")
+    outputs = gateway.deployed.outputs
+    parameters = {
+        "Layer": outputs["LayerArn"],
+        "Gateway": outputs["GatewayFunctionArn"],
+        "ContentBucket": outputs["ContentBucketName"],
+        "Endpoint": laptop.emulator.url,
+        "Architecture": machine_architecture(),
+    }
+    cloudformation.create_stack(
+        StackName=stack,
+        TemplateBody=(PROJECT / "tests/stage/executors.yaml").read_text(),
+        Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()],
+        Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+    )
+    cloudformation.get_waiter("stack_create_complete").wait(StackName=stack, WaiterConfig={"Delay": 1})
+    (described,) = cloudformation.describe_stacks(StackName=stack)["Stacks"]
+    found = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
+    return Executors(laptop, gateway, stack, found)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
+    from signpost.model import JsonObject
+
 deployment = import_module(os.environ["WIRING"]).deployment(os.environ)
 
 
-def handler(event: dict[str, Any], _context: "LambdaContext") -> None:
-    deployment.handle(event)
+def handler(event: dict[str, Any], _context: "LambdaContext") -> "JsonObject":
+    return deployment.handle(event)

@@ -11,6 +11,7 @@ from signpost.telemetry import Telemetry
 
 THE_ONLY_ONE = "shipped"
 LONGEST_REASON = 1_000
+ASKED = ("RequestType", "RequestId", "StackId", "LogicalResourceId", "ResponseURL")
 
 type Answer = Callable[[str, JsonObject], None]
 
@@ -21,13 +22,18 @@ class Deployment:
         self._answer = answer
         self._telemetry = telemetry
 
-    def handle(self, event: Mapping[str, Any]) -> None:
-        """Answers in any case: CloudFormation would wait for an hour."""
+    def handle(self, event: Mapping[str, Any]) -> JsonObject:
+        """Answers in any case: CloudFormation would wait until its own patience ends."""
+        if missing := [name for name in ASKED if not isinstance(event.get(name), str)]:
+            message = f"This is no request of CloudFormation: it has no {', '.join(missing)}."
+            return {"error": {"code": "not_understood", "message": message}}
         with self._telemetry.request(event["RequestId"], "DEPLOY", event["LogicalResourceId"]) as record:
             record.operation = event["RequestType"]
             problem = self._carried_out(event, record.failed)
             record.answered(400 if problem else 200)
-            self._answer(event["ResponseURL"], _answer_to(event, problem))
+            answer = _answer_to(event, problem)
+            self._answer(event["ResponseURL"], answer)
+        return answer
 
     def _carried_out(self, event: Mapping[str, Any], failed: Callable[[BaseException], None]) -> str | None:
         """What went wrong, in a sentence for whoever deploys."""

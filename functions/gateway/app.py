@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-gateway = import_module(os.environ["WIRING"]).gateway(os.environ)
+gateway = import_module(f"{os.environ['WIRING']}.gateway").gateway(os.environ)
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> dict[str, Any]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from signpost.model import JsonObject
 
-deployment = import_module(os.environ["WIRING"]).deployment(os.environ)
+deployment = import_module(f"{os.environ['WIRING']}.registry").deployment(os.environ)
 
 
 def handler(event: dict[str, Any], _context: "LambdaContext") -> "JsonObject":

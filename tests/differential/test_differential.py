@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from signpost.model import Call, Principal
-from signpost.wiring import gateway_surface
+from signpost.wiring.gateway import gateway_surface
 from stage.fixtures import TENANT
-from stage.wiring import with_fixtures
+from stage.wiring.gateway import with_fixtures
 from tests.differential.differences import DIFFERENCES, classified
 from tests.differential.generated import MODERN, every_method_with_every_header, requests
 from tests.differential.kernel import Kernel

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from signpost.model import Call, CatalogueItem, JsonObject, Resource, ResourceTemplate
-from signpost.wiring import gateway_surface
+from signpost.wiring.gateway import gateway_surface
 from stage.fixtures import TENANT
-from stage.wiring import with_fixtures
+from stage.wiring.gateway import with_fixtures
 from tests.fuzz.events import Event, event
 from tests.fuzz.verdict import faults
 from tests.support.memory_gateway import Answer, MemoryGateway, as_lambda_would, modern

@@ -7,10 +7,10 @@ import pytest
 
 from signpost.model import JsonObject, as_object
 from signpost.protocol.eras import CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
-from signpost.wiring import gateway_surface
+from signpost.wiring.gateway import gateway_surface
 from stage.fixtures import STATIC_TEXT, TENANT
 from stage.tools import BEHAVIOURS
-from stage.wiring import with_fixtures
+from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import META, MODERN, Answer, MemoryGateway, modern
 from tests.support.oracle import check, messages_of
 

@@ -12,9 +12,9 @@ from signpost.policy.key_ring import KeyRing
 from signpost.policy.seals import Sealer
 from signpost.protocol.eras import CLIENT_CAPABILITIES
 from signpost.protocol.state import LASTS
-from signpost.wiring import gateway_surface
+from signpost.wiring.gateway import gateway_surface
 from stage.fixtures import TENANT
-from stage.wiring import with_fixtures
+from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import META, Answer, MemoryGateway, modern
 
 EVERYTHING: JsonObject = {"elicitation": {}, "sampling": {}, "roots": {}}

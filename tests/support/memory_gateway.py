@@ -30,7 +30,7 @@ from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.protocol.surface import Surface
 from signpost.settings import GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring import Adapters, Gateway, back_door, composed, front_door, gateway_surface
+from signpost.wiring.gateway import Adapters, Gateway, back_door, composed, front_door, gateway_surface
 from tests.support.oracle import check_exchange
 from tests.support.tokens import ISSUER, Signer
 

@@ -1,36 +1,30 @@
-"""Which adapter stands behind which port in an AWS account. One graph a warm function, made at init."""
+"""The gateway function: which adapter stands behind which port in an AWS account. One graph, made at init."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import boto3
-from botocore.config import Config
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
-from signpost.adapters.cloudformation import put_answer
 from signpost.adapters.dynamodb import (
     DynamoApiKeys,
     DynamoBreakers,
     DynamoCatalogue,
-    DynamoDirectory,
     DynamoFunctionStates,
     DynamoIssuerKeySets,
 )
-from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
 from signpost.adapters.oidc import HttpKeySetSource
 from signpost.adapters.s3 import S3Answers
-from signpost.adapters.secrets_manager import SecretMasterKeys, SecretsManagerStore
+from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.back_door import BackDoor
-from signpost.deployment import Deployment
 from signpost.execution.breaker import Breaker
 from signpost.execution.caller import FunctionCaller, GuardedCaller
 from signpost.execution.functions import FunctionView
 from signpost.execution.nested import NestedCalls, is_nested
-from signpost.execution.placement import Placer
 from signpost.http.front_door import FrontDoor
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.authenticator import Authenticator, CredentialAuthenticator
@@ -60,14 +54,10 @@ from signpost.protocol.surface import Surface
 from signpost.protocol.tool_texts import ToolTexts
 from signpost.registry.catalogue import CatalogueView
 from signpost.schema.validation import Validators
-from signpost.settings import GatewaySettings, gateway_settings, registry_settings
+from signpost.settings import GatewaySettings, gateway_settings
 from signpost.surfaces.gateway import INSTRUCTIONS, GatewayTools
 from signpost.telemetry import Telemetry
-
-CLIENT = Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts": 3, "mode": "standard"})
-# A second attempt may run a slow function twice. Read timeouts of its own come after every deadline of a caller.
-CALLS = Config(connect_timeout=1, read_timeout=60, retries={"total_max_attempts": 1}, max_pool_connections=32)
-SIGNED_URLS = CLIENT.merge(Config(signature_version="s3v4"))
+from signpost.wiring.clients import CALLS, CLIENT, SIGNED_URLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,23 +176,6 @@ def front_door(
 def back_door(composition: Composition, telemetry: Telemetry) -> BackDoor:
     adapters = composition.adapters
     return BackDoor(nested=composition.nested, telemetry=telemetry, clock=adapters.clock, alarm=adapters.alarm)
-
-
-def deployment(environment: Mapping[str, str]) -> Deployment:
-    settings = registry_settings(environment)
-    telemetry = Telemetry("registry")
-    clock = SystemClock()
-    secrets = boto3.client("secretsmanager", config=CLIENT)
-    lambdas = boto3.client("lambda", config=CALLS)
-    placer = Placer(
-        inspector=LambdaConfiguration(lambda: lambdas),
-        link=LambdaLink(lambda: lambdas, clock=clock, left_behind=telemetry.left_behind),
-        stack_keys=SecretMasterKeys(lambda: secrets, settings.master_secret_arn),
-        secrets=SecretsManagerStore(lambda: secrets),
-        directory=DynamoDirectory(boto3.client("dynamodb", config=CLIENT), settings.registry_table),
-        clock=clock,
-    )
-    return Deployment(placer=placer, answer=put_answer, telemetry=telemetry)
 
 
 def _authenticator(settings: GatewaySettings, adapters: Adapters) -> Authenticator:

@@ -6,20 +6,17 @@ from dataclasses import replace
 from signpost.protocol.surface import Surface
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring import (
+from signpost.wiring.gateway import (
     Composition,
     Gateway,
     aws_adapters,
     back_door,
     composed,
-    deployment,
     front_door,
     gateway_surface,
 )
 from stage.calls import FunctionCalls
 from stage.fixtures import Fixtures
-
-__all__ = ["deployment", "gateway"]
 
 
 def gateway(environment: Mapping[str, str]) -> Gateway:

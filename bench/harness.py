@@ -17,7 +17,7 @@ _NOOP = "from bench.inside.harness import main; main()"
 _IMPORT = f"""
 import time, pydantic
 started = time.perf_counter()
-import signpost.toolkit
+import signpost.toolkit.harness, signpost.policy.capabilities
 took = (time.perf_counter() - started) * 1000
 from bench.inside.invocation import report
 report({{"{IMPORT}": took}})

@@ -38,10 +38,14 @@ def test_what_was_left_behind_is_named_in_the_log(executors: Executors, key: str
     for form in ("join", "subprocess", "swallow"):
         executors.call(key, f"blocking::{form}", {"effect": "left"}, endsAt=time.time() + LASTS)
     executors.call(key, "blocking::return", {"effect": "left"})
-    log = executors.log_of("blocking")
-    assert "the thread that was joined" in log
-    assert "python" in log
-    assert "left behind" in executors.log_of("gateway")
+    left = [line for line in executors.lines_of("blocking") if line.get("message") == "left behind"]
+    by_function = {line["function"]: line for line in left}
+    assert by_function["blocking::join"]["threads"] == ["the thread that was joined"]
+    (process,) = by_function["blocking::subprocess"]["processes"]
+    assert "python" in process
+    assert by_function["blocking::subprocess"]["killed"] is True
+    ours = [line for line in executors.lines_of("gateway") if line.get("message") == "left behind"]
+    assert ours[-1]["thread_name"] == f"call of {executors.stack}-blocking"
 
 
 def test_a_function_that_is_killed_does_not_go_on(executors: Executors, key: str) -> None:

@@ -10,7 +10,7 @@ from signpost.adapters.memory.link import Handler, MemoryLink
 from signpost.contract import Executor, Hosted
 from signpost.deployment import Deployment
 from signpost.errors import Unavailable
-from signpost.execution import wire
+from signpost.execution.manifest import manifest_message
 from signpost.execution.placement import Placer, keys_of
 from signpost.model import JsonObject, MasterKeys
 from signpost.telemetry import Telemetry
@@ -32,8 +32,14 @@ class Account:
     def inspect(self, lambda_function: str) -> Executor | str:
         return self.executors.get(lambda_function, f"There is no Lambda function {lambda_function}.")
 
-    def keys(self, secret_arn: str) -> MemoryMasterKeys:
-        return self.secrets[secret_arn]
+    def problem_with(self, secret: str) -> str | None:
+        return None if secret in self.secrets else "its secret may be for something else."
+
+    def write(self, secret: str, keys: MasterKeys) -> bool:
+        if secret not in self.secrets:
+            return False
+        self.secrets[secret].write(keys)
+        return True
 
 
 class World:
@@ -66,7 +72,7 @@ class World:
         return handler
 
     def hosts(self, executor: Executor, *functions: str) -> None:
-        self.manifests[executor.arn] = wire.manifest_message([Hosted(function) for function in functions])
+        self.manifests[executor.arn] = manifest_message([Hosted(function) for function in functions])
 
     def asks(self, request: str, *executors: str, before: tuple[str, ...] = ()) -> Any:
         event = {

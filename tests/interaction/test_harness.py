@@ -19,7 +19,8 @@ import pytest
 from signpost.contract import Failure, FunctionCall, Hosted, KeptResult, Reply, Result
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.execution.failures import FAILURES
-from signpost.execution.wire import LARGEST_REPLY, call_message, manifest_of
+from signpost.execution.manifest import manifest_of
+from signpost.execution.wire import LARGEST_REPLY, call_message
 from signpost.model import InputRequired, JsonObject, Trace
 from signpost.toolkit import Answer, CallEnded, CallFailed, Context, DeclarationError, Function, ToolError
 from tests.support import hosted

@@ -11,10 +11,10 @@ from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoApiKeys, DynamoDirectory, DynamoRuntimeSettings
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.lambdas import LambdaLink
-from signpost.adapters.secrets_manager import SecretMasterKeys, SecretsManagerStore
+from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
 from signpost.cli.keys import new_key, stored_key
 from signpost.contract import Executor, Hosted
-from signpost.execution.placement import Placer, place
+from signpost.execution.placement import Placer
 from signpost.model import Json, JsonObject
 from stage.calls import CALL_FUNCTION
 from stage.effects import script_of
@@ -42,35 +42,30 @@ class Executors:
         arn = f"arn:aws:lambda:us-east-1:000000000000:function:{self.stack}-{name}"
         return Executor(arn, self.outputs.get(f"{name.capitalize()}Keys", self.outputs["StubKeys"]), 3_000)
 
-    def place(self, name: str, hosted: Sequence[Hosted], tenant: str | None) -> Sequence[str]:
-        secretsmanager = self.laptop.client("secretsmanager")
-        stack_keys = SecretMasterKeys(lambda: secretsmanager, self.gateway.deployed.outputs["MasterSecretArn"])
-        return place(
-            self.executor(name),
-            hosted,
-            tenant=tenant,
-            stack_keys=stack_keys.read(),
-            secrets=SecretsManagerStore(lambda: secretsmanager),
+    def place(self, name: str, hosted: Sequence[Hosted], tenant: str | None) -> None:
+        """Functions that it does not list: any id there is."""
+        self._placer.place_as(self.executor(name), hosted, tenant)
+
+    def place_as_it_says(self, name: str, tenant: str | None) -> None:
+        """The functions that its manifest lists."""
+        assert self._placer.place(self.executor(name).arn, tenant)
+
+    @property
+    def _placer(self) -> Placer:
+        secretsmanager, functions = self.laptop.client("secretsmanager"), self.laptop.client("lambda")
+        clock = SystemClock()
+        return Placer(
+            inspector=LambdaConfiguration(lambda: functions),
+            link=LambdaLink(lambda: functions, clock=clock, left_behind=lambda _: None),
+            stack_keys=SecretMasterKeys(lambda: secretsmanager, self.gateway.deployed.outputs["MasterSecretArn"]),
+            secrets=TaggedSecrets(secretsmanager),
             directory=self.directory,
+            clock=clock,
         )
 
     @property
     def directory(self) -> DynamoDirectory:
         return DynamoDirectory(self.laptop.client("dynamodb"), self.gateway.deployed.outputs["RegistryTableName"])
-
-    def place_as_it_says(self, name: str, tenant: str | None) -> None:
-        """The functions that its manifest lists."""
-        secretsmanager, functions = self.laptop.client("secretsmanager"), self.laptop.client("lambda")
-        clock = SystemClock()
-        placer = Placer(
-            inspector=LambdaConfiguration(lambda: functions),
-            link=LambdaLink(lambda: functions, clock=clock, left_behind=lambda _: None),
-            stack_keys=SecretMasterKeys(lambda: secretsmanager, self.gateway.deployed.outputs["MasterSecretArn"]),
-            secrets=SecretsManagerStore(lambda: secretsmanager),
-            directory=self.directory,
-            clock=clock,
-        )
-        assert placer.place(self.executor(name).arn, tenant)
 
     def invoke(self, name: str, message: Mapping[str, Any]) -> bytes:
         answer = self.laptop.client("lambda").invoke(
@@ -111,6 +106,11 @@ class Executors:
         pages = self.laptop.client("logs").get_paginator("filter_log_events")
         group = self.gateway.deployed.outputs["GatewayLogGroup"] if function == "gateway" else self._group(function)
         return "\n".join(event["message"] for page in pages.paginate(logGroupName=group) for event in page["events"])
+
+    def lines_of(self, function: str) -> list[dict[str, Any]]:
+        """The lines of its log that are JSON."""
+        found = [line for line in self.log_of(function).split("\n") if line.startswith("{")]
+        return [json.loads(line) for line in found]
 
     def _group(self, name: str) -> str:
         return f"/aws/lambda/{self.stack}-{name}"

@@ -18,7 +18,6 @@ from signpost.policy.capabilities import (
     FOR_EXECUTOR,
     TokenMint,
     TokenVerifier,
-    attenuated,
     capability_of,
     executor_key,
 )
@@ -85,6 +84,10 @@ OTHERS: list[Change] = [
     lambda call: replace(call, step=None),
     lambda call: replace(call, arguments={**call.arguments, "to": "y"}),
     lambda call: replace(call, arguments={"to": "x", "n": [True, 2.5, None]}),
+    lambda call: replace(call, answers={"confirm": {"action": "accept"}}),
+    lambda call: replace(call, state="asked"),
+    lambda call: replace(call, idempotency_key="wf_1.send.4"),
+    lambda call: replace(call, keep_at="answers/umbrella/x.json"),
     lambda call: replace(call, permissions=call.permissions | {"admin"}),
     lambda call: replace(call, permissions=frozenset()),
     lambda call: replace(call, depth=1),
@@ -143,17 +146,6 @@ def test_s133_s134_a_token_is_good_until_it_expires(world: World) -> None:
 def test_s135_s136_a_chain_of_calls_is_three_deep_at_most(world: World, depth: int, refusal: str | None) -> None:
     call = replace(world.call(), depth=depth)
     assert world.verifiers[MAIL].refusal(world.token(call), call) == refusal
-
-
-@given(st.frozensets(st.text(max_size=3)), st.frozensets(st.text(max_size=3)), st.frozensets(st.text(max_size=3)))
-def test_s127_s129_s138_attenuation_only_ever_takes_away(
-    had: frozenset[str], first: frozenset[str], second: frozenset[str]
-) -> None:
-    world = World()
-    capability = capability_of(replace(world.call(), permissions=had), MAIL, 0)
-    narrowed = attenuated(attenuated(capability, first), second)
-    assert set(narrowed.permissions) == had & first & second
-    assert replace(narrowed, permissions=capability.permissions) == capability
 
 
 def test_s144_the_order_of_permissions_does_not_matter(world: World) -> None:

@@ -37,5 +37,5 @@ def test_a_process_that_is_gone_is_no_trouble() -> None:
 
 
 def test_a_system_that_does_not_say_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("signpost.toolkit.leftovers.PROC", tmp_path)
+    monkeypatch.setattr("signpost.toolkit.leftovers.PROC", str(tmp_path))
     assert list(Leftovers().processes()) == []

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from signpost.errors import DeadlinePassed
+from signpost.errors import DeadlinePassed, Unavailable
 from signpost.execution import wire
 from signpost.execution.failures import failure
 from signpost.execution.nested import NestedCalls
@@ -35,6 +35,9 @@ class BackDoor:
         try:
             with self._alarm(ends_at - self._clock.now()):
                 return self._nested.answer(event, ends_at)
+        except Unavailable as fault:  # of our own tables and keys; afterwards nothing is raised
+            failed(fault)
+            code = "unreachable"
         except DeadlinePassed as fault:
             failed(fault)
             code = "timed_out"

@@ -121,9 +121,13 @@ class ExecutorInspector(Protocol):
         ...
 
 
-class SecretStore(Protocol):
-    def keys(self, secret_arn: str) -> MasterKeyStore:
-        """The keys that a secret holds."""
+class ExecutorSecrets(Protocol):
+    def problem_with(self, secret: str) -> str | None:
+        """Why no keys of an executor may be written there."""
+        ...
+
+    def write(self, secret: str, keys: MasterKeys) -> bool:
+        """False if there is no such secret."""
         ...
 
 

@@ -73,7 +73,8 @@ class Telemetry:
     def breaker(self, tenant: str, function: str, position: str, failure: str | None) -> None:
         """A function is left alone from now on, or called again."""
         facts = {"tenant": tenant, "function": function, "failure": failure}
-        self._logger.warning("breaker %s", position, extra=facts)
+        # An alarm waits for the line, whatever LogLevel says.
+        self._logger.error("breaker %s", position, extra=facts)
 
     def _report(self, record: Record) -> None:
         if record.fault is not None:

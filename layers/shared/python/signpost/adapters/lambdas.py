@@ -27,12 +27,19 @@ if TYPE_CHECKING:
 
 type Answer = bytes | Undelivered
 
+IDLE = 5.0
+"""Seconds after which a connection is not trusted any more. A sandbox may have been frozen meanwhile and the other end
+gone; what is sent then is lost, and nobody could say whether it arrived."""
+
 REFUSED_BY_LAMBDA: Mapping[str, str] = {
     "AccessDeniedException": "access_denied",
     "EC2ThrottledException": "throttled",
     "InvalidRequestContentException": "not_understood",
     "RequestTooLargeException": "request_too_large",
+    "ResourceConflictException": "not_ready",
     "ResourceNotFoundException": "executor_missing",
+    "ResourceNotReadyException": "not_ready",
+    "SnapStartNotReadyException": "not_ready",
     "TooManyRequestsException": "throttled",
 }
 """Before anything ran. Every other refusal leaves open whether it did."""
@@ -62,13 +69,16 @@ class LambdaLink:
         self._clock = clock
         self._left_behind = left_behind
         self._by_process: dict[int, LambdaClient] = {}
+        self._used_at = 0.0
 
-    @property
     def _client(self) -> "LambdaClient":
         """Made at first use, and anew in a fork, which must not talk over its parent's connections."""
-        process = os.getpid()
+        process, now = os.getpid(), self._clock.now()
         if process not in self._by_process:
             self._by_process = {process: self._make_client()}
+        elif now - self._used_at > IDLE:
+            self._by_process[process].close()  # it makes new connections when it has to
+        self._used_at = now
         return self._by_process[process]
 
     def send(self, function_arn: str, payload: bytes, give_up_at: float) -> Answer:
@@ -76,7 +86,7 @@ class LambdaLink:
         answers: queue.SimpleQueue[Answer | Exception] = queue.SimpleQueue()
         caller = threading.Thread(
             target=self._call,
-            args=(self._client, function_arn, payload, answers),
+            args=(self._client(), function_arn, payload, answers),
             name=f"call of {function_arn.rsplit(':', 1)[-1]}",
             daemon=True,
         )

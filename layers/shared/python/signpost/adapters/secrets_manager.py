@@ -5,21 +5,46 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from signpost.adapters.aws import call
+from botocore.exceptions import ClientError
+
+from signpost.adapters.aws import call, code_of
 from signpost.model import MasterKeys
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 
-class SecretsManagerStore:
+EXECUTOR_KEYS = "signpost:executor-keys"
+"""The tag of a secret that is meant to be overwritten with the keys of an executor. No other is."""
+
+
+class TaggedSecrets:
     """The secrets of executors, each with the keys of one."""
 
-    def __init__(self, client: "Callable[[], SecretsManagerClient]") -> None:
-        self._make_client = client
+    def __init__(self, client: "SecretsManagerClient") -> None:
+        self._client = client
 
-    def keys(self, secret_arn: str) -> "SecretMasterKeys":
-        return SecretMasterKeys(self._make_client, secret_arn)
+    def problem_with(self, secret: str) -> str | None:
+        try:
+            found = call(self._client.describe_secret, SecretId=secret)
+        except ClientError as fault:
+            if code_of(fault) == "ResourceNotFoundException":
+                return f"there is no secret {secret}."
+            raise
+        if found.get("ARN") != secret:
+            return f"it names its secret by something else than the ARN {found.get('ARN')}."
+        if not any(tag.get("Key") == EXECUTOR_KEYS for tag in found.get("Tags", [])):
+            return f"its secret {secret} has no tag {EXECUTOR_KEYS}, and may be for something else."
+        return None
+
+    def write(self, secret: str, keys: MasterKeys) -> bool:
+        try:
+            SecretMasterKeys(lambda: self._client, secret).write(keys)
+        except ClientError as fault:
+            if code_of(fault) in ("ResourceNotFoundException", "InvalidRequestException"):  # gone, or about to be
+                return False
+            raise
+        return True
 
 
 class SecretMasterKeys:

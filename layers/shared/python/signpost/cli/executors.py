@@ -40,8 +40,8 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _place(arguments: argparse.Namespace) -> int:
     try:
-        with stack.placer(arguments.stack) as placer:
-            hosted = placer.place(arguments.function, arguments.tenant)
+        with stack.keys(arguments.stack) as keys:
+            hosted = keys.placer.place(arguments.function, arguments.tenant)
     except PlacementRefused as refused:
         raise CommandFailed(str(refused)) from refused
     print(json.dumps({"tenant": arguments.tenant, "functions": sorted(one.function for one in hosted)}))

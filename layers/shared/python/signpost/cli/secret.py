@@ -2,10 +2,10 @@
 
 import argparse
 import secrets
+import sys
 from typing import TYPE_CHECKING
 
 from signpost.cli import stack
-from signpost.execution.placement import hand_out_keys
 from signpost.model import MasterKeys
 
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ def _rotate(arguments: argparse.Namespace) -> int:
     """Executors get their keys first: the stack signs with none that they do not have."""
     with stack.keys(arguments.stack) as held:
         keys = rotated(held.stack.read())
-        executors = hand_out_keys(keys, secrets=held.secrets, directory=held.directory)
+        lost = held.placer.hand_out(keys)
         held.stack.write(keys)
-    print(f"Rotated, for {executors} executors too. What was signed before stays valid until the next rotation.")
+    print("Rotated. What was signed before stays valid until the next rotation.")
+    for arn in lost:
+        advice = "Place it again, or take it away by `signpost executors remove`."
+        print(f"signpost: the secret of {arn} is gone, so it cannot be called. {advice}", file=sys.stderr)
     return 0

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         FunctionStates,
         MasterKeyStore,
         RuntimeSettings,
-        SecretStore,
     )
 
 DEFAULT_STACK = "signpost"
@@ -62,11 +61,10 @@ def registry(name: str) -> Generator[Registry]:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of the stack, and of the executors that have theirs from it."""
+    """The keys of the stack, and whoever gives executors theirs."""
 
     stack: "MasterKeyStore"
-    secrets: "SecretStore"
-    directory: "Directory"
+    placer: "Placer"
 
 
 @contextmanager
@@ -74,36 +72,24 @@ def keys(name: str) -> Generator[Keys]:
     with _aws(name) as outputs:
         import boto3  # noqa: PLC0415 - see _aws
 
-        from signpost.adapters.dynamodb import DynamoDirectory  # noqa: PLC0415 - see _aws
-        from signpost.adapters.secrets_manager import SecretMasterKeys, SecretsManagerStore  # noqa: PLC0415 - see _aws
-
-        client = boto3.client("secretsmanager")
-        yield Keys(
-            stack=SecretMasterKeys(lambda: client, outputs["MasterSecretArn"]),
-            secrets=SecretsManagerStore(lambda: client),
-            directory=DynamoDirectory(boto3.client("dynamodb"), outputs["RegistryTableName"]),
-        )
-
-
-@contextmanager
-def placer(name: str) -> "Generator[Placer]":
-    with keys(name) as held:
-        import boto3  # noqa: PLC0415 - see _aws
-
         from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
+        from signpost.adapters.dynamodb import DynamoDirectory  # noqa: PLC0415 - see _aws
         from signpost.adapters.executor_configuration import LambdaConfiguration  # noqa: PLC0415 - see _aws
         from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
+        from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets  # noqa: PLC0415 - see _aws
         from signpost.execution.placement import Placer  # noqa: PLC0415 - see _aws
 
-        client, clock = boto3.client("lambda"), SystemClock()
-        yield Placer(
-            inspector=LambdaConfiguration(lambda: client),
-            link=LambdaLink(lambda: client, clock=clock, left_behind=lambda _: None),
-            stack_keys=held.stack,
-            secrets=held.secrets,
-            directory=held.directory,
+        secrets, lambdas, clock = boto3.client("secretsmanager"), boto3.client("lambda"), SystemClock()
+        stack_keys = SecretMasterKeys(lambda: secrets, outputs["MasterSecretArn"])
+        placer = Placer(
+            inspector=LambdaConfiguration(lambda: lambdas),
+            link=LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None),
+            stack_keys=stack_keys,
+            secrets=TaggedSecrets(secrets),
+            directory=DynamoDirectory(boto3.client("dynamodb"), outputs["RegistryTableName"]),
             clock=clock,
         )
+        yield Keys(stack_keys, placer)
 
 
 @contextmanager

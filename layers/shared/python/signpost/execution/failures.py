@@ -25,6 +25,7 @@ FAILURES: Mapping[str, Row] = {
     "too_deep": Row("permanent_error", "none", "Functions may call each other three deep, and no deeper."),
     "request_too_large": Row("permanent_error", "none", "The arguments of {function} are too large to be sent."),
     "throttled": Row("rate_limited", "none", "{function} is busy. Try again in a moment."),
+    "not_ready": Row("transient_error", "none", "{function} is just being deployed. Try again in a moment."),
     "unreachable": Row("connection_error", "none", "{function} cannot be reached."),
     "executor_missing": Row("permanent_error", "none", "The executor of {function} does not exist any more."),
     "access_denied": Row("permanent_error", "none", "The gateway may not call the executor of {function}."),

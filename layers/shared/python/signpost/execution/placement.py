@@ -1,66 +1,46 @@
 """Putting executors into the directory: afterwards their functions can be called, and only by this stack."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from signpost.contract import Executor, Hosted, Undelivered
-from signpost.execution import wire
+from signpost.execution import manifest
 from signpost.execution.failures import failure
 from signpost.execution.functions import may_exist
+from signpost.execution.members import NotOurs
 from signpost.model import MasterKeys
 from signpost.policy.capabilities import executor_key
-from signpost.ports import Clock, Directory, ExecutorInspector, Link, MasterKeyStore, SecretStore
+from signpost.ports import Clock, Directory, ExecutorInspector, ExecutorSecrets, Link, MasterKeyStore
 
 ANSWERS_WITHIN = 15.0
 """Seconds for a manifest: the executor may be starting for the first time."""
-MANIFEST = json.dumps({"signpost": wire.VERSION, "operation": "manifest"}).encode()
 
 
 class PlacementRefused(Exception):  # noqa: N818 - it names what happened
     """The message says why, to whoever deploys."""
 
 
-def place(
-    executor: Executor,
-    hosted: Sequence[Hosted],
-    *,
-    tenant: str | None,
-    stack_keys: MasterKeys,
-    secrets: SecretStore,
-    directory: Directory,
-) -> Sequence[str]:
-    """The functions that another executor hosts already; if there is any, nothing was placed. The tenant None places
-    them for every tenant. First the keys: a function that can be found can be called."""
-    secrets.keys(executor.key_secret_arn).write(keys_of(executor.arn, stack_keys))
-    return directory.place(tenant, executor, hosted)
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What an executor says that it hosts."""
 
+    executor: Executor
+    hosted: Sequence[Hosted]
 
-def keys_of(executor_arn: str, stack_keys: MasterKeys) -> MasterKeys:
-    previous = stack_keys.previous
-    return MasterKeys(
-        current=executor_key(stack_keys.current, executor_arn),
-        previous=executor_key(previous, executor_arn) if previous is not None else None,
-    )
-
-
-def hand_out_keys(stack_keys: MasterKeys, *, secrets: SecretStore, directory: Directory) -> int:
-    """Gives every executor its keys, before the stack signs with new ones. Answers how many there are."""
-    executors = {placed.executor.arn: placed.executor for placed in directory.placed()}
-    for executor in executors.values():
-        secrets.keys(executor.key_secret_arn).write(keys_of(executor.arn, stack_keys))
-    return len(executors)
+    def without_arrivals(self, held: Mapping[str, str]) -> "_Offer":
+        """What nobody held, or this one did. `held` says who, by function."""
+        arn = self.executor.arn
+        return replace(self, hosted=tuple(one for one in self.hosted if held.get(one.function, arn) == arn))
 
 
 class Placer:
-    """Places executors with the functions that they themselves say they host."""
-
     def __init__(
         self,
         *,
         inspector: ExecutorInspector,
         link: Link,
         stack_keys: MasterKeyStore,
-        secrets: SecretStore,
+        secrets: ExecutorSecrets,
         directory: Directory,
         clock: Clock,
     ) -> None:
@@ -72,39 +52,85 @@ class Placer:
         self._clock = clock
 
     def place(self, lambda_function: str, tenant: str | None) -> Sequence[Hosted]:
-        """What the executor hosts now, for a tenant or for all. Raises PlacementRefused."""
+        """What the executor hosts now, as it says itself, for a tenant or for all. Raises PlacementRefused."""
+        offer = self._offer(lambda_function)
+        self._put(offer, tenant)
+        return offer.hosted
+
+    def ship(self, lambda_functions: Sequence[str], *, instead_of: Sequence[str] = ()) -> None:
+        """Places the stack's own executors for every tenant, and takes away those it had before. Raises
+        PlacementRefused. A function may move from one of them to another: first each gives up what it has no more."""
+        offers = [self._offer(lambda_function) for lambda_function in lambda_functions]
+        held = self._held_by(frozenset(offer.executor.arn for offer in offers))
+        for offer in offers:
+            self._put(offer.without_arrivals(held), None)
+        for offer in offers:
+            if offer.without_arrivals(held) != offer:
+                self._put(offer, None)
+        for lambda_function in instead_of:
+            if lambda_function not in lambda_functions:
+                self._directory.remove(None, lambda_function)
+
+    def place_as(self, executor: Executor, hosted: Sequence[Hosted], tenant: str | None) -> None:
+        """Places functions that the executor does not list itself. Raises PlacementRefused."""
+        self._put(_Offer(executor, tuple(hosted)), tenant)
+
+    def hand_out(self, keys: MasterKeys) -> Sequence[str]:
+        """Gives every executor its keys, before the stack signs with new ones. Answers those whose secret is gone."""
+        executors = {placed.executor.arn: placed.executor for placed in self._directory.placed()}
+        return [arn for arn, executor in executors.items() if not self._give_keys(executor, keys)]
+
+    def _held_by(self, executors: frozenset[str]) -> Mapping[str, str]:
+        shipped = [placed for placed in self._directory.placed() if placed.tenant is None]
+        return {name: one.executor.arn for one in shipped if one.executor.arn in executors for name in one.functions}
+
+    def _put(self, offer: _Offer, tenant: str | None) -> None:
+        """First the keys: a function that can be found can be called. And again, if they were rotated meanwhile by
+        somebody who did not find the executor in the directory yet."""
+        executor = offer.executor
+        self._check_secret(executor)
+        keys = self._stack_keys.read()
+        if not self._give_keys(executor, keys):
+            raise PlacementRefused(f"{executor.arn}: there is no secret {executor.key_secret_arn}.")
+        if taken := self._directory.place(tenant, executor, offer.hosted):
+            raise PlacementRefused(f"{executor.arn}: another executor hosts {', '.join(sorted(taken))} already.")
+        if (now := self._stack_keys.read()) != keys:
+            self._give_keys(executor, now)
+
+    def _check_secret(self, executor: Executor) -> None:
+        """An executor names its secret itself, and might name the stack's or another one's to have it overwritten."""
+        if problem := self._secrets.problem_with(executor.key_secret_arn):
+            raise PlacementRefused(f"{executor.arn}: {problem}")
+        for placed in self._directory.placed():
+            other = placed.executor
+            if other.key_secret_arn == executor.key_secret_arn and other.arn != executor.arn:
+                raise PlacementRefused(f"{executor.arn}: its secret holds the keys of {other.arn}.")
+
+    def _give_keys(self, executor: Executor, keys: MasterKeys) -> bool:
+        return self._secrets.write(executor.key_secret_arn, keys_of(executor.arn, keys))
+
+    def _offer(self, lambda_function: str) -> _Offer:
         executor = self._inspector.inspect(lambda_function)
         if isinstance(executor, str):
             raise PlacementRefused(executor)
         hosted = self._manifest(executor.arn)
         if odd := [one.function for one in hosted if not may_exist(one.function)]:
             raise PlacementRefused(f"{executor.arn} hosts what cannot be called: {', '.join(map(repr, odd))}.")
-        taken = place(
-            executor,
-            hosted,
-            tenant=tenant,
-            stack_keys=self._stack_keys.read(),
-            secrets=self._secrets,
-            directory=self._directory,
-        )
-        if taken:
-            raise PlacementRefused(f"{executor.arn}: another executor hosts {', '.join(sorted(taken))} already.")
-        return hosted
-
-    def ship(self, lambda_functions: Sequence[str], *, instead_of: Sequence[str] = ()) -> None:
-        """Places the stack's own executors for every tenant, and takes away those it had before. Raises
-        PlacementRefused."""
-        for lambda_function in lambda_functions:
-            self.place(lambda_function, None)
-        for lambda_function in instead_of:
-            if lambda_function not in lambda_functions:
-                self._directory.remove(None, lambda_function)
+        return _Offer(executor, tuple(hosted))
 
     def _manifest(self, arn: str) -> Sequence[Hosted]:
-        answer = self._link.send(arn, MANIFEST, self._clock.now() + ANSWERS_WITHIN)
+        answer = self._link.send(arn, manifest.REQUEST, self._clock.now() + ANSWERS_WITHIN)
         if isinstance(answer, Undelivered):
             raise PlacementRefused(failure(answer.code, arn).message)
         try:
-            return wire.manifest_of(answer)
-        except wire.NotOurs as fault:
+            return manifest.manifest_of(answer)
+        except NotOurs as fault:
             raise PlacementRefused(f"{arn} is no executor: {fault} in its manifest.") from fault
+
+
+def keys_of(executor_arn: str, stack_keys: MasterKeys) -> MasterKeys:
+    previous = stack_keys.previous
+    return MasterKeys(
+        current=executor_key(stack_keys.current, executor_arn),
+        previous=executor_key(previous, executor_arn) if previous is not None else None,
+    )

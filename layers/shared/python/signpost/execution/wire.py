@@ -1,7 +1,5 @@
 """The contract on the wire, version 1: one JSON object there, one back. `docs/executors.md` describes it."""
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast, get_args
@@ -10,15 +8,24 @@ from signpost.contract import (
     Failure,
     FailureClass,
     FunctionCall,
-    Hosted,
     KeptResult,
     Outcome,
     Reply,
     Result,
 )
+from signpost.execution.members import (
+    VERSION,
+    NotOurs,
+    message_in,
+    number_in,
+    object_in,
+    of_this_version,
+    optional_text_in,
+    text_in,
+    texts_in,
+)
 from signpost.model import InputRequired, Json, JsonObject, Principal, Trace, as_object
 
-VERSION = 1
 LARGEST_PAYLOAD = 6_000_000
 """Bytes of a call or a reply. Lambda takes 6 MB, and says so only after everything was sent."""
 LARGEST_REPLY = 5_000_000
@@ -27,10 +34,6 @@ LARGEST_KEPT_RESULT = 64_000_000
 
 CLASSES: Sequence[str] = get_args(FailureClass.__value__)
 OUTCOMES: Sequence[str] = get_args(Outcome.__value__)
-
-
-class NotOurs(Exception):  # noqa: N818 - it names what arrived
-    """What arrived is not of this contract; the message says where it departs from it."""
 
 
 def call_message(call: FunctionCall, token: str) -> JsonObject:
@@ -83,44 +86,41 @@ def nested_of(message: JsonObject) -> NestedCall:
     """Raises NotOurs."""
     if operation_of(message) != "nested":
         raise NotOurs("operation is not nested")
-    fields = _object(message, "call")
+    fields = object_in(message, "call")
     return NestedCall(
-        token=_text(message, "token"),
-        call_id=_text(fields, "id"),
-        function=_text(fields, "function"),
-        arguments=_object(fields, "arguments"),
-        idempotency_key=_optional_text(fields, "idempotencyKey"),
+        token=text_in(message, "token"),
+        call_id=text_in(fields, "id"),
+        function=text_in(fields, "function"),
+        arguments=object_in(fields, "arguments"),
+        idempotency_key=optional_text_in(fields, "idempotencyKey"),
         trace=_trace_of(as_object(fields.get("trace"))),
     )
 
 
 def operation_of(message: Json) -> str:
     """Raises NotOurs."""
-    fields = as_object(message)
-    if fields.get("signpost") != VERSION:
-        raise NotOurs(f"signpost is not {VERSION}")
-    return _text(fields, "operation")
+    return text_in(of_this_version(as_object(message)), "operation")
 
 
 def call_of(message: JsonObject) -> tuple[FunctionCall, str]:
     """The call and its token. Raises NotOurs."""
-    fields = _object(message, "call")
+    fields = object_in(message, "call")
     call = FunctionCall(
-        call_id=_text(fields, "id"),
-        function=_text(fields, "function"),
-        arguments=_object(fields, "arguments"),
-        principal=principal_of(_object(fields, "principal")),
-        deadline=_number(fields, "deadline"),
-        permissions=frozenset(_texts(fields, "permissions")),
-        depth=int(_number(fields, "depth")),
-        idempotency_key=_optional_text(fields, "idempotencyKey"),
-        step=_optional_text(fields, "step"),
+        call_id=text_in(fields, "id"),
+        function=text_in(fields, "function"),
+        arguments=object_in(fields, "arguments"),
+        principal=principal_of(object_in(fields, "principal")),
+        deadline=number_in(fields, "deadline"),
+        permissions=frozenset(texts_in(fields, "permissions")),
+        depth=int(number_in(fields, "depth")),
+        idempotency_key=optional_text_in(fields, "idempotencyKey"),
+        step=optional_text_in(fields, "step"),
         trace=_trace_of(as_object(fields.get("trace"))),
         answers=as_object(fields.get("answers")),
         state=fields.get("state"),
-        keep_at=_optional_text(fields, "keepAt"),
+        keep_at=optional_text_in(fields, "keepAt"),
     )
-    return call, _text(message, "token")
+    return call, text_in(message, "token")
 
 
 def principal_object(principal: Principal) -> JsonObject:
@@ -137,11 +137,11 @@ def principal_object(principal: Principal) -> JsonObject:
 def principal_of(fields: JsonObject) -> Principal:
     """Raises NotOurs."""
     return Principal(
-        subject=_text(fields, "subject"),
-        tenant=_text(fields, "tenant"),
-        issuer=_text(fields, "issuer"),
-        roles=frozenset(_texts(fields, "roles")),
-        permissions=frozenset(_texts(fields, "permissions")),
+        subject=text_in(fields, "subject"),
+        tenant=text_in(fields, "tenant"),
+        issuer=text_in(fields, "issuer"),
+        roles=frozenset(texts_in(fields, "roles")),
+        permissions=frozenset(texts_in(fields, "permissions")),
         human=fields.get("human") is True,
     )
 
@@ -164,60 +164,18 @@ def reply_message(reply: Reply) -> JsonObject:
 
 def reply_of(text: bytes) -> Reply:
     """Raises NotOurs."""
-    try:
-        message = as_object(json.loads(text))
-    except (ValueError, RecursionError) as fault:
-        raise NotOurs("it is no JSON") from fault
-    if message.get("signpost") != VERSION:
-        raise NotOurs(f"signpost is not {VERSION}")
+    message = message_in(text)
     if "result" in message:
         return Result(message["result"], _evidence_of(message))
     if "kept" in message:
-        kept = _object(message, "kept")
-        size = int(_number(kept, "size"))
-        return KeptResult(_text(kept, "key"), size, _text(kept, "sha256"), _evidence_of(message))
+        kept = object_in(message, "kept")
+        size = int(number_in(kept, "size"))
+        return KeptResult(text_in(kept, "key"), size, text_in(kept, "sha256"), _evidence_of(message))
     if "inputRequired" in message:
-        asked = _object(message, "inputRequired")
-        requests = {key: as_object(request) for key, request in _object(asked, "requests").items()}
+        asked = object_in(message, "inputRequired")
+        requests = {key: as_object(request) for key, request in object_in(asked, "requests").items()}
         return InputRequired(requests, asked.get("state"))
-    return _failure_of(_object(message, "failure"))
-
-
-def manifest_message(functions: Sequence[Hosted]) -> JsonObject:
-    return {"signpost": VERSION, "manifest": {"functions": [_hosted_object(hosted) for hosted in functions]}}
-
-
-def manifest_of(text: bytes) -> Sequence[Hosted]:
-    """Raises NotOurs."""
-    try:
-        message = as_object(json.loads(text))
-    except ValueError as fault:
-        raise NotOurs("it is no JSON") from fault
-    functions = _object(message, "manifest").get("functions")
-    if not isinstance(functions, list):
-        raise NotOurs("manifest.functions is no list")
-    return [hosted_of(as_object(fields)) for fields in functions]
-
-
-def hosted_of(fields: JsonObject) -> Hosted:
-    """Raises NotOurs."""
-    timeout = fields.get("timeoutMs")
-    return Hosted(
-        function=_text(fields, "id"),
-        timeout_ms=int(_number(fields, "timeoutMs")) if timeout is not None else None,
-        permissions=frozenset(_texts(fields, "permissions")),
-        readable=fields.get("readable") is not False,
-    )
-
-
-def _hosted_object(hosted: Hosted) -> JsonObject:
-    timeout: JsonObject = {"timeoutMs": hosted.timeout_ms} if hosted.timeout_ms is not None else {}
-    return {
-        "id": hosted.function,
-        **timeout,
-        "permissions": sorted(hosted.permissions),
-        "readable": hosted.readable,
-    }
+    return _failure_of(object_in(message, "failure"))
 
 
 def _failure_object(failed: Failure) -> JsonObject:
@@ -227,16 +185,16 @@ def _failure_object(failed: Failure) -> JsonObject:
 
 
 def _failure_of(fields: JsonObject) -> Failure:
-    kind, outcome = _text(fields, "class"), _text(fields, "outcome")
+    kind, outcome = text_in(fields, "class"), text_in(fields, "outcome")
     if kind not in CLASSES or outcome not in OUTCOMES:
         raise NotOurs("its failure has an unknown class or outcome")
     retry = fields.get("retryAfterMs")
     return Failure(
-        code=_text(fields, "code"),
+        code=text_in(fields, "code"),
         kind=cast("FailureClass", kind),
         outcome=cast("Outcome", outcome),
-        message=_text(fields, "message"),
-        retry_after_ms=int(_number(fields, "retryAfterMs")) if retry is not None else None,
+        message=text_in(fields, "message"),
+        retry_after_ms=int(number_in(fields, "retryAfterMs")) if retry is not None else None,
     )
 
 
@@ -261,36 +219,4 @@ def _trace_object(trace: Trace | None) -> JsonObject | None:
 def _trace_of(fields: JsonObject) -> Trace | None:
     if "traceparent" not in fields:
         return None
-    return Trace(_text(fields, "traceparent"), _optional_text(fields, "tracestate"))
-
-
-def _object(fields: JsonObject, name: str) -> JsonObject:
-    value = fields.get(name)
-    if not isinstance(value, Mapping):
-        raise NotOurs(f"{name} is no object")
-    return value
-
-
-def _text(fields: JsonObject, name: str) -> str:
-    value = fields.get(name)
-    if not isinstance(value, str):
-        raise NotOurs(f"{name} is no text")
-    return value
-
-
-def _optional_text(fields: JsonObject, name: str) -> str | None:
-    return _text(fields, name) if fields.get(name) is not None else None
-
-
-def _texts(fields: JsonObject, name: str) -> Sequence[str]:
-    value = fields.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise NotOurs(f"{name} is no list of texts")
-    return [str(word) for word in value]
-
-
-def _number(fields: JsonObject, name: str) -> float:
-    value = fields.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise NotOurs(f"{name} is no number")
-    return value
+    return Trace(text_in(fields, "traceparent"), optional_text_in(fields, "tracestate"))

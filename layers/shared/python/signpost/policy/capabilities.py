@@ -7,11 +7,11 @@ it: when a function calls another one through the gateway, it can show only what
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from signpost.contract import FunctionCall
-from signpost.model import Json, JsonObject, Principal
+from signpost.model import Json, Principal
 from signpost.policy.key_ring import AT_ONCE, KeyRing, derived
 from signpost.policy.signed_text import is_signature, parts, signature, signed
 from signpost.ports import Clock
@@ -29,8 +29,8 @@ class Capability:
     function: str
     call: str
     step: str | None
-    arguments: str
-    """Digest of the arguments."""
+    content: str
+    """Digest of what the call brings along: arguments, answers, state, idempotency key, where to keep its result."""
     subject: str
     tenant: str
     issuer: str
@@ -62,7 +62,7 @@ def capability_of(call: FunctionCall, executor_arn: str, expires_at: float) -> C
         function=call.function,
         call=call.call_id,
         step=call.step,
-        arguments=digest_of(call.arguments),
+        content=_digest_of(call.arguments, call.answers, call.state, call.idempotency_key, call.keep_at),
         subject=principal.subject,
         tenant=principal.tenant,
         issuer=principal.issuer,
@@ -74,11 +74,6 @@ def capability_of(call: FunctionCall, executor_arn: str, expires_at: float) -> C
         deadline=call.deadline,
         expires_at=expires_at,
     )
-
-
-def attenuated(capability: Capability, permissions: frozenset[str]) -> Capability:
-    """The same with these permissions at most. There is no way to more."""
-    return replace(capability, permissions=tuple(sorted(permissions.intersection(capability.permissions))))
 
 
 def executor_key(key: str, executor_arn: str) -> str:
@@ -129,9 +124,8 @@ class TokenVerifier:
         return "too_deep" if said.depth > DEEPEST else None
 
 
-def digest_of(arguments: JsonObject) -> str:
-    text = json.dumps(arguments, separators=(",", ":"), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+def _digest_of(*content: Json) -> str:
+    return hashlib.sha256(json.dumps(content, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
 
 
 NAMES = frozenset(field.name for field in fields(Capability))

@@ -15,7 +15,6 @@ NO_ARGUMENTS: JsonObject = {}
 class Context:
     def __init__(self, call: FunctionCall, token: str, nested: NestedCalls | None, *, seconds: float) -> None:
         """`seconds` is what there is until the function is stopped."""
-        self.function = call.function
         self.principal = call.principal
         self.tenant = call.principal.tenant
         self.call_id = call.call_id

@@ -12,11 +12,11 @@ from dataclasses import replace
 from signpost.contract import Failure, FunctionCall, KeptResult, Reply, Result
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.execution.failures import failure
+from signpost.execution.manifest import manifest_message
 from signpost.execution.wire import (
     LARGEST_REPLY,
     NotOurs,
     call_of,
-    manifest_message,
     operation_of,
     reply_message,
 )

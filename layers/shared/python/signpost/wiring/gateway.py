@@ -84,6 +84,7 @@ class Composition:
     sealer: Sealer
     catalogue: CatalogueView
     executors: Executors
+    breaker: Breaker
     nested: NestedCalls
 
 
@@ -142,6 +143,7 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
         sealer=Sealer(keys),
         catalogue=CatalogueView(catalogue=adapters.catalogue, clock=clock),
         executors=executors,
+        breaker=breaker,
         nested=NestedCalls(mint=mint, executors=executors, clock=clock),
     )
 

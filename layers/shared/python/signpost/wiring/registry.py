@@ -9,7 +9,7 @@ from signpost.adapters.cloudformation import put_answer
 from signpost.adapters.dynamodb import DynamoDirectory
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.lambdas import LambdaLink
-from signpost.adapters.secrets_manager import SecretMasterKeys, SecretsManagerStore
+from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
 from signpost.deployment import Deployment
 from signpost.execution.placement import Placer
 from signpost.settings import registry_settings
@@ -27,7 +27,7 @@ def deployment(environment: Mapping[str, str]) -> Deployment:
         inspector=LambdaConfiguration(lambda: lambdas),
         link=LambdaLink(lambda: lambdas, clock=clock, left_behind=telemetry.left_behind),
         stack_keys=SecretMasterKeys(lambda: secrets, settings.master_secret_arn),
-        secrets=SecretsManagerStore(lambda: secrets),
+        secrets=TaggedSecrets(secrets),
         directory=DynamoDirectory(boto3.client("dynamodb", config=CLIENT), settings.registry_table),
         clock=clock,
     )

@@ -1,0 +1,67 @@
+"""Reading what arrived: one JSON object of the contract, and its members."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from signpost.model import JsonObject, as_object
+
+VERSION = 1
+
+
+class NotOurs(Exception):  # noqa: N818 - it names what arrived
+    """What arrived is not of this contract; the message says where it departs from it."""
+
+
+def message_in(text: bytes) -> JsonObject:
+    """What JSON can say and Python can send on: no NaN, and no half of a character."""
+    try:
+        message = as_object(json.loads(text, parse_constant=_refuse))
+        if b"\\ud" in text.lower():
+            json.dumps(message, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as fault:
+        raise NotOurs("it is no JSON") from fault
+    return of_this_version(message)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def of_this_version(message: JsonObject) -> JsonObject:
+    if message.get("signpost") is True or message.get("signpost") != VERSION:
+        raise NotOurs(f"signpost is not {VERSION}")
+    return message
+
+
+def object_in(fields: JsonObject, name: str) -> JsonObject:
+    value = fields.get(name)
+    if not isinstance(value, Mapping):
+        raise NotOurs(f"{name} is no object")
+    return value
+
+
+def text_in(fields: JsonObject, name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise NotOurs(f"{name} is no text")
+    return value
+
+
+def optional_text_in(fields: JsonObject, name: str) -> str | None:
+    return text_in(fields, name) if fields.get(name) is not None else None
+
+
+def texts_in(fields: JsonObject, name: str) -> Sequence[str]:
+    value = fields.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise NotOurs(f"{name} is no list of texts")
+    return [str(word) for word in value]
+
+
+def number_in(fields: JsonObject, name: str) -> float:
+    value = fields.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise NotOurs(f"{name} is no number")
+    return value

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from signpost.content import Change, Layers, Skill, StoredPrompt
 from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Reply, Request, Undelivered
 from signpost.model import (
     ApiKey,
@@ -93,6 +94,39 @@ class AnswerStore(Protocol):
     def keep(self, tenant: str, text: str) -> str:
         """Keeps an answer that is too long to be sent, and returns the address where it can be read for a while."""
         ...
+
+
+class ContentStore(Protocol):
+    """The rows of skill documents and prompts, by tenant; the tenant None is what the deployment ships."""
+
+    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, int]]:
+        """How far the tenant's content and the shipped content have changed, and what is set for the tenant."""
+        ...
+
+    def skill(self, tenant: str, skill_id: str) -> Layers[Skill]: ...
+
+    def prompt(self, tenant: str, name: str) -> Layers[StoredPrompt]: ...
+
+    def skills(self, tenant: str | None) -> Sequence[Skill]:
+        """By id, in the order of its bytes."""
+        ...
+
+    def prompts(self, tenant: str | None) -> Sequence[StoredPrompt]:
+        """By name, in the order of its bytes."""
+        ...
+
+    def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
+        """Carries out all of them or none, seen whole or not at all however many they are, each with its event.
+        Answers their sequence numbers; None for an unregistration that found nothing, which is no change."""
+        ...
+
+
+class Bodies(Protocol):
+    """The bodies of skill documents, by their digest; the tenant None is what the deployment ships."""
+
+    def keep(self, tenant: str | None, digest: str, body: bytes) -> None: ...
+
+    def read(self, tenant: str | None, digest: str) -> bytes: ...
 
 
 class MasterKeyStore(Protocol):

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
 from signpost.contract import Executor, Failure, Hosted, KeptResult, Reply, Request, Result
@@ -12,6 +14,7 @@ from signpost.execution import wire
 from signpost.execution.caller import GRACE, TO_ANSWER
 from signpost.execution.functions import REVALIDATED_EVERY
 from signpost.model import InputRequired, JsonObject, Principal, Trace
+from signpost.policy.capabilities import DEEPEST
 from tests.support.memory_gateway import MemoryGateway
 
 AGENT = Principal("agent", "acme", "signpost:api-key", frozenset({"writer"}), frozenset({"mail"}))
@@ -191,9 +194,14 @@ def test_arguments_that_are_too_large_are_not_sent(caller: Caller) -> None:
         {},
         {"statusCode": 200},
         {"signpost": 2, "result": 1},
+        {"signpost": True, "result": 1},
         {"signpost": 1},
         {"signpost": 1, "failure": {"code": "x", "class": "odd", "outcome": "none", "message": ""}},
         {"signpost": 1, "failure": {"code": "x", "class": "timeout", "outcome": "perhaps", "message": ""}},
+        {"signpost": 1, "result": float("nan")},
+        {"signpost": 1, "result": [{"deep": float("-inf")}]},
+        {"signpost": 1, "result": "half a character: \ud83d"},
+        {"signpost": 1, "result": {"\udc00": 1}},
         {"signpost": 1, "result": 1, "evidence": [1]},
         {"signpost": 1, "kept": {"key": "answers/umbrella/secret.json", "size": 1, "sha256": ""}},
         {"signpost": 1, "kept": {"key": 1, "size": "1", "sha256": ""}},
@@ -208,6 +216,57 @@ def test_an_answer_that_is_not_of_the_contract_is_malformed(caller: Caller, answ
     assert code(reply) == "malformed_reply"
     assert isinstance(reply, Failure)
     assert reply.outcome == "unknown"
+
+
+class Raw:
+    """A link to an executor that answers these bytes, whatever it is asked."""
+
+    def __init__(self, answer: bytes) -> None:
+        self.answer = answer
+
+    def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes:
+        del function_arn, payload, give_up_at
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"sent",
+        b'{"signpost": 1, "result": 1',
+        b'{"signpost": 1, "result": Infinity}',
+        b'{"signpost": 1, "result": 1e400}',
+        b'{"signpost": 1, "result": -1e400}',
+        b'{"signpost": 1, "result": "\\uD83D"}',
+        b'{"signpost": 1, "result": "\xed\xa0\xbd"}',
+        b'{"signpost": 1, "result": "\xff"}',
+        '{"signpost": 1, "result": "\\ud83d"}'.encode("utf-16"),
+        b'{"signpost": 1, "result": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"signpost": 1, "result": ' + b"9" * 5_000 + b"}",
+    ],
+)
+def test_an_answer_that_cannot_be_sent_on_is_malformed(caller: Caller, answer: bytes) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.gateway.exchange(link=Raw(answer))
+    assert code(caller.call()) == "malformed_reply"
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        (b'{"signpost": 1.0, "result": 1e300}', 1e300),
+        (b'{"signpost": 1, "result": "\\ud83d\\ude00"}', "\U0001f600"),
+        ('{"signpost": 1, "result": "\U0001f600"}'.encode(), "\U0001f600"),
+        (b'{"signpost": 1, "result": "\\\\ud83d"}', "\\ud83d"),
+    ],
+)
+def test_an_answer_that_looks_odd_and_is_not_arrives(caller: Caller, answer: bytes, value: object) -> None:
+    caller.place(None, MAIL, Hosted("email::send"))
+    caller.gateway.exchange(link=Raw(answer))
+    assert caller.call() == Result(value, [])  # pyright: ignore[reportArgumentType] - it is Json
 
 
 def test_every_kind_of_reply_arrives_as_it_was_sent(caller: Caller) -> None:
@@ -253,6 +312,37 @@ def test_a_nested_call_has_the_same_principal_and_no_more_permissions(caller: Ca
     assert (inner["permissions"], inner["depth"], inner["step"]) == (["web"], 1, "wf_1.send.2")
     assert inner["deadline"] <= outer["deadline"]
     assert inner["id"] != outer["id"]
+
+
+PERMISSIONS = frozenset({"mail", "web", "write", "admin"})
+sets_of_permissions = st.frozensets(st.sampled_from(sorted(PERMISSIONS)))
+
+
+@given(st.none() | sets_of_permissions, st.lists(sets_of_permissions, min_size=2, max_size=DEEPEST + 1))
+@settings(max_examples=60, deadline=None)
+def test_along_a_chain_of_calls_permissions_only_ever_shrink(
+    most: frozenset[str] | None, declared: Sequence[frozenset[str]]
+) -> None:
+    """Each function is called by the one before it, which asks for everything."""
+    caller = Caller()
+    hosted = [Hosted(f"chain::{place}", permissions=permissions) for place, permissions in enumerate(declared)]
+    caller.place(None, MAIL, *hosted)
+    assert caller.call("chain::0", permissions=most) == Result("sent", [])
+    for callee in hosted[1:]:
+        greedy: JsonObject = {
+            "id": "x",
+            "function": callee.function,
+            "arguments": {},
+            "permissions": sorted(PERMISSIONS),
+        }
+        assert nested(caller, callee.function, call=greedy, permissions=sorted(PERMISSIONS))["result"] == "sent"
+    calls = [message["call"] for message in caller.mail.received]
+    assert [call["function"] for call in calls] == [callee.function for callee in hosted]
+    had = PERMISSIONS if most is None else most
+    for depth, (call, callee) in enumerate(zip(calls, hosted, strict=True)):
+        had &= callee.permissions
+        assert (frozenset(call["permissions"]), call["depth"]) == (had, depth)
+        assert call["principal"] == calls[0]["principal"]
 
 
 def test_a_nested_call_without_a_token_of_ours_is_refused(caller: Caller) -> None:

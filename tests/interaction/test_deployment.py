@@ -5,74 +5,29 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryDirectory, MemoryFunctionStates, MemoryMasterKeys
-from signpost.adapters.memory.link import Handler, MemoryLink
-from signpost.contract import Executor, Hosted
+from signpost.adapters.memory import MemoryFunctionStates
+from signpost.contract import Executor
 from signpost.deployment import Deployment
 from signpost.errors import Unavailable
-from signpost.execution.manifest import manifest_message
-from signpost.execution.placement import Placer, keys_of
-from signpost.model import JsonObject, MasterKeys
+from signpost.model import JsonObject
 from signpost.telemetry import Telemetry
-from tests.support.memory_gateway import SetClock
+from tests.support.placing import Placing, executor
 
-CORE = Executor("arn:core", "secret:core", 30_000)
-OLD = Executor("arn:old", "secret:old", 30_000)
+CORE, OLD = executor("core"), executor("old")
 ADDRESS = "https://cloudformation.test/answer"
-STACK_KEYS = MasterKeys("a" * 64, "b" * 64)
 
 
-class Account:
-    """The Lambda functions and secrets that there are."""
-
+class World(Placing):
     def __init__(self) -> None:
-        self.executors = {CORE.arn: CORE, OLD.arn: OLD}
-        self.secrets = {name: MemoryMasterKeys(MasterKeys("nobody's")) for name in ("secret:core", "secret:old")}
-
-    def inspect(self, lambda_function: str) -> Executor | str:
-        return self.executors.get(lambda_function, f"There is no Lambda function {lambda_function}.")
-
-    def problem_with(self, secret: str) -> str | None:
-        return None if secret in self.secrets else "its secret may be for something else."
-
-    def write(self, secret: str, keys: MasterKeys) -> bool:
-        if secret not in self.secrets:
-            return False
-        self.secrets[secret].write(keys)
-        return True
-
-
-class World:
-    def __init__(self) -> None:
-        self.account = Account()
-        self.table = FunctionTable()
-        self.directory = MemoryDirectory(self.table)
-        self.manifests: dict[str, Any] = {}
+        super().__init__(CORE, OLD)
         self.answers: list[tuple[str, JsonObject]] = []
-        placer = Placer(
-            inspector=self.account,
-            link=MemoryLink({arn: self.answering(arn) for arn in (CORE.arn, OLD.arn)}),
-            stack_keys=MemoryMasterKeys(STACK_KEYS),
-            secrets=self.account,
-            directory=self.directory,
-            clock=SetClock(),
-        )
         self.deployment = Deployment(
-            placer=placer,
+            placer=self.placer,
             answer=lambda address, answer: self.answers.append((address, answer)),
             telemetry=Telemetry("deployment-under-test"),
         )
         self.hosts(CORE, "core::wait")
         self.hosts(OLD, "core::old")
-
-    def answering(self, arn: str) -> Handler:
-        def handler(_: JsonObject) -> JsonObject:
-            return self.manifests[arn]
-
-        return handler
-
-    def hosts(self, executor: Executor, *functions: str) -> None:
-        self.manifests[executor.arn] = manifest_message([Hosted(function) for function in functions])
 
     def asks(self, request: str, *executors: str, before: tuple[str, ...] = ()) -> Any:
         event = {
@@ -105,7 +60,7 @@ def test_what_the_stack_ships_is_placed_with_its_keys(world: World) -> None:
     answer = world.asks("Create", CORE.arn)
     assert (answer["Status"], answer["RequestId"], answer["StackId"]) == ("SUCCESS", "r-1", "stack")
     assert world.shipped() == {"core::wait"}
-    assert world.account.secrets["secret:core"].read() == keys_of(CORE.arn, STACK_KEYS)
+    assert world.has_its_keys(CORE)
 
 
 def test_an_update_follows_the_code_and_takes_away_who_left(world: World) -> None:

@@ -128,7 +128,7 @@ def _invoke(client: "LambdaClient", function_arn: str, payload: bytes) -> Answer
 def _end(text: bytes) -> str:
     try:
         described = as_object(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return "crashed"
     known = ENDED_BY_LAMBDA.get(str(described.get("errorType")))
     if known is not None:

@@ -25,11 +25,13 @@ def register(commands: "Commands") -> None:
 
 
 def _rotate(arguments: argparse.Namespace) -> int:
-    """Executors get their keys first: the stack signs with none that they do not have."""
+    """Executors get their keys first: the stack signs with none that they do not have. And once more, for one that
+    was placed meanwhile."""
     with stack.keys(arguments.stack) as held:
         keys = rotated(held.stack.read())
-        lost = held.placer.hand_out(keys)
+        held.placer.hand_out(keys)
         held.stack.write(keys)
+        lost = held.placer.hand_out(keys)
     print("Rotated. What was signed before stays valid until the next rotation.")
     for arn in lost:
         advice = "Place it again, or take it away by `signpost executors remove`."

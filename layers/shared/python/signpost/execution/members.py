@@ -17,7 +17,7 @@ class NotOurs(Exception):  # noqa: N818 - it names what arrived
 def message_in(text: bytes) -> JsonObject:
     """What JSON can say and Python can send on: no NaN, and no half of a character."""
     try:
-        message = as_object(json.loads(text, parse_constant=_refuse))
+        message = as_object(json.loads(text.decode(), parse_constant=_refuse, parse_float=_finite))
         if b"\\ud" in text.lower():
             json.dumps(message, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as fault:
@@ -27,6 +27,12 @@ def message_in(text: bytes) -> JsonObject:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(text: str) -> float:
+    """1e400 would become infinity, which no answer could repeat."""
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)
 
 
 def of_this_version(message: JsonObject) -> JsonObject:

@@ -1,6 +1,6 @@
 """Putting executors into the directory: afterwards their functions can be called, and only by this stack."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from signpost.contract import Executor, Hosted, Undelivered
@@ -61,15 +61,16 @@ class Placer:
         """Places the stack's own executors for every tenant, and takes away those it had before. Raises
         PlacementRefused. A function may move from one of them to another: first each gives up what it has no more."""
         offers = [self._offer(lambda_function) for lambda_function in lambda_functions]
+        leaving = [lambda_function for lambda_function in instead_of if lambda_function not in lambda_functions]
+        self._check_outsiders(offers, leaving)
+        for lambda_function in leaving:
+            self._directory.remove(None, lambda_function)
         held = self._held_by(frozenset(offer.executor.arn for offer in offers))
         for offer in offers:
             self._put(offer.without_arrivals(held), None)
         for offer in offers:
             if offer.without_arrivals(held) != offer:
                 self._put(offer, None)
-        for lambda_function in instead_of:
-            if lambda_function not in lambda_functions:
-                self._directory.remove(None, lambda_function)
 
     def place_as(self, executor: Executor, hosted: Sequence[Hosted], tenant: str | None) -> None:
         """Places functions that the executor does not list itself. Raises PlacementRefused."""
@@ -77,12 +78,21 @@ class Placer:
 
     def hand_out(self, keys: MasterKeys) -> Sequence[str]:
         """Gives every executor its keys, before the stack signs with new ones. Answers those whose secret is gone."""
-        executors = {placed.executor.arn: placed.executor for placed in self._directory.placed()}
-        return [arn for arn, executor in executors.items() if not self._give_keys(executor, keys)]
+        executors = {(one.executor.arn, one.executor.key_secret_arn): one.executor for one in self._directory.placed()}
+        return [executor.arn for executor in executors.values() if not self._give_keys(executor, keys)]
 
     def _held_by(self, executors: frozenset[str]) -> Mapping[str, str]:
         shipped = [placed for placed in self._directory.placed() if placed.tenant is None]
         return {name: one.executor.arn for one in shipped if one.executor.arn in executors for name in one.functions}
+
+    def _check_outsiders(self, offers: Sequence[_Offer], leaving: Sequence[str]) -> None:
+        """Before anything is given up: what somebody else ships already cannot be had."""
+        ours = {*leaving, *(offer.executor.arn for offer in offers)}
+        shipped = [placed for placed in self._directory.placed() if placed.tenant is None]
+        foreign = {name for placed in shipped if placed.executor.arn not in ours for name in placed.functions}
+        for offer in offers:
+            if taken := foreign.intersection(one.function for one in offer.hosted):
+                raise PlacementRefused(_taken(offer.executor, taken))
 
     def _put(self, offer: _Offer, tenant: str | None) -> None:
         """First the keys: a function that can be found can be called. And again, if they were rotated meanwhile by
@@ -93,7 +103,7 @@ class Placer:
         if not self._give_keys(executor, keys):
             raise PlacementRefused(f"{executor.arn}: there is no secret {executor.key_secret_arn}.")
         if taken := self._directory.place(tenant, executor, offer.hosted):
-            raise PlacementRefused(f"{executor.arn}: another executor hosts {', '.join(sorted(taken))} already.")
+            raise PlacementRefused(_taken(executor, taken))
         if (now := self._stack_keys.read()) != keys:
             self._give_keys(executor, now)
 
@@ -126,6 +136,10 @@ class Placer:
             return manifest.manifest_of(answer)
         except NotOurs as fault:
             raise PlacementRefused(f"{arn} is no executor: {fault} in its manifest.") from fault
+
+
+def _taken(executor: Executor, functions: Iterable[str]) -> str:
+    return f"{executor.arn}: another executor hosts {', '.join(sorted(functions))} already."
 
 
 def keys_of(executor_arn: str, stack_keys: MasterKeys) -> MasterKeys:

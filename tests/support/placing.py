@@ -1,0 +1,83 @@
+"""An account with executors and their secrets, and what places them, on the in-memory adapters."""
+
+from collections.abc import Mapping, Sequence
+
+from signpost.adapters.memory import FunctionTable, MemoryDirectory, MemoryMasterKeys
+from signpost.adapters.memory.link import Handler, MemoryLink
+from signpost.contract import Executor, Hosted
+from signpost.execution.manifest import manifest_message
+from signpost.execution.placement import Placer, keys_of
+from signpost.model import JsonObject, MasterKeys
+from signpost.ports import Directory
+from tests.support.memory_gateway import SetClock
+
+STACK_KEYS = MasterKeys("a" * 64, "b" * 64)
+SOMEBODY_ELSES = MasterKeys("nobody's")
+
+
+def executor(name: str) -> Executor:
+    return Executor(f"arn:{name}", f"secret:{name}", 30_000)
+
+
+class Account:
+    """The Lambda functions and secrets that there are."""
+
+    def __init__(self) -> None:
+        self.executors: dict[str, Executor] = {}
+        self.secrets: dict[str, MasterKeys] = {}
+        self.untagged: set[str] = set()
+
+    def inspect(self, lambda_function: str) -> Executor | str:
+        return self.executors.get(lambda_function, f"There is no Lambda function {lambda_function}.")
+
+    def problem_with(self, secret: str) -> str | None:
+        if secret not in self.secrets:
+            return f"there is no secret {secret}."
+        return f"its secret {secret} has no tag." if secret in self.untagged else None
+
+    def write(self, secret: str, keys: MasterKeys) -> bool:
+        if secret not in self.secrets:
+            return False
+        self.secrets[secret] = keys
+        return True
+
+
+class Placing:
+    """Executors that host what they are told to, and say so."""
+
+    def __init__(self, *executors: Executor) -> None:
+        self.account = Account()
+        self.table = FunctionTable()
+        self.directory = MemoryDirectory(self.table)
+        self.stack_keys = MemoryMasterKeys(STACK_KEYS)
+        self.manifests: dict[str, JsonObject] = {}
+        self.links: dict[str, Handler] = {}
+        self.placer = self.placing_into(self.directory)
+        for one in executors:
+            self.deploy(one)
+
+    def deploy(self, one: Executor) -> None:
+        """With a secret for its keys."""
+        self.account.executors[one.arn] = one
+        self.account.secrets.setdefault(one.key_secret_arn, SOMEBODY_ELSES)
+        self.links[one.arn] = lambda _: self.manifests[one.arn]
+
+    def placing_into(self, directory: Directory) -> Placer:
+        return Placer(
+            inspector=self.account,
+            link=MemoryLink(self.links),
+            stack_keys=self.stack_keys,
+            secrets=self.account,
+            directory=directory,
+            clock=SetClock(),
+        )
+
+    def hosts(self, one: Executor, *functions: str) -> None:
+        self.manifests[one.arn] = manifest_message([Hosted(function) for function in functions])
+
+    def placed(self, tenant: str | None = None) -> Mapping[str, Sequence[str]]:
+        """The functions of every executor, by its ARN."""
+        return {one.executor.arn: one.functions for one in self.directory.placed() if one.tenant == tenant}
+
+    def has_its_keys(self, one: Executor, stack_keys: MasterKeys = STACK_KEYS) -> bool:
+        return self.account.secrets[one.key_secret_arn] == keys_of(one.arn, stack_keys)

@@ -141,7 +141,7 @@ def client_settings(emulator: Emulator) -> tuple[boto3.Session, Config]:
         aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
         region_name=REGION,
     )
-    return session, Config(connect_timeout=1, read_timeout=10, retries={"total_max_attempts": 1})
+    return session, Config(connect_timeout=1, read_timeout=30, retries={"total_max_attempts": 1})
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """No function keeps its executor: real functions that block in real ways, and real time."""
 
+import gc
 import hashlib
 import os
 import queue
@@ -9,6 +10,7 @@ import sqlite3
 import subprocess
 import threading
 import time
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +50,9 @@ def nothing_lasts() -> Iterator[None]:
     over.clear()
     yield
     over.set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()  # here, or they complain in the midst of a later test
 
 
 def sleep() -> None:
@@ -198,11 +203,12 @@ def check_next_call(world: hosted.Hosted) -> None:
 
 
 def check_stopped(run: Callable[[], object], *, isolate: bool) -> None:
+    before = hosted.children()
     world = running(switch(run), isolate=isolate)
     began = time.monotonic()
     assert world.call("f", {"what": "do"}, SOON) == TIMED_OUT
     assert SOON <= time.monotonic() - began < SOON + SPARE
-    assert hosted.children() == []
+    assert hosted.children() <= before
     check_next_call(world)
 
 
@@ -367,6 +373,7 @@ def test_a_thread_left_behind_is_named_and_its_context_refuses_calls() -> None:
 
 
 def test_processes_left_behind_by_what_overran_are_named_and_killed() -> None:
+    before = hosted.children()
     processes: list[subprocess.Popen[bytes]] = []
 
     def leave() -> None:
@@ -378,7 +385,7 @@ def test_processes_left_behind_by_what_overran_are_named_and_killed() -> None:
     (line,) = world.log.of("left behind")
     assert line["processes"] == [f"{processes[0].pid} sleep"]
     assert line["killed"] is True
-    assert hosted.children() == []
+    assert hosted.children() <= before
 
 
 def test_processes_from_before_are_left_alone() -> None:

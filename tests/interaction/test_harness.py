@@ -518,13 +518,14 @@ def test_the_harness_answers_outside_the_main_thread_too() -> None:
 
 
 def test_a_function_apart_changes_nothing_here() -> None:
+    before = hosted.children()
     seen: list[int] = []
     world = running(lambda: (seen.append(1), os.getpid())[1], isolate=True)
     reply = world.call("f")
     assert isinstance(reply, Result)
     assert reply.value != os.getpid()
     assert seen == []
-    assert hosted.children() == []
+    assert hosted.children() <= before
 
 
 @pytest.mark.parametrize(
@@ -547,6 +548,8 @@ def test_a_process_that_ends_without_a_result_has_crashed(run: Any, code: str, s
 
 
 def test_who_closes_the_pipe_and_stays_is_not_waited_for() -> None:
+    before = hosted.children()
+
     def close_and_stay() -> None:
         os.closerange(3, 1000)
         time.sleep(60)
@@ -554,7 +557,7 @@ def test_who_closes_the_pipe_and_stays_is_not_waited_for() -> None:
     began = time.monotonic()
     assert code_of(running(close_and_stay, isolate=True).call("f")) == "crashed"
     assert time.monotonic() - began < 2
-    assert hosted.children() == []
+    assert hosted.children() <= before
 
 
 def test_a_grandchild_that_holds_the_pipe_does_not_hide_the_death_of_the_child() -> None:

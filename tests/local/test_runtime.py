@@ -204,7 +204,19 @@ def test_a_process_that_ended_between_calls_is_replaced(start: Start) -> None:
     first = answer(runtime.invoke({}))["pid"]
     assert isinstance(first, int)
     os.kill(first, signal.SIGKILL)
+    wait_until_it_has_ended(first)
     assert answer(runtime.invoke({}))["pid"] != first
+
+
+def wait_until_it_has_ended(pid: int) -> None:
+    """A signal is sent before it has arrived."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] == "Z":
+                return
+        except FileNotFoundError:
+            return
 
 
 SLEEPER = """

@@ -101,10 +101,10 @@ def running(run: Run, *, isolate: bool = False, **world: Any) -> Hosted:
     return Hosted([Function("f", run, isolate=isolate)], **world)
 
 
-def children() -> Sequence[str]:
-    """The processes that this one has, but for those that have ended."""
+def children() -> set[str]:
+    """The processes that this one has, but for those that have ended. Fixtures of the whole run have some too."""
     found = " ".join(path.read_text() for path in Path("/proc/self/task").glob("*/children")).split()
-    return [pid for pid in found if _state(pid) not in ("Z", "")]
+    return {pid for pid in found if _state(pid) not in ("Z", "")}
 
 
 def _state(pid: str) -> str:

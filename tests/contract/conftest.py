@@ -2,7 +2,7 @@
 
 import subprocess
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,26 +12,44 @@ import pytest
 from botocore.config import Config
 
 from local.ports import free_port
+from signpost.adapters import keys
 from signpost.adapters.dynamodb import (
     DynamoApiKeys,
     DynamoBreakers,
     DynamoCatalogue,
+    DynamoContentStore,
     DynamoDirectory,
     DynamoFunctionStates,
     DynamoIssuerKeySets,
     DynamoRuntimeSettings,
+    rows,
 )
+from signpost.adapters.dynamodb.outbox import Publications, events_of
 from signpost.adapters.memory import (
     FunctionTable,
     MemoryApiKeys,
+    MemoryBodies,
     MemoryBreakers,
     MemoryCatalogue,
+    MemoryContentStore,
     MemoryDirectory,
     MemoryFunctionStates,
     MemoryIssuerKeySets,
     MemoryRuntimeSettings,
 )
-from signpost.ports import ApiKeys, Breakers, Catalogue, Directory, FunctionStates, IssuerKeySets, RuntimeSettings
+from signpost.adapters.s3 import S3Bodies, S3Publications
+from signpost.content import ChangeEvent
+from signpost.ports import (
+    ApiKeys,
+    Bodies,
+    Breakers,
+    Catalogue,
+    ContentStore,
+    Directory,
+    FunctionStates,
+    IssuerKeySets,
+    RuntimeSettings,
+)
 from tests.support.laptop import Laptop
 
 if TYPE_CHECKING:
@@ -165,6 +183,100 @@ def dynamo_functions(client: "DynamoDBClient") -> Functions:
 @pytest.fixture(params=ENGINES)
 def functions(request: pytest.FixtureRequest, dynamodb: Any) -> Functions:
     return memory_functions() if request.param == "memory" else dynamo_functions(dynamodb(request.param))
+
+
+BUCKET = "content"
+
+
+class PublicationsInMemory:
+    """For an engine that has tables only."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, bytes] = {}
+
+    def keep(self, tenant: str | None, publication_id: str, body: bytes) -> str:
+        key = f"{tenant}/{publication_id}"
+        self._objects[key] = body
+        return key
+
+    def read(self, key: str) -> bytes:
+        return self._objects[key]
+
+
+@pytest.fixture(scope="session")
+def bucket(laptop: Laptop) -> Any:
+    """A client of the emulator's S3, where the bucket is."""
+    client = laptop.client("s3")
+    client.create_bucket(Bucket=BUCKET)
+    return client
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    store: ContentStore
+    settings: RuntimeSettings
+    told: Callable[[str | None], Sequence[ChangeEvent]]
+    """What goes to the bus about a tenant."""
+
+
+def memory_content() -> Content:
+    table = FunctionTable()
+    store = MemoryContentStore(table)
+
+    def told(tenant: str | None) -> Sequence[ChangeEvent]:
+        return [event for event in store.events if event.tenant == tenant]
+
+    return Content(store, MemoryRuntimeSettings(table), told)
+
+
+def dynamo_content(client: "DynamoDBClient", publications: Publications) -> Content:
+    def told(tenant: str | None) -> Sequence[ChangeEvent]:
+        outbox = rows.query(client, TABLE, keys.outbox_of(tenant))
+        return [event for row in outbox for event in events_of(row, publications)]
+
+    return Content(
+        DynamoContentStore(client, TABLE, publications),
+        DynamoRuntimeSettings(client, TABLE),
+        told,
+    )
+
+
+def publications_of(engine: str, request: pytest.FixtureRequest) -> Publications:
+    if engine == "dynoxide":
+        return PublicationsInMemory()
+    client = request.getfixturevalue("bucket")
+    return S3Publications(lambda: client, BUCKET)
+
+
+@pytest.fixture(params=ENGINES)
+def content(request: pytest.FixtureRequest, dynamodb: Any) -> Content:
+    if request.param == "memory":
+        return memory_content()
+    return dynamo_content(dynamodb(request.param), publications_of(request.param, request))
+
+
+@pytest.fixture(params=ENGINES[:2])
+def bodies(request: pytest.FixtureRequest) -> Bodies:
+    if request.param == "memory":
+        return MemoryBodies()
+    client = request.getfixturevalue("bucket")
+    return S3Bodies(lambda: client, BUCKET)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """An engine that a test may interfere with: a client of its own, and as everybody else reaches it."""
+
+    client: "DynamoDBClient"
+    publications: Publications
+    others: Content
+
+
+@pytest.fixture(params=ENGINES[1:])
+def remote(request: pytest.FixtureRequest, dynamodb: Any) -> Remote:
+    publications = publications_of(request.param, request)
+    address = dynamodb(request.param).meta.endpoint_url
+    return Remote(client_of(address), publications, dynamo_content(client_of(address), publications))
 
 
 @pytest.fixture(params=ENGINES[1:])

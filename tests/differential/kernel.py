@@ -35,7 +35,7 @@ from mcp_types.jsonrpc import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
-from signpost.model import Call, InputRequired, Prompt, Resource, ResourceTemplate, Tool, ToolResult
+from signpost.model import Call, InputRequired, Prompt, PromptResult, Resource, ResourceTemplate, Tool, ToolResult
 from signpost.ports import ToolProvider
 from signpost.protocol.surface import Surface
 from tests.differential.outcome import Outcome, Sent, outcome
@@ -237,7 +237,7 @@ class Handlers:
         _no_state(ctx, params.request_state)
         for provider in self._surface.prompts:
             result = provider.get_prompt(params.name, params.arguments or {}, self._call)
-            if result is not None and not isinstance(result, InputRequired):
+            if isinstance(result, PromptResult):
                 rendered = {"messages": result.messages, "description": result.description}
                 return types.GetPromptResult.model_validate(rendered)
         raise MCPError(INVALID_PARAMS, "unknown prompt")

@@ -52,7 +52,7 @@ class Caller:
     def call(self, function: str = "email::send", *, lasting: float = 25, **request: Any) -> Reply:
         ends_at = self.gateway.clock.now() + lasting
         wanted = Request(function, request.pop("arguments", {}), AGENT, ends_at, **request)
-        return self.gateway.composition.executors.invoke(wanted)
+        return self.gateway.composition.calling.executors.invoke(wanted)
 
     def seconds(self) -> float:
         """What the call that was sent last had."""

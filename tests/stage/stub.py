@@ -41,7 +41,7 @@ def play(arguments: JsonObject, ctx: Context) -> Answer:
     place = effects.script_of(ctx.principal.tenant, ctx.function)
     number = effects.count(place)
     called = {"arguments": arguments, "idempotencyKey": ctx.idempotency_key, "step": ctx.step, "call": ctx.call_id}
-    effects.write(place, f"call#{number:06}", json.dumps(called))
+    effects.write(place, f"call#{number:06}", json.dumps({**called, "at": time.time()}))
     script: list[dict[str, Any]] = json.loads(effects.read(place, "script") or "[{}]")
     entry = script[min(number, len(script)) - 1]
     time.sleep(entry.get("delayMs", 0) / 1000)

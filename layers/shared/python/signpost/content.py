@@ -4,9 +4,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from signpost.model import PromptArgument
+from signpost.model import JsonObject, PromptArgument
 
 type Operation = Literal["register", "unregister"]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What `skill://…/SKILL.md` is: the document with a front matter, which it may not have as it was registered."""
+
+    form: int
+    """Of the rules by which it was made. Who knows others makes it anew from the body."""
+    digest: str
+    """SHA-256, in hexadecimal."""
+    size: int
+    """Bytes."""
+    front_matter: JsonObject | None = None
+    """None if title and description say it all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +36,8 @@ class Skill:
     """UTC, RFC 3339."""
     digest: str
     """SHA-256 of the body, in hexadecimal; where the body is kept."""
+    manifest: Manifest | None = None
+    """None if there is none, and in rows that were written before there were any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +89,14 @@ class ChangeEvent:
     op: Operation
     key: str
     """The id or name of what changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BusEvent:
+    """An event in the form of the bus."""
+
+    source: str
+    type: str
+    detail: str
+    """JSON."""
+    resources: Sequence[str] = ()

@@ -1,6 +1,6 @@
 """The values everything else speaks in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 type Json = str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None
@@ -132,6 +132,31 @@ class ResourceTemplate:
     title: str | None = None
     description: str | None = None
     mime_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkillFile:
+    uri: str
+    digest: str
+    """SHA-256 of exactly what reading the URI answers, in hexadecimal."""
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSkill:
+    """A skill as its files are, of which SKILL.md is one."""
+
+    uri: str
+    """Of SKILL.md."""
+    front_matter: JsonObject
+    files: Sequence[SkillFile]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSkill:
+    uri: str
+    describe: Callable[[], AgentSkill]
+    """Only what is on the page that is sent has to be described."""
 
 
 @dataclass(frozen=True, slots=True)

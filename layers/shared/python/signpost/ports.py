@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from signpost.content import Change, Layers, Skill, StoredPrompt
+    from signpost.content import BusEvent, Change, Layers, Skill, StoredPrompt
     from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Reply, Request, Undelivered
+    from signpost.errors import Rejection
     from signpost.model import (
+        AgentSkill,
         ApiKey,
         Call,
         CatalogueItem,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         InputRequired,
         IssuerKeySet,
         JsonObject,
+        ListedSkill,
         MasterKeys,
         Prompt,
         PromptResult,
@@ -36,6 +39,12 @@ if TYPE_CHECKING:
 class Clock(Protocol):
     def now(self) -> float:
         """Seconds since the epoch."""
+        ...
+
+
+class Timestamps(Protocol):
+    def now(self) -> str:
+        """UTC, RFC 3339, with microseconds: what happens milliseconds apart can be told apart."""
         ...
 
 
@@ -132,6 +141,12 @@ class Bodies(Protocol):
     def keep(self, tenant: str | None, digest: str, body: bytes) -> None: ...
 
     def read(self, tenant: str | None, digest: str) -> bytes: ...
+
+
+class EventBus(Protocol):
+    def put(self, events: Sequence[BusEvent]) -> Sequence[bool]:
+        """Which of at most ten it has taken."""
+        ...
 
 
 class MasterKeyStore(Protocol):
@@ -240,15 +255,31 @@ class ResourceProvider(Protocol):
 
     def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]: ...
 
-    def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | None:
+    def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | Rejection | None:
         """None if this provider has nothing at that URI."""
+        ...
+
+
+class SkillProvider(Protocol):
+    """Agent Skills. Their files are resources, so that who provides these provides resources too."""
+
+    def skills(self, call: Call) -> Sequence[ListedSkill]: ...
+
+    def skill(self, uri: str, call: Call) -> AgentSkill | None:
+        """As it is now. None if this provider has no skill whose SKILL.md is at that URI."""
+        ...
+
+    def directory(self, uri: str, call: Call) -> Sequence[Resource] | None:
+        """What is directly in it; None if this provider has no directory at that URI."""
         ...
 
 
 class PromptProvider(Protocol):
     def prompts(self, call: Call) -> Sequence[Prompt]: ...
 
-    def get_prompt(self, name: str, arguments: Mapping[str, str], call: Call) -> PromptResult | InputRequired | None:
+    def get_prompt(
+        self, name: str, arguments: Mapping[str, str], call: Call
+    ) -> PromptResult | InputRequired | Rejection | None:
         """None if this provider has no prompt of that name."""
         ...
 

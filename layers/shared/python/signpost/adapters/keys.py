@@ -32,13 +32,18 @@ def issuer_keys(issuer: str) -> Key:
     return _key("deployment", f"issuer-keys#{issuer}")
 
 
+def _scope(tenant: str | None) -> str:
+    """What is the tenant's own, or, for None, what is shipped to every tenant."""
+    return f"tenant#{tenant}" if tenant is not None else "shipped"
+
+
 def placements(tenant: str | None) -> Key:
     """The row by which placements in a scope follow each other."""
-    return _key(f"tenant#{tenant}" if tenant is not None else "shipped", "placements")
+    return _key(_scope(tenant), "placements")
 
 
 def placed_functions_of(tenant: str | None) -> str:
-    return f"tenant#{tenant}#functions" if tenant is not None else "shipped#functions"
+    return f"{_scope(tenant)}#functions"
 
 
 def placed_function(tenant: str | None, function: str) -> Key:
@@ -75,3 +80,36 @@ def breakers_of(tenant: str) -> str:
 
 def breaker(tenant: str, function: str) -> Key:
     return _key(breakers_of(tenant), function)
+
+
+def skills_of(tenant: str | None) -> str:
+    return f"{_scope(tenant)}#skills"
+
+
+def prompts_of(tenant: str | None) -> str:
+    return f"{_scope(tenant)}#prompts"
+
+
+def entry(partition: str, name: str) -> Key:
+    """A skill document or a prompt."""
+    return _key(partition, name)
+
+
+def content_version(tenant: str | None) -> Key:
+    """The row by which changes of skill documents and prompts in a scope follow each other."""
+    return _key(_scope(tenant), "content")
+
+
+def outbox_of(tenant: str | None) -> str:
+    return f"{_scope(tenant)}#outbox"
+
+
+def outbox_row(tenant: str | None, sequence: int) -> Key:
+    """Zeros make the order of the keys the order of the numbers."""
+    return _key(outbox_of(tenant), f"{sequence:020}")
+
+
+def owner_of(pk: str) -> str | None:
+    """The tenant to whom a partition belongs; None if it is shipped, or the deployment's own."""
+    scope, _, rest = pk.partition("#")
+    return rest.partition("#")[0] if scope == "tenant" else None

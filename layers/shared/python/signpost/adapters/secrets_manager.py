@@ -21,8 +21,12 @@ EXECUTOR_KEYS = "signpost:executor-keys"
 class TaggedSecrets:
     """The secrets of executors, each with the keys of one."""
 
-    def __init__(self, client: "SecretsManagerClient") -> None:
-        self._client = client
+    def __init__(self, client: "Callable[[], SecretsManagerClient]") -> None:
+        self._make_client = client
+
+    @cached_property
+    def _client(self) -> "SecretsManagerClient":
+        return self._make_client()
 
     def problem_with(self, secret: str) -> str | None:
         try:

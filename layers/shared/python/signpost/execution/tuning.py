@@ -20,6 +20,9 @@ SETTINGS: Mapping[str, Setting] = {
     "tool_timeout_ms": Setting(30_000, 1, 900_000, "how long a function may take"),
     "breaker_failures": Setting(3, 0, 1_000, "failures in a row that open a function's breaker; 0 for never"),
     "breaker_pause_ms": Setting(300_000, 1_000, 86_400_000, "how long an open breaker leaves the function alone"),
+    "state_timeout_ms": Setting(
+        10_000, 1_000, 900_000, "how long a section or a prompt waits for its function", for_functions=False
+    ),
     "shipped_content": Setting(1, 0, 1, "whether the tenant sees what the deployment ships", for_functions=False),
 }
 
@@ -29,7 +32,12 @@ def effective(state: FunctionState, name: str) -> int:
     setting = SETTINGS[name]
     if setting.for_functions and name in state.settings:
         return state.settings[name]
-    return state.tenant_settings.get(name, setting.default)
+    return of_tenant(state.tenant_settings, name)
+
+
+def of_tenant(settings: Mapping[str, int], name: str) -> int:
+    """What counts where only this is set for the tenant."""
+    return settings.get(name, SETTINGS[name].default)
 
 
 def timeout_ms(state: FunctionState, placement: Placement) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from signpost.adapters.clock import SystemClock
+from signpost.adapters.s3 import S3KeptResults
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.policy.capabilities import TokenVerifier
 from signpost.policy.key_ring import KeyRing
@@ -12,7 +13,6 @@ from signpost.schema.validation import Validators
 from signpost.toolkit.function import DeclarationError, Function
 from signpost.toolkit.gateway_calls import GatewayCalls
 from signpost.toolkit.harness import Harness
-from signpost.toolkit.kept_results import S3KeptResults
 from signpost.toolkit.log import Log
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from signpost.adapters.dynamodb.api_keys import DynamoApiKeys
 from signpost.adapters.dynamodb.breakers import DynamoBreakers
 from signpost.adapters.dynamodb.catalogue import DynamoCatalogue
+from signpost.adapters.dynamodb.content_store import DynamoContentStore
 from signpost.adapters.dynamodb.directory import DynamoDirectory
 from signpost.adapters.dynamodb.function_states import DynamoFunctionStates
 from signpost.adapters.dynamodb.issuer_key_sets import DynamoIssuerKeySets
@@ -12,6 +13,7 @@ __all__ = [
     "DynamoApiKeys",
     "DynamoBreakers",
     "DynamoCatalogue",
+    "DynamoContentStore",
     "DynamoDirectory",
     "DynamoFunctionStates",
     "DynamoIssuerKeySets",

@@ -1,6 +1,7 @@
 """The ports in memory: for tests, and for whoever embeds the gateway. Held to the same contracts as AWS."""
 
 from signpost.adapters.memory.content import MemoryAnswers, MemoryCatalogue
+from signpost.adapters.memory.content_store import MemoryBodies, MemoryContentStore
 from signpost.adapters.memory.functions import (
     FunctionTable,
     MemoryBreakers,
@@ -15,8 +16,10 @@ __all__ = [
     "FunctionTable",
     "MemoryAnswers",
     "MemoryApiKeys",
+    "MemoryBodies",
     "MemoryBreakers",
     "MemoryCatalogue",
+    "MemoryContentStore",
     "MemoryDirectory",
     "MemoryFunctionStates",
     "MemoryIssuerKeySets",

@@ -1,0 +1,11 @@
+"""Which event a change of the content is."""
+
+from signpost.content import Change, ChangeEvent, SkillChange
+
+
+def event_of(tenant: str | None, sequence: int, change: Change) -> ChangeEvent:
+    if isinstance(change, SkillChange):
+        op = "register" if change.skill else "unregister"
+        return ChangeEvent(tenant, sequence, "skills::on-change", op, change.id)
+    op = "register" if change.prompt else "unregister"
+    return ChangeEvent(tenant, sequence, "prompts::on-change", op, change.name)

@@ -1,0 +1,55 @@
+"""The row by which changes of skill documents and prompts in a scope follow each other."""
+
+from dataclasses import dataclass
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb import rows
+from signpost.adapters.dynamodb.rows import Attributes, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    version: int = 0
+    """The sequence number of the last change."""
+    overlay: str | None = None
+    """The key of a publication that is not in its rows yet."""
+    written: int = 0
+    """How many of its changes are."""
+    settled_at: float | None = None
+    """When the last overlay came off."""
+
+
+def head_in(row: Row | None) -> Head:
+    if row is None:
+        return Head()
+    return Head(
+        version=int(row["version"]["N"]),
+        overlay=row["overlay"]["S"] if "overlay" in row else None,
+        written=rows.optional_integer(row, "written") or 0,
+        settled_at=rows.optional_number(row, "settled_at"),
+    )
+
+
+def head_row(tenant: str | None, head: Head) -> Attributes:
+    overlay: Attributes = {"overlay": {"S": head.overlay}} if head.overlay is not None else {}
+    return {
+        **keys.content_version(tenant),
+        **overlay,
+        **rows.numbers({"version": head.version, "written": head.written, "settled_at": head.settled_at}),
+        **rows.schema(),
+    }
+
+
+def unchanged(head: Head) -> Attributes:
+    """The condition that nobody moved it. An overlay comes with a version of its own, which it stays at."""
+    if head.version == 0:
+        return {"ConditionExpression": "attribute_not_exists(pk)"}
+    if head.overlay is None:
+        return {
+            "ConditionExpression": "version = :version",
+            "ExpressionAttributeValues": {":version": rows.number(head.version)},
+        }
+    return {
+        "ConditionExpression": "overlay = :overlay AND written = :written",
+        "ExpressionAttributeValues": {":overlay": {"S": head.overlay}, ":written": rows.number(head.written)},
+    }

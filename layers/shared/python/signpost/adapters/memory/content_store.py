@@ -1,0 +1,98 @@
+"""Skill documents and prompts, in memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+from signpost.adapters.change_events import event_of
+from signpost.adapters.memory.functions import FunctionTable
+from signpost.content import Change, ChangeEvent, Layers, Skill, SkillChange, StoredPrompt
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What a tenant has, or what is shipped."""
+
+    version: int = 0
+    skills: dict[str, Skill] = field(default_factory=dict[str, Skill])
+    prompts: dict[str, StoredPrompt] = field(default_factory=dict[str, StoredPrompt])
+
+
+class MemoryContentStore:
+    """Takes the table that holds what is set for the tenants."""
+
+    def __init__(self, table: FunctionTable) -> None:
+        self._table = table
+        self._lock = Lock()
+        self._scopes: dict[str | None, _Scope] = {}
+        self.events: list[ChangeEvent] = []
+        """All that would have gone to the bus, in the order of the changes."""
+
+    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, int]]:
+        with self._lock:
+            return self._scope(tenant).version, self._scope(None).version, self._settings(tenant)
+
+    def skill(self, tenant: str, skill_id: str) -> Layers[Skill]:
+        with self._lock:
+            own, shipped = self._scope(tenant).skills, self._scope(None).skills
+            return Layers(own.get(skill_id), shipped.get(skill_id), self._settings(tenant))
+
+    def prompt(self, tenant: str, name: str) -> Layers[StoredPrompt]:
+        with self._lock:
+            own, shipped = self._scope(tenant).prompts, self._scope(None).prompts
+            return Layers(own.get(name), shipped.get(name), self._settings(tenant))
+
+    def skills(self, tenant: str | None) -> Sequence[Skill]:
+        with self._lock:
+            found = list(self._scope(tenant).skills.values())
+        return sorted(found, key=lambda skill: skill.id.encode())
+
+    def prompts(self, tenant: str | None) -> Sequence[StoredPrompt]:
+        with self._lock:
+            found = list(self._scope(tenant).prompts.values())
+        return sorted(found, key=lambda prompt: prompt.name.encode())
+
+    def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
+        with self._lock:
+            return [self._apply(tenant, change) for change in changes]
+
+    def _apply(self, tenant: str | None, change: Change) -> int | None:
+        scope = self._scope(tenant)
+        if isinstance(change, SkillChange):
+            changed = _changed(scope.skills, change.id, change.skill)
+        else:
+            changed = _changed(scope.prompts, change.name, change.prompt)
+        if not changed:
+            return None
+        scope.version += 1
+        self.events.append(event_of(tenant, scope.version, change))
+        return scope.version
+
+    def _scope(self, tenant: str | None) -> _Scope:
+        return self._scopes.setdefault(tenant, _Scope())
+
+    def _settings(self, tenant: str) -> Mapping[str, int]:
+        with self._table.lock:
+            return self._table.settings.get((tenant, None), {})
+
+
+def _changed[Entry](entries: dict[str, Entry], key: str, entry: Entry | None) -> bool:
+    """False if there is nothing to remove."""
+    if entry is None:
+        return entries.pop(key, None) is not None
+    entries[key] = entry
+    return True
+
+
+class MemoryBodies:
+    def __init__(self) -> None:
+        self._bodies: dict[tuple[str | None, str], bytes] = {}
+
+    def keep(self, tenant: str | None, digest: str, body: bytes) -> None:
+        self._bodies[tenant, digest] = body
+
+    def read(self, tenant: str | None, digest: str) -> bytes:
+        body = self._bodies.get((tenant, digest))
+        if body is None:
+            raise LookupError(f"No body is kept under the digest {digest}.")
+        return body

@@ -1,0 +1,48 @@
+"""`signpost functions`: what the registry can be asked, and which changes it reports."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from signpost.model import as_object
+from signpost.registry.published import FUNCTIONS, TRIGGERS, as_document
+
+if TYPE_CHECKING:
+    from signpost.cli import Commands
+    from signpost.model import JsonObject
+
+
+def register(commands: "Commands") -> None:
+    parser = commands.add_parser("functions", help="the functions and triggers of the registry")
+    parser.add_argument("--json", action="store_true", help="with descriptions and schemas, as one JSON document")
+    parser.set_defaults(handler=_show)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    if arguments.json:
+        print(json.dumps(as_document(), indent=2))
+    else:
+        print("\n".join(_table()))
+    return 0
+
+
+def _table() -> Iterator[str]:
+    yield "functions (called with {function_id, payload}; * is listed to MCP clients):"
+    for function in FUNCTIONS:
+        yield f"  {function.id}{'' if function.hidden else ' *'}"
+        yield f"      {function.description}"
+        yield f"      {_fields(function.request)}"
+    yield "triggers (on the event bus):"
+    for trigger in TRIGGERS:
+        yield f"  {trigger.id}"
+        yield f"      {trigger.description}"
+        yield f"      {_fields(trigger.payload)}"
+
+
+def _fields(schema: "JsonObject") -> str:
+    """As `id, uris?`: what may be left out has a question mark."""
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
+    names = as_object(schema.get("properties"))
+    return ", ".join(name if name in needed else f"{name}?" for name in names) or "no fields"

@@ -1,0 +1,189 @@
+"""What an author publishes at once, as it is sent: read whole, with everything that is wrong with it.
+
+An invocation carries six megabytes and a folder of documents may be larger, so bodies may go first, some at a time:
+each is kept under the digest that is computed here, and what lists show of them is kept as a *part*. What is published
+then names ids, digests and parts. A digest that somebody sends only chooses among bodies that were seen here.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+from signpost.content import StoredPrompt
+from signpost.model import Json, JsonObject
+from signpost.registry import payloads, prompts, skills
+from signpost.registry.names import problem_with_skill_id
+from signpost.registry.refusals import Refused, quoted
+
+MOST_BODIES = 200
+"""At once, so that keeping them does not take longer than an invocation may."""
+MOST_PARTS = 1_000
+DIGEST = re.compile(r"[0-9a-f]{64}")
+SHOWN_IN_WORDS = 5
+
+type KindOf = Literal["skill", "prompt", "manifest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    kind: KindOf
+    id: str
+    """Of the document, or the name of the prompt; where it has none, its place."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    id: str
+    digest: str
+    body: str | None
+    """None if it was sent before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is there after the publication; what it does not speak of (None) stays as it is."""
+
+    skills: Sequence[Document] | None
+    prompts: Sequence[StoredPrompt] | None
+    prune: bool
+    """Whether entries of a kind it speaks of are removed if it does not have them."""
+    parts: Sequence[str] = ()
+
+
+def read(payload: JsonObject) -> Manifest | Sequence[Problem]:
+    """What a payload describes, or everything that is wrong with it."""
+    reader = _Reader()
+    manifest = Manifest(
+        skills=reader.skills(payload["skills"]) if payload.get("skills") is not None else None,
+        prompts=reader.prompts(payload["prompts"]) if payload.get("prompts") is not None else None,
+        prune=reader.prune(payload.get("prune", False)),
+        parts=reader.parts(payload.get("parts", [])),
+    )
+    reader.check_names(payload)
+    return reader.problems or manifest
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads on after a problem, so that an author hears of all of them at once."""
+
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+    def check_names(self, payload: JsonObject) -> None:
+        known = {"skills", "prompts", "prune", "parts"}
+        self._say("manifest", *(f"There is no field {quoted(name)}." for name in payload if name not in known))
+
+    def prune(self, value: Json) -> bool:
+        if not isinstance(value, bool):
+            self._say("manifest", "`prune` must be true or false.")
+        return value is True
+
+    def parts(self, value: Json) -> Sequence[str]:
+        listed = self._list(value, "parts")
+        named = [name for name in listed if isinstance(name, str) and DIGEST.fullmatch(name)]
+        if len(named) != len(listed) or len(named) > MOST_PARTS:
+            self._say("manifest", f"`parts` are what `manifest::bodies` answered, at most {MOST_PARTS}.")
+        return named
+
+    def skills(self, value: Json) -> Sequence[Document]:
+        listed = self._list(value, "skills")
+        read = [self._skill(entry, f"skills[{place}]") for place, entry in enumerate(listed)]
+        documents = [document for document in read if document is not None]
+        if sum(document.body is not None for document in documents) > MOST_BODIES:
+            self._say("manifest", f"These are too many bodies at once: send {MOST_BODIES} at most.")
+        self._check_unique("skill", [document.id for document in documents])
+        return documents
+
+    def prompts(self, value: Json) -> Sequence[StoredPrompt]:
+        listed = self._list(value, "prompts")
+        read = [self._prompt(entry, f"prompts[{place}]") for place, entry in enumerate(listed)]
+        found = [prompt for prompt in read if prompt is not None]
+        self._check_unique("prompt", [prompt.name for prompt in found])
+        return found
+
+    def _skill(self, entry: Json, place: str) -> Document | None:
+        found = _document(entry)
+        if isinstance(found, Refused):
+            self._refuse("skill", entry, "id", place, found)
+            return None
+        return found
+
+    def _prompt(self, entry: Json, place: str) -> StoredPrompt | None:
+        found = _prompt(entry)
+        if isinstance(found, Refused):
+            self._refuse("prompt", entry, "name", place, found)
+            return None
+        return found
+
+    def _refuse(self, kind: KindOf, entry: Json, key: str, place: str, refused: Refused) -> None:
+        named = entry.get(key) if isinstance(entry, Mapping) else None
+        self.problems.append(Problem(kind, named if isinstance(named, str) and named else place, refused.message))
+
+    def _list(self, value: Json, name: str) -> Sequence[Json]:
+        if isinstance(value, list):
+            return value
+        self._say("manifest", f"`{name}` must be a list.")
+        return []
+
+    def _check_unique(self, kind: KindOf, names: Sequence[str]) -> None:
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
+        self.problems += [Problem(kind, name, f"There is more than one {kind} of this name.") for name in twice]
+
+    def _say(self, kind: KindOf, *messages: str) -> None:
+        self.problems += [Problem(kind, "manifest", message) for message in messages]
+
+
+def _document(entry: Json) -> Document | Refused:
+    if not isinstance(entry, Mapping):
+        return Refused("invalid_payload", "A skill is {id, skill}, or {id, digest} if its body was sent before.")
+    if "skill" not in entry:
+        return _sent_before(entry)
+    fields = payloads.texts(entry, "id", "skill")
+    if isinstance(fields, Refused):
+        return fields
+    skill_id, body = fields
+    return skills.refusal_of(skill_id, body) or Document(skill_id, digest_of(body), body)
+
+
+def _sent_before(entry: JsonObject) -> Document | Refused:
+    fields = payloads.texts(entry, "id", "digest")
+    if isinstance(fields, Refused):
+        return fields
+    skill_id, digest = fields
+    if problem := problem_with_skill_id(skill_id):
+        return Refused("invalid_id", f"{problem}.")
+    if not DIGEST.fullmatch(digest):
+        return Refused("invalid_payload", "`digest` must be the SHA-256 of the body, in lowercase hexadecimal.")
+    return Document(skill_id, digest, None)
+
+
+def _prompt(entry: Json) -> StoredPrompt | Refused:
+    if not isinstance(entry, Mapping):
+        return Refused("invalid_payload", "A prompt is {name, description, function_id, arguments}.")
+    fields, arguments = payloads.texts(entry, "name", "description", "function_id"), payloads.prompt_arguments(entry)
+    if isinstance(fields, Refused):
+        return fields
+    if isinstance(arguments, Refused):
+        return arguments
+    name, description, function = fields
+    prompt = StoredPrompt(name, description, function, tuple(arguments), "")
+    return prompts.refusal_of(prompt) or prompt
+
+
+def refusal_for(problems: Sequence[Problem]) -> Refused:
+    """All of them in one, for people and as data."""
+    said = [f"{problem.kind} {quoted(problem.id)}: {problem.message}" for problem in problems]
+    more = f" And {len(said) - SHOWN_IN_WORDS} more." if len(said) > SHOWN_IN_WORDS else ""
+    return Refused(
+        "invalid_content",
+        f"Nothing was published. {' '.join(said[:SHOWN_IN_WORDS])}{more}",
+        {"problems": [asdict(problem) for problem in problems]},
+    )
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

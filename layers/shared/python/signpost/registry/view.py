@@ -1,0 +1,92 @@
+"""What lists and the index show, in memory for as long as the catalogue is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from signpost.content import Skill, StoredPrompt
+from signpost.execution.tuning import of_tenant
+from signpost.ports import Clock, ContentStore
+
+REVALIDATED_EVERY = 2.0
+"""Seconds for which lists may lag behind a change."""
+REMEMBERED_TENANTS = 64
+
+
+@dataclass(slots=True)
+class _Content:
+    """What a tenant has, or what is shipped; each list is read when somebody wants it. What is read later than the
+    version can only be newer: the next look then finds another version and reads once too often."""
+
+    version: int
+    skills: Sequence[Skill] | None = None
+    prompts: Sequence[StoredPrompt] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    looked_at: float
+    own: _Content
+    settings: Mapping[str, int]
+
+    @property
+    def shows_shipped(self) -> bool:
+        return bool(of_tenant(self.settings, "shipped_content"))
+
+
+class ContentView:
+    def __init__(self, *, content: ContentStore, clock: Clock) -> None:
+        self._content = content
+        self._clock = clock
+        self._by_tenant: dict[str, _Remembered] = {}
+        self._shipped = _Content(version=-1)
+
+    def skills(self, tenant: str, *, fresh: bool = False) -> Sequence[Skill]:
+        """All that the tenant sees, by id in the order of its bytes. Fresh is whatever was changed before the call."""
+        known = self._look(tenant, fresh=fresh)
+        shipped = self._skills_of(None, self._shipped) if known.shows_shipped else ()
+        return _layered(self._skills_of(tenant, known.own), shipped, lambda skill: skill.id)
+
+    def prompts(self, tenant: str, *, fresh: bool = False) -> Sequence[StoredPrompt]:
+        """All that the tenant sees, by name in the order of its bytes."""
+        known = self._look(tenant, fresh=fresh)
+        shipped = self._prompts_of(None, self._shipped) if known.shows_shipped else ()
+        return _layered(self._prompts_of(tenant, known.own), shipped, lambda prompt: prompt.name)
+
+    def _look(self, tenant: str, *, fresh: bool) -> _Remembered:
+        now = self._clock.now()
+        known = self._by_tenant.get(tenant)
+        if known is None or fresh or now - known.looked_at >= REVALIDATED_EVERY:
+            known = self._remember(tenant, self._revalidated(tenant, known, now))
+        return known
+
+    def _revalidated(self, tenant: str, known: _Remembered | None, now: float) -> _Remembered:
+        own, shipped, settings = self._content.versions(tenant)
+        if self._shipped.version != shipped:
+            self._shipped = _Content(shipped)
+        content = known.own if known is not None and known.own.version == own else _Content(own)
+        return _Remembered(now, content, settings)
+
+    def _remember(self, tenant: str, looked: _Remembered) -> _Remembered:
+        if tenant not in self._by_tenant and len(self._by_tenant) >= REMEMBERED_TENANTS:
+            self._by_tenant.pop(next(iter(self._by_tenant)))
+        self._by_tenant[tenant] = looked
+        return looked
+
+    def _skills_of(self, scope: str | None, content: _Content) -> Sequence[Skill]:
+        if content.skills is None:
+            content.skills = self._content.skills(scope)
+        return content.skills
+
+    def _prompts_of(self, scope: str | None, content: _Content) -> Sequence[StoredPrompt]:
+        if content.prompts is None:
+            content.prompts = self._content.prompts(scope)
+        return content.prompts
+
+
+def _layered[Entry](own: Sequence[Entry], shipped: Sequence[Entry], key: Callable[[Entry], str]) -> Sequence[Entry]:
+    """Both in one order, what is shipped only where the tenant has nothing of the same key."""
+    if not own or not shipped:
+        return own or shipped
+    by_key = {key(entry): entry for entry in (*shipped, *own)}
+    # Keys are ASCII, so the order of their characters is that of their bytes.
+    return [by_key[found] for found in sorted(by_key)]

@@ -1,4 +1,4 @@
-"""The registry function: what a deployment ships, published by CloudFormation's custom resource."""
+"""The registry function: {function_id, payload}, and CloudFormation's custom resource for what the stack ships."""
 
 import os
 from importlib import import_module
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    from signpost.model import JsonObject
+    from signpost.model import Json
 
-deployment = import_module(f"{os.environ['WIRING']}.registry").deployment(os.environ)
+registry = import_module(f"{os.environ['WIRING']}.registry").registry(os.environ)
 
 
-def handler(event: dict[str, Any], _context: "LambdaContext") -> "JsonObject":
-    return deployment.handle(event)
+def handler(event: dict[str, Any], context: "LambdaContext") -> "Json":
+    return registry.handle(event, context.get_remaining_time_in_millis(), context.aws_request_id)

@@ -89,13 +89,19 @@ def test_tables_can_be_restored_and_forget_by_themselves() -> None:
         assert table["Properties"]["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
 
 
-def test_the_settings_are_the_variables_of_the_function() -> None:
-    """Every variable is read and every one that is read is there; Powertools reads its own."""
-    variables = {**TEMPLATE["Globals"]["Function"]["Environment"]["Variables"]}
-    variables |= FUNCTIONS["GatewayFunction"]["Properties"]["Environment"]["Variables"]
-    package = PROJECT / "layers/shared/python/signpost/settings.py"
-    read = set(re.findall(r'environment\["([A-Z_]+)"]', package.read_text()))
-    assert {name for name in variables if not name.startswith("POWERTOOLS_")} == read | {"WIRING"}
+SETTINGS = (PROJECT / "layers/shared/python/signpost/settings.py").read_text()
+FOR_ALL = set(TEMPLATE["Globals"]["Function"]["Environment"]["Variables"])
+READ_BY_ALL = {"AWS_ENDPOINT_URL", "POWERTOOLS_LOG_LEVEL", "WIRING"}
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith("Executor")])
+def test_the_settings_are_the_variables_of_the_function(name: str) -> None:
+    """Every variable is read and every one that is read is there."""
+    function = name.removesuffix("Function").lower()
+    (reader,) = re.findall(rf"def {function}_settings\(.*?(?=\n\n\n)", SETTINGS, flags=re.DOTALL)
+    read = set(re.findall(r'environment\["([A-Z_]+)"]', reader))
+    assert set(FUNCTIONS[name]["Properties"]["Environment"]["Variables"]) == read - FOR_ALL
+    assert FOR_ALL == READ_BY_ALL
 
 
 def test_every_parameter_is_explained_grouped_and_used() -> None:

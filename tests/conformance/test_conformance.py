@@ -1,12 +1,14 @@
 """The official conformance suite against the deployed test stage, in both eras."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.laptop import Stack
+from tests.support.laptop import Laptop, Stack
 
 pytestmark = pytest.mark.cloud
 
@@ -55,3 +57,42 @@ def test_the_pending_scenarios_pass(stage: Stack, tmp_path: Path, scenario: str)
     done = run(stage, tmp_path, "--scenario", scenario, "--spec-version", "2026-07-28")
     assert done.returncode == 0, done.stdout[-3000:]
     assert "0 failed" in done.stdout
+
+
+SKILLS = {
+    "aviary": "# Aviary\n\nKeeps birds.\n",
+    "aviary/feeding": "---\nname: feeding\ndescription: Feeds birds.\nmetadata: {version: '1.0'}\n---\n\n# Feeding\n",
+    "aviary/feeding/at-night": "# At night\n\nFeeds owls.\n",
+    "zoo": "# Zoo\n",
+}
+"""The suite reads the directory of the skill that is listed first, which needs another one inside it."""
+
+NOT_LISTED = {"sep-2640-skillmd-metadata-name", "sep-2640-skillmd-metadata-description"}
+"""Warnings about what resources/list would say of a SKILL.md. There every document is once, at its `iii://` address."""
+CHECKS = {"sep-2640-skills-enumeration": 32, "sep-2640-skills-manifest": 6, "sep-2640-skills-directory": 7}
+
+
+@pytest.fixture(scope="module")
+def stage_with_skills(laptop: Laptop, stage: Stack) -> Stack:
+    functions, name = laptop.client("lambda"), stage.deployed.outputs["RegistryFunctionName"]
+    for skill_id, body in SKILLS.items():
+        event = {"function_id": "skills::register", "payload": {"id": skill_id, "skill": body}}
+        answer = json.loads(functions.invoke(FunctionName=name, Payload=json.dumps(event).encode())["Payload"].read())
+        assert answer.get("id") == skill_id, answer
+    return stage
+
+
+def checks(folder: Path) -> list[Any]:
+    """What the suite wrote down of each check."""
+    (written,) = folder.rglob("checks.json")
+    return json.loads(written.read_text())
+
+
+@pytest.mark.parametrize("scenario", CHECKS)
+def test_the_scenarios_of_the_skills_extension_pass(stage_with_skills: Stack, tmp_path: Path, scenario: str) -> None:
+    done = run(stage_with_skills, tmp_path, "--scenario", scenario)
+    assert done.returncode == 0, done.stdout[-3000:]
+    judged = {check["id"]: check["status"] for check in checks(tmp_path)}
+    assert len(judged) == CHECKS[scenario]
+    assert {check for check, status in judged.items() if status != "SUCCESS"} <= NOT_LISTED
+    assert "SKIPPED" not in judged.values()

@@ -65,6 +65,7 @@ def test_every_block_runs_and_nothing_remains_at_the_end(laptop: Laptop, shell_e
     assert '"state": "revoked"' in done.stdout
     assert '{"function": "email::send", "setting": "tool_timeout_ms", "value": 5000}' in done.stdout
     assert '"state": "closed", "was_open": false' in done.stdout
+    assert "+ handbook\npublished: 1 added, 0 changed, 0 same, 0 removed\n" in done.stdout
     # The restored table had the keys: the list after the restore shows what the list before it did.
     assert done.stdout.count('"name": "publisher"') == 2
     assert remains(laptop) == before

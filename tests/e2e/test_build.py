@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from local.account import Account
 from local.progress import Progress
+from local.project import Project
 from local.stack import PROJECT, build, tool_environment
-from tests.support.memory_gateway import ENVIRONMENT
 
 pytestmark = pytest.mark.cloud
 
@@ -59,10 +60,11 @@ def test_a_product_build_contains_nothing_of_the_test_stage(built: tuple[str, Pa
 def test_every_handler_can_be_imported_with_only_layer_and_code_on_the_path(tmp_path: Path) -> None:
     """The emulator lends functions its own packages; this does not."""
     built = build("product", log=tmp_path / "log", progress=Progress(io.StringIO()))
-    libraries = "import boto3, cryptography.x509, jsonschema, jwt, pydantic, rapidfuzz.process"
-    for function in sorted((PROJECT / "functions").iterdir()):
-        folder = built.directory / f"{function.name.title().replace('_', '')}Function"
-        program = f"import sys; sys.path[:0] = sys.argv[1:]; {libraries}; import app; assert callable(app.handler)"
-        isolated = [sys.executable, "-I", "-S", "-c", program, str(folder), str(built.directory / "SharedLayer/python")]
-        variables = {**ENVIRONMENT, "WIRING": "signpost.wiring", "AWS_DEFAULT_REGION": "us-east-1"}
+    project = Project(build=built.directory)
+    libraries = "import boto3, cryptography.x509, jsonschema, jwt, pydantic, rapidfuzz.process, yaml"
+    program = f"import sys; sys.path[:0] = sys.argv[1:]; {libraries}; import app; assert callable(app.handler)"
+    for folder in sorted((PROJECT / "functions").iterdir()):
+        function = project.built_function(folder.name, {"AuthMode": "api-key"}, Account())
+        isolated = [sys.executable, "-I", "-S", "-c", program, *map(str, function.search_path)]
+        variables = {**function.environment, **Account().variables()}
         subprocess.run(isolated, env=variables, check=True, timeout=60)

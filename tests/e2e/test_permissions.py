@@ -1,6 +1,7 @@
 """Every permission of every function is needed: taken away, something that it does fails."""
 
 import json
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ import pytest
 from local.intrinsics import parse_template
 from local.stack import PROJECT
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoCatalogue, DynamoDirectory, DynamoRuntimeSettings
+from signpost.adapters.dynamodb.outbox import Publication, row_of_publication
+from signpost.adapters.s3 import S3Publications
+from signpost.content import SkillChange
 from signpost.contract import BreakerState, Executor, Hosted
 from signpost.model import CatalogueItem
 from signpost.protocol.dispatch import LONGEST_ANSWER
@@ -29,10 +33,14 @@ TEMPLATE: Any = parse_template((PROJECT / "template.yaml").read_text())
 POLICIES: Mapping[str, Sequence[Any]] = {
     "GatewayFunctionName": [
         *(policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["GatewayRole"]["Properties"]["Policies"]),
-        TEMPLATE["Resources"]["GatewayCallsExecutors"]["Properties"]["PolicyDocument"],
+        TEMPLATE["Resources"]["CallsOfExecutors"]["Properties"]["PolicyDocument"],
     ],
     "RegistryFunctionName": [
-        policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["RegistryRole"]["Properties"]["Policies"]
+        *(policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["RegistryRole"]["Properties"]["Policies"]),
+        TEMPLATE["Resources"]["CallsOfExecutors"]["Properties"]["PolicyDocument"],
+    ],
+    "RelayFunctionName": [
+        policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["RelayRole"]["Properties"]["Policies"]
     ],
     "ExecutorCoreFunctionArn": [
         policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["ExecutorCoreRole"]["Properties"]["Policies"]
@@ -41,13 +49,25 @@ POLICIES: Mapping[str, Sequence[Any]] = {
 """By the output that names the function."""
 
 
+TAKEN_BY_LAMBDA = {
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "sqs:SendMessage",
+}
+"""In the name of the function: it writes the log, reads the stream and sets aside what failed. The emulator asks no
+permission for it."""
+
+
 def granted(function: str) -> list[str]:
-    """Every action, but for those on the log: the emulator writes logs by itself."""
+    """Every action that the function itself takes."""
     statements = [statement for document in POLICIES[function] for statement in document["Statement"]]
     plain = [statement["Fn::If"][1] if "Fn::If" in statement else statement for statement in statements]
-    actions = [statement["Action"] for statement in plain]
+    actions = [statement["Action"] for statement in plain if statement["Effect"] == "Allow"]
     flat = {action for listed in actions for action in ([listed] if isinstance(listed, str) else listed)}
-    return sorted(action for action in flat if not action.startswith("logs:"))
+    return sorted(flat - TAKEN_BY_LAMBDA)
 
 
 STRANGE = "strange::function"
@@ -71,6 +91,15 @@ class Exercised:
 
     def restart(self, function: str) -> None:
         self.laptop.restart(self.stack.deployed.outputs[function])
+
+    def invoke(self, function: str, event: Mapping[str, Any]) -> Any:
+        answer = self.laptop.client("lambda").invoke(
+            FunctionName=self.stack.deployed.outputs[function], Payload=json.dumps(event).encode()
+        )
+        return json.loads(answer["Payload"].read())
+
+    def ask_registry(self, function_id: str, payload: Mapping[str, Any]) -> Any:
+        return self.invoke("RegistryFunctionName", {"function_id": function_id, "payload": payload})
 
     @property
     def breakers(self) -> DynamoBreakers:
@@ -101,8 +130,8 @@ def exercised(laptop: Laptop, executors: Executors) -> Exercised:
 
 
 def the_gateway_works(exercised: Exercised) -> bool:
-    """A token under a key unknown so far, a page with a cursor, an answer that is too long to be sent, and a call of a
-    function that fails, and of one that works again."""
+    """A token under a key unknown so far, a page with a cursor, skill documents, an answer too long to be sent, a call
+    of a function that fails, and of one that works again."""
     exercised.laptop.issuer.rotate()
     _forget_the_issuers_keys(exercised)
     exercised.restart("GatewayFunctionName")
@@ -110,6 +139,8 @@ def the_gateway_works(exercised: Exercised) -> bool:
     token = exercised.laptop.issuer.access_token("reader", stack.url, tenant=TENANT)
     answer = stack.ask(token, "tools/call", {"name": "gateway.home", "arguments": {}})
     if answer.status != 200 or "nextCursor" not in answer.json.get("result", {}).get("structuredContent", {}):
+        return False
+    if "result" not in stack.ask(token, "resources/list").json:
         return False
     arguments = {"characters": LONGEST_ANSWER}
     long = stack.ask(token, "tools/call", {"name": "test_long_answer", "arguments": arguments}).json
@@ -166,11 +197,15 @@ def cloudformation() -> Iterator[CloudFormation]:
 
 
 def the_registry_works(exercised: Exercised, cloudformation: CloudFormation) -> bool:
+    exercised.restart("RegistryFunctionName")
+    return _ships(exercised, cloudformation) and _registers(exercised) and _probes(exercised)
+
+
+def _ships(exercised: Exercised, cloudformation: CloudFormation) -> bool:
     """An update that puts the core executor in the place of another one."""
     outputs = exercised.stack.deployed.outputs
     former = Executor("arn:former", "none", 3_000)
     exercised.directory.place(None, former, [Hosted("core::former")])
-    exercised.restart("RegistryFunctionName")
     event = {
         "RequestType": "Update",
         "RequestId": "1",
@@ -180,10 +215,39 @@ def the_registry_works(exercised: Exercised, cloudformation: CloudFormation) -> 
         "ResourceProperties": {"Executors": [outputs["ExecutorCoreFunctionArn"]]},
         "OldResourceProperties": {"Executors": [former.arn]},
     }
-    exercised.laptop.client("lambda").invoke(
-        FunctionName=outputs["RegistryFunctionName"], Payload=json.dumps(event).encode()
-    )
+    exercised.invoke("RegistryFunctionName", event)
     return cloudformation.answers.pop()["Status"] == "SUCCESS"
+
+
+def _registers(exercised: Exercised) -> bool:
+    """A document that comes, is read and goes."""
+    body = f"# {uuid.uuid4().hex}"
+    registered = exercised.ask_registry("skills::register", {"id": "exercise", "skill": body})
+    read = exercised.ask_registry("skills::resources-read", {"uri": "iii://exercise"})
+    removed = exercised.ask_registry("skills::unregister", {"id": "exercise"})
+    listed = exercised.ask_registry("skills::list", {})
+    return "error" not in registered | read | removed | listed and read["contents"][0]["text"] == body
+
+
+def _probes(exercised: Exercised) -> bool:
+    """A section whose function was left alone. It refuses its arguments, so that it has been called."""
+    opened = BreakerState(opened_until=0, failures=3, last_failure="crashed")
+    exercised.breakers.open("default", "core::wait", opened)
+    answer = exercised.ask_registry("skills::resources-read", {"uri": "iii://fn/core/wait"})
+    exercised.breakers.close("default", "core::wait")
+    return answer.get("error", {}).get("data", {}).get("cause") == "invalid_arguments"
+
+
+def the_relay_works(exercised: Exercised) -> bool:
+    """A publication, as the stream shows it."""
+    change = SkillChange("relayed", None)
+    bucket = exercised.stack.deployed.outputs["ContentBucketName"]
+    publications = S3Publications(lambda: exercised.laptop.client("s3"), bucket)
+    publication = Publication(1, [change])
+    image = row_of_publication("exercise", publication, publication.save("exercise", publications))
+    exercised.restart("RelayFunctionName")
+    records = [{"eventName": "INSERT", "dynamodb": {"SequenceNumber": "1", "NewImage": image}}]
+    return exercised.invoke("RelayFunctionName", {"Records": records}) == {"batchItemFailures": []}
 
 
 def the_core_works(exercised: Exercised) -> bool:
@@ -200,6 +264,7 @@ def works(exercised: Exercised, cloudformation: CloudFormation) -> Works:
     exercises: Mapping[str, Callable[[], bool]] = {
         "GatewayFunctionName": lambda: the_gateway_works(exercised),
         "RegistryFunctionName": lambda: the_registry_works(exercised, cloudformation),
+        "RelayFunctionName": lambda: the_relay_works(exercised),
         "ExecutorCoreFunctionArn": lambda: the_core_works(exercised),
     }
     return lambda function: exercises[function]()

@@ -43,11 +43,14 @@ def test_a_restored_table_is_used_in_place_of_the_stacks_own(laptop: Laptop, mak
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=described["AttributeDefinitions"],
         KeySchema=described["KeySchema"],
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
     )
+    stream = dynamodb.describe_table(TableName="restored-registry")["Table"]["LatestStreamArn"]
     for page in dynamodb.get_paginator("scan").paginate(TableName=source):
         for row in page["Items"]:
             dynamodb.put_item(TableName="restored-registry", Item=row)
-    moved = laptop.deploy("restored", AuthMode="both", RegistryTableName="restored-registry")
+    parameters = {"RegistryTableName": "restored-registry", "RegistryStreamArn": stream}
+    moved = laptop.deploy("restored", "product", AuthMode="both", **parameters)
     assert moved.deployed.outputs["RegistryTableName"] == "restored-registry"
     assert catalogue(laptop, moved).publish("default", [ITEM], replacing=0)
     assert [item["id"] for item in moved.home(key)] == ["deploy_pipeline"]
@@ -59,6 +62,7 @@ def test_a_restored_table_is_used_in_place_of_the_stacks_own(laptop: Laptop, mak
     [
         ({"AuthMode": "local", "EndpointUrl": ""}, "laptop cloud"),
         ({"AuthMode": "jwt", "OidcIssuer": ""}, "OidcIssuer"),
+        ({"AuthMode": "api-key", "RegistryTableName": "restored"}, "RegistryStreamArn"),
         ({"AuthMode": "api-key", "DomainName": "gateway.test"}, "CertificateArn"),
     ],
 )

@@ -1,17 +1,21 @@
 """What a deployment ships, as CloudFormation's custom resource asks for it."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import MemoryFunctionStates
+from signpost.adapters.memory import MemoryBodies, MemoryContentStore, MemoryFunctionStates
+from signpost.content import SkillChange
 from signpost.contract import Executor
 from signpost.deployment import Deployment
 from signpost.errors import Unavailable
 from signpost.model import JsonObject
+from signpost.registry.publisher import Publisher
 from signpost.telemetry import Telemetry
 from tests.support.placing import Placing, executor
+from tests.support.registry import CountingTimestamps
 
 CORE, OLD = executor("core"), executor("old")
 ADDRESS = "https://cloudformation.test/answer"
@@ -21,8 +25,12 @@ class World(Placing):
     def __init__(self) -> None:
         super().__init__(CORE, OLD)
         self.answers: list[tuple[str, JsonObject]] = []
+        self.content = MemoryContentStore(self.table)
+        self.documents: Sequence[tuple[str, str]] = []
         self.deployment = Deployment(
             placer=self.placer,
+            publisher=Publisher(content=self.content, bodies=MemoryBodies(), timestamps=CountingTimestamps()),
+            documents=lambda: self.documents,
             answer=lambda address, answer: self.answers.append((address, answer)),
             telemetry=Telemetry("deployment-under-test"),
         )
@@ -49,6 +57,10 @@ class World(Placing):
         names = ("core::wait", "core::old", "core::new")
         states = MemoryFunctionStates(self.table)
         return {name for name in names if states.read("anybody", name).shipped}
+
+    def documented(self) -> list[str]:
+        """The ids of the documents that every tenant sees."""
+        return [skill.id for skill in self.content.skills(None)]
 
 
 @pytest.fixture
@@ -110,6 +122,32 @@ def test_cloudformation_is_answered_whatever_goes_wrong(
     monkeypatch.setattr(world.account, "inspect", broken)
     answer = world.asks("Create", CORE.arn)
     assert (answer["Status"], says in answer["Reason"]) == ("FAILED", True)
+
+
+def test_the_documents_of_the_stack_are_published_for_every_tenant(world: World) -> None:
+    world.documents = [("signpost", "# Signpost"), ("signpost/old", "# Old")]
+    assert world.asks("Create", CORE.arn)["Status"] == "SUCCESS"
+    assert world.documented() == ["signpost", "signpost/old"]
+    world.documents = [("signpost", "# Signpost, again")]
+    assert world.asks("Update", CORE.arn, before=(CORE.arn,))["Status"] == "SUCCESS"
+    assert world.documented() == ["signpost"]
+
+
+def test_a_stack_that_is_deleted_takes_away_its_documents_and_nobody_elses(world: World) -> None:
+    world.documents = [("signpost", "# Signpost")]
+    world.asks("Create", CORE.arn)
+    (shipped,) = world.content.skills(None)
+    world.content.apply("acme", [SkillChange("own", shipped)])
+    world.asks("Delete", CORE.arn)
+    assert world.documented() == []
+    assert len(world.content.skills("acme")) == 1
+
+
+def test_a_document_that_cannot_be_registered_fails_the_deployment_and_none_is_published(world: World) -> None:
+    world.documents = [("fine", "# Fine"), ("Not Fine", "# Not")]
+    answer = world.asks("Create", CORE.arn)
+    assert (answer["Status"], "Not Fine" in answer["Reason"]) == ("FAILED", True)
+    assert world.documented() == []
 
 
 def test_what_is_no_request_of_cloudformation_changes_nothing(world: World) -> None:

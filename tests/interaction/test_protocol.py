@@ -7,6 +7,7 @@ import pytest
 
 from signpost.model import JsonObject, as_object
 from signpost.protocol.eras import CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
+from signpost.protocol.surface import Surface
 from signpost.wiring.gateway import gateway_surface
 from stage.fixtures import STATIC_TEXT, TENANT
 from stage.tools import BEHAVIOURS
@@ -85,10 +86,10 @@ def test_the_fixtures_are_seen_by_their_tenant_only(fixtures_client: Client) -> 
 
 
 def test_resources_are_listed_read_and_described_by_template(fixtures_client: Client) -> None:
-    assert fixtures_client.ask("resources/list")["resources"][0]["uri"] == STATIC_TEXT
+    assert STATIC_TEXT in [resource["uri"] for resource in fixtures_client.ask("resources/list")["resources"]]
     assert "static text" in fixtures_client.ask("resources/read", {"uri": STATIC_TEXT})["contents"][0]["text"]
     templates = fixtures_client.ask("resources/templates/list")["resourceTemplates"]
-    assert templates[0]["uriTemplate"] == "test://template/{id}/data"
+    assert "test://template/{id}/data" in [template["uriTemplate"] for template in templates]
 
 
 def test_prompts_are_listed_and_rendered(fixtures_client: Client) -> None:
@@ -109,7 +110,12 @@ def test_discovery_says_what_is_served_and_nothing_else(modern_client: Client) -
     assert result["supportedVersions"] == [MODERN]
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "signpost"
     plain = MemoryGateway().ask("server/discover").json["result"]
-    assert plain["capabilities"] == {"tools": {}}
+    assert plain["capabilities"] == {
+        "tools": {},
+        "resources": {},
+        "prompts": {},
+        "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}},
+    }
 
 
 def test_lists_are_private_and_fresh_for_two_seconds(modern_client: Client) -> None:
@@ -163,8 +169,10 @@ def test_a_method_an_older_revision_has_not_is_an_ordinary_error(legacy_client: 
 
 @pytest.mark.invariant(14)
 def test_a_method_without_a_provider_does_not_exist() -> None:
-    answer = MemoryGateway().ask("prompts/list")
-    assert (answer.status, answer.json["error"]["code"]) == (404, -32601)
+    gateway = MemoryGateway(Surface(name="bare", instructions=""))
+    for method in ("tools/list", "resources/list", "prompts/list", "completion/complete"):
+        answer = gateway.ask(method)
+        assert (answer.status, answer.json["error"]["code"]) == (404, -32601)
 
 
 def test_an_unknown_tool_is_an_invalid_parameter(client: Client) -> None:

@@ -58,7 +58,7 @@ class Executors:
             inspector=LambdaConfiguration(lambda: functions),
             link=LambdaLink(lambda: functions, clock=clock, left_behind=lambda _: None),
             stack_keys=SecretMasterKeys(lambda: secretsmanager, self.gateway.deployed.outputs["MasterSecretArn"]),
-            secrets=TaggedSecrets(secretsmanager),
+            secrets=TaggedSecrets(lambda: secretsmanager),
             directory=self.directory,
             clock=clock,
         )

@@ -9,14 +9,17 @@ from itertools import count
 from typing import Any
 
 from signpost.adapters.alarm import alarm
+from signpost.adapters.clock import SystemTimestamps
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory import (
     FixedKeySet,
     FunctionTable,
     MemoryAnswers,
     MemoryApiKeys,
+    MemoryBodies,
     MemoryBreakers,
     MemoryCatalogue,
+    MemoryContentStore,
     MemoryFunctionStates,
     MemoryIssuerKeySets,
     MemoryMasterKeys,
@@ -134,8 +137,11 @@ class MemoryGateway:
             long_answers=MemoryAnswers(),
             function_states=MemoryFunctionStates(self.functions),
             breakers=MemoryBreakers(self.functions),
+            content=MemoryContentStore(self.functions),
+            bodies=MemoryBodies(),
             link=MemoryLink(self.executors),
             clock=self.clock,
+            timestamps=SystemTimestamps(),
             ids=RandomIds(),
             alarm=alarm,
         )
@@ -199,6 +205,12 @@ class MemoryGateway:
         message, headers = modern(method, params or {})
         token = credential or str(self.make_key())
         return self.send(body=json.dumps(message), headers={**headers, "authorization": f"Bearer {token}"})
+
+    def ask_legacy(self, method: str, params: JsonObject | None, version: str, credential: str) -> Answer:
+        """The same of an older revision."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+        headers = {"content-type": "application/json", "mcp-protocol-version": version}
+        return self.send(body=json.dumps(message), headers={**headers, "authorization": f"Bearer {credential}"})
 
 
 def modern(method: str, params: JsonObject, meta: JsonObject = META) -> tuple[JsonObject, dict[str, str]]:

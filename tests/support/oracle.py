@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
+from jsonschema import Draft202012Validator
 from mcp_types.methods import parse_server_notification, validate_server_result
 
 from signpost.model import JsonObject
-from signpost.protocol.eras import ASSUMED, CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
+from signpost.protocol.eras import ASSUMED, CLIENT_CAPABILITIES, LEGACY, MODERN, PROTOCOL_VERSION
 
 CAPABILITY_FOR = {
     "elicitation/create": "elicitation",
@@ -16,6 +17,48 @@ CAPABILITY_FOR = {
     "roots/list": "roots",
 }
 """What a client must have declared before it is asked for an input."""
+
+SKILL: JsonObject = {
+    "type": "object",
+    "required": ["uri", "frontmatter", "resources"],
+    "additionalProperties": False,
+    "properties": {
+        "uri": {"type": "string", "pattern": "^skill://.+/SKILL\\.md$"},
+        "frontmatter": {
+            "type": "object",
+            "required": ["name", "description"],
+            "properties": {
+                "name": {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 64},
+                "description": {"type": "string", "minLength": 1, "maxLength": 1024},
+            },
+        },
+        "resources": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 512,
+            "items": {
+                "type": "object",
+                "required": ["uri", "digest", "size"],
+                "additionalProperties": False,
+                "properties": {
+                    "uri": {"type": "string"},
+                    "digest": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+                    "size": {"type": "integer", "minimum": 0},
+                },
+            },
+        },
+    },
+}
+EXTENSIONS = {
+    "skills/list": {"required": ["skills", "ttlMs", "cacheScope"], "properties": {"skills": {"items": SKILL}}},
+    "skills/get": {
+        "required": ["skill", "ttlMs", "cacheScope"],
+        "properties": {"skill": SKILL, "nextCursor": False},
+    },
+}
+"""Results that the official models do not know, as the specifications of the extensions describe them."""
+AS_ANOTHER = {"resources/directory/read": "resources/list"}
+"""Methods of extensions whose result is that of another method, but for how long it may be kept."""
 
 
 def check(method: str, version: str, request_params: JsonObject, answer_json: Any) -> None:
@@ -25,7 +68,14 @@ def check(method: str, version: str, request_params: JsonObject, answer_json: An
     if "error" in answer_json:
         check_error(answer_json["error"])
         return
-    result = answer_json["result"]
+    result: dict[str, Any] = answer_json["result"]
+    if method in EXTENSIONS:
+        Draft202012Validator(EXTENSIONS[method]).validate(result)
+        assert (version, result["resultType"]) == (MODERN[0], "complete"), result
+        return
+    if method in AS_ANOTHER:
+        validate_server_result(AS_ANOTHER[method], version, {"ttlMs": 0, "cacheScope": "private", **result})
+        return
     validate_server_result(method, version, result)
     if result.get("resultType") == "input_required":
         _check_inputs(result.get("inputRequests") or {}, request_params)

@@ -42,4 +42,4 @@ def with_fixtures(surface: Surface) -> Surface:
 
 
 def with_calls(surface: Surface, composition: Composition) -> Surface:
-    return replace(surface, tools=(*surface.tools, FunctionCalls(composition.executors)))
+    return replace(surface, tools=(*surface.tools, FunctionCalls(composition.calling.executors)))

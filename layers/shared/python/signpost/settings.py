@@ -54,11 +54,27 @@ class GatewaySettings:
 class RegistrySettings:
     registry_table: str
     master_secret_arn: str
+    content_bucket: str
+    operator_tenant: str
+    """Whose content an invocation without credentials is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelaySettings:
+    event_bus: str
+    content_bucket: str
+
+
+def relay_settings(environment: Mapping[str, str]) -> RelaySettings:
+    return RelaySettings(event_bus=environment["EVENT_BUS"], content_bucket=environment["CONTENT_BUCKET"])
 
 
 def registry_settings(environment: Mapping[str, str]) -> RegistrySettings:
     return RegistrySettings(
-        registry_table=environment["REGISTRY_TABLE"], master_secret_arn=environment["MASTER_SECRET_ARN"]
+        registry_table=environment["REGISTRY_TABLE"],
+        master_secret_arn=environment["MASTER_SECRET_ARN"],
+        content_bucket=environment["CONTENT_BUCKET"],
+        operator_tenant=environment["OPERATOR_TENANT"],
     )
 
 

@@ -85,7 +85,7 @@ def keys(name: str) -> Generator[Keys]:
             inspector=LambdaConfiguration(lambda: lambdas),
             link=LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None),
             stack_keys=stack_keys,
-            secrets=TaggedSecrets(secrets),
+            secrets=TaggedSecrets(lambda: secrets),
             directory=DynamoDirectory(boto3.client("dynamodb"), outputs["RegistryTableName"]),
             clock=clock,
         )

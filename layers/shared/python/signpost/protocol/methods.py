@@ -6,13 +6,13 @@ from typing import Literal
 
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.model import LOG_LEVELS, InputRequired, Json, JsonObject, as_object
-from signpost.protocol import results, state, tools
+from signpost.protocol import results, skills, state, tools
 from signpost.protocol.eras import LEGACY, MODERN, NEWEST_LEGACY, Era
 from signpost.protocol.exchange import Exchange
 from signpost.protocol.messages import encode
 from signpost.protocol.pages import page
 from signpost.protocol.results import DISCOVERY, LISTS, Freshness, Listing
-from signpost.protocol.surface import Surface
+from signpost.protocol.surface import SKILLS, Surface
 
 RESOURCE_NOT_FOUND_LEGACY = -32002
 CANNOT_ASK = Rejection(
@@ -25,7 +25,7 @@ class Method:
     answer: Callable[[Exchange], JsonObject | Listing | Rejection]
     eras: Literal["modern", "legacy", "both"] = "both"
     needs: str | None = None
-    """The capability without which the method does not exist."""
+    """The capability or extension without which the method does not exist."""
     freshness: Freshness | None = None
 
     def serves(self, era: Era) -> bool:
@@ -36,7 +36,7 @@ def find(name: str, era: Era, surface: Surface) -> Method | None:
     method = METHODS.get(name)
     if method is None or not method.serves(era):
         return None
-    return method if method.needs is None or method.needs in surface.capabilities else None
+    return method if method.needs is None or surface.offers(method.needs) else None
 
 
 def _initialize(exchange: Exchange) -> JsonObject | Rejection:
@@ -67,10 +67,12 @@ def _set_level(exchange: Exchange) -> JsonObject | Rejection:
 
 
 def _discover(exchange: Exchange) -> JsonObject | Rejection:
+    surface = exchange.surface
+    extensions: JsonObject = {"extensions": surface.extensions} if surface.extensions else {}
     return {
         "supportedVersions": list(MODERN),
-        "capabilities": exchange.surface.capabilities,
-        "instructions": exchange.surface.instructions,
+        "capabilities": {**surface.capabilities, **extensions},
+        "instructions": surface.instructions,
     }
 
 
@@ -107,10 +109,12 @@ def _read_resource(exchange: Exchange) -> JsonObject | Rejection:
         contents = provider.read_resource(uri, round_.call)
         if isinstance(contents, InputRequired):
             return _asked(round_, contents, uri)
+        if isinstance(contents, Rejection):
+            return contents
         if contents is not None:
             return {"contents": list(contents)}
     code = INVALID_PARAMS if exchange.era.modern else RESOURCE_NOT_FOUND_LEGACY
-    return Rejection(code, "There is no resource at this URI.", {"uri": uri})
+    return Rejection(code, "Resource not found: there is nothing at this URI.", {"uri": uri})
 
 
 def _list_prompts(exchange: Exchange) -> Listing | Rejection:
@@ -135,6 +139,8 @@ def _get_prompt(exchange: Exchange) -> JsonObject | Rejection:
         result = provider.get_prompt(name, arguments, round_.call)
         if isinstance(result, InputRequired):
             return _asked(round_, result, name)
+        if isinstance(result, Rejection):
+            return result
         if result is not None:
             return results.prompt_result(result, exchange.era)
     return Rejection(INVALID_PARAMS, "There is no prompt of that name. prompts/list names those there are.")
@@ -185,6 +191,9 @@ METHODS: Mapping[str, Method] = {
     "resources/list": Method(_list_resources, needs="resources", freshness=LISTS),
     "resources/templates/list": Method(_list_resource_templates, needs="resources", freshness=LISTS),
     "resources/read": Method(_read_resource, needs="resources", freshness=LISTS),
+    "resources/directory/read": Method(skills.directory_read, "modern", needs=SKILLS),
+    "skills/list": Method(skills.listed, "modern", needs=SKILLS, freshness=LISTS),
+    "skills/get": Method(skills.got, "modern", needs=SKILLS, freshness=LISTS),
     "prompts/list": Method(_list_prompts, needs="prompts", freshness=LISTS),
     "prompts/get": Method(_get_prompt, needs="prompts"),
     "completion/complete": Method(_complete, needs="completions"),

@@ -21,9 +21,11 @@ def page[Entry](
     entries: Sequence[Entry],
     key: Callable[[Entry], str],
     to_text: Callable[[Entry], str],
+    of: str = "",
 ) -> Listing | Rejection:
-    """The page after the one that the cursor of the request closed."""
-    start = _start(exchange, [key(entry) for entry in entries] if "cursor" in exchange.params else [])
+    """The page after the one that the cursor of the request closed. `of` tells lists of one method apart."""
+    purpose = f"cursor:{exchange.surface.name}:{exchange.method}{of and f':{of}'}"
+    start = _start(exchange, purpose, [key(entry) for entry in entries] if "cursor" in exchange.params else [])
     if isinstance(start, Rejection):
         return start
     texts = _that_fit([to_text(entry) for entry in entries[start : start + PAGE]])
@@ -31,7 +33,7 @@ def page[Entry](
     beside: dict[str, Json] = {}
     if end < len(entries):
         payload: JsonObject = {"after": key(entries[end - 1]), "position": end}
-        beside["nextCursor"] = exchange.services.sealer.seal(_purpose(exchange), payload, exchange.call.principal)
+        beside["nextCursor"] = exchange.services.sealer.seal(purpose, payload, exchange.call.principal)
     return Listing(name, texts, beside)
 
 
@@ -41,19 +43,15 @@ def _that_fit(texts: Sequence[str]) -> Sequence[str]:
     return texts[: max(1, sum(length <= LONGEST_PAGE for length in lengths))]
 
 
-def _start(exchange: Exchange, keys: Sequence[str]) -> int | Rejection:
+def _start(exchange: Exchange, purpose: str, keys: Sequence[str]) -> int | Rejection:
     """After the entry the last page ended with; where it stood, if it is gone by now."""
     cursor = exchange.params.get("cursor")
     if cursor is None:
         return 0
-    opened = exchange.services.sealer.open(_purpose(exchange), str(cursor), exchange.call.principal)
+    opened = exchange.services.sealer.open(purpose, str(cursor), exchange.call.principal)
     match opened:
         case {"after": str(after), "position": int(position)} if isinstance(cursor, str):
             stands = 0 < position <= len(keys) and keys[position - 1] == after
             return position if stands or after not in keys else keys.index(after) + 1
         case _:
             return _FOREIGN
-
-
-def _purpose(exchange: Exchange) -> str:
-    return f"cursor:{exchange.surface.name}:{exchange.method}"

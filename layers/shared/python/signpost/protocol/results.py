@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from signpost import __version__
 from signpost.model import (
+    AgentSkill,
     Completion,
     Json,
     JsonObject,
@@ -120,6 +121,13 @@ def not_kept(era: Era) -> JsonObject:
 
 def resource(described: Resource, era: Era) -> JsonObject:
     return {"uri": described.uri, **_described(described, era)}
+
+
+def agent_skill(described: AgentSkill) -> JsonObject:
+    files: Sequence[JsonObject] = [
+        {"uri": file.uri, "digest": f"sha256:{file.digest}", "size": file.size} for file in described.files
+    ]
+    return {"uri": described.uri, "frontmatter": described.front_matter, "resources": files}
 
 
 def resource_template(described: ResourceTemplate, era: Era) -> JsonObject:

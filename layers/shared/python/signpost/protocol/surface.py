@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from signpost.model import JsonObject
-from signpost.ports import CompletionProvider, PromptProvider, ResourceProvider, ToolProvider
+from signpost.ports import CompletionProvider, PromptProvider, ResourceProvider, SkillProvider, ToolProvider
+
+SKILLS = "io.modelcontextprotocol/skills"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,7 @@ class Surface:
     resources: Sequence[ResourceProvider] = ()
     prompts: Sequence[PromptProvider] = ()
     completions: Sequence[CompletionProvider] = ()
+    skills: Sequence[SkillProvider] = ()
 
     @property
     def capabilities(self) -> JsonObject:
@@ -26,3 +29,11 @@ class Surface:
             "completions": self.completions,
         }
         return {name: {} for name, providers in served.items() if providers}
+
+    @property
+    def extensions(self) -> JsonObject:
+        return {SKILLS: {"directoryRead": True}} if self.skills else {}
+
+    def offers(self, name: str) -> bool:
+        """Whether it has this capability or extension."""
+        return name in self.capabilities or name in self.extensions

@@ -43,7 +43,7 @@ def called(exchange: Exchange) -> JsonObject | Rejection:
     arguments = as_object(given)  # some clients write null for none
     found = _find(name, exchange.surface, exchange.call)
     if found is None:
-        return Rejection(INVALID_PARAMS, "There is no tool of that name. tools/list names those there are.")
+        return Rejection(INVALID_PARAMS, f"There is no tool {name[:120]!r}. tools/list names those there are.")
     provider, tool = found
     mismatch = parameter_mismatch(tool.input_schema, arguments, exchange.headers) if exchange.era.modern else None
     round_ = mismatch or state.resumed(exchange, tool.name)

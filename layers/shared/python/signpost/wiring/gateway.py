@@ -2,51 +2,51 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import boto3
 
 from signpost.adapters.alarm import alarm
-from signpost.adapters.clock import SystemClock
+from signpost.adapters.clock import SystemClock, SystemTimestamps
 from signpost.adapters.dynamodb import (
     DynamoApiKeys,
     DynamoBreakers,
     DynamoCatalogue,
+    DynamoContentStore,
     DynamoFunctionStates,
     DynamoIssuerKeySets,
 )
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
 from signpost.adapters.oidc import HttpKeySetSource
-from signpost.adapters.s3 import S3Answers
+from signpost.adapters.s3 import S3Answers, S3Bodies, S3Publications
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.back_door import BackDoor
-from signpost.execution.breaker import Breaker
-from signpost.execution.caller import FunctionCaller, GuardedCaller
-from signpost.execution.functions import FunctionView
 from signpost.execution.nested import NestedCalls, is_nested
 from signpost.http.front_door import FrontDoor
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.authenticator import Authenticator, CredentialAuthenticator
 from signpost.identity.key_set import IssuerKeys
 from signpost.model import Principal
-from signpost.policy.capabilities import TokenMint
 from signpost.policy.key_ring import KeyRing
 from signpost.policy.seals import Sealer
 from signpost.ports import (
     Alarm,
     AnswerStore,
     ApiKeys,
+    Bodies,
     Breakers,
     Catalogue,
     Clock,
-    Executors,
+    ContentStore,
     FunctionStates,
     Ids,
     IssuerKeySets,
     KeySetSource,
     Link,
     MasterKeyStore,
+    Timestamps,
 )
 from signpost.protocol.dispatch import Dispatcher
 from signpost.protocol.services import Services
@@ -55,9 +55,13 @@ from signpost.protocol.tool_texts import ToolTexts
 from signpost.registry.catalogue import CatalogueView
 from signpost.schema.validation import Validators
 from signpost.settings import GatewaySettings, gateway_settings
+from signpost.surfaces.agent_skills import AgentSkillFiles
+from signpost.surfaces.documents import FetchTool, SkillDocuments, SlashCommands
 from signpost.surfaces.gateway import INSTRUCTIONS, GatewayTools
 from signpost.telemetry import Telemetry
+from signpost.wiring.calling import Calling, calling
 from signpost.wiring.clients import CALLS, CLIENT, SIGNED_URLS
+from signpost.wiring.documents import Documents, documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,11 @@ class Adapters:
     long_answers: AnswerStore
     function_states: FunctionStates
     breakers: Breakers
+    content: ContentStore
+    bodies: Bodies
     link: Link
     clock: Clock
+    timestamps: Timestamps
     ids: Ids
     alarm: Alarm
 
@@ -83,8 +90,8 @@ class Composition:
     adapters: Adapters
     sealer: Sealer
     catalogue: CatalogueView
-    executors: Executors
-    breaker: Breaker
+    calling: Calling
+    documents: Documents
     nested: NestedCalls
 
 
@@ -114,17 +121,21 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
     dynamodb = boto3.client("dynamodb", config=CLIENT)
     table = settings.registry_table
     clock = SystemClock()
+    s3 = cache(lambda: boto3.client("s3", config=SIGNED_URLS))
     return Adapters(
         api_keys=DynamoApiKeys(dynamodb, table),
         issuer_key_sets=DynamoIssuerKeySets(dynamodb, table),
         key_set_source=HttpKeySetSource(),
         catalogue=DynamoCatalogue(dynamodb, table),
         master_keys=SecretMasterKeys(lambda: boto3.client("secretsmanager", config=CLIENT), settings.master_secret_arn),
-        long_answers=S3Answers(lambda: boto3.client("s3", config=SIGNED_URLS), settings.content_bucket),
+        long_answers=S3Answers(s3, settings.content_bucket),
         function_states=DynamoFunctionStates(dynamodb, table),
         breakers=DynamoBreakers(dynamodb, table),
+        content=DynamoContentStore(dynamodb, table, S3Publications(s3, settings.content_bucket)),
+        bodies=S3Bodies(s3, settings.content_bucket),
         link=LambdaLink(lambda: boto3.client("lambda", config=CALLS), clock=clock, left_behind=telemetry.left_behind),
         clock=clock,
+        timestamps=SystemTimestamps(),
         ids=RandomIds(),
         alarm=alarm,
     )
@@ -133,24 +144,42 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
 def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
     clock = adapters.clock
     keys = KeyRing(store=adapters.master_keys, clock=clock)
-    mint = TokenMint(keys)
-    functions = FunctionView(states=adapters.function_states, clock=clock)
-    caller = FunctionCaller(functions=functions, mint=mint, link=adapters.link, clock=clock, ids=adapters.ids)
-    breaker = Breaker(view=functions, store=adapters.breakers, clock=clock, notice=telemetry.breaker)
-    executors = GuardedCaller(caller, breaker)
+    calls = calling(
+        function_states=adapters.function_states,
+        breakers=adapters.breakers,
+        link=adapters.link,
+        keys=keys,
+        clock=clock,
+        ids=adapters.ids,
+        telemetry=telemetry,
+    )
     return Composition(
         adapters=adapters,
         sealer=Sealer(keys),
         catalogue=CatalogueView(catalogue=adapters.catalogue, clock=clock),
-        executors=executors,
-        breaker=breaker,
-        nested=NestedCalls(mint=mint, executors=executors, clock=clock),
+        calling=calls,
+        documents=documents(
+            content=adapters.content,
+            bodies=adapters.bodies,
+            calling=calls,
+            clock=clock,
+            timestamps=adapters.timestamps,
+        ),
+        nested=NestedCalls(mint=calls.mint, executors=calls.executors, clock=clock),
     )
 
 
 def gateway_surface(composition: Composition) -> Surface:
+    agent_skills = AgentSkillFiles(composition.documents.agent_skills)
     tools = GatewayTools(catalogue=composition.catalogue, sealer=composition.sealer)
-    return Surface(name="gateway", instructions=INSTRUCTIONS, tools=(tools,))
+    return Surface(
+        name="gateway",
+        instructions=INSTRUCTIONS,
+        tools=(tools, FetchTool(composition.documents.functions, listed=False)),
+        resources=(SkillDocuments(composition.documents.skills), agent_skills),
+        prompts=(SlashCommands(composition.documents.prompts),),
+        skills=(agent_skills,),
+    )
 
 
 def front_door(

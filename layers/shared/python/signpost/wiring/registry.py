@@ -1,34 +1,147 @@
-"""The registry function."""
+"""The registry function: the thirteen functions, and what a deployment ships."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import boto3
 
-from signpost.adapters.clock import SystemClock
+from signpost.adapters.alarm import alarm
+from signpost.adapters.clock import SystemClock, SystemTimestamps
 from signpost.adapters.cloudformation import put_answer
-from signpost.adapters.dynamodb import DynamoDirectory
+from signpost.adapters.dynamodb import DynamoBreakers, DynamoContentStore, DynamoDirectory, DynamoFunctionStates
 from signpost.adapters.executor_configuration import LambdaConfiguration
+from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
+from signpost.adapters.s3 import S3Bodies, S3Publications
 from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
+from signpost.adapters.skill_folder import texts_in
 from signpost.deployment import Deployment
 from signpost.execution.placement import Placer
-from signpost.settings import registry_settings
+from signpost.model import Json, Principal
+from signpost.policy.key_ring import KeyRing
+from signpost.ports import Bodies, ContentStore
+from signpost.registry.publisher import ManifestFunctions, Publisher
+from signpost.registry_door import RegistryDoor
+from signpost.settings import RegistrySettings, registry_settings
 from signpost.telemetry import Telemetry
+from signpost.wiring.calling import calling
 from signpost.wiring.clients import CALLS, CLIENT
+from signpost.wiring.documents import Documents, documents
+
+ADMINISTRATION = "signpost.admin"
+SHIPPED = "skills"
+"""The folder beside the function's code with the documents that the stack ships."""
 
 
-def deployment(environment: Mapping[str, str]) -> Deployment:
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """A warm registry function: CloudFormation asks in its own form, everybody else by `function_id`."""
+
+    deployment: Deployment
+    door: RegistryDoor
+
+    def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
+        if "ResponseURL" in event:
+            return self.deployment.handle(event)
+        return self.door.handle(event, remaining_ms, request_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What a registry function is made of, whoever its operator is."""
+
+    settings: RegistrySettings
+    deployment: Deployment
+    documents: Documents
+    publisher: Publisher
+    telemetry: Telemetry
+
+
+def registry(environment: Mapping[str, str]) -> Registry:
+    composition = composed(environment)
+    return Registry(composition.deployment, operators_door(composition, composition.settings.operator_tenant))
+
+
+def composed(environment: Mapping[str, str]) -> Composition:
     settings = registry_settings(environment)
     telemetry = Telemetry("registry")
+    clients = _Clients()
+    content, bodies = _content(settings, clients), S3Bodies(clients.s3, settings.content_bucket)
+    publisher = Publisher(content=content, bodies=bodies, timestamps=SystemTimestamps())
+    deployment = Deployment(
+        placer=_placer(settings, clients, telemetry),
+        publisher=publisher,
+        documents=lambda: texts_in(Path(environment["LAMBDA_TASK_ROOT"]) / SHIPPED),
+        answer=put_answer,
+        telemetry=telemetry,
+    )
+    return Composition(
+        settings=settings,
+        deployment=deployment,
+        documents=_documents(settings, clients, telemetry, content, bodies),
+        publisher=publisher,
+        telemetry=telemetry,
+    )
+
+
+def operators_door(composition: Composition, tenant: str) -> RegistryDoor:
+    rights = frozenset({ADMINISTRATION})
+    return RegistryDoor(
+        functions=composition.documents.functions,
+        manifests=ManifestFunctions(composition.publisher),
+        operator=Principal("operator", tenant, "signpost:operator", permissions=rights),
+        telemetry=composition.telemetry,
+        clock=SystemClock(),
+        alarm=alarm,
+    )
+
+
+class _Clients:
+    """The one for the table is made at init, the rest at first use."""
+
+    def __init__(self) -> None:
+        self.dynamodb = boto3.client("dynamodb", config=CLIENT)
+        self.s3 = cache(lambda: boto3.client("s3", config=CLIENT))
+        self.secrets = cache(lambda: boto3.client("secretsmanager", config=CLIENT))
+        self.lambdas = cache(lambda: boto3.client("lambda", config=CALLS))
+
+
+def _content(settings: RegistrySettings, clients: _Clients) -> ContentStore:
+    publications = S3Publications(clients.s3, settings.content_bucket)
+    return DynamoContentStore(clients.dynamodb, settings.registry_table, publications)
+
+
+def _documents(
+    settings: RegistrySettings, clients: _Clients, telemetry: Telemetry, content: ContentStore, bodies: Bodies
+) -> Documents:
+    table, clock = settings.registry_table, SystemClock()
+    return documents(
+        content=content,
+        bodies=bodies,
+        calling=calling(
+            function_states=DynamoFunctionStates(clients.dynamodb, table),
+            breakers=DynamoBreakers(clients.dynamodb, table),
+            link=LambdaLink(clients.lambdas, clock=clock, left_behind=telemetry.left_behind),
+            keys=KeyRing(store=SecretMasterKeys(clients.secrets, settings.master_secret_arn), clock=clock),
+            clock=clock,
+            ids=RandomIds(),
+            telemetry=telemetry,
+        ),
+        clock=clock,
+        timestamps=SystemTimestamps(),
+    )
+
+
+def _placer(settings: RegistrySettings, clients: _Clients, telemetry: Telemetry) -> Placer:
     clock = SystemClock()
-    secrets = boto3.client("secretsmanager", config=CLIENT)
-    lambdas = boto3.client("lambda", config=CALLS)
-    placer = Placer(
-        inspector=LambdaConfiguration(lambda: lambdas),
-        link=LambdaLink(lambda: lambdas, clock=clock, left_behind=telemetry.left_behind),
-        stack_keys=SecretMasterKeys(lambda: secrets, settings.master_secret_arn),
-        secrets=TaggedSecrets(secrets),
-        directory=DynamoDirectory(boto3.client("dynamodb", config=CLIENT), settings.registry_table),
+    return Placer(
+        inspector=LambdaConfiguration(clients.lambdas),
+        link=LambdaLink(clients.lambdas, clock=clock, left_behind=telemetry.left_behind),
+        stack_keys=SecretMasterKeys(clients.secrets, settings.master_secret_arn),
+        secrets=TaggedSecrets(clients.secrets),
+        directory=DynamoDirectory(clients.dynamodb, settings.registry_table),
         clock=clock,
     )
-    return Deployment(placer=placer, answer=put_answer, telemetry=telemetry)

@@ -1,0 +1,36 @@
+"""The event bus of the stack."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from signpost.adapters.aws import call
+from signpost.content import BusEvent
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
+
+
+class EventBridge:
+    def __init__(self, client: "Callable[[], EventBridgeClient]", bus: str) -> None:
+        self._make_client = client
+        self._bus = bus
+
+    @cached_property
+    def _client(self) -> "EventBridgeClient":
+        return self._make_client()
+
+    def put(self, events: Sequence[BusEvent]) -> Sequence[bool]:
+        """The call itself succeeds even if none was taken; each entry says for itself."""
+        answer = call(self._client.put_events, Entries=[self._entry(event) for event in events])
+        return ["EventId" in entry and "ErrorCode" not in entry for entry in answer["Entries"]]
+
+    def _entry(self, event: BusEvent) -> "PutEventsRequestEntryTypeDef":
+        return {
+            "EventBusName": self._bus,
+            "Source": event.source,
+            "DetailType": event.type,
+            "Detail": event.detail,
+            "Resources": list(event.resources),
+        }

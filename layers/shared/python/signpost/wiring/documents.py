@@ -1,0 +1,30 @@
+"""Skill documents and prompts, alike for the gateway, which reads them, and the registry, which changes them."""
+
+from dataclasses import dataclass
+
+from signpost.ports import Bodies, Clock, ContentStore, Timestamps
+from signpost.registry.agent_skills import AgentSkills
+from signpost.registry.functions import RegistryFunctions
+from signpost.registry.handlers import Handlers
+from signpost.registry.prompts import Prompts
+from signpost.registry.skills import Skills
+from signpost.registry.view import ContentView
+from signpost.wiring.calling import Calling
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    skills: Skills
+    prompts: Prompts
+    functions: RegistryFunctions
+    agent_skills: AgentSkills
+
+
+def documents(
+    *, content: ContentStore, bodies: Bodies, calling: Calling, clock: Clock, timestamps: Timestamps
+) -> Documents:
+    view = ContentView(content=content, clock=clock)
+    handlers = Handlers(functions=calling.functions, executors=calling.executors, clock=clock)
+    skills = Skills(content=content, bodies=bodies, view=view, handlers=handlers, timestamps=timestamps)
+    prompts = Prompts(content=content, view=view, handlers=handlers, timestamps=timestamps)
+    return Documents(skills, prompts, RegistryFunctions(skills=skills, prompts=prompts), AgentSkills(skills))

@@ -1,0 +1,99 @@
+"""The registry over its real interfaces: its Lambda function, the MCP endpoint, the bus."""
+
+import json
+import time
+import uuid
+from typing import Any
+
+import pytest
+
+from signpost.adapters.dynamodb import DynamoRuntimeSettings
+from tests.support.laptop import Laptop, MakeKey, Stack
+
+pytestmark = pytest.mark.cloud
+
+
+class Subscriber:
+    """A queue behind a rule on the stack's bus, as another stack would have one."""
+
+    def __init__(self, laptop: Laptop, bus: str, detail_type: str) -> None:
+        self._sqs = laptop.client("sqs")
+        name = f"subscriber-{uuid.uuid4().hex[:8]}"
+        self._queue = self._sqs.create_queue(QueueName=name)["QueueUrl"]
+        attributes = self._sqs.get_queue_attributes(QueueUrl=self._queue, AttributeNames=["QueueArn"])
+        events = laptop.client("events")
+        pattern = json.dumps({"source": ["signpost"], "detail-type": [detail_type]})
+        events.put_rule(Name=name, EventBusName=bus, EventPattern=pattern)
+        target = {"Id": "queue", "Arn": attributes["Attributes"]["QueueArn"]}
+        events.put_targets(Rule=name, EventBusName=bus, Targets=[target])
+
+    def until(self, sequence: int, seconds: float = 20) -> list[Any]:
+        """All events of the tenant up to this sequence number."""
+        found: list[Any] = []
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            answer = self._sqs.receive_message(QueueUrl=self._queue, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+            events = [json.loads(message["Body"]) for message in answer.get("Messages", [])]
+            found += [event for event in events if "urn:signpost:tenant:default" in event["resources"]]
+            if any(f"urn:signpost:seq:{sequence}" in event["resources"] for event in found):
+                return sorted(found, key=lambda event: int(event["resources"][1].rpartition(":")[2]))
+        raise AssertionError(f"event {sequence} never came; there were {found}")
+
+
+def invoke(laptop: Laptop, stack: Stack, function_id: str, payload: Any) -> Any:
+    name = stack.deployed.outputs["RegistryFunctionName"]
+    event = json.dumps({"function_id": function_id, "payload": payload})
+    answer = laptop.client("lambda").invoke(FunctionName=name, Payload=event.encode())
+    assert "FunctionError" not in answer, answer["Payload"].read()
+    return json.loads(answer["Payload"].read())
+
+
+@pytest.fixture(scope="module")
+def registry(laptop: Laptop) -> Stack:
+    """With nothing in it that the stack ships."""
+    stack = laptop.deploy("registry", AuthMode="both")
+    settings = DynamoRuntimeSettings(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
+    settings.set("default", None, "shipped_content", 0)
+    return stack
+
+
+def test_what_is_registered_is_read_by_a_client_and_told_on_the_bus(
+    laptop: Laptop, registry: Stack, make_key: MakeKey
+) -> None:
+    subscriber = Subscriber(laptop, registry.deployed.outputs["EventBusName"], "skills::on-change")
+    stored = invoke(laptop, registry, "skills::register", {"id": "resend", "skill": "# Resend\n\nSends mail."})
+    assert stored["id"] == "resend"
+    invoke(laptop, registry, "skills::register", {"id": "resend/email", "skill": "# Email"})
+    assert invoke(laptop, registry, "skills::unregister", {"id": "resend/email"})["removed"] is True
+    assert invoke(laptop, registry, "skills::unregister", {"id": "resend/email"})["removed"] is False
+    assert invoke(laptop, registry, "skills::register", {"id": "NO", "skill": "x"})["error"]["code"] == "invalid_id"
+    assert [skill["id"] for skill in invoke(laptop, registry, "skills::list", {})["skills"]] == ["resend"]
+
+    key = make_key(registry)
+    read = registry.ask(key, "resources/read", {"uri": "iii://resend"}).json
+    assert read["result"]["contents"][0]["text"] == "# Resend\n\nSends mail."
+    listed = registry.ask(key, "resources/list").json["result"]["resources"]
+    assert [resource["uri"] for resource in listed] == ["iii://skills", "iii://resend"]
+
+    events = subscriber.until(3)
+    assert [event["detail"] for event in events] == [
+        {"op": "register", "id": "resend"},
+        {"op": "register", "id": "resend/email"},
+        {"op": "unregister", "id": "resend/email"},
+    ]
+    assert events[0]["resources"] == ["iii://resend", "urn:signpost:seq:1", "urn:signpost:tenant:default"]
+
+
+def test_a_section_runs_a_core_function_only_through_its_own_door(laptop: Laptop, registry: Stack) -> None:
+    refused = invoke(laptop, registry, "skills::resources-read", {"uri": "iii://fn/core/wait"})
+    assert refused["error"]["code"] == "function_failed"
+    assert "core::wait" in refused["error"]["message"]
+    guarded = invoke(laptop, registry, "skills::resources-read", {"uri": "iii://fn/state/get"})
+    assert guarded["error"]["code"] == "internal_namespace"
+
+
+def test_a_credential_is_never_taken_for_the_operators(laptop: Laptop, registry: Stack) -> None:
+    name = registry.deployed.outputs["RegistryFunctionName"]
+    event = json.dumps({"function_id": "skills::list", "payload": {}, "authorization": "Bearer x"})
+    answer = laptop.client("lambda").invoke(FunctionName=name, Payload=event.encode())
+    assert json.loads(answer["Payload"].read())["error"]["code"] == "unauthorized"

@@ -1,0 +1,82 @@
+"""What the relay makes of the stream: every change reaches the bus, and what did not is shown to it again."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from signpost.content import BusEvent, ChangeEvent
+from signpost.errors import Unavailable
+from signpost.relay import AT_ONCE, Relay, bus_event
+from signpost.telemetry import Telemetry
+
+
+class Bus:
+    """Takes what its `refuses` does not name by sequence number."""
+
+    def __init__(self, *refuses: int) -> None:
+        self.refuses = {f"urn:signpost:seq:{number}" for number in refuses}
+        self.calls: list[Sequence[BusEvent]] = []
+
+    def put(self, events: Sequence[BusEvent]) -> Sequence[bool]:
+        self.calls.append(events)
+        return [event.resources[1] not in self.refuses for event in events]
+
+    @property
+    def sequences(self) -> list[int]:
+        return [int(event.resources[1].rpartition(":")[2]) for call in self.calls for event in call]
+
+
+def events_of(image: Mapping[str, Any]) -> Sequence[ChangeEvent]:
+    if "fault" in image:
+        raise image["fault"]
+    return [ChangeEvent("acme", number, "skills::on-change", "register", f"s-{number}") for number in image["changes"]]
+
+
+def record(number: int, *changes: int, fault: Exception | None = None) -> dict[str, Any]:
+    image: dict[str, Any] = {"fault": fault} if fault else {"changes": changes}
+    return {"eventName": "INSERT", "dynamodb": {"SequenceNumber": f"r-{number}", "NewImage": image}}
+
+
+def relayed(bus: Bus, *records: Mapping[str, Any]) -> Any:
+    relay = Relay(events_of=events_of, bus=bus, telemetry=Telemetry("relay-under-test"))
+    return relay.handle({"Records": list(records)}, "request")["batchItemFailures"]
+
+
+def test_every_event_is_sent_in_its_order_ten_at_a_time() -> None:
+    bus = Bus()
+    assert relayed(bus, *(record(number, 2 * number, 2 * number + 1) for number in range(12))) == []
+    assert bus.sequences == list(range(24))
+    assert [len(call) for call in bus.calls] == [AT_ONCE, AT_ONCE, 4]
+
+
+def test_the_first_record_with_an_event_that_was_not_taken_is_shown_again() -> None:
+    bus = Bus(3, 5)
+    assert relayed(bus, record(0, 1, 2), record(1, 3), record(2, 4), record(3, 5)) == [{"itemIdentifier": "r-1"}]
+
+
+def test_a_publication_of_many_changes_is_one_record_and_many_events() -> None:
+    bus = Bus()
+    assert relayed(bus, record(0, *range(1, 501))) == []
+    assert bus.sequences == list(range(1, 501))
+    assert relayed(Bus(37), record(0, *range(1, 501))) == [{"itemIdentifier": "r-0"}]
+
+
+@pytest.mark.parametrize("fault", [Unavailable("Overloaded."), KeyError("x")])
+def test_what_goes_wrong_loses_nothing(fault: Exception) -> None:
+    bus = Bus()
+    first = [record(number, number) for number in range(AT_ONCE)]
+    failed = relayed(bus, *first, record(AT_ONCE, fault=fault))
+    assert bus.sequences == list(range(AT_ONCE))
+    assert [failure["itemIdentifier"] for failure in failed] in (["r-0"], [f"r-{AT_ONCE}"])
+
+
+def test_the_detail_is_the_seeds_and_the_rest_stands_beside_it() -> None:
+    skill = bus_event(ChangeEvent("acme", 7, "skills::on-change", "unregister", "resend/email"))
+    assert (skill.source, skill.type) == ("signpost", "skills::on-change")
+    assert json.loads(skill.detail) == {"op": "unregister", "id": "resend/email"}
+    assert skill.resources == ("iii://resend/email", "urn:signpost:seq:7", "urn:signpost:tenant:acme")
+    prompt = bus_event(ChangeEvent(None, 8, "prompts::on-change", "register", "send-email"))
+    assert json.loads(prompt.detail) == {"op": "register", "name": "send-email"}
+    assert prompt.resources == ("urn:signpost:prompt:send-email", "urn:signpost:seq:8")

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from signpost import __version__
-from signpost.cli import breakers, executors, functions, keys, login, secret, settings
+from signpost.cli import breakers, executors, functions, keys, login, publish, secret, settings
 from signpost.cli.failure import CommandFailed
 
 # argparse has no public name for what add_subparsers returns.
@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="signpost", description="Operate a Signpost gateway, and connect to one.")
     parser.add_argument("--version", action="version", version=f"signpost {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for group in (keys, settings, executors, breakers, secret, login, functions):
+    for group in (keys, settings, executors, breakers, secret, login, functions, publish):
         group.register(commands)
     chosen = parser.parse_args(arguments)
     try:

@@ -1,0 +1,101 @@
+"""`signpost publish`: what an author has in files, in the registry."""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from signpost import __version__
+from signpost.cli import config, remote, stack
+from signpost.cli.failure import CommandFailed
+from signpost.cli.publication_files import publication_at
+from signpost.cli.publisher import SIGNS, Change, RemotePublisher
+
+if TYPE_CHECKING:
+    from signpost.cli import Commands
+    from signpost.model import Json, JsonObject
+
+CONFIG = "config.yaml"
+DESCRIPTION = (
+    "Publishes a folder (skills/**/*.md, prompts.yaml) or a manifest file. It is seen whole or not at all. "
+    "Each line of the answer is a document or a prompt: + added, ~ changed, = the same, - removed."
+)
+
+
+def register(commands: "Commands") -> None:
+    parser = commands.add_parser("publish", help="publish skill documents and prompts", description=DESCRIPTION)
+    parser.add_argument("path", nargs="?", type=Path, help="a folder, or a manifest in YAML or JSON")
+    parser.add_argument("--prune", action="store_true", help="remove what the tenant has and the path has not")
+    parser.add_argument("--dry-run", action="store_true", help="say what would change, and change nothing")
+    stack.add_option(parser)
+    parser.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
+    parser.add_argument("--config", type=Path, help=f"configuration file (default: ./{CONFIG}, if there is one)")
+    parser.add_argument(
+        "--manifest", action="store_true", help="print a description of this command as JSON and do nothing"
+    )
+
+    def run(arguments: argparse.Namespace) -> int:
+        return _describe(parser) if arguments.manifest else _publish(arguments)
+
+    parser.set_defaults(handler=run)
+
+
+def _publish(arguments: argparse.Namespace) -> int:
+    if arguments.path is None:
+        raise CommandFailed("Say what to publish: a folder, or a manifest file. `.` is the folder you are in.")
+    _configure(arguments.config)
+    publication = publication_at(arguments.path)
+    with remote.registry(arguments.stack, arguments.url, _say) as ask:
+        publisher = RemotePublisher(ask, say=_say)
+        planned = publisher.plan(publication, prune=arguments.prune)
+        for change in planned:
+            print(f"{change.sign} {change.name}")
+        if not arguments.dry_run:
+            publisher.publish(publication, planned, prune=arguments.prune)
+    print(f"{'would be ' if arguments.dry_run else ''}published: {_counted(planned)}")
+    return 0
+
+
+def _configure(path: Path | None) -> None:
+    """The seed's file may be given, and is held to its rules. What it decides is decided by the deployment here, so all
+    there is to do is say so."""
+    chosen = path or Path(CONFIG)
+    if path is None and not chosen.exists():
+        return
+    configuration = config.read(chosen, lambda message: _say(f"warning: {message}"))
+    if configuration.state_timeout_ms != config.DEFAULTS.state_timeout_ms:
+        value = configuration.state_timeout_ms
+        _say(f"warning: state_timeout_ms is the tenant's: `signpost settings set state_timeout_ms {value}`.")
+    if configuration.scopes != config.DEFAULTS.scopes:
+        _say("warning: scopes have no effect; what keeps content apart is the tenant.")
+
+
+def _counted(planned: Sequence[Change]) -> str:
+    counts = Counter(change.sign for change in planned)
+    return ", ".join(f"{counts[sign]} {what}" for what, sign in SIGNS.items())
+
+
+def _describe(parser: argparse.ArgumentParser) -> int:
+    options: list[Json] = [
+        {"name": action.option_strings[-1] if action.option_strings else action.dest, "description": action.help}
+        for action in parser._actions  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - argparse lists them nowhere else
+    ]
+    described: JsonObject = {
+        "name": "signpost publish",
+        "version": __version__,
+        "description": DESCRIPTION,
+        "default_config": asdict(config.DEFAULTS),
+        "supported_targets": ["any"],
+        "options": options,
+    }
+    print(json.dumps(described, indent=2))
+    return 0
+
+
+def _say(line: str) -> None:
+    """Apart from what changes, which others may want to read."""
+    print(line, file=sys.stderr)

@@ -1,0 +1,106 @@
+"""`signpost publish` on a deployed stack: a folder in, a document out, and what the stack ships itself."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+from tests.support.laptop import Laptop, MakeKey, Stack
+
+pytestmark = pytest.mark.cloud
+
+DOCUMENTS = 120
+"""More than a transaction takes, and more than go in one batch."""
+
+
+@pytest.fixture(scope="module")
+def registry(laptop: Laptop) -> Stack:
+    return laptop.deploy("publishing", AuthMode="both")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    skills = tmp_path / "skills" / "handbook"
+    skills.mkdir(parents=True)
+    (skills / "index.md").write_text("# Handbook\n\nWhere to begin.\n")
+    for number in range(1, DOCUMENTS):
+        (skills / f"page-{number:03}.md").write_text(f"# Page {number}\n\nWhat page {number} says.\n")
+    greet = "- name: greet\n  description: Greets somebody.\n  function_id: demo::greet\n  arguments: [{name: who}]\n"
+    (tmp_path / "prompts.yaml").write_text(greet)
+    return tmp_path
+
+
+def publish(signpost: Run, folder: Path, *options: str) -> tuple[list[str], str]:
+    """The lines of the diff, and the one that sums it up."""
+    done = signpost("publish", str(folder), "--stack", "publishing", *options)
+    assert done.returncode == 0, done.stderr
+    *diff, summary = done.stdout.splitlines()
+    return diff, summary
+
+
+def listed(registry: Stack, key: str) -> list[str]:
+    resources = registry.ask(key, "resources/list").json["result"]["resources"]
+    return [resource["uri"] for resource in resources if "handbook" in resource["uri"]]
+
+
+def test_a_folder_is_published_read_published_again_and_pruned(
+    registry: Stack, signpost: Run, make_key: MakeKey, folder: Path
+) -> None:
+    key = make_key(registry)
+    diff, summary = publish(signpost, folder, "--dry-run")
+    assert (len(diff), {line[0] for line in diff}) == (DOCUMENTS + 1, {"+"})
+    assert summary.startswith("would be published: 121 added")
+
+    first = signpost("publish", str(folder), "--stack", "publishing", "--prune")
+    assert first.returncode == 0, first.stderr
+    assert "+ handbook/page-119" in first.stdout.splitlines()
+    assert f"sent {DOCUMENTS} of {DOCUMENTS} documents" in first.stderr
+    read = registry.ask(key, "resources/read", {"uri": "iii://handbook/page-007"}).json
+    assert read["result"]["contents"][0]["text"] == "# Page 7\n\nWhat page 7 says.\n"
+    assert len(listed(registry, key)) == DOCUMENTS
+    assert registry.ask(key, "prompts/list").json["result"]["prompts"][0]["name"] == "greet"
+
+    diff, _ = publish(signpost, folder, "--prune")
+    assert {line[0] for line in diff} == {"="}
+
+    for path in (folder / "skills/handbook").glob("page-1*.md"):
+        path.unlink()
+    (folder / "skills/handbook/index.md").write_text("# Handbook\n\nIt got shorter.\n")
+    diff, summary = publish(signpost, folder, "--prune")
+    assert (diff[0], [line for line in diff if line[0] == "-"][-1]) == ("~ handbook", "- handbook/page-119")
+    assert summary == "published: 0 added, 1 changed, 100 same, 20 removed"
+    gone = registry.ask(key, "resources/read", {"uri": "iii://handbook/page-119"}).json
+    assert gone["error"]["code"] == -32602
+
+
+def test_what_is_wrong_is_said_and_nothing_is_published(registry: Stack, signpost: Run, folder: Path) -> None:
+    del registry  # it must be there
+    (folder / "skills/Bad.md").write_text("# Bad")
+    (folder / "skills/empty.md").write_text("")
+    done = signpost("publish", str(folder), "--stack", "publishing")
+    assert done.returncode == 1
+    assert "2 to be put right" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_stack_that_is_not_there_is_said_at_once(registry: Stack, signpost: Run, folder: Path) -> None:
+    del registry  # the emulator must be there
+    done = signpost("publish", str(folder), "--stack", "nowhere")
+    assert done.returncode == 1
+    assert "nowhere" in done.stderr
+    assert "again in" not in done.stderr
+
+
+def test_every_tenant_reads_what_the_stack_ships_until_it_switches_it_off(
+    registry: Stack, signpost: Run, make_key: MakeKey
+) -> None:
+    key = make_key(registry)
+    read = registry.ask(key, "resources/read", {"uri": "iii://signpost"}).json
+    assert read["result"]["contents"][0]["text"].startswith("# Signpost\n")
+    for link in ("reading", "calling", "writing"):
+        assert "result" in registry.ask(key, "resources/read", {"uri": f"iii://signpost/{link}"}).json
+    signpost("settings", "set", "shipped_content", "0", "--stack", "publishing")
+    try:
+        assert "error" in registry.ask(key, "resources/read", {"uri": "iii://signpost"}).json
+    finally:
+        signpost("settings", "unset", "shipped_content", "--stack", "publishing")

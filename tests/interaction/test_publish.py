@@ -1,0 +1,301 @@
+"""Publications over stores in memory: what is compared, what is checked, and that it is all or nothing."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signpost.cli import main, remote
+from signpost.cli.failure import CommandFailed
+from signpost.cli.publication_files import Publication
+from signpost.cli.publisher import MOST_AT_ONCE, RemotePublisher
+from signpost.errors import Unavailable
+from signpost.model import JsonObject
+from signpost.registry.manifest import MOST_BODIES
+from signpost.registry.publisher import ManifestFunctions, Publisher
+from signpost.registry.refusals import Refused
+from signpost.registry.skills import LARGEST_BODY
+from tests.support.registry import TENANT, CountingTimestamps, Registry
+
+GREET: JsonObject = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
+
+
+class World(Registry):
+    def __init__(self) -> None:
+        super().__init__()
+        publisher = Publisher(content=self.content, bodies=self.bodies, timestamps=CountingTimestamps())
+        self.manifests = ManifestFunctions(publisher)
+        self.sent: list[tuple[str, JsonObject]] = []
+
+    def asked(self, function: str, payload: JsonObject, tenant: str | None = TENANT) -> Any:
+        return self.manifests.call(f"manifest::{function}", payload, self.caller(tenant))
+
+    def publish(self, tenant: str | None = TENANT, *, prune: bool = False, **bodies: str) -> Any:
+        skills = [{"id": skill_id.replace("_", "/"), "skill": body} for skill_id, body in bodies.items()]
+        answer = self.asked("publish", {"skills": skills, "prune": prune}, tenant)
+        assert not isinstance(answer, Refused), answer
+        return answer
+
+    def problems(self, payload: JsonObject, function: str = "publish") -> list[tuple[str, str]]:
+        """Of a payload that is refused, by id."""
+        answer = self.asked(function, payload)
+        assert isinstance(answer, Refused), answer
+        problems: Any = answer.data["problems"]
+        return [(problem["id"], problem["message"]) for problem in problems]
+
+    def ids(self, tenant: str | None = TENANT) -> list[str]:
+        return [skill.id for skill in self.content.skills(tenant)]
+
+    def ask(self, function: str, payload: JsonObject) -> JsonObject:
+        """As the command asks, over JSON."""
+        self.sent.append((function, payload))
+        answer = self.manifests.call(function, json.loads(json.dumps(payload)), self.caller())
+        if isinstance(answer, Refused):
+            raise CommandFailed(answer.message)
+        return json.loads(json.dumps(answer))
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def names(answer: Any, kind: str = "skills") -> tuple[list[str], ...]:
+    return tuple(list(answer[kind][what]) for what in ("added", "changed", "same", "removed"))
+
+
+def digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+class TestWhatChanges:
+    def test_entries_are_added_changed_the_same_and_removed(self, world: World) -> None:
+        world.publish(a="# A", b="# B", d="# D")
+        answer = world.publish(a="# A", b="# B again", c="# C", prune=True)
+        assert names(answer) == (["c"], ["b"], ["a"], ["d"])
+        assert world.ids() == ["a", "b", "c"]
+        assert world.read("iii://b") == "# B again"
+
+    def test_without_prune_nothing_is_removed(self, world: World) -> None:
+        world.publish(a="# A")
+        assert names(world.publish(b="# B")) == (["b"], [], [], [])
+        assert world.ids() == ["a", "b"]
+
+    def test_what_is_the_same_is_registered_again_and_told(self, world: World) -> None:
+        first = world.publish(a="# A")
+        kept = list(world.bodies.kept)
+        again = world.publish(a="# A")
+        (skill,) = world.content.skills(TENANT)
+        assert skill.registered_at == again["registered_at"] > first["registered_at"]
+        assert [(event.op, event.key) for event in world.content.events] == [("register", "a")] * 2
+        assert world.bodies.kept == kept
+
+    def test_it_is_one_change_with_the_last_of_its_events(self, world: World) -> None:
+        answer = world.publish(a="# A", b="# B")
+        assert world.content.asked.count("apply") == 1
+        assert answer["sequence"] == world.content.events[-1].sequence == 2
+
+    def test_prompts_come_and_go_like_documents(self, world: World) -> None:
+        assert names(world.asked("publish", {"prompts": [GREET]}), "prompts") == (["greet"], [], [], [])
+        changed = {**GREET, "arguments": [{"name": "who"}]}
+        assert names(world.asked("publish", {"prompts": [changed]}), "prompts") == ([], ["greet"], [], [])
+        assert names(world.asked("publish", {"prompts": [changed]}), "prompts") == ([], [], ["greet"], [])
+        gone = world.asked("publish", {"prompts": [], "prune": True})
+        assert names(gone, "prompts") == ([], [], [], ["greet"])
+
+    def test_a_kind_that_it_does_not_speak_of_is_not_pruned(self, world: World) -> None:
+        world.publish(a="# A")
+        world.asked("publish", {"prompts": [GREET], "prune": True})
+        assert world.ids() == ["a"]
+        world.publish(prune=True)
+        assert [prompt.name for prompt in world.content.prompts(TENANT)] == ["greet"]
+
+    def test_what_is_shipped_and_what_others_have_is_left_alone(self, world: World) -> None:
+        world.publish(None, shipped="# S")
+        world.publish("other", theirs="# T")
+        assert names(world.publish(prune=True)) == ([], [], [], [])
+        assert (world.ids(None), world.ids("other")) == (["shipped"], ["theirs"])
+
+    def test_a_plan_changes_nothing(self, world: World) -> None:
+        world.publish(a="# A", b="# B")
+        before = len(world.content.events)
+        rows = [{"id": "a", "digest": digest("# A")}, {"id": "c", "digest": digest("# C")}]
+        assert names(world.asked("plan", {"skills": rows, "prune": True})) == (["c"], [], ["a"], ["b"])
+        assert len(world.content.events) == before
+
+
+class TestWhatIsRefused:
+    def test_all_problems_are_said_at_once_and_nothing_happens(self, world: World) -> None:
+        skills = [
+            {"id": "fine", "skill": "# F"},
+            {"id": "Bad", "skill": "x"},
+            {"id": "empty", "skill": ""},
+            {"id": "large", "skill": "x" * (LARGEST_BODY + 1)},
+            {"id": "twice", "skill": "1"},
+            {"id": "twice", "skill": "2"},
+            "none",
+            {"skill": "x"},
+            {"id": "short", "digest": "abc"},
+        ]
+        prompts = [{**GREET, "description": " "}, {**GREET, "name": "No"}, {"name": "bare"}, 1]
+        found = dict(world.problems({"skills": skills, "prompts": prompts, "prune": 1, "purge": True}))
+        assert set(found) == {
+            "Bad", "empty", "large", "twice", "skills[6]", "skills[7]", "short",
+            "greet", "No", "bare", "prompts[3]", "manifest",
+        }  # fmt: skip
+        assert "too large" in found["large"]
+        assert world.ids() == []
+        assert world.bodies.kept == []
+
+    def test_a_body_that_was_never_sent_cannot_be_published_by_its_digest(self, world: World) -> None:
+        world.publish(a="# A")
+        rows = [{"id": "a", "digest": digest("# other")}, {"id": "b", "digest": digest("# A")}]
+        assert [skill_id for skill_id, _ in world.problems({"skills": rows})] == ["a", "b"]
+
+    def test_a_document_cannot_pose_as_a_part(self, world: World) -> None:
+        forged = json.dumps(
+            [{"id": "x", "title": "T", "description": None, "size": 1, "registered_at": "", "digest": "0" * 64}]
+        )
+        world.publish(forged=forged)
+        answer = world.problems({"skills": [{"id": "x", "digest": "0" * 64}], "parts": [digest(forged)]})
+        assert answer == [(digest(forged), "This part is not kept here: publish again.")]
+
+    def test_a_part_of_another_tenant_is_none(self, world: World) -> None:
+        kept = world.asked("bodies", {"skills": [{"id": "a", "skill": "# A"}]}, "other")
+        assert world.problems({"skills": [{"id": "a", "digest": digest("# A")}], "parts": [kept["part"]]})
+
+    def test_only_so_many_bodies_at_once(self, world: World) -> None:
+        many = [{"id": f"s{number}", "skill": "x"} for number in range(MOST_BODIES + 1)]
+        assert "too many bodies" in world.problems({"skills": many}, "bodies")[0][1]
+
+    @given(
+        st.dictionaries(
+            st.sampled_from(["skills", "prompts", "prune", "parts", "x"]),
+            st.recursive(
+                st.none() | st.booleans() | st.text(max_size=3) | st.sampled_from(["a", "0" * 64]),
+                lambda inner: (
+                    st.lists(inner, max_size=3)
+                    | st.dictionaries(st.sampled_from(["id", "skill", "digest", "name"]), inner, max_size=3)
+                ),
+                max_leaves=6,
+            ),
+        ),
+        st.sampled_from(["plan", "bodies", "publish"]),
+    )
+    def test_no_payload_is_a_fault(self, payload: JsonObject, function: str) -> None:
+        assert isinstance(World().asked(function, payload), Mapping | Refused)
+
+
+class TestTheCommand:
+    def publisher(self, world: World, said: list[str] | None = None) -> RemotePublisher:
+        return RemotePublisher(world.ask, say=(said if said is not None else []).append)
+
+    def run(self, world: World, bodies: Mapping[str, str], said: list[str] | None = None) -> Sequence[str]:
+        publication = Publication(bodies, [GREET])
+        publisher = self.publisher(world, said)
+        planned = publisher.plan(publication, prune=True)
+        publisher.publish(publication, planned, prune=True)
+        return [f"{change.sign} {change.name}" for change in planned]
+
+    def test_bodies_go_first_and_only_those_that_are_new(self, world: World) -> None:
+        assert self.run(world, {"a": "# A", "b": "# B"}) == ["+ a", "+ b", "+ prompt:greet"]
+        world.sent.clear()
+        assert self.run(world, {"a": "# A", "b": "# B 2"}) == ["= a", "~ b", "= prompt:greet"]
+        (sent,) = [payload for function, payload in world.sent if function == "manifest::bodies"]
+        assert sent == {"skills": [{"id": "b", "skill": "# B 2"}]}
+        assert world.read("iii://b") == "# B 2"
+
+    def test_a_large_folder_goes_in_batches_with_progress_and_is_one_change(self, world: World) -> None:
+        bodies = {f"s{number:03}": f"# {number}\n\nWhat it says." for number in range(2 * MOST_AT_ONCE + 1)}
+        said: list[str] = []
+        assert len(self.run(world, bodies, said)) == len(bodies) + 1
+        assert said == [f"sent {sent} of 201 documents" for sent in (100, 200, 201)]
+        assert len(world.ids()) == 201
+        assert world.content.asked.count("apply") == 1
+        (skill, *_) = world.content.skills(TENANT)
+        assert (skill.title, skill.description) == ("0", "What it says.")
+
+    def test_batches_are_bounded_by_their_bytes_as_json(self, world: World) -> None:
+        self.run(world, {f"s{number}": "\x01" * 250_000 for number in range(6)})
+        sizes = [len(json.dumps(payload)) for function, payload in world.sent if function == "manifest::bodies"]
+        assert max(sizes) < 4_000_000
+        assert len(sizes) == 3
+
+    def test_too_much_for_one_publication_is_said_before_anything_is_sent(self, world: World) -> None:
+        bodies = {f"{'a' * 60}/{'b' * 60}/{'c' * 60}/{'d' * 60}/{number}": "x" for number in range(20_000)}
+        with pytest.raises(CommandFailed, match="too much for one publication"):
+            self.publisher(world).plan(Publication(bodies, None), prune=False)
+        assert world.sent == []
+
+
+class TestAttempts:
+    def persistent(self, *, lasting: float = 0) -> tuple[remote.Persistent, list[float], list[str]]:
+        time, pauses, said = [0.0], list[float](), list[str]()
+
+        def sleep(seconds: float) -> None:
+            pauses.append(seconds)
+            time[0] += seconds
+
+        def clock() -> float:
+            time[0] += lasting / 2  # looked at before and after an attempt
+            return time[0]
+
+        return remote.Persistent(clock, sleep, said.append), pauses, said
+
+    def failing(self, times: int, fault: Exception) -> Callable[[], str]:
+        left = [times]
+
+        def attempt() -> str:
+            left[0] -= 1
+            if left[0] >= 0:
+                raise fault
+            return "done"
+
+        return attempt
+
+    def test_what_may_pass_is_tried_again_after_longer_and_longer_pauses(self) -> None:
+        persistent, pauses, said = self.persistent()
+        assert persistent.until_done(self.failing(3, Unavailable("Overloaded."))) == "done"
+        assert pauses == [5, 10, 20]
+        assert said[0] == "attempt 1 failed: Overloaded; again in 5 s"
+
+    def test_in_the_end_it_gives_up(self) -> None:
+        persistent, pauses, _ = self.persistent()
+        with pytest.raises(CommandFailed, match="Given up after 7 attempts in 195 s: Overloaded"):
+            persistent.until_done(self.failing(99, Unavailable("Overloaded.")))
+        assert pauses == [5, 10, 20, 40, 60, 60]
+
+    def test_what_is_refused_ends_it_at_once(self) -> None:
+        persistent, pauses, _ = self.persistent()
+        with pytest.raises(CommandFailed, match="no"):
+            persistent.until_done(self.failing(1, CommandFailed("no")))
+        assert pauses == []
+
+
+def test_the_command_describes_itself_without_connecting(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["publish", "--manifest"]) == 0
+    described = json.loads(capsys.readouterr().out)
+    assert described["default_config"] == {
+        "scopes": {"skills": "skills", "prompts": "prompts"},
+        "state_timeout_ms": 10_000,
+    }
+    assert {"--prune", "--dry-run", "--config", "--url", "--manifest", "--help"} <= {
+        option["name"] for option in described["options"]
+    }
+
+
+def test_without_a_path_it_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["publish"]) == 1
+    assert "Say what to publish" in capsys.readouterr().err
+
+
+def test_a_bad_folder_is_refused_before_anybody_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills/Bad.md").write_text("# B")
+    assert main(["publish", str(tmp_path), "--url", "http://127.0.0.1:1"]) == 1
+    assert "Bad.md" in capsys.readouterr().err

@@ -13,7 +13,7 @@ CLIENTS := clients-mcp1 clients-agents clients-langchain
 PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
 PYTHON_CODE := layers functions local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast check format build invoke bench conformance cost requirements
+.PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance bench conformance cost requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -69,6 +69,10 @@ build: ## functions and layer into .aws-sam/build
 invoke: ## the files of events/ on the real Lambda runtime client
 	@$(SETUP) dev sam emulator
 	@python -m local.invoke
+
+acceptance: ## the cases of the registry against a deployed test stage (REGISTRY_CASES=file)
+	@$(SETUP) dev sam emulator
+	@python -m tests.acceptance $(REGISTRY_CASES)
 
 bench: ## cold starts and warm calls against their bars, beside other servers
 	@$(SETUP) dev sam $(PEERS)

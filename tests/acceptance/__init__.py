@@ -1,0 +1,1 @@
+"""Files of cases, played against the product: python -m tests.acceptance FILE."""

@@ -1,0 +1,21 @@
+"""What came of the cases, as lines to read."""
+
+from collections.abc import Iterator, Sequence
+
+from tests.acceptance.player import Outcome
+
+
+def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """One for each case that failed or was skipped, and one for all."""
+    for one in outcomes:
+        if one.skipped:
+            yield f"skipped {one.case.id} {one.case.title}: {one.skipped}"
+    for one in failed(outcomes):
+        yield f"FAILED {one.case.id} {one.case.title}: {'; '.join(one.problems)}"
+    skipped = sum(bool(one.skipped) for one in outcomes)
+    fell = len(failed(outcomes))
+    yield f"{len(outcomes) - skipped - fell} passed, {fell} failed, {skipped} skipped"
+
+
+def failed(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+    return [one for one in outcomes if one.problems]

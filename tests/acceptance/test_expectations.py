@@ -1,0 +1,91 @@
+"""The player of cases notices what is wrong: each expectation is held against an answer that misses it."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.acceptance.cases import DEFAULT, load
+from tests.acceptance.expectations import EXPECTATIONS, TEXT_RULES, Judge, Seen
+from tests.acceptance.values import canonical, includes
+
+ITEMS = {"a": [{"x": 1, "y": "one"}, {"x": 2, "y": "two"}]}
+TEXT = Seen("# one\ntwo\n")
+
+# By name: what is expected, an answer that has it, and one that misses it.
+PAIRS: list[tuple[str, Any, Seen, Seen]] = [
+    ("ok", True, Seen(None), Seen(error="no")),
+    ("ok", False, Seen(error="no"), Seen(None)),
+    ("error_contains", ["NO", "way"], Seen(error="No way."), Seen(error="no")),
+    ("equals", {"a": True}, Seen({"a": True}), Seen({"a": 1})),
+    ("subset", {"a": [{"x": 1}, {}]}, Seen(ITEMS), Seen({"a": [{"x": 1}]})),
+    ("keys", {"/a/*": ["y", "x"]}, Seen(ITEMS), Seen({"a": [{"x": 1}]})),
+    ("values", {"/a/*/x": [1, 2]}, Seen(ITEMS), Seen({"a": [{"x": 2}, {"x": 1}]})),
+    ("matches", {"/a/*/y": "^[a-z]+$"}, Seen(ITEMS), Seen({"a": [{"y": "1"}]})),
+    ("has_item", {"/a": {"x": 2}}, Seen(ITEMS), Seen({"a": [{"x": 1}]})),
+    ("lacks_item", {"/a": {"x": 3}}, Seen(ITEMS), Seen({"a": [{"x": 3, "y": 1}]})),
+    ("count_items", {"/a": {"match": {}, "n": 2}}, Seen(ITEMS), Seen({"a": [{}]})),
+    ("any_of_item", {"/a": {"x": 1, "one_of": [{"y": "1"}, {"y": "one"}]}}, Seen(ITEMS), Seen({"a": [{"y": "one"}]})),
+    ("item_key_regex", {"/a": [["y", "^o"], ["y", "^t"]]}, Seen(ITEMS), Seen({"a": [{"y": "one"}]})),
+    ("each_has", {"/a": ["x"]}, Seen(ITEMS), Seen({"a": [{"y": "one"}]})),
+    ("events", [], Seen(), Seen(events=[{"type": "t"}])),
+    ("calls", [{"f": 1}], Seen(calls=[{"f": 1}]), Seen(calls=[{"f": 1}, {"f": 1}])),
+    ("http_status", 202, Seen(status=202), Seen(status=200)),
+    ("rpc_equals", {"a": 1}, Seen({"a": 1}), Seen({"a": 1, "b": 2})),
+    ("rpc_has", {"a": 1}, Seen({"a": 1, "b": 2}), Seen({"b": 2})),
+    ("rpc_error", [-1, -2], Seen(body={"error": {"code": -2}}), Seen({}, body={"result": {}})),
+    ("rpc_refused", ["yard"], Seen(body={"error": {"message": "Yard"}}), Seen(body={"result": {"x": "yard"}})),
+    ("rpc_none", True, Seen(body=None), Seen(body={"result": {}})),
+    ("rpc_id", 0, Seen(body={"id": 0}), Seen(body={"id": None})),
+    ("rpc_has_item", {"/a": {"x": 2}}, Seen(ITEMS), Seen({"a": []})),
+    ("rpc_lacks_item", {"/a": {"x": 3}}, Seen(ITEMS), Seen({"a": [{"x": 3}]})),
+    ("rpc_values", {"/a/*/x": [2, 1]}, Seen(ITEMS), Seen({"a": [{"x": 1}]})),
+    ("rpc_min_items", {"/a": 2}, Seen(ITEMS), Seen({"a": [1]})),
+    ("rpc_text", {"/a/0/y": {"contains": ["ne"]}}, Seen(ITEMS), Seen({"a": [{"y": "two"}]})),
+    ("rpc_absent", ["/b"], Seen(ITEMS), Seen({"b": None})),
+    ("text", {"": {"equals": "# one\ntwo\n"}}, TEXT, Seen("# one")),
+    ("text", {"": {"contains": ["one", "two"]}}, TEXT, Seen("one")),
+    ("text", {"": {"not_contains": ["three"]}}, TEXT, Seen("three")),
+    ("text", {"": {"starts": "# "}}, TEXT, Seen(" # ")),
+    ("text", {"": {"line_starts": ["tw"]}}, TEXT, Seen("a two")),
+    ("text", {"": {"line_regex": ["^t.o$"]}}, TEXT, Seen("two!")),
+    ("text", {"": {"ordered": ["one", "two"]}}, TEXT, Seen("two one")),
+    ("text", {"": {"count": {"o": 2}}}, TEXT, Seen("o")),
+    ("text", {"": {"json": {"a": 1}}}, Seen('{"a": 1}'), Seen("{")),
+]
+
+
+@pytest.mark.parametrize(("name", "wanted", "has", "misses"), PAIRS, ids=[pair[0] for pair in PAIRS])
+def test_an_expectation_is_met_or_not(name: str, wanted: Any, has: Seen, misses: Seen) -> None:
+    assert list(Judge().problems({name: wanted}, has)) == []
+    (problem,) = Judge().problems({name: wanted}, misses)
+    assert problem.startswith(name)
+
+
+def test_every_expectation_is_held_against_both() -> None:
+    assert {name for name, *_ in PAIRS} == set(EXPECTATIONS)
+    assert {rule for name, wanted, *_ in PAIRS if name == "text" for rule in wanted[""]} == set(TEXT_RULES)
+
+
+def test_what_leads_nowhere_and_what_nobody_knows_is_a_problem() -> None:
+    assert re.search("nothing is at /a/0", "".join(Judge().problems({"values": {"/a/0": 1}}, Seen({"a": []}))))
+    assert re.search("nothing is at /a/\\*", "".join(Judge().problems({"values": {"/a/*": 1}}, Seen({"a": 1}))))
+    assert list(Judge().problems({"rpc_txt": {}}, Seen())) == ["this runner does not know the expectation rpc_txt"]
+
+
+@pytest.mark.parametrize("pair", [("/t", "first"), ("first", "/t")], ids=["path first", "name first"])
+def test_a_value_of_one_step_differs_from_that_of_another(pair: tuple[str, str]) -> None:
+    judge, pairs = Judge(), dict([pair])
+    assert list(judge.problems({"save": pairs}, Seen({"t": 1}))) == []
+    assert list(judge.problems({"differs": pairs}, Seen({"t": 2}))) == []
+    assert len(list(judge.problems({"differs": pairs}, Seen({"t": 1})))) == 1
+
+
+def test_values_are_json() -> None:
+    assert canonical((0, 5.0, True)) == "[0, 5, true]"
+    assert not includes("text", {})
+    assert includes({"a": {"b": 1, "c": 2}}, {"a": {"b": 1.0}})
+
+
+def test_strings_are_built_before_anything_is_played() -> None:
+    assert not [case.id for case in load(DEFAULT) if "$repeat" in repr(case.steps) or "$concat" in repr(case.steps)]

@@ -11,7 +11,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 SETUP := local/setup.sh
 CLIENTS := clients-mcp1 clients-agents clients-langchain
 PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
-PYTHON_CODE := layers functions local tests bench
+PYTHON_CODE := layers functions examples local tests bench
 
 .PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance bench conformance cost requirements
 

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local.door import Door
 from local.emulator import Emulator
 from local.errors import CloudError
+from local.example import FUNCTION_ARN, provide_example
 from local.home import Home, Ready
 from local.interruption import Interruption
 from local.logs import LogTail
@@ -129,6 +130,7 @@ class Cloud:
             log=path / "deploy.log",
             progress=self._progress,
         )
+        provide_example(self._emulator, self._stack, path, self._progress)
         with self._progress.step("preparing sample content"):
             return self._samples(self._stack, path)
 
@@ -140,6 +142,7 @@ class Cloud:
             "PublicUrl": self._door.url,
             "AuthMode": "both",
             "OidcIssuer": issuer,
+            "ExecutorFunctions": FUNCTION_ARN,
         }
 
     def _announce(self, lines: Sequence[str]) -> None:

@@ -1,0 +1,24 @@
+"""What stands behind the slash command and the section of examples/welcome."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from signpost.toolkit import Context, Function, executor
+
+
+def greet(arguments: dict[str, Any]) -> str:
+    """The text of the slash command `greet`: what the model is asked to do."""
+    name = str(arguments.get("name") or "whoever reads this")
+    return f"Greet {name} warmly, in one sentence. Then say which skills there are: read iii://skills."
+
+
+def visitor(_arguments: dict[str, Any], ctx: Context) -> str:
+    """A section, written anew at every read."""
+    now = datetime.now(UTC).strftime("%H:%M")
+    return f"# Visitor\n\nYou are **{ctx.principal.subject}** of the tenant {ctx.principal.tenant}. It is {now} UTC."
+
+
+handler = executor(
+    Function("welcome::greet", greet),
+    Function("welcome::visitor", visitor),
+)

@@ -1,0 +1,101 @@
+"""`make run` as a process."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from local.errors import CloudError
+from local.ports import Ports, ensure_free, free_port
+from tests.support.memory_gateway import modern
+
+PATIENCE = 120
+
+
+class MakeRun:
+    """`python -m local run`, which is what `make run` runs, with its output in a file."""
+
+    def __init__(self, home: Path, port: int) -> None:
+        self.home = home
+        self.port = port
+        self._log = home.with_suffix(".log")
+        self._child: subprocess.Popen[bytes] | None = None
+        self._out: TextIO | None = None
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text()
+
+    def start(self) -> None:
+        with self._log.open("w") as out:
+            command = [sys.executable, "-m", "local", "run", "--home", str(self.home), "--port", str(self.port)]
+            self._child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+        self.wait_for("Signpost answers on")
+
+    def stop(self) -> int:
+        """Ctrl-C."""
+        child, self._child = self._child, None
+        if child is None:
+            return 0
+        child.send_signal(signal.SIGINT)
+        return child.wait(PATIENCE)
+
+    def kill_everything(self) -> None:
+        assert self._child is not None
+        self._child.kill()
+        self._child.wait()
+        self.kill_the_emulator()
+        self._child = None
+
+    def kill_the_emulator(self) -> None:
+        os.kill(int((self.home / "emulator" / "pid").read_text()), signal.SIGKILL)
+
+    @property
+    def key(self) -> str:
+        found = re.search(r"sp_default_[0-9a-f]+_[0-9a-f]+", self.said)
+        assert found
+        return found[0]
+
+    def answers(self, key: str) -> bool:
+        message, headers = modern("tools/call", {"name": "gateway.home", "arguments": {}})
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=40)
+        try:
+            connection.request("POST", "/mcp", json.dumps(message), {**headers, "authorization": f"Bearer {key}"})
+            return connection.getresponse().status == 200
+        except (OSError, HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def wait_for(self, words: str) -> None:
+        self._wait(lambda: words in self.said, f"it never said {words!r}")
+
+    def wait_until_it_answers(self, key: str) -> None:
+        self._wait(lambda: self.answers(key), "it never answered")
+
+    def _wait(self, happened: Callable[[], bool], otherwise: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not happened():
+            if time.monotonic() > deadline or (self._child is not None and self._child.poll() is not None):
+                pytest.fail(f"{otherwise}:\n{self.said}")
+            time.sleep(0.1)  # a real process: there is no clock to turn
+
+
+def three_free_ports() -> int:
+    """The first of three in a row."""
+    while True:
+        ports = Ports(free_port())
+        with contextlib.suppress(CloudError, OverflowError):
+            for port in ports:
+                ensure_free(port)
+            return ports.door

@@ -1,0 +1,130 @@
+"""A tenant with ten thousand skill documents, over HTTP and with the calls to AWS counted."""
+
+import re
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb import DynamoApiKeys, DynamoContentStore, DynamoRuntimeSettings
+from signpost.adapters.dynamodb.content_store import JUST_NOW
+from signpost.adapters.s3 import S3Bodies, S3Publications
+from signpost.cli.keys import new_key, stored_key
+from signpost.content import SkillChange
+from signpost.registry.markdown import LARGEST_INDEX
+from signpost.registry.skills import described
+from tests.support.counted import CountedGateway, counted_gateway
+from tests.support.laptop import Laptop, Stack
+
+pytestmark = pytest.mark.cloud
+
+MANY = 10_000
+PAGE = 1_000
+LONGEST_INDEX_SECONDS = 2.0
+REVALIDATED_AFTER = 2.1
+ONE_DOCUMENT = {"BatchGetItem": 1, "GetObject": 1}
+ONE_KEY = {"GetItem": 1}
+"""Of whoever asks, once in two seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    stack: Stack
+    key: str
+    tenant: str
+
+    def ask(self, method: str, **params: Any) -> Any:
+        answer = self.stack.ask(self.key, method, params)
+        assert answer.status == 200, answer.text
+        return answer.json["result"]
+
+
+def body_of(number: int) -> str:
+    """With all that a line of the index shows: ten thousand of them are more than it may have."""
+    return f"# Procedure {number}\n\n{f'What to do in case {number}. ' * 8}\n"
+
+
+@pytest.fixture(scope="module")
+def library(laptop: Laptop, both: Stack) -> Library:
+    dynamodb, s3 = laptop.client("dynamodb"), laptop.client("s3")
+    table, bucket = (both.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
+    tenant = f"library-{uuid.uuid4().hex[:8]}"
+    skills = [described(f"library/procedure-{n}", body_of(n), "2026-01-01T00:00:00Z") for n in range(MANY)]
+    S3Bodies(lambda: s3, bucket).keep(tenant, skills[42].digest, body_of(42).encode())
+    store = DynamoContentStore(dynamodb, table, S3Publications(lambda: s3, bucket))
+    store.apply(tenant, [SkillChange(skill.id, skill) for skill in skills])
+    make_it_long_ago(laptop, both, tenant)
+    DynamoRuntimeSettings(dynamodb, table).set(tenant, None, "shipped_content", 0)
+    key = new_key(tenant)
+    assert DynamoApiKeys(dynamodb, table).add(stored_key(key, "a reader", created_at=time.time()))
+    return Library(both, str(key), tenant)
+
+
+def make_it_long_ago(laptop: Laptop, stack: Stack, tenant: str) -> None:
+    """For a minute after a publication that was more than a transaction takes, readers look twice."""
+    laptop.client("dynamodb").update_item(
+        TableName=stack.deployed.outputs["RegistryTableName"],
+        Key=dict(keys.content_version(tenant)),
+        UpdateExpression="SET settled_at = settled_at - :seconds",
+        ExpressionAttributeValues={":seconds": {"N": str(JUST_NOW)}},
+    )
+
+
+@pytest.fixture
+def counted(laptop: Laptop, library: Library) -> Iterator[CountedGateway]:
+    """A gateway that knows nothing yet."""
+    with counted_gateway(laptop, library.stack) as gateway:
+        yield gateway
+
+
+def test_a_list_comes_in_pages_that_name_each_document_once(library: Library) -> None:
+    uris: list[str] = []
+    page = library.ask("resources/list")
+    assert len(page["resources"]) == PAGE
+    while True:
+        uris += [resource["uri"] for resource in page["resources"]]
+        if "nextCursor" not in page:
+            break
+        page = library.ask("resources/list", cursor=page["nextCursor"])
+    assert uris == ["iii://skills", *sorted(f"iii://library/procedure-{n}" for n in range(MANY))]
+
+
+def test_the_index_is_written_in_time_and_says_how_many_it_leaves_out(library: Library, laptop: Laptop) -> None:
+    laptop.restart(library.stack.deployed.outputs["GatewayFunctionName"])
+    library.ask("tools/list")  # a sandbox that has started and knows no document
+    began = time.monotonic()
+    text = library.ask("resources/read", uri="iii://skills")["contents"][0]["text"]
+    assert time.monotonic() - began <= LONGEST_INDEX_SECONDS
+    assert len(text.encode()) <= LARGEST_INDEX
+    named = len(re.findall(r"^ *- \[`library/procedure-\d+`\]", text, re.MULTILINE))
+    said = re.search(r"(\d+) more are registered", text)
+    assert said
+    assert 0 < named < MANY
+    assert named + int(said[1]) == MANY
+
+
+def test_a_document_is_one_read_of_the_table_and_one_of_the_bucket(library: Library, counted: CountedGateway) -> None:
+    uri = {"uri": "iii://library/procedure-42"}
+    answer, calls = counted.ask(library.key, "resources/read", uri)
+    assert answer.json["result"]["contents"][0]["text"] == body_of(42)
+    assert calls == ONE_DOCUMENT | ONE_KEY
+    _, again = counted.ask(library.key, "resources/read", uri)
+    assert again == ONE_DOCUMENT
+
+
+@pytest.mark.parametrize(
+    ("method", "params"), [("resources/list", {}), ("resources/read", {"uri": "iii://skills"}), ("skills/list", {})]
+)
+def test_lists_and_the_index_read_no_body_and_within_two_seconds_nothing(
+    library: Library, counted: CountedGateway, method: str, params: dict[str, Any]
+) -> None:
+    answer, calls = counted.ask(library.key, method, params)
+    assert answer.status == 200
+    assert "GetObject" not in calls
+    assert counted.ask(library.key, method, params)[1] == {}
+    time.sleep(REVALIDATED_AFTER)  # the gateway's own clock runs: it is composed as on Lambda
+    assert counted.ask(library.key, method, params)[1] == {"BatchGetItem": 1} | ONE_KEY

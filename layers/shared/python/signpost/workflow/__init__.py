@@ -1,0 +1,1 @@
+"""Workflows: definitions, and what may happen next. Nothing here does I/O or reads a clock."""

@@ -1,0 +1,421 @@
+"""What becomes of an instance: a function of its definition, where it stands, what happens to it, and the time.
+
+Whoever takes part in it takes one path: what a caller submits, what follows by itself, what a state does on being
+entered and what a deadline does are all *moves*. Where a move needs an executor, the step says so and ends; with what
+came of that it is taken up again. Nothing here runs anything.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from signpost.model import Json, JsonObject, Principal
+from signpost.schema.defaults import with_defaults
+from signpost.schema.validation import Validators
+from signpost.workflow.definition import Definition, Executor, OnEnter, State, Transition
+from signpost.workflow.guards import Guard, Situation, passes
+from signpost.workflow.instance import FIRST_VERSION, EvidenceItem, Hop, Instance, Record, with_evidence
+from signpost.workflow.paths import Known
+from signpost.workflow.values import mapped
+
+type Code = Literal[
+    "STALE_WORKFLOW_VERSION",
+    "INVALID_TRANSITION",
+    "ACTOR_MISMATCH",
+    "INPUT_SCHEMA_VIOLATION",
+    "GUARD_REJECTED",
+    "EXECUTOR_FAILED",
+    "CHAIN_FAILED",
+]
+
+NOTHING_TO_RUN = "noop"
+ON_ENTER = "on_enter"
+"""What entering a state is called where a transition would be named."""
+BY_DEADLINE = "timeout"
+"""What the move to a timeout's target is called in the trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    code: Code
+    message: str
+    transition: str | None = None
+    error_class: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    expected_version: int
+    transition: str
+    arguments: JsonObject
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Somebody wants to see how it stands. Only a deadline changes anything by that."""
+
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an executor answered."""
+
+    output: Json = None
+    evidence: Sequence[EvidenceItem] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An executor did not do what it was to do."""
+
+    error_class: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    doing: "Doing"
+    outcome: Outcome | Failed
+
+
+type Event = Submitted | Looked | Performed
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """On the way from one state to the next."""
+
+    transition: str
+    arguments: JsonObject
+    is_hop: bool = False
+    """Whether it follows by itself."""
+    entering: str | None = None
+    """The state that it leads to, once that is known: what is left is what the state does on being entered."""
+    carrying: Instance | None = None
+    """What the instance will be like then. Until the state is entered it is as it was."""
+    gathered: Sequence[EvidenceItem] = ()
+    """What executors gave on the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What has to be run before the step can go on."""
+
+    executor: Executor
+    reliability: JsonObject
+    arguments: JsonObject
+    move: Move
+    step: "Step"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    instance: Instance
+    principal: Principal
+    hops: Sequence[Hop] = ()
+    """All that were taken, in their order; those that followed by themselves are the chain."""
+    chained: int = 0
+    evidence: Sequence[EvidenceItem] = ()
+    records: Sequence[Record] = ()
+    doing: Doing | None = None
+    refusal: Refusal | None = None
+
+    @property
+    def chain(self) -> Sequence[Hop]:
+        return self.hops[len(self.hops) - self.chained :]
+
+    @property
+    def moved(self) -> bool:
+        return bool(self.hops)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """`advance`, with what it holds arguments against."""
+
+    validators: Validators = field(default_factory=Validators)
+
+    def started(
+        self, definition: Definition, digest: str, workflow_id: str, given: JsonObject, principal: Principal, now: float
+    ) -> Step:
+        """The input satisfies the definition's schema."""
+        instance = Instance(
+            id=workflow_id,
+            definition_id=definition.id,
+            digest=digest,
+            state=definition.initial_state,
+            version=FIRST_VERSION,
+            context=definition.initial_context,
+            input=given,
+            started_at=now,
+            ends_at=now + definition.timeout_ms / 1000 if definition.timeout_ms and definition.timeout_target else None,
+        )
+        born: JsonObject = {"definitionId": definition.id, "state": instance.state, "version": instance.version}
+        walk = _Walk(definition, Step(instance, principal, records=(Record("workflow.started", born),)), now)
+        walk.enter_first()
+        return walk.to_its_end()
+
+    def advance(self, definition: Definition, instance: Instance, event: Event, now: float) -> Step:
+        if isinstance(event, Performed):
+            walk = _Walk(definition, replace(event.doing.step, doing=None), now)
+            walk.go_on(event.doing, event.outcome)
+            return walk.to_its_end()
+        walk = _Walk(definition, Step(instance, event.principal), now)
+        if not walk.times_out() and isinstance(event, Submitted):
+            walk.submit(event, self.validators)
+        return walk.to_its_end()
+
+
+class _Walk:
+    """Carries a step forward, move by move, until something has to be run or nothing follows by itself."""
+
+    def __init__(self, definition: Definition, step: Step, now: float) -> None:
+        self._definition = definition
+        self._now = now
+        self.step = step
+        self._has_arrived = False
+        """Where something may follow by itself."""
+
+    def to_its_end(self) -> Step:
+        while self._has_arrived:
+            self._has_arrived = False
+            self._follow()
+        return self.step
+
+    @property
+    def _state(self) -> State:
+        return self._definition.states[self.step.instance.state]
+
+    def enter_first(self) -> None:
+        """The initial state is entered without a move, and so without another version."""
+        self._enter(Move("", {}, entering=self._state.name, carrying=self.step.instance))
+
+    def times_out(self) -> bool:
+        instance, target = self.step.instance, self._definition.timeout_target
+        if target is None or not instance.is_overdue(self._now) or self._state.terminal:
+            return False
+        elapsed = round((self._now - instance.started_at) * 1000)
+        self._record(
+            "workflow.timed_out",
+            elapsedMs=elapsed,
+            timeoutMs=self._definition.timeout_ms,
+            fromState=instance.state,
+            toState=target,
+            applied=True,
+        )
+        # It has timed out once and for all: what comes after has all the time it needs.
+        self._enter(Move(BY_DEADLINE, {}, entering=target, carrying=replace(instance, ends_at=None)))
+        return True
+
+    def submit(self, submitted: Submitted, validators: Validators) -> None:
+        instance = self.step.instance
+        self._record(
+            "transition.requested",
+            transition=submitted.transition,
+            expectedVersion=submitted.expected_version,
+            fromState=instance.state,
+        )
+        found = self._chosen(submitted, validators)
+        if isinstance(found, Refusal):
+            self._refuse(found)
+            return
+        transition, arguments = found
+        self._take(transition, Move(transition.name, arguments))
+
+    def go_on(self, doing: Doing, outcome: Outcome | Failed) -> None:
+        if isinstance(outcome, Failed):
+            self._fail(doing.move, outcome)
+        elif doing.move.carrying is None:
+            self._settle(doing.move, outcome)
+        else:
+            self._has_entered(doing.move, doing.move.carrying, outcome)
+
+    def _chosen(self, submitted: Submitted, validators: Validators) -> tuple[Transition, JsonObject] | Refusal:
+        """In the order in which the checks are promised."""
+        instance, name = self.step.instance, submitted.transition
+        if submitted.expected_version != instance.version:
+            message = f"The workflow is at version {instance.version}, not {submitted.expected_version}."
+            return Refusal("STALE_WORKFLOW_VERSION", f"{message} Follow the links of this answer.", name)
+        transition = None if self._state.terminal else self._state.transitions.get(name)
+        if transition is None:
+            message = f"There is no transition {name} in the state {instance.state}."
+            return Refusal("INVALID_TRANSITION", f"{message} The links name those there are.", name)
+        if transition.actor == "human" and not submitted.principal.human:
+            return Refusal("ACTOR_MISMATCH", f"Only a person may take {name}. Wait until somebody has.", name)
+        return self._checked(transition, submitted.arguments, validators)
+
+    def _checked(
+        self, transition: Transition, given: JsonObject, validators: Validators
+    ) -> tuple[Transition, JsonObject] | Refusal:
+        arguments = given
+        if transition.input_schema is not None:
+            arguments = filled(transition.input_schema, given)
+            if violation := validators.violation(transition.input_schema, arguments):
+                place = f"`{violation.field}`" if violation.field else "the arguments"
+                message = f"{place} did not satisfy the schema of {transition.name}: {violation.message}."
+                return Refusal("INPUT_SCHEMA_VIOLATION", message, transition.name)
+        if not self._pass(transition.guards, arguments):
+            return Refusal("GUARD_REJECTED", f"A guard of {transition.name} did not pass.", transition.name)
+        return transition, arguments
+
+    def _pass(self, guards: Sequence[Guard], arguments: JsonObject) -> bool:
+        """Up to the first that does not pass."""
+        situation = self._situation(self.step.instance, arguments)
+        for index, guard in enumerate(guards):
+            passed = passes(guard, situation)
+            self._record("guard.evaluated", guardIndex=index, guard=type(guard).__name__, passed=passed)
+            if not passed:
+                return False
+        return True
+
+    def _situation(self, instance: Instance, arguments: JsonObject) -> Situation:
+        known = Known(context=instance.context, arguments=arguments, input=instance.input)
+        return Situation(known, self.step.principal, instance.evidence)
+
+    def _take(self, transition: Transition, move: Move) -> None:
+        if transition.executor is None:
+            self._settle(move, Outcome({}))
+        else:
+            self._run(transition.executor, transition.reliability, move)
+
+    def _run(self, executor: Executor, reliability: JsonObject, move: Move) -> None:
+        if executor.kind != NOTHING_TO_RUN:
+            arguments: JsonObject = {} if move.carrying else move.arguments
+            self.step = replace(self.step, doing=Doing(executor, reliability, arguments, move, self.step))
+            return
+        name = ON_ENTER if move.carrying else move.transition
+        about: JsonObject = {"transition": name, "candidate": "primary", "attempt": 1, "kind": executor.kind}
+        self._record("executor.started", **about)
+        self._record("executor.succeeded", **about)
+        self.go_on(Doing(executor, reliability, {}, move, self.step), Outcome({}))
+
+    def _settle(self, move: Move, outcome: Outcome) -> None:
+        """What the executor answered counts: in the context, as evidence, and for where it leads."""
+        before, transition = self.step.instance, self._state.transitions[move.transition]
+        known = Known(before.context, move.arguments, before.input, outcome.output)
+        after = replace(
+            before,
+            context={**before.context, **mapped(transition.output, known)},
+            evidence=with_evidence(before.evidence, outcome.evidence),
+        )
+        target = self._branch(transition, after, move.arguments)
+        self._enter(replace(move, entering=target, carrying=after, gathered=outcome.evidence))
+
+    def _branch(self, transition: Transition, after: Instance, arguments: JsonObject) -> str:
+        situation = self._situation(after, arguments)
+        for index, branch in enumerate(transition.branches):
+            if passes(branch.when, situation):
+                self._record(
+                    "transition.branched", branchIndex=index, fromState=self._state.name, toState=branch.target
+                )
+                return branch.target
+        return transition.target
+
+    def _enter(self, move: Move) -> None:
+        after = move.carrying or self.step.instance
+        on_enter = self._definition.states[str(move.entering)].on_enter
+        if on_enter is None:
+            self._arrive(move, after)
+        elif self._may_enter(on_enter, after, move):
+            self._run(on_enter.executor, on_enter.reliability, move)
+        else:
+            message = f"A guard of what {move.entering} does on being entered did not pass."
+            self._fail(move, Failed("permanent_error", message))
+
+    def _may_enter(self, on_enter: OnEnter, after: Instance, move: Move) -> bool:
+        situation = self._situation(after, move.arguments)
+        return all(passes(guard, situation) for guard in on_enter.guards)
+
+    def _has_entered(self, move: Move, before: Instance, outcome: Outcome) -> None:
+        on_enter = self._definition.states[str(move.entering)].on_enter
+        known = Known(before.context, {}, before.input, outcome.output)
+        after = replace(
+            before,
+            context={**before.context, **mapped(on_enter.output if on_enter else {}, known)},
+            evidence=with_evidence(before.evidence, outcome.evidence),
+        )
+        self._arrive(replace(move, gathered=(*move.gathered, *outcome.evidence)), after)
+
+    def _arrive(self, move: Move, after: Instance) -> None:
+        self.step = replace(self.step, evidence=(*self.step.evidence, *move.gathered))
+        if move.transition:
+            self._move(move, after)
+        else:
+            self.step = replace(self.step, instance=after)
+        if self._state.terminal:
+            self._record("workflow.completed", state=self._state.name)
+        self._has_arrived = True
+
+    def _move(self, move: Move, after: Instance) -> None:
+        target = str(move.entering)
+        arrived = replace(after, state=target, version=after.version + 1)
+        hop = Hop(after.state, move.transition, target, arrived.version)
+        chained = self.step.chained + 1 if move.is_hop else 0
+        self.step = replace(self.step, instance=arrived, hops=(*self.step.hops, hop), chained=chained)
+        payload: dict[str, Json] = {"transition": hop.transition, "state": target, "version": arrived.version}
+        if move.is_hop:
+            payload |= {"deterministic": True, "chainDepth": chained}
+            self._record("chain.step", transition=hop.transition, fromState=hop.from_state, chainDepth=chained)
+        self._record("workflow.transitioned", **payload)
+
+    def _follow(self) -> None:
+        """What follows by itself, as long as there is one way on and only one."""
+        if not self._state.runs_by_itself or self.step.chained >= self._definition.most_hops:
+            self._end_chain()
+            return
+        situation = self._situation(self.step.instance, {})
+        ready = [
+            one for one in self._state.transitions.values() if all(passes(guard, situation) for guard in one.guards)
+        ]
+        if len(ready) == 1:
+            self._take(ready[0], Move(ready[0].name, {}, is_hop=True))
+            return
+        names = ", ".join(one.name for one in ready) or "none"
+        message = f"In the state {self._state.name} one transition has to follow by itself, but {names} may."
+        self._break_chain(Refusal("CHAIN_FAILED", message, error_class="selection_error"))
+
+    def _end_chain(self) -> None:
+        if self.step.chained:
+            self._record("chain.completed", steps=self.step.chained, finalState=self._state.name)
+
+    def _break_chain(self, refusal: Refusal) -> None:
+        self._record(
+            "chain.failed",
+            transition=refusal.transition,
+            fromState=self._state.name,
+            chainDepth=self.step.chained,
+            errorClass=refusal.error_class,
+            message=refusal.message,
+        )
+        self.step = replace(self.step, refusal=refusal)
+
+    def _fail(self, move: Move, failed: Failed) -> None:
+        """Where it stood before the move that failed, it stands."""
+        refusal = Refusal("EXECUTOR_FAILED", failed.message, move.transition or None, failed.error_class)
+        if move.is_hop:
+            self._break_chain(replace(refusal, code="CHAIN_FAILED"))
+        else:
+            self._refuse(refusal)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        error_class: dict[str, Json] = {"errorClass": refusal.error_class} if refusal.error_class else {}
+        self._record(
+            "transition.rejected",
+            transition=refusal.transition,
+            code=refusal.code,
+            message=refusal.message,
+            fromState=self._state.name,
+            **error_class,
+        )
+        self.step = replace(self.step, refusal=refusal)
+
+    def _record(self, kind: str, **payload: Json) -> None:
+        self.step = replace(self.step, records=(*self.step.records, Record(kind, payload)))
+
+
+def filled(schema: JsonObject, given: JsonObject) -> JsonObject:
+    """With the defaults of the schema."""
+    value = with_defaults(schema, given)
+    return value if isinstance(value, Mapping) else given

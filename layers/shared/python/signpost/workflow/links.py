@@ -1,0 +1,59 @@
+"""The next legal moves of an instance, as links. They come from the definition that the engine goes by."""
+
+from collections.abc import Sequence
+
+from signpost.model import Json, JsonObject, Principal
+from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.guards import Situation, passes
+from signpost.workflow.instance import Instance
+from signpost.workflow.paths import Known
+from signpost.workflow.values import mapped
+
+NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def self_link(workflow_id: str) -> JsonObject:
+    return {"rel": "self", "method": "workflow.get", "args": {"workflowId": workflow_id}}
+
+
+def links(definition: Definition, instance: Instance, principal: Principal) -> Sequence[JsonObject]:
+    """In the order in which the author declared them."""
+    return [_link(transition, instance) for transition in legal(definition, instance, principal)]
+
+
+def legal(definition: Definition, instance: Instance, principal: Principal) -> Sequence[Transition]:
+    """Those that are shown. What follows by itself is, only where it did not: nobody else would get on from there."""
+    state = definition.states[instance.state]
+    if state.terminal:
+        return ()
+    offered = list(state.transitions.values())
+    if not state.runs_by_itself:
+        offered = [one for one in offered if one.actor != "deterministic"]
+        if not state.by_guards:
+            return offered
+    situation = Situation(Known(instance.context, {}, instance.input), principal, instance.evidence)
+    return [one for one in offered if all(passes(guard, situation) for guard in one.guards)]
+
+
+def waits_for_a_person(definition: Definition, instance: Instance, principal: Principal) -> bool:
+    shown = legal(definition, instance, principal)
+    return bool(shown) and all(one.actor == "human" for one in shown)
+
+
+def _link(transition: Transition, instance: Instance) -> JsonObject:
+    prefilled = mapped(transition.prefill, Known(instance.context, {}, instance.input))
+    described: dict[str, Json] = {} if transition.description is None else {"description": transition.description}
+    return {
+        "rel": "transition",
+        "method": "workflow.submit",
+        "args": {
+            "workflowId": instance.id,
+            "expectedVersion": instance.version,
+            "transition": transition.name,
+            "arguments": prefilled,
+        },
+        "title": transition.title,
+        **described,
+        "actor": transition.actor,
+        "inputSchema": transition.input_schema if transition.input_schema is not None else NO_ARGUMENTS,
+    }

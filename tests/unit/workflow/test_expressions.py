@@ -1,0 +1,142 @@
+"""What an expression means, and that what is none holds never."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signpost.model import Json
+from signpost.workflow.expressions import parse, same
+from signpost.workflow.paths import Known
+
+KNOWN = Known(
+    context={
+        "n": 5,
+        "half": 2.5,
+        "ok": True,
+        "none": None,
+        "name": "ada",
+        "contains_flag": False,
+        "list": [10, {"deep": "x"}],
+        "person": {"name": "ada", "0": "zero"},
+        "sum": 0.1 + 0.2,
+        "big": 10**400,
+    },
+    arguments={"n": 5.0, "text": "5", "missing": None, "it's": 1},
+    input={"region": "eu-west"},
+)
+
+
+def holds(expression: str) -> bool | None:
+    """None if it is no expression."""
+    comparison = parse(expression)
+    return None if comparison is None else comparison.holds(KNOWN)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "$.context.n == 5",
+        "$.context.n==5",
+        "5 == $.arguments.n",
+        "$.context.n >= 5",
+        "$.context.half < 3",
+        "$.context.half > .5",
+        "$.context.n < 1e3",
+        "$.context.n == +5",
+        "$.context.sum == 0.3",
+        "$.context.ok == true",
+        "$.context.ok != false",
+        "$.context.name == 'ada'",
+        '$.context.name == "ada"',
+        "$.context.name starts_with 'a'",
+        "$.context.name contains 'd'",
+        "$.context.list[0] == 10",
+        "$.context.list.0 == 10",
+        "$.context.list[1].deep == 'x'",
+        "$.context.person.0 == 'zero'",
+        "$.workflow.input.region starts_with 'eu'",
+        "$.context.gone == null",
+        "$.context.gone == $.arguments.missing",
+        "$.context.list[7] == null",
+        "$.context.contains_flag == false",
+        "$.context.name == $.context.person.name",
+        "' contains ' contains 'contains'",
+        "  1 < 2  ",
+        "$.context.big > 1e300",
+        "$.context.big != 1.5",
+    ],
+)
+def test_it_holds(expression: str) -> None:
+    assert holds(expression) is True
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "$.context.n == '5'",
+        "$.arguments.text == 5",
+        "$.context.ok == 1",
+        "$.context.name < 'b'",
+        "$.context.gone < 1",
+        "$.context.gone starts_with ''",
+        "$.context.name contains $.context.gone",
+        "$.context.gone contains $.context.gone",
+        "$.context.contains_flag == true",
+        "$.context.list.9 != null",
+        "$.context.none != null",
+        "$.context.n contains '5'",
+    ],
+)
+def test_it_does_not_hold(expression: str) -> None:
+    assert holds(expression) is False
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "",
+        "$.context.ok",
+        "$.context.ok ==",
+        "== 5",
+        "$.context.ok == true && $.context.ok == true",
+        "$.context.ok = true",
+        "$.context == 5",
+        "$.output.x == 5",
+        "$.somewhere.x == 5",
+        "context.n == 5",
+        "$.context.name'contains'x",
+        "'a'contains'a'",
+        "$.context.name contains'a'",
+        "$.context.n == inf",
+        "$.context.n == nan",
+        "$.context.n == 1_000",
+        "$.context.n == \u0665",
+        "$.context.n === 5",
+        "($.context.n == 5)",
+        "'never closed == 5",
+        "$.context.. == 5",
+        "$.context.list[-1] == 5",
+        "$.context.list[x] == 5",
+        "true",
+    ],
+)
+def test_it_is_no_expression(expression: str) -> None:
+    assert parse(expression) is None
+
+
+@given(st.text(max_size=60))
+def test_nothing_that_is_written_breaks_the_reader(expression: str) -> None:
+    assert holds(expression) in (True, False, None)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=3), values, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(_JSON, _JSON)
+def test_equality_is_mutual_and_everything_equals_itself(left: Json, right: Json) -> None:
+    assert same(left, left)
+    assert same(left, right) == same(right, left)

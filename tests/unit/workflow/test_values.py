@@ -1,0 +1,79 @@
+"""What mappings and prefills make of what is known."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signpost.model import Json
+from signpost.workflow.paths import Known
+from signpost.workflow.values import mapped, resolved
+
+KNOWN = Known(
+    context={"rounds": 2, "clerk": "mia", "a": 1, "b": 2, "flag": True},
+    arguments={"note": "hi", "tags": ["x", "y"]},
+    input={"customer": "c-9"},
+    output={"id": 7, "items": [{"sku": "s"}]},
+)
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("$.context.clerk", "mia"),
+        ("$.arguments.tags", ["x", "y"]),
+        ("$.arguments.tags.1", "y"),
+        ("$.workflow.input.customer", "c-9"),
+        ("$.output.items.0.sku", "s"),
+        ("$.output.items[0].sku", "s"),
+        ("$", KNOWN.output),
+        ("$.output", KNOWN.output),
+        ("$.context.gone", None),
+        ("$.nowhere.x", None),
+        ("$price", "$price"),
+        ("EUR", "EUR"),
+        (3, 3),
+        (None, None),
+        (["$.context.clerk"], ["$.context.clerk"]),
+        ({"a": "$.context.clerk", "b": 1}, {"a": "$.context.clerk", "b": 1}),
+        ({"other": 1}, {"other": 1}),
+        ({"set": "$.context.clerk"}, "$.context.clerk"),
+        ({"add": ["$.context.rounds", 1]}, 3),
+        ({"add": ["$.context.gone", 1]}, 1),
+        ({"add": ["nothing", 1]}, 1),
+        ({"add": [0.5, 0.5]}, 1),
+        ({"add": ["$.context.flag", 1]}, None),
+        ({"add": ["$.context.clerk", 1]}, None),
+        ({"add": [1]}, None),
+        ({"add": 1}, None),
+        ({"subtract": [5, "$.context.rounds"]}, 3),
+        ({"multiply": [1.5, 3]}, 4.5),
+        ({"multiply": [1e300, 1e300]}, None),
+        ({"divide": [1, 4]}, 0.25),
+        ({"divide": [4, 2]}, 2),
+        ({"divide": [1, 0]}, None),
+        ({"concat": ["n=", "$.context.rounds", " ", "$.context.gone", True, 1.5]}, "n=2 nulltrue1.5"),
+        ({"concat": ["$.arguments.tags"]}, '["x", "y"]'),
+        ({"concat": "x"}, None),
+    ],
+)
+def test_a_template_becomes_a_value(template: Json, value: Json) -> None:
+    found = resolved(template, KNOWN)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_values_can_change_places() -> None:
+    assert mapped({"a": "$.context.b", "b": "$.context.a"}, KNOWN) == {"a": 2, "b": 1}
+
+
+@given(st.recursive(st.none() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner, max_size=3)))
+def test_no_operation_breaks_on_what_it_is_given(operands: Json) -> None:
+    for name in ("add", "subtract", "multiply", "divide", "concat"):
+        resolved({name: operands}, KNOWN)
+
+
+def test_a_number_stays_one_that_clients_can_read() -> None:
+    grown: Json = 2
+    for _ in range(20):
+        grown = resolved({"multiply": ["$.output", "$.output"]}, Known({}, {}, {}, grown))
+    assert grown == 0 or grown is None

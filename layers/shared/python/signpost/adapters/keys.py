@@ -113,3 +113,26 @@ def owner_of(pk: str) -> str | None:
     """The tenant to whom a partition belongs; None if it is shipped, or the deployment's own."""
     scope, _, rest = pk.partition("#")
     return rest.partition("#")[0] if scope == "tenant" else None
+
+
+NOW = "now#"
+"""What the sort keys of an instance begin with that are read to decide anything."""
+HEAD, CONTEXT, INPUT = f"{NOW}head", f"{NOW}context", f"{NOW}input"
+HISTORY, AUDIT = "history#", "audit#"
+
+
+def workflow(tenant: str, workflow_id: str) -> str:
+    return f"tenant#{tenant}#wf#{workflow_id}"
+
+
+def workflow_row(tenant: str, workflow_id: str, name: str) -> Key:
+    return _key(workflow(tenant, workflow_id), name)
+
+
+def history(version: int) -> str:
+    """Zeros make the order of the keys the order of the numbers."""
+    return f"{HISTORY}{version:010}"
+
+
+def audit(at: float, correlation_id: str) -> str:
+    return f"{AUDIT}{at:017.6f}#{correlation_id}"

@@ -55,6 +55,8 @@ class Transition:
     actor: Actor = "agent"
     input_schema: JsonObject | None = None
     guards: Sequence[Guard] = ()
+    written_guards: Sequence[Json] = ()
+    """As their author wrote them, for whoever wants them explained."""
     executor: Executor | None = None
     output: JsonObject = field(default_factory=dict[str, Json])
     reliability: JsonObject = field(default_factory=dict[str, Json])
@@ -105,6 +107,18 @@ def read(definition_id: str, document: Json) -> Definition | Sequence[Fault]:
     reader = _Reader()
     definition = reader.definition(definition_id, document)
     return reader.faults or definition
+
+
+class NotADefinition(Exception):  # noqa: N818 - it names what happened
+    """Something is kept as a definition that is none; the message says why."""
+
+
+def published(definition_id: str, document: Json) -> Definition:
+    """What was checked before it was published. Raises NotADefinition."""
+    found = read(definition_id, document)
+    if isinstance(found, Definition):
+        return found
+    raise NotADefinition("; ".join(f"{'.'.join(map(str, fault.at))} {fault.message}" for fault in found))
 
 
 class _Reader:
@@ -161,6 +175,7 @@ class _Reader:
 
     def _transition(self, name: str, written: Json, at: Pointer, states: JsonObject) -> Transition:
         fields = self._object(written if written is not None else {}, at)
+        written_guards = fields.get("guards")
         return Transition(
             name=name,
             target=self._state_named(fields, "target", at, states),
@@ -168,7 +183,8 @@ class _Reader:
             description=self._text(fields, "description", at),
             actor=self._actor(fields, at),
             input_schema=self._schema(fields, at),
-            guards=guards_of(fields.get("guards")),
+            guards=guards_of(written_guards),
+            written_guards=tuple(written_guards) if isinstance(written_guards, list) else (),
             executor=self._executor(fields["executor"], (*at, "executor")) if fields.get("executor") else None,
             output=self._object(fields.get("output", {}), (*at, "output")),
             reliability=self._object(fields.get("reliability", {}), (*at, "reliability")),

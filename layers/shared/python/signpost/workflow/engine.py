@@ -236,8 +236,7 @@ class _Walk:
         """In the order in which the checks are promised."""
         instance, name = self.step.instance, submitted.transition
         if submitted.expected_version != instance.version:
-            message = f"The workflow is at version {instance.version}, not {submitted.expected_version}."
-            return Refusal("STALE_WORKFLOW_VERSION", f"{message} Follow the links of this answer.", name)
+            return stale(instance, submitted)
         transition = None if self._state.terminal else self._state.transitions.get(name)
         if transition is None:
             message = f"There is no transition {name} in the state {instance.state}."
@@ -411,8 +410,13 @@ class _Walk:
         )
         self.step = replace(self.step, refusal=refusal)
 
-    def _record(self, kind: str, **payload: Json) -> None:
+    def _record(self, kind: str, /, **payload: Json) -> None:
         self.step = replace(self.step, records=(*self.step.records, Record(kind, payload)))
+
+
+def stale(instance: Instance, submitted: Submitted) -> Refusal:
+    said = f"You expected version {submitted.expected_version}, but the workflow is at version {instance.version}."
+    return Refusal("STALE_WORKFLOW_VERSION", f"{said} Follow the links of this answer.", submitted.transition)
 
 
 def filled(schema: JsonObject, given: JsonObject) -> JsonObject:

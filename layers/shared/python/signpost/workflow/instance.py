@@ -61,3 +61,24 @@ def with_evidence(evidence: Mapping[str, Tally], items: Sequence[EvidenceItem]) 
         before = tallies.get(item.kind, Tally())
         tallies[item.kind] = replace(before, count=before.count + 1, subjects=before.subjects | {item.subject})
     return tallies
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """A record, with when it happened, in which call, and who was behind it."""
+
+    record: Record
+    at: float
+    correlation_id: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one call added to an instance. All of it is kept, or none."""
+
+    instance: Instance
+    """As it is now."""
+    hops: Sequence[Hop] = ()
+    evidence: Sequence[EvidenceItem] = ()
+    events: Sequence[AuditEvent] = ()

@@ -1,0 +1,120 @@
+"""What the workflow tools answer: where an instance stands, and what may be done next."""
+
+from collections.abc import Sequence
+
+from signpost.model import Json, JsonObject, Principal
+from signpost.workflow.definition import Definition, State
+from signpost.workflow.engine import Refusal, Step
+from signpost.workflow.guards import Situation, passes
+from signpost.workflow.instance import EvidenceItem, Hop, Instance
+from signpost.workflow.links import links, self_link, waits_for_a_person
+from signpost.workflow.paths import Known
+
+
+def answer(definition: Definition, step: Step) -> JsonObject:
+    """After a step, whether it went well or was refused."""
+    told: dict[str, Json] = {
+        **_stand(definition, step.instance),
+        **_additions(definition.states[step.instance.state]),
+        "evidence": [_evidence(item) for item in step.evidence],
+    }
+    if step.chain:
+        told["chain"] = [_hop(hop) for hop in step.chain]
+    if waits_for_a_person(definition, step.instance, step.principal):
+        told["waitingFor"] = "human"
+    if step.refusal is not None:
+        told["error"] = _error(step.refusal)
+    return {**told, "links": list(_links(definition, step))}
+
+
+def _stand(definition: Definition, instance: Instance) -> dict[str, Json]:
+    ended: dict[str, Json] = {"terminal": True} if definition.states[instance.state].terminal else {}
+    return {
+        "workflowId": instance.id,
+        "definitionId": instance.definition_id,
+        "state": instance.state,
+        "version": instance.version,
+        "context": instance.context,
+        **ended,
+    }
+
+
+def _additions(state: State) -> dict[str, Json]:
+    parts = {"goal": state.goal, "instructions": state.guidance}
+    guidance: dict[str, Json] = {name: text for name, text in parts.items() if text is not None}
+    return {"guidance": guidance} if guidance else {}
+
+
+def _links(definition: Definition, step: Step) -> Sequence[JsonObject]:
+    legal = links(definition, step.instance, step.principal)
+    return [self_link(step.instance.id), *legal] if step.refusal is not None else legal
+
+
+def _error(refusal: Refusal) -> JsonObject:
+    error: dict[str, Json] = {"code": refusal.code, "message": refusal.message}
+    if refusal.transition is not None:
+        error["attemptedTransition"] = refusal.transition
+    if refusal.error_class is not None:
+        error["errorClass"] = refusal.error_class
+    return error
+
+
+def _hop(hop: Hop) -> JsonObject:
+    return {
+        "fromState": hop.from_state,
+        "transition": hop.transition,
+        "toState": hop.to_state,
+        "version": hop.version,
+    }
+
+
+def _evidence(item: EvidenceItem) -> JsonObject:
+    return {"kind": item.kind, **item.fields}
+
+
+def explained(definition: Definition) -> JsonObject:
+    """A whole definition: its states and where they lead."""
+    return {
+        "definitionId": definition.id,
+        "title": definition.title,
+        "description": definition.description,
+        "initialState": definition.initial_state,
+        "states": {
+            name: {"terminal": True} if state.terminal else {"transitions": list(state.transitions)}
+            for name, state in definition.states.items()
+        },
+    }
+
+
+SECRET = ("env", "headers")
+"""Of an executor's settings: what may hold a credential that an author wrote down."""
+
+
+def explained_transition(definition: Definition, name: str) -> JsonObject | None:
+    """The first of that name in declared order; None if there is none."""
+    having = [state for state in definition.states.values() if name in state.transitions]
+    if not having:
+        return None
+    transition = having[0].transitions[name]
+    several: dict[str, Json] = {"fromStates": [state.name for state in having]} if len(having) > 1 else {}
+    return {
+        "definitionId": definition.id,
+        "transition": name,
+        "title": transition.title,
+        "target": transition.target,
+        "actor": transition.actor,
+        "guards": list(transition.written_guards),
+        "inputSchema": transition.input_schema,
+        "executor": None if transition.executor is None else _without_secrets(transition.executor.settings),
+        **several,
+    }
+
+
+def _without_secrets(settings: JsonObject) -> JsonObject:
+    return {name: "(hidden)" if name in SECRET else value for name, value in settings.items()}
+
+
+def may_read(definition: Definition, instance: Instance, principal: Principal) -> bool:
+    """Whoever a definition says, where it says anything."""
+    situation = Situation(Known(instance.context, {}, instance.input), principal, instance.evidence)
+    return all(passes(guard, situation) for guard in definition.readers)

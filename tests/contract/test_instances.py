@@ -11,7 +11,7 @@ import pytest
 from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW, DynamoInstances
 from signpost.adapters.memory.instances import MemoryInstances
 from signpost.workflow.guards import Tally
-from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Record
+from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Record, Request
 from tests.contract.conftest import ENGINES, TABLE
 
 type Store = DynamoInstances | MemoryInstances
@@ -55,6 +55,12 @@ def new() -> Instance:
     )
 
 
+def asked(instance: Instance, name: str = "hr_1", at: float = 1.5) -> Request:
+    return Request(
+        name, "editors", "bob", at, 9.5, instance.state, ("draft",), "digest", frozenset({"carol"})
+    )  # fmt: skip
+
+
 def moved(instance: Instance, to: str = "done", **changes: Any) -> Entry:
     after = replace(instance, state=to, version=instance.version + 1, **changes)
     return Entry(after, hops=(Hop(instance.state, "go", to, after.version),))
@@ -65,7 +71,7 @@ def event(kind: str, correlation: str = "cor_1") -> AuditEvent:
 
 
 def test_what_was_saved_is_loaded_to_the_last_detail(store: Store, tenant: str, new: Instance) -> None:
-    kept = replace(new, evidence={"scan": Tally(2, frozenset({"a", "b"}))})
+    kept = replace(new, evidence={"scan": Tally(2, frozenset({"a", "b"}))}, request=asked(new))
     assert store.save(tenant, Entry(kept), replacing=None)
     found = store.load(tenant, new.id)
     assert found == kept
@@ -139,6 +145,20 @@ def test_what_changed_nothing_is_noted_all_the_same(store: Store, tenant: str, n
         "transition.rejected",
     ]
     assert store.load(tenant, new.id) == new
+
+
+def test_a_request_is_listed_while_it_is_open(store: Store, tenant: str, new: Instance) -> None:
+    other = replace(new, id=f"{new.id}-2")
+    for instance, name, at in ((new, "hr_a", 2.0), (other, "hr_b", 1.0)):
+        assert store.save(tenant, Entry(replace(instance, request=asked(instance, name, at))), replacing=None)
+    assert [(one.workflow_id, one.request.id) for one in store.waiting(tenant)] == [
+        (other.id, "hr_b"),
+        (new.id, "hr_a"),
+    ]
+    assert store.save(tenant, replace(moved(new), closed="hr_a"), replacing=1)
+    assert [one.request for one in store.waiting(tenant)] == [asked(other, "hr_b", 1.0)]
+    assert not store.save(tenant, replace(moved(other), closed="hr_b"), replacing=7)
+    assert len(store.waiting(tenant)) == 1
 
 
 @pytest.mark.parametrize("size", [LONGEST_IN_A_ROW - 100, LONGEST_IN_A_ROW + 100, 600_000])

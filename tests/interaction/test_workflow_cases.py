@@ -15,6 +15,7 @@ from signpost.protocol.surface import Surface
 from signpost.surfaces.workflows import WorkflowTools
 from signpost.workflow.engine import Doing, Engine, Failed, Outcome
 from signpost.workflow.instance import EvidenceItem
+from signpost.workflow.people import People
 from signpost.workflow.service import PerKind, Workflows
 from tests.acceptance.matching import mismatches
 from tests.acceptance.workflow_cases import Case, Step, at_path, load, principals, substituted
@@ -34,7 +35,6 @@ def is_played_here(case: Case) -> bool:
         and case.requires <= HERE
         and not any(tool.startswith("gateway.") for tool in tools)
         and '"reliability"' not in written
-        and '"kind": "human"' not in written
     )
 
 
@@ -70,7 +70,7 @@ class World:
         workflows = Workflows(
             definitions=definitions,
             instances=self._instances,
-            executors=PerKind({"stub": self._stubs}),
+            executors=PerKind({"stub": self._stubs, "human": People(clock=self._gateway.clock, ids=RandomIds())}),
             engine=Engine(),
             clock=self._gateway.clock,
             ids=RandomIds(),

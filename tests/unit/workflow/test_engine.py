@@ -8,7 +8,7 @@ import pytest
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.definition import Definition, read
 from signpost.workflow.engine import Code, Doing, Engine, Failed, Looked, Outcome, Performed, Step, Submitted
-from signpost.workflow.instance import EvidenceItem, Instance
+from signpost.workflow.instance import EvidenceItem, Instance, Request
 from signpost.workflow.links import links
 
 AGENT = Principal("agent-1", "acme", "test")
@@ -345,3 +345,110 @@ def test_links_by_guards_follow_reader_context_and_evidence() -> None:
     assert [link["args"]["transition"] for link in run.links(PERSON)] == ["sign", "low"]
     run.submit("told", {"ok": True})
     assert run.instance.state == "done"
+
+
+BOB, DAN = (Principal(name, "acme", "test", human=True) for name in ("bob", "dan"))
+QUORUM = [{"kind": "evidence", "requires": [{"kind": "human_approval", "count": 2, "distinct": True}]}]
+
+
+def reviewed(**executor: Any) -> Definition:
+    ask = step("review", executor={"kind": "human", "queue": "editors", **executor}, output={"req": "$.output.id"})
+    review = state(
+        sign=step("review", actor="human", decision="approve", output={"signedBy": "$.arguments.name"}),
+        amend=step("review", output={"draft": "$.arguments.draft"}),
+        back=step("draft", actor="human", decision="reject"),
+        publish=step("out", guards=QUORUM),
+    )
+    states = {"draft": state(ask=ask), "review": review, "out": DONE}
+    return definition(initialState="draft", initialContext={"draft": "v1"}, states=states)
+
+
+class Review(Run):
+    def __init__(self, **executor: Any) -> None:
+        self._asked = 0
+        super().__init__(reviewed(**executor))
+
+    def _perform(self, doing: Doing) -> Outcome | Failed:
+        self._asked += 1
+        settings: Mapping[str, Any] = doing.executor.settings
+        expires = settings.get("expiresMs")
+        ends = NOW + expires / 1000 if isinstance(expires, int) else None
+        name = f"hr_{self._asked}"
+        shown = tuple(settings.get("shows", ()))
+        request = Request(name, "editors", "bob", NOW, ends, shown=shown)
+        return Outcome({"id": name}, (EvidenceItem("human_request", "bob"),), request)
+
+    def asked(self) -> "Review":
+        """By bob."""
+        self.submit("ask", principal=BOB)
+        return self
+
+
+def test_people_are_asked_and_their_approvals_count_by_person() -> None:
+    run = Review().asked()
+    assert run.instance.waits_for is not None
+    run.submit("publish")
+    assert run.code == "GUARD_REJECTED"
+    for person in (PERSON, PERSON):
+        run.submit("sign", {"name": person.subject}, principal=person)
+    run.submit("publish")
+    assert run.code == "GUARD_REJECTED"
+    run.submit("sign", principal=DAN)
+    run.submit("publish")
+    assert (run.code, run.instance.state) == (None, "out")
+
+
+def test_whoever_asked_is_no_second_person() -> None:
+    run = Review().asked()
+    for person in (BOB, DAN):
+        run.submit("sign", principal=person)
+    run.submit("publish")
+    assert run.code == "GUARD_REJECTED"
+
+
+def test_an_approval_is_of_what_was_shown_and_of_nothing_else() -> None:
+    run = Review().asked()
+    for person in (PERSON, DAN):
+        run.submit("sign", principal=person)
+    run.submit("amend", {"draft": "v2"})
+    run.submit("publish")
+    assert run.code == "GUARD_REJECTED"
+    run.submit("sign", principal=Principal("eve", "acme", "test", human=True))
+    assert "human_approval" not in [item.kind for item in run.last.evidence]
+
+
+def test_a_new_request_begins_anew() -> None:
+    run = Review().asked()
+    for person in (PERSON, DAN):
+        run.submit("sign", principal=person)
+    run.submit("back", principal=DAN)
+    assert run.instance.waits_for is None
+    run.asked()
+    run.submit("publish")
+    assert run.code == "GUARD_REJECTED"
+
+
+def test_a_request_is_no_approval_and_a_rejection_is_none() -> None:
+    run = Review().asked()
+    run.submit("back", principal=PERSON)
+    assert run.instance.evidence["human_request"].count == 1
+    assert [item.kind for item in run.last.evidence] == []
+    assert "human.approval.resolved" in records(run.last)
+
+
+def test_what_was_asked_expires() -> None:
+    run = Review(expiresMs=1_000).asked()
+    run.submit("sign", principal=PERSON, now=NOW + 1)
+    assert run.code == "GUARD_REJECTED"
+    run.submit("sign", principal=PERSON, now=NOW + 0.9)
+    assert run.code is None
+
+
+def test_only_a_part_may_be_what_is_approved() -> None:
+    run = Review(shows=["title"])
+    run.asked()
+    for person in (PERSON, DAN):
+        run.submit("sign", principal=person)
+    run.submit("amend", {"draft": "v2"})
+    run.submit("publish")
+    assert run.code is None

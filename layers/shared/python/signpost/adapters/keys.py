@@ -129,6 +129,15 @@ def workflow_row(tenant: str, workflow_id: str, name: str) -> Key:
     return _key(workflow(tenant, workflow_id), name)
 
 
+def waiting_of(tenant: str) -> str:
+    return f"tenant#{tenant}#waiting"
+
+
+def waiting(tenant: str, request_id: str) -> Key:
+    """A request that people have not answered."""
+    return _key(waiting_of(tenant), request_id)
+
+
 def history(version: int) -> str:
     """Zeros make the order of the keys the order of the numbers."""
     return f"{HISTORY}{version:010}"

@@ -6,7 +6,7 @@ from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.definition import Definition, State
 from signpost.workflow.engine import Refusal, Step
 from signpost.workflow.guards import Situation, passes
-from signpost.workflow.instance import EvidenceItem, Hop, Instance
+from signpost.workflow.instance import EvidenceItem, Hop, Instance, Request
 from signpost.workflow.links import links, self_link, waits_for_a_person
 from signpost.workflow.paths import Known
 
@@ -22,6 +22,8 @@ def answer(definition: Definition, step: Step) -> JsonObject:
         told["chain"] = [_hop(hop) for hop in step.chain]
     if waits_for_a_person(definition, step.instance, step.principal):
         told["waitingFor"] = "human"
+    if (request := step.instance.waits_for) is not None:
+        told["approval"] = _approval(request)
     if step.refusal is not None:
         told["error"] = _error(step.refusal)
     return {**told, "links": list(_links(definition, step))}
@@ -57,6 +59,16 @@ def _error(refusal: Refusal) -> JsonObject:
     if refusal.error_class is not None:
         error["errorClass"] = refusal.error_class
     return error
+
+
+def _approval(request: Request) -> JsonObject:
+    return {
+        "requestId": request.id,
+        "queue": request.queue,
+        "digest": request.digest,
+        "shows": list(request.shown),
+        "approvedBy": sorted(request.approved_by),
+    }
 
 
 def _hop(hop: Hop) -> JsonObject:
@@ -116,5 +128,5 @@ def _without_secrets(settings: JsonObject) -> JsonObject:
 
 def may_read(definition: Definition, instance: Instance, principal: Principal) -> bool:
     """Whoever a definition says, where it says anything."""
-    situation = Situation(Known(instance.context, {}, instance.input), principal, instance.evidence)
+    situation = Situation(Known(instance.context, {}, instance.input), principal, instance.proven)
     return all(passes(guard, situation) for guard in definition.readers)

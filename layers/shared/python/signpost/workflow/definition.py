@@ -9,10 +9,12 @@ from signpost.schema.validation import SchemaRefused, check
 from signpost.workflow.guards import Guard, guard_of, guards_of
 
 type Actor = Literal["agent", "human", "system", "deterministic"]
+type Decision = Literal["approve", "reject"]
 type Pointer = tuple[str | int, ...]
 """Where in a document something is: the keys and places that lead there."""
 
 ACTORS: Sequence[str] = get_args(Actor.__value__)
+DECISIONS: Sequence[str] = get_args(Decision.__value__)
 MOST_HOPS = 50
 """Of a chain, where the definition does not say."""
 BY_GUARDS = "byGuards"
@@ -53,6 +55,8 @@ class Transition:
     title: str
     description: str | None = None
     actor: Actor = "agent"
+    decision: Decision | None = None
+    """What a person says by taking it to what people were asked."""
     input_schema: JsonObject | None = None
     guards: Sequence[Guard] = ()
     written_guards: Sequence[Json] = ()
@@ -182,6 +186,7 @@ class _Reader:
             title=self._text(fields, "title", at) or name,
             description=self._text(fields, "description", at),
             actor=self._actor(fields, at),
+            decision=self._decision(fields, at),
             input_schema=self._schema(fields, at),
             guards=guards_of(written_guards),
             written_guards=tuple(written_guards) if isinstance(written_guards, list) else (),
@@ -230,6 +235,13 @@ class _Reader:
             self._say((*at, "actor"), f"is one of {', '.join(ACTORS)}")
             return "human"  # whoever it may be, hardly anybody
         return cast("Actor", actor)
+
+    def _decision(self, fields: JsonObject, at: Pointer) -> Decision | None:
+        decision = fields.get("decision")
+        if decision is not None and decision not in DECISIONS:
+            self._say((*at, "decision"), f"is one of {', '.join(DECISIONS)}")
+            return None
+        return cast("Decision | None", decision)
 
     def _by_guards(self, fields: JsonObject, at: Pointer, *, inherited: bool) -> bool:
         if "linkFilter" not in fields:

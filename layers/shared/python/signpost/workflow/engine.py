@@ -14,7 +14,17 @@ from signpost.schema.defaults import with_defaults
 from signpost.schema.validation import Validators
 from signpost.workflow.definition import Definition, Executor, OnEnter, State, Transition
 from signpost.workflow.guards import Guard, Situation, passes
-from signpost.workflow.instance import FIRST_VERSION, EvidenceItem, Hop, Instance, Record, with_evidence
+from signpost.workflow.instance import (
+    FIRST_VERSION,
+    HUMAN_APPROVAL,
+    EvidenceItem,
+    Hop,
+    Instance,
+    Record,
+    Request,
+    digest_of,
+    with_evidence,
+)
 from signpost.workflow.paths import Known
 from signpost.workflow.values import mapped
 
@@ -64,6 +74,8 @@ class Outcome:
 
     output: Json = None
     evidence: Sequence[EvidenceItem] = ()
+    request: Request | None = None
+    """That people were asked to approve something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +234,18 @@ class _Walk:
             self._refuse(found)
             return
         transition, arguments = found
-        self._take(transition, Move(transition.name, arguments))
+        self._take(transition, Move(transition.name, arguments, gathered=self._decision(transition)))
+
+    def _decision(self, transition: Transition) -> Sequence[EvidenceItem]:
+        """What a person says to what people were asked."""
+        request = self.step.instance.waits_for
+        if transition.actor != "human" or transition.decision is None or request is None:
+            return ()
+        subject = self.step.principal.subject
+        self._record("human.approval.resolved", approval_id=request.id, outcome=transition.decision)
+        if transition.decision == "reject" or not request.is_about(self.step.instance.context):
+            return ()
+        return (EvidenceItem(HUMAN_APPROVAL, subject, {"id": request.id, "digest": request.digest}),)
 
     def go_on(self, doing: Doing, outcome: Outcome | Failed) -> None:
         if isinstance(outcome, Failed):
@@ -243,7 +266,13 @@ class _Walk:
             return Refusal("INVALID_TRANSITION", f"{message} The links name those there are.", name)
         if transition.actor == "human" and not submitted.principal.human:
             return Refusal("ACTOR_MISMATCH", f"Only a person may take {name}. Wait until somebody has.", name)
+        if transition.actor == "human" and self._has_expired(instance.waits_for):
+            message = "Nobody has answered in time; what was asked has expired. Ask again."
+            return Refusal("GUARD_REJECTED", message, name)
         return self._checked(transition, submitted.arguments, validators)
+
+    def _has_expired(self, request: Request | None) -> bool:
+        return request is not None and request.expires_at is not None and self._now >= request.expires_at
 
     def _checked(
         self, transition: Transition, given: JsonObject, validators: Validators
@@ -271,7 +300,7 @@ class _Walk:
 
     def _situation(self, instance: Instance, arguments: JsonObject) -> Situation:
         known = Known(context=instance.context, arguments=arguments, input=instance.input)
-        return Situation(known, self.step.principal, instance.evidence)
+        return Situation(known, self.step.principal, instance.proven)
 
     def _take(self, transition: Transition, move: Move) -> None:
         if transition.executor is None:
@@ -294,13 +323,19 @@ class _Walk:
         """What the executor answered counts: in the context, as evidence, and for where it leads."""
         before, transition = self.step.instance, self._state.transitions[move.transition]
         known = Known(before.context, move.arguments, before.input, outcome.output)
+        gathered = (*move.gathered, *outcome.evidence)
         after = replace(
             before,
             context={**before.context, **mapped(transition.output, known)},
-            evidence=with_evidence(before.evidence, outcome.evidence),
+            evidence=with_evidence(before.evidence, gathered),
+            request=_approved(outcome.request or before.request, move.gathered),
         )
         target = self._branch(transition, after, move.arguments)
-        self._enter(replace(move, entering=target, carrying=after, gathered=outcome.evidence))
+        if outcome.request is not None:
+            asked = outcome.request
+            self._record("human.approval.requested", queue=asked.queue, requestId=asked.id, transition=move.transition)
+            after = replace(after, request=_asked(asked, target, after.context))
+        self._enter(replace(move, entering=target, carrying=after, gathered=gathered))
 
     def _branch(self, transition: Transition, after: Instance, arguments: JsonObject) -> str:
         situation = self._situation(after, arguments)
@@ -423,3 +458,15 @@ def filled(schema: JsonObject, given: JsonObject) -> JsonObject:
     """With the defaults of the schema."""
     value = with_defaults(schema, given)
     return value if isinstance(value, Mapping) else given
+
+
+def _asked(request: Request, state: str, context: JsonObject) -> Request:
+    """With what is to be approved, as it is now."""
+    shown = tuple(request.shown) or tuple(sorted(context))
+    digest = digest_of({name: context.get(name) for name in shown})
+    return replace(request, state=state, shown=shown, digest=digest)
+
+
+def _approved(request: Request | None, gathered: Sequence[EvidenceItem]) -> Request | None:
+    persons = {item.subject for item in gathered if item.kind == HUMAN_APPROVAL}
+    return replace(request, approved_by=request.approved_by | persons) if request is not None and persons else request

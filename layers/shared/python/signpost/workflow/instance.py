@@ -1,12 +1,48 @@
 """One run of a definition, as a value: everything that decides what may happen next."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Self
 
 from signpost.model import Json, JsonObject
 from signpost.workflow.guards import Tally
 
 FIRST_VERSION = 1
+HUMAN_REQUEST, HUMAN_APPROVAL = "human_request", "human_approval"
+"""Kinds of evidence. That people were asked does not mean that they agreed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """People are asked to approve what the context shows."""
+
+    id: str
+    queue: str
+    asked_by: str
+    asked_at: float
+    expires_at: float | None = None
+    state: str = ""
+    """Where their answer is waited for."""
+    shown: Sequence[str] = ()
+    """The parts of the context that are to be approved."""
+    digest: str = ""
+    """Of what these parts were when they were asked."""
+    approved_by: frozenset[str] = frozenset()
+
+    @property
+    def tally(self) -> Tally:
+        """Each person counts once; where distinct persons are wanted, whoever asked does not count."""
+        return Tally(len(self.approved_by), self.approved_by - {self.asked_by})
+
+    def is_about(self, context: JsonObject) -> bool:
+        """Whether the context still shows what was to be approved."""
+        return self.digest == digest_of({name: context.get(name) for name in self.shown})
+
+
+def digest_of(value: JsonObject) -> str:
+    return sha256(json.dumps(value, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +59,29 @@ class Instance:
     ends_at: float | None = None
     """When it times out, in seconds since the epoch; None if it does not, or has."""
     evidence: Mapping[str, Tally] = field(default_factory=dict[str, Tally])
+    request: Request | None = None
+    """The last time that people were asked to approve something."""
 
     def is_overdue(self, now: float) -> bool:
         return self.ends_at is not None and now >= self.ends_at
+
+    @property
+    def waits_for(self) -> Request | None:
+        """The request that is still open."""
+        return self.request if self.request is not None and self.request.state == self.state else None
+
+    def closes(self, after: Self) -> str | None:
+        """The request that was open, and is not after a step."""
+        before, now = self.waits_for, after.waits_for
+        return None if before is None or (now is not None and now.id == before.id) else before.id
+
+    @property
+    def proven(self) -> Mapping[str, Tally]:
+        """What guards may go by: approvals are of what the context shows, and of nothing else."""
+        if self.request is None:
+            return self.evidence
+        tally = self.request.tally if self.request.is_about(self.context) else Tally()
+        return {**self.evidence, HUMAN_APPROVAL: tally}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +138,14 @@ class Entry:
     hops: Sequence[Hop] = ()
     evidence: Sequence[EvidenceItem] = ()
     events: Sequence[AuditEvent] = ()
+    closed: str | None = None
+    """The request that nobody has to answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A request that is open, and where."""
+
+    workflow_id: str
+    definition_id: str
+    request: Request

@@ -31,7 +31,7 @@ def legal(definition: Definition, instance: Instance, principal: Principal) -> S
         offered = [one for one in offered if one.actor != "deterministic"]
         if not state.by_guards:
             return offered
-    situation = Situation(Known(instance.context, {}, instance.input), principal, instance.evidence)
+    situation = Situation(Known(instance.context, {}, instance.input), principal, instance.proven)
     return [one for one in offered if all(passes(guard, situation) for guard in one.guards)]
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from signpost.model import Principal
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine import Doing, Failed, Outcome
-from signpost.workflow.instance import AuditEvent, Entry, Instance
+from signpost.workflow.instance import AuditEvent, Entry, Instance, Waiting
 
 
 class Instances(Protocol):
@@ -20,6 +20,10 @@ class Instances(Protocol):
 
     def note(self, tenant: str, workflow_id: str, events: Sequence[AuditEvent]) -> None:
         """What happened without changing anything."""
+        ...
+
+    def waiting(self, tenant: str) -> Sequence[Waiting]:
+        """The requests that are open, oldest first."""
         ...
 
 

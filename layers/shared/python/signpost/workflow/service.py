@@ -1,7 +1,7 @@
 """The workflows of a tenant, driven: load, decide, save; and again from the start if somebody else was faster."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from signpost.model import JsonObject, Principal
@@ -21,7 +21,7 @@ from signpost.workflow.engine import (
     filled,
     stale,
 )
-from signpost.workflow.instance import AuditEvent, Entry, Instance
+from signpost.workflow.instance import AuditEvent, Entry, Instance, Waiting
 from signpost.workflow.ports import Definitions, Executors, Instances
 
 ATTEMPTS = 5
@@ -120,6 +120,10 @@ class Workflows:
             return Declined("NOT_FOUND", f"There is no workflow {definition_id}.")
         return published.definition
 
+    def waiting(self, principal: Principal) -> Sequence[Waiting]:
+        """The requests of the tenant that people have not answered."""
+        return self._instances.waiting(principal.tenant)
+
     def _found(self, workflow_id: str, principal: Principal) -> "_Found | Declined":
         instance = self._instances.load(principal.tenant, workflow_id)
         nothing = Declined("NOT_FOUND", f"There is no workflow {workflow_id} that you may see.")
@@ -132,7 +136,7 @@ class Workflows:
         """None if somebody else moved the instance meanwhile."""
         definition, instance = found.definition, found.instance
         step = self._performed(definition, self._engine.advance(definition, instance, event, self._clock.now()))
-        entry = self._entry(step)
+        entry = replace(self._entry(step), closed=instance.closes(step.instance))
         tenant = step.principal.tenant
         if step.moved:
             return Told(definition, step) if self._instances.save(tenant, entry, replacing=instance.version) else None

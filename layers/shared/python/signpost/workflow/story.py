@@ -7,7 +7,7 @@ from typing import Any
 
 from signpost.model import JsonObject
 from signpost.workflow.guards import Tally
-from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Record
+from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Record, Request, Waiting
 
 
 def head_text(instance: Instance) -> str:
@@ -23,6 +23,7 @@ def head_text(instance: Instance) -> str:
             kind: {"count": tally.count, "subjects": sorted(tally.subjects)}
             for kind, tally in instance.evidence.items()
         },
+        "request": None if instance.request is None else _request_fields(instance.request),
     }
     return text_of(fields)
 
@@ -42,7 +43,36 @@ def instance_of(workflow_id: str, head: str, context: str, given: str) -> Instan
         evidence={
             kind: Tally(tally["count"], frozenset(tally["subjects"])) for kind, tally in fields["evidence"].items()
         },
+        request=None if fields["request"] is None else _request_of(fields["request"]),
     )
+
+
+def _request_fields(request: Request) -> dict[str, Any]:
+    return {**asdict(request), "shown": list(request.shown), "approved_by": sorted(request.approved_by)}
+
+
+def _request_of(fields: dict[str, Any]) -> Request:
+    read: dict[str, Any] = dict(fields)
+    read["shown"], read["approved_by"] = tuple(fields["shown"]), frozenset(fields["approved_by"])
+    return Request(**read)
+
+
+def waiting_text(waiting: Waiting) -> str:
+    return text_of({
+        "workflowId": waiting.workflow_id,
+        "definition": waiting.definition_id,
+        "request": _request_fields(waiting.request),
+    })  # fmt: skip
+
+
+def waiting_of(text: str) -> Waiting:
+    fields = json.loads(text)
+    return Waiting(fields["workflowId"], fields["definition"], _request_of(fields["request"]))
+
+
+def open_request(instance: Instance) -> Waiting | None:
+    request = instance.waits_for
+    return None if request is None else Waiting(instance.id, instance.definition_id, request)
 
 
 def history_text(entry: Entry) -> str:

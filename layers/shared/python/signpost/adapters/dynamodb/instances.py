@@ -11,7 +11,7 @@ from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.workflow import story
-from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance
+from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Waiting
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -58,6 +58,11 @@ class DynamoInstances:
             self._put(self._history(tenant, entry)),
             *(self._put(row) for row in self._audit(tenant, instance.id, entry.events)),
         ]
+        if (waiting := story.open_request(instance)) is not None:
+            row = {**keys.waiting(tenant, waiting.request.id), "text": {"S": story.waiting_text(waiting)}}
+            written.append(self._put({**row, **rows.schema()}))
+        if entry.closed is not None:
+            written.append({"Delete": {"TableName": self._table, "Key": keys.waiting(tenant, entry.closed)}})
         if replacing is None:
             written.append(self._put(self._long(tenant, instance.id, keys.INPUT, story.text_of(instance.input))))
         return rows.transact(self._client, written)
@@ -65,6 +70,11 @@ class DynamoInstances:
     def note(self, tenant: str, workflow_id: str, events: Sequence[AuditEvent]) -> None:
         for row in self._audit(tenant, workflow_id, events):
             call(self._client.put_item, TableName=self._table, Item=row)
+
+    def waiting(self, tenant: str) -> Sequence[Waiting]:
+        found = rows.query(self._client, self._table, keys.waiting_of(tenant))
+        waiting = [story.waiting_of(row["text"]["S"]) for row in found]
+        return sorted(waiting, key=lambda one: one.request.asked_at)
 
     def history(self, tenant: str, workflow_id: str) -> Sequence[tuple[Sequence[Hop], Sequence[EvidenceItem]]]:
         found = rows.query(self._client, self._table, keys.workflow(tenant, workflow_id), sk_begins=keys.HISTORY)

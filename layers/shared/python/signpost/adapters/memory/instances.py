@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from threading import Lock
 
 from signpost.workflow import story
-from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance
+from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Waiting
 
 type _Key = tuple[str, str]
 
@@ -17,6 +17,8 @@ class MemoryInstances:
         self._rows: dict[_Key, tuple[int, str, str, str]] = {}
         self._history: dict[_Key, list[str]] = {}
         self._audit: dict[_Key, list[tuple[str, str, str]]] = {}
+        self._waiting: dict[_Key, str] = {}
+        """By tenant and request."""
 
     def load(self, tenant: str, workflow_id: str) -> Instance | None:
         row = self._rows.get((tenant, workflow_id))
@@ -37,11 +39,19 @@ class MemoryInstances:
             self._rows[key] = row
             self._history.setdefault(key, []).append(story.history_text(entry))
             self._note(key, entry.events)
+            if (waiting := story.open_request(instance)) is not None:
+                self._waiting[tenant, waiting.request.id] = story.waiting_text(waiting)
+            if entry.closed is not None:
+                self._waiting.pop((tenant, entry.closed), None)
             return True
 
     def note(self, tenant: str, workflow_id: str, events: Sequence[AuditEvent]) -> None:
         with self._lock:
             self._note((tenant, workflow_id), events)
+
+    def waiting(self, tenant: str) -> Sequence[Waiting]:
+        found = [story.waiting_of(text) for (owner, _), text in self._waiting.items() if owner == tenant]
+        return sorted(found, key=lambda waiting: waiting.request.asked_at)
 
     def history(self, tenant: str, workflow_id: str) -> Sequence[tuple[Sequence[Hop], Sequence[EvidenceItem]]]:
         return [story.history_of(text) for text in self._history.get((tenant, workflow_id), ())]

@@ -1,0 +1,283 @@
+"""Random workflows and callers against a model that knows the rules in another form: version, state, context, history,
+evidence and links agree after every step."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from signpost.adapters.ids import RandomIds
+from signpost.adapters.memory.definitions import MemoryDefinitions
+from signpost.adapters.memory.instances import MemoryInstances
+from signpost.model import Principal
+from signpost.workflow.engine import Doing, Engine, Failed, Outcome, Submitted
+from signpost.workflow.instance import EvidenceItem
+from signpost.workflow.links import legal
+from signpost.workflow.service import Declined, PerKind, Told, Workflows
+from tests.support.memory_gateway import SetClock
+
+TENANT = "acme"
+STEPS, RUNS = 50, 450
+"""More than ten thousand steps, though many runs end early."""
+STATES = ("a", "b", "c", "d")
+END, LATE = "end", "late"
+TIMEOUT = 60.0
+MOST_HOPS = 2
+CALLERS = {
+    "agent": Principal("agent", TENANT, "t"),
+    "person": Principal("person", TENANT, "t", human=True),
+    "writer": Principal("writer", TENANT, "t", permissions=frozenset({"write"})),
+}
+
+
+class Machines:
+    """What executors do: `ok` gives evidence, `no` fails."""
+
+    def perform(self, doing: Doing, principal: Principal) -> Outcome | Failed:
+        if doing.executor.kind == "no":
+            return Failed("permanent_error", "no")
+        return Outcome({"by": principal.subject}, [EvidenceItem("scan", principal.subject)])
+
+
+_GUARDS = st.sampled_from(
+    [
+        {"kind": "permission", "permission": "write"},
+        {"kind": "expr", "expr": "$.context.n < 3"},
+        {"kind": "expr", "expr": "$.context.n >= 3"},
+        {"kind": "expr", "expr": "$.arguments.go == true"},
+        {"kind": "evidence", "requires": [{"kind": "scan", "count": 2}]},
+        {"kind": "not", "guard": {"kind": "permission", "permission": "write"}},
+        {"kind": "astrology"},
+    ]
+)
+_TRANSITIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {
+        "target": st.sampled_from([*STATES, END]),
+        "actor": st.sampled_from(["agent", "human", "deterministic", "deterministic", "system"]),
+        "guards": st.lists(_GUARDS, max_size=2),
+        "output": st.sampled_from([{}, {"n": {"add": ["$.context.n", 1]}}, {"n": 0}]),
+    },
+    optional={"executor": st.sampled_from([{"kind": "ok"}, {"kind": "no"}, {"kind": "noop"}, {"kind": "odd"}])},
+)
+_STATES: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {
+        "transitions": st.dictionaries(st.sampled_from(["x", "y", "z"]), _TRANSITIONS, min_size=1, max_size=3),
+        "linkFilter": st.sampled_from(["all", "byGuards"]),
+    },
+    optional={"onEnter": st.sampled_from([{"executor": {"kind": "ok"}}, {"executor": {"kind": "no"}}])},
+)
+_DEFINITIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(dict.fromkeys(STATES, _STATES)).map(
+    lambda states: {
+        "initialState": "a",
+        "initialContext": {"n": 0},
+        "maxChainDepth": MOST_HOPS,
+        "timeoutMs": int(TIMEOUT * 1000),
+        "onTimeout": {"target": LATE},
+        "states": {**states, END: {"terminal": True}, LATE: {"transitions": {"x": {"target": END}}}},
+    }
+)
+
+
+@dataclass
+class Model:
+    """The rules, told as a story rather than as types."""
+
+    written: Mapping[str, Any]
+    state: str = "a"
+    version: int = 1
+    n: int = 0
+    scans: int = 0
+    moves: list[tuple[str, str, str, int]] = field(default_factory=list[tuple[str, str, str, int]])
+    is_timed: bool = True
+
+    def offered(self, state: str | None = None) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.written["states"][state or self.state]
+        return {} if found.get("terminal") else found.get("transitions", {})
+
+    @property
+    def runs_by_itself(self) -> bool:
+        return bool(self.offered()) and all(one.get("actor") == "deterministic" for one in self.offered().values())
+
+    def passes(self, transition: Mapping[str, Any], caller: Principal, arguments: Mapping[str, Any]) -> bool:
+        answers: Mapping[str, bool] = {
+            "permission": "write" in caller.permissions,
+            "not": "write" not in caller.permissions,
+            "evidence": self.scans >= 2,
+            "astrology": False,
+        }
+        for guard in transition.get("guards", []):
+            holds = answers.get(guard["kind"])
+            if guard["kind"] == "expr":
+                holds = {
+                    "$.context.n < 3": self.n < 3,
+                    "$.context.n >= 3": self.n >= 3,
+                    "$.arguments.go == true": arguments.get("go") is True,
+                }[guard["expr"]]
+            if not holds:
+                return False
+        return True
+
+    def move(self, name: str) -> str | None:
+        """Why not, or None."""
+        transition = self.offered()[name]
+        scans = 0
+        for executor in (transition.get("executor"), self._entry(transition["target"])):
+            if executor is None or executor["kind"] == "noop":
+                continue
+            if executor["kind"] != "ok":
+                return "EXECUTOR_FAILED"
+            scans += 1
+        self.scans += scans
+        if "n" in transition.get("output", {}):
+            self.n = 0 if transition["output"]["n"] == 0 else self.n + 1
+        self.arrive(name, transition["target"])
+        return None
+
+    def arrive(self, name: str, target: str) -> None:
+        self.version += 1
+        self.moves.append((self.state, name, target, self.version))
+        self.state = target
+
+    def follow(self, caller: Principal) -> str | None:
+        for _ in range(MOST_HOPS):
+            if not self.runs_by_itself:
+                return None
+            ready = [name for name, one in self.offered().items() if self.passes(one, caller, {})]
+            if len(ready) != 1 or self.move(ready[0]) is not None:
+                return "CHAIN_FAILED"
+        return None
+
+    def submit(self, name: str, version: int, caller: Principal, arguments: Mapping[str, Any]) -> str | None:
+        if version != self.version:
+            return "STALE_WORKFLOW_VERSION"
+        if name not in self.offered():
+            return "INVALID_TRANSITION"
+        transition = self.offered()[name]
+        if transition.get("actor") == "human" and not caller.human:
+            return "ACTOR_MISMATCH"
+        if not self.passes(transition, caller, arguments):
+            return "GUARD_REJECTED"
+        return self.move(name) or self.follow(caller)
+
+    def time_out(self) -> None:
+        """The state that follows does nothing on being entered, and nothing follows it by itself."""
+        self.is_timed = False
+        self.arrive("timeout", LATE)
+
+    def linked(self, caller: Principal) -> Sequence[str]:
+        offered = self.offered()
+        filtered = self.runs_by_itself or self.written["states"][self.state].get("linkFilter") == "byGuards"
+        shown = [name for name, one in offered.items() if self.runs_by_itself or one.get("actor") != "deterministic"]
+        return [name for name in shown if not filtered or self.passes(offered[name], caller, {})]
+
+    def _entry(self, target: str) -> Mapping[str, Any] | None:
+        entry = self.written["states"][target].get("onEnter")
+        return entry["executor"] if entry else None
+
+
+steps_taken = count()
+
+
+class Together(RuleBasedStateMachine):
+    @initialize(written=_DEFINITIONS, caller=st.sampled_from(sorted(CALLERS)))
+    def start(self, written: Any, caller: str) -> None:
+        self.clock, self.instances, definitions = SetClock(), MemoryInstances(), MemoryDefinitions()
+        definitions.publish(TENANT, "demo", written)
+        self.workflows = Workflows(
+            definitions=definitions,
+            instances=self.instances,
+            executors=PerKind({"ok": Machines(), "no": Machines()}),
+            engine=Engine(),
+            clock=self.clock,
+            ids=RandomIds(),
+        )
+        self.began = self.clock.now()
+        self.model = Model(written)
+        told = self.workflows.start("demo", {}, CALLERS[caller])
+        entry = written["states"]["a"].get("onEnter")
+        self.workflow_id = ""
+        if entry and entry["executor"]["kind"] == "no":
+            assert isinstance(told, Declined)
+            return
+        self.model.scans = 1 if entry else 0
+        self.agree(told, self.model.follow(CALLERS[caller]))
+
+    @rule(
+        name=st.sampled_from(["x", "y", "z", "nothing"]),
+        caller=st.sampled_from(sorted(CALLERS)),
+        off=st.sampled_from([0, 0, 0, 0, -1, 1]),
+        go=st.booleans(),
+    )
+    def submit(self, name: str, caller: str, off: int, go: bool) -> None:
+        if not self.workflow_id:
+            return
+        principal, arguments = CALLERS[caller], {"go": go}
+        version = self.model.version + off
+        told = self.workflows.submit(self.workflow_id, Submitted(version, name, arguments, principal))
+        if self.overdue:
+            self.model.time_out()
+            self.agree(told, None)
+        else:
+            self.agree(told, self.model.submit(name, version, principal, arguments))
+
+    @rule(seconds=st.sampled_from([1.0, 5.0, 30.0]))
+    def wait(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @rule(caller=st.sampled_from(sorted(CALLERS)))
+    def look(self, caller: str) -> None:
+        if not self.workflow_id:
+            return
+        told = self.workflows.get(self.workflow_id, CALLERS[caller])
+        if self.overdue:
+            self.model.time_out()
+        self.agree(told, None)
+
+    @property
+    def overdue(self) -> bool:
+        model = self.model
+        return model.is_timed and model.state != END and self.clock.now() >= self.began + TIMEOUT
+
+    def agree(self, told: Told | Declined, code: str | None) -> None:
+        assert isinstance(told, Told)
+        refusal = told.step.refusal
+        assert (refusal.code if refusal else None) == code
+        self.workflow_id = told.step.instance.id
+        self.definition = told.definition
+
+    @invariant()
+    def the_instance_is_what_the_model_says(self) -> None:
+        if not getattr(self, "workflow_id", ""):
+            return
+        next(steps_taken)
+        kept, model = self.instances.load(TENANT, self.workflow_id), self.model
+        assert kept is not None
+        assert (kept.state, kept.version, kept.context) == (model.state, model.version, {"n": model.n})
+        tally = kept.evidence.get("scan")
+        assert (tally.count if tally else 0) == model.scans
+        told = self.instances.history(TENANT, self.workflow_id)
+        hops = [(hop.from_state, hop.transition, hop.to_state, hop.version) for moves, _ in told for hop in moves]
+        assert hops == model.moves
+        assert sum(len(evidence) for _, evidence in told) == model.scans
+        for caller in CALLERS.values():
+            linked = [one.name for one in legal(self.definition, kept, caller)]
+            assert linked == model.linked(caller)
+
+
+Together.TestCase.settings = settings(
+    max_examples=RUNS,
+    stateful_step_count=STEPS,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+TestWorkflowsAndTheirModel = Together.TestCase
+
+
+def test_ten_thousand_steps_were_compared() -> None:
+    compared = next(steps_taken)
+    print(f"{compared} steps of random workflows agreed with the model")
+    assert compared >= 10_000

@@ -13,7 +13,7 @@ CLIENTS := clients-mcp1 clients-agents clients-langchain
 PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
 PYTHON_CODE := layers functions examples local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance bench conformance cost requirements
+.PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance bench bench-search conformance cost requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -77,6 +77,10 @@ acceptance: ## the cases of the registry against a deployed test stage (REGISTRY
 bench: ## cold starts and warm calls against their bars, beside other servers
 	@$(SETUP) dev sam $(PEERS)
 	@python -m bench
+
+bench-search: ## both rankings of search, judged by retrieval data (DATA=folder)
+	@$(SETUP) dev bench-fastmcp
+	@python -m bench.search $(DATA)
 
 cost: ## what a deployment costs, idle and per call
 	@$(SETUP) dev

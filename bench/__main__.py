@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
+from bench import search
 from bench.bars import Results, Row, verdicts
 from bench.caller import PARAMETERS, Issuer, call_event, first_answer_event
 from bench.contender import Contender, floor, ours, peers
 from bench.errors import BenchError
 from bench.harness import harness_lap
 from bench.laps import LOOP, Requests, cold_lap, rounds, warm_lap
+from bench.search_quality import datasets
 from bench.stub import AwsStub
 from bench.table import document, table
 from local.account import Account
@@ -90,12 +92,14 @@ def main() -> int:
     try:
         built = build("product", log=_BUILD_LOG, progress=progress)
         results = measure(Project(build=built.directory), counts, progress)
+        searched = search.measure(datasets(search.DATA), progress)
     except (BenchError, CloudError, TemplateError, OSError) as error:
         print(f"cannot measure: {error}", file=sys.stderr)
         return 2
-    print(*table(results), sep="\n")
-    _RESULTS.write_text(json.dumps(document(results, counts), indent=2, sort_keys=True) + "\n", "utf-8")
-    return 0 if all(verdict.met for verdict in verdicts(results)) else 1
+    print(*table(results), "", *search.table(searched), sep="\n")
+    written = {**document(results, counts), "search": search.document(searched)}
+    _RESULTS.write_text(json.dumps(written, indent=2, sort_keys=True) + "\n", "utf-8")
+    return 0 if all(verdict.met for verdict in (*verdicts(results), *search.verdicts(searched))) else 1
 
 
 if __name__ == "__main__":

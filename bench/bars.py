@@ -47,10 +47,11 @@ class Verdict:
     found: float
     bar: float
     against: str
+    at_least: bool = False
 
     @property
     def met(self) -> bool:
-        return self.found <= self.bar
+        return self.found >= self.bar if self.at_least else self.found <= self.bar
 
 
 WORDS: Mapping[str, str] = {

@@ -20,7 +20,7 @@ def table(results: Results) -> Iterator[str]:
     yield ""
     yield f"reference loop {results.reference_loop_ms:.1f} ms; everything is a median of rounds; list and call are warm"
     yield ""
-    yield from (_verdict(verdict) for verdict in verdicts(results))
+    yield from map(said, verdicts(results))
 
 
 def _cells(results: Results, row: Row) -> Iterator[str]:
@@ -40,9 +40,9 @@ def _line(name: str, cells: Sequence[str]) -> str:
     return f"{name:<{_NAME}}" + "".join(f"{cell:>11}" for cell in cells)
 
 
-def _verdict(verdict: Verdict) -> str:
-    said = "met" if verdict.met else "MISSED"
-    return f"{said:<8}{verdict.what:<28}{verdict.found:>6.2f}, at most {verdict.bar:.2f} {verdict.against}"
+def said(verdict: Verdict) -> str:
+    word, bound = "met" if verdict.met else "MISSED", "at least" if verdict.at_least else "at most"
+    return f"{word:<8}{verdict.what:<28}{verdict.found:>6.2f}, {bound} {verdict.bar:.2f} {verdict.against}"
 
 
 def document(results: Results, rounds: Mapping[str, int]) -> JsonObject:
@@ -51,13 +51,14 @@ def document(results: Results, rounds: Mapping[str, int]) -> JsonObject:
         "reference_loop_ms": round(results.reference_loop_ms, 2),
         "rounds": dict(rounds),
         "rows": [_described(results, row) for row in results.rows],
-        "verdicts": [_judged(verdict) for verdict in verdicts(results)],
+        "verdicts": [judged(verdict) for verdict in verdicts(results)],
     }
 
 
-def _judged(verdict: Verdict) -> JsonObject:
+def judged(verdict: Verdict) -> JsonObject:
     return {
         "against": verdict.against,
+        "at_least": verdict.at_least,
         "bar": verdict.bar,
         "found": round(verdict.found, 4),
         "met": verdict.met,

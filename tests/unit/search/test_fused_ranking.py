@@ -1,0 +1,149 @@
+"""The stronger ranking: what it finds that the rule does not, and what it keeps of it."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signpost.search import fused
+from signpost.search.documents import Document
+from signpost.search.ranking import Search
+from signpost.search.words import parts, stem
+
+
+def tool(identifier: str, description: str = "") -> Document:
+    return Document(identifier, "capability", identifier, description)
+
+
+CATALOGUE = [
+    tool("createPullRequest", "Opens a request to merge a branch."),
+    tool("files.read_text", "Read the complete contents of a file from disk."),
+    tool("files.write", "Write a file, replacing what is there."),
+    tool("mail.send", "Send a message to somebody by mail. A file may be attached."),
+    tool("GitHub", "Issues and branches of a repository."),
+    tool("weather", "What the sky will bring, for any place."),
+]
+SEARCH = Search(CATALOGUE)
+
+
+@pytest.fixture
+def words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without what spelling and the literal rule add."""
+    monkeypatch.setattr(fused, "BY_SPELLING", 0.0)
+    monkeypatch.setattr(fused, "BY_RULE", 0.0)
+
+
+def best(query: str) -> str:
+    return SEARCH.find(query, ranking="fused")[0][1]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("I would like to be reading something", "files.read_text"),
+        ("pull requests", "createPullRequest"),
+        ("create_pull_request", "createPullRequest"),
+        ("github", "GitHub"),
+        ("repositories", "GitHub"),
+        ("send a file", "mail.send"),
+        ("wether", "weather"),
+        ("dis", "files.read_text"),
+    ],
+)
+def test_a_query_finds_what_is_meant(query: str, expected: str) -> None:
+    assert best(query) == expected
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        ("deploy", "deploys", "deployed", "deploying", "deployment"),
+        ("query", "queries"),
+        ("add", "adds", "added", "adding"),
+        ("create", "created", "creating", "creation", "creator"),
+        ("commit", "commits", "committed", "committing"),
+        ("box", "boxes"),
+        ("search", "searches"),
+        ("process", "processes", "processing"),
+    ],
+)
+def test_forms_of_a_word_have_one_stem(forms: Sequence[str]) -> None:
+    assert {stem(form) for form in forms} == {stem(forms[0])}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("status", "state"), ("string", "strive"), ("news", "newest"), ("analysis", "anal"), ("bed", "b")],
+)
+def test_different_words_keep_different_stems(one: str, other: str) -> None:
+    assert stem(one) != stem(other)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "expected"),
+    [
+        ("listOpenIssues", ["list", "open", "issues", "listopenissues"]),
+        ("URLTool", ["url", "tool", "urltool"]),
+        ("plain", ["plain"]),
+        ("UPPER", ["upper"]),
+        ("Ärger", ["ärger"]),
+    ],
+)
+def test_an_identifier_is_its_parts_and_itself(identifier: str, expected: Sequence[str]) -> None:
+    assert parts(identifier) == expected
+
+
+def test_a_rare_word_says_more_than_a_common_one(words_alone: None) -> None:
+    del words_alone
+    shared = [tool(f"x{number}", "Make report.") for number in range(9)]
+    found = Search([*shared, tool("y", "Send invoice.")]).find("report invoice", ranking="fused")
+    assert found[0][1] == "y"
+
+
+def test_a_word_says_less_the_more_there_are(words_alone: None) -> None:
+    del words_alone
+    found = Search([tool("x", "Make report for week, month, year."), tool("y", "Make report.")]).find(
+        "report", ranking="fused"
+    )
+    assert [identifier for _, identifier in found] == ["y", "x"]
+
+
+def test_words_that_hold_a_sentence_together_make_no_description_longer() -> None:
+    search = Search([tool("x", "Read the whole of a file."), tool("y", "Read whole file.")])
+    (first, _), (second, _) = search.find("read file", ranking="fused")
+    assert first == second
+
+
+def test_kind_limit_and_the_empty_query_are_as_by_the_rule() -> None:
+    assert SEARCH.find("file", ranking="fused", kind="workflow") == []
+    assert len(SEARCH.find("file", ranking="fused", limit=2)) == 2
+    assert SEARCH.find("", ranking="fused") == SEARCH.find("")
+
+
+def test_words_that_hold_a_sentence_together_are_looked_for_when_there_is_nothing_else() -> None:
+    assert SEARCH.find("what is there", ranking="fused")
+
+
+WORDS = ["file", "files", "filing", "read", "reading", "Reader", "write", "the", "of", "and"]
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+CATALOGUES = st.lists(
+    st.builds(tool, st.text("abc", min_size=1, max_size=3), TEXTS), max_size=6, unique_by=lambda document: document.id
+)
+
+
+@given(CATALOGUES, TEXTS)
+def test_whatever_the_rule_finds_is_found(documents: Sequence[Document], query: str) -> None:
+    search = Search(documents)
+    by_rule, fused = (
+        {hit[1] for hit in search.find(query, ranking=ranking, limit=100)} for ranking in ("literal", "fused")
+    )
+    assert by_rule <= fused
+
+
+@given(CATALOGUES, TEXTS)
+def test_the_order_in_which_a_catalogue_comes_changes_nothing(documents: Sequence[Document], query: str) -> None:
+    found = Search(documents).find(query, ranking="fused", limit=100)
+    assert Search(reversed(documents)).find(query, ranking="fused", limit=100) == found
+    assert found == sorted(found, key=lambda hit: (-hit[0], hit[1]))
+    assert all(0 < score <= 1 for score, _ in found)

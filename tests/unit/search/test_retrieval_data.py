@@ -1,0 +1,83 @@
+"""What the benchmark of search measures, and that the rankings are as good as they are said to be."""
+
+import json
+import lzma
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bench.errors import BenchError
+from bench.search import DATA, LEAST_NDCG, Findings, table, verdicts
+from bench.search_quality import Quality, datasets, ndcg, qualities, recall
+from bench.search_rankers import OURS
+from local.json_values import JsonObject
+from signpost.search import fused
+
+LABELS = {"best": 2, "good": 1, "bad": 0}
+
+
+def test_the_best_order_has_a_gain_of_one_and_a_worse_one_less() -> None:
+    assert ndcg(["best", "good", "bad"], LABELS) == 1
+    assert ndcg(["good", "best"], LABELS) == pytest.approx((1 + 2 / 1.584963) / (2 + 1 / 1.584963))
+    assert ndcg(["bad", "other"], LABELS) == 0
+    assert ndcg([*"0123456789", "best"], LABELS) == 0
+
+
+def test_recall_is_the_part_of_what_fits_that_is_among_the_first_five() -> None:
+    assert recall(["other", "best", "bad"], LABELS) == 0.5
+    assert recall([*"01234", "best", "good"], LABELS) == 0
+
+
+def test_a_folder_may_hold_files_as_they_are_and_compressed(tmp_path: Path) -> None:
+    tools = [{"id": name, "name": name, "description": f"Does {name}."} for name in ("walking", "flying")]
+    queries: list[JsonObject] = [
+        {"id": "q1", "query": "walk", "labels": {"walking": 1}},
+        {"id": "q2", "query": "swim", "labels": {}},
+        {"id": "q3", "query": "walk on", "labels": {"flying": 1}, "seen": True},
+    ]
+    text = json.dumps({"tools": tools, "queries": queries}).encode()
+    (tmp_path / "one.json").write_bytes(text)
+    (tmp_path / "two.json.xz").write_bytes(lzma.compress(text))
+    one, two = datasets(tmp_path)
+    assert (one.name, two.name, one.queries) == ("one", "two", two.queries)
+    judged = {(each.data, each.ranker): (each.queries, each.recall) for each in qualities(one, OURS)}
+    assert judged["one", "literal"] == (2, 0.5)
+    assert judged["one, unseen", "fused"] == (1, 1)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"tools": [], "queries": []}', '{"tools": [{}], "queries": []}'])
+def test_what_is_no_retrieval_data_is_refused_by_name(tmp_path: Path, content: str) -> None:
+    (tmp_path / "odd.json").write_text(content)
+    with pytest.raises(BenchError, match=r"odd\.json"):
+        datasets(tmp_path)
+
+
+def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="no file of retrieval data"):
+        datasets(tmp_path)
+
+
+def test_a_ranking_worse_than_its_bar_is_missed() -> None:
+    poor = Quality("mcpproxy_golden", "fused", queries=47, ndcg=0.68, recall=0.5, ms=0.1)
+    (verdict,) = verdicts(Findings([poor], []))
+    assert not verdict.met
+    assert any(line.startswith("MISSED") and "0.68, at least 0.69" in line for line in table(Findings([poor], [])))
+
+
+def golden() -> Mapping[str, float]:
+    (dataset,) = (dataset for dataset in datasets(DATA) if dataset.name == "mcpproxy_golden")
+    return {quality.ranker: quality.ndcg for quality in qualities(dataset, OURS)}
+
+
+def test_the_fused_ranking_holds_its_bar_on_the_graded_queries() -> None:
+    found = golden()
+    assert found["fused"] >= LEAST_NDCG["mcpproxy_golden"]
+    assert found["fused"] > found["literal"]
+
+
+@pytest.mark.parametrize("part", ["BY_WORDS", "BY_SPELLING", "BY_RULE"])
+def test_each_part_of_the_fused_ranking_makes_it_better(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = golden()["fused"]
+    monkeypatch.setattr(fused, part, 0.0)
+    assert golden()["fused"] < whole

@@ -1,7 +1,12 @@
 """What a deployment costs: python -m bench.cost. Prices times use; nothing is asked of AWS."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+from local.emulator import PROJECT
+from local.intrinsics import parse_template, section
+from signpost.model import Json, as_object
 
 PRICES_OF = "us-east-1, list prices as of November 2024, still quoted in November 2026; without the free tier"
 PRICES: Mapping[str, float] = {
@@ -12,7 +17,14 @@ PRICES: Mapping[str, float] = {
     "Secrets Manager, a secret a month": 0.40,
     "CloudWatch, a GB of logs": 0.50,
     "CloudWatch, an alarm a month": 0.10,
+    "SQS, a million requests": 0.40,
 }
+SWEEPS = 12 * 24 * 30
+"""A month."""
+SWEEP_SECONDS = 0.5
+"""Assumed, where there is little to look at."""
+POLLS = 5 * 3 * 60 * 24 * 30
+"""A month: Lambda looks into a queue with five connections, each three times a minute."""
 MILLION = 1e6
 GIGABYTE = 1e9
 
@@ -41,11 +53,19 @@ def per_thousand(use: Use) -> Mapping[str, float]:
     }
 
 
-def idle_month(alarms: int = 4, secrets: int = 1) -> Mapping[str, float]:
+def idle_month() -> Mapping[str, float]:
+    kinds = Counter(str(as_object(resource).get("Type")) for resource in _resources().values())
+    time = SWEEPS * SWEEP_SECONDS * PRICES["Lambda arm64, a GB-second"]
     return {
-        "Secret": secrets * PRICES["Secrets Manager, a secret a month"],
-        "Alarms": alarms * PRICES["CloudWatch, an alarm a month"],
+        "Secrets": kinds["AWS::SecretsManager::Secret"] * PRICES["Secrets Manager, a secret a month"],
+        "Alarms": kinds["AWS::CloudWatch::Alarm"] * PRICES["CloudWatch, an alarm a month"],
+        "Sweeper": time + SWEEPS * PRICES["Lambda, a million requests"] / MILLION,
+        "Queue that is looked into": POLLS * PRICES["SQS, a million requests"] / MILLION,
     }
+
+
+def _resources() -> Mapping[str, Json]:
+    return section(parse_template((PROJECT / "template.yaml").read_text("utf-8")), "Resources")
 
 
 def table(title: str, costs: Mapping[str, float]) -> Iterator[str]:

@@ -143,6 +143,7 @@ class Cloud:
             "AuthMode": "both",
             "OidcIssuer": issuer,
             "ExecutorFunctions": FUNCTION_ARN,
+            "AllowedPrivateHosts": "127.0.0.1,localhost",  # where the receivers of webhooks are on a laptop
         }
 
     def _announce(self, lines: Sequence[str]) -> None:

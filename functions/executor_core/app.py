@@ -21,4 +21,6 @@ def wait(arguments: dict[str, Any], ctx: Context) -> dict[str, float]:
     return {"waited": seconds}
 
 
-handler = executor(Function("core::wait", wait, input_schema=WAIT))
+SAYS = "Waits for so many seconds and answers how long it has waited."
+
+handler = executor(Function("core::wait", wait, input_schema=WAIT, description=SAYS))

@@ -11,24 +11,19 @@ from typing import Any, override
 
 from signpost.contract import Hosted
 from signpost.execution import manifest
-from signpost.protocol.eras import PROTOCOL_VERSION
 from tests.acceptance.bus import Bus, add_target
 from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
-from tests.acceptance.values import members_of
-from tests.acceptance.worlds import check_given, seen_of
+from tests.acceptance.frames import endpoint_of, frame_of, seen_of_rpc
+from tests.acceptance.worlds import check_given, check_known, hosted_of, seen_of, settings_of
 from tests.support import executors as executor_stack
 from tests.support.executors import Executors
 from tests.support.laptop import Laptop
-from tests.support.memory_gateway import META, modern
 
 STACK = "acceptance"
 EXECUTORS = "acceptance-executors"
 STAGE_OWN = ("stub", "request_format", "metadata")
 """Members of a given function that are not part of its script."""
-OLDER = "2025-06-18"
-RESOURCE_NOT_FOUND = -32002
-"""What clients before 2026-07-28 are told, and none after."""
 MARK = "mark-of-the-player-"
 
 
@@ -71,9 +66,9 @@ class Deployment:
             for answered in (*stubs, *registries):
                 answered.result()
 
-    def place(self, tenant: str, functions: Sequence[str]) -> None:
+    def place(self, tenant: str, hosted: Sequence[Hosted]) -> None:
         with self.placing:
-            self.executors.place("stub", [Hosted(function) for function in functions], tenant)
+            self.executors.place("stub", hosted, tenant)
 
     def add_failing_subscriber(self, tenant: str, event_type: str) -> None:
         pattern = {"detail-type": [event_type], "resources": [f"urn:signpost:tenant:{tenant}"]}
@@ -104,7 +99,10 @@ class Tenant:
         self._marks = 0
 
     def prepare(self, case: Case) -> None:
+        check_known(case)
         self._executors.set(self._name, shipped_content=0, breaker_failures=0)
+        for entry in case.given:
+            self._executors.set(self._name, **settings_of(entry))
         if any(step.op == "mcp" for step in case.steps):
             self._key = self._executors.key(self._name)
         if stubs := case.gives("stub"):
@@ -147,7 +145,7 @@ class Tenant:
         for stub in stubs:
             script = {name: value for name, value in stub.items() if name not in STAGE_OWN}
             self._executors.script(self._name, stub["stub"], [script])
-        self._deployment.place(self._name, self._functions)
+        self._deployment.place(self._name, hosted_of(stubs))
 
     def _make_true(self, entry: Mapping[str, Any]) -> None:
         if "call" in entry:
@@ -161,32 +159,5 @@ class Tenant:
     def _ask(self, step: Step) -> Seen:
         body, headers = frame_of(step)
         authorization = {"authorization": f"Bearer {self._key}", "accept": "application/json, text/event-stream"}
-        answer = self._executors.gateway.send("POST", "/mcp", body=body, headers={**headers, **authorization})
-        message = json.loads(answer.text) if answer.text else None
-        found = members_of(message) or {}
-        error = found.get("error", {}).get("message")
-        return Seen(answer=found.get("result"), error=error, status=answer.status, body=message)
-
-
-def frame_of(step: Step) -> tuple[str, dict[str, str]]:
-    """The body as the file has it, with the headers that clients of its time send."""
-    if isinstance(step.input, str):
-        return step.input, _older_headers()
-    frame = members_of(step.input) or {}
-    params = members_of(frame.get("params")) or {}
-    meta = members_of(params.get("_meta")) or {}
-    if PROTOCOL_VERSION in meta or _expects_a_modern_answer(step, frame.get("method"), params):
-        message, headers = modern(frame["method"], {**params}, {**(meta or META)})
-        return json.dumps({**message, "id": frame["id"]}), headers
-    is_first = frame.get("method") == "initialize"
-    return json.dumps(step.input), {"content-type": "application/json"} if is_first else _older_headers()
-
-
-def _older_headers() -> dict[str, str]:
-    return {"content-type": "application/json", "mcp-protocol-version": OLDER}
-
-
-def _expects_a_modern_answer(step: Step, method: Any, params: Mapping[str, Any]) -> bool:
-    """To be told of a resource that is not there as only modern clients are."""
-    codes = step.expect.get("rpc_error", [RESOURCE_NOT_FOUND])
-    return method == "resources/read" and "uri" in params and RESOURCE_NOT_FOUND not in codes
+        sent = {**headers, **authorization}
+        return seen_of_rpc(self._executors.gateway.send("POST", endpoint_of(step), body=body, headers=sent))

@@ -2,26 +2,34 @@
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, override
 
 from signpost.adapters.clock import SystemClock, SystemTimestamps
-from signpost.adapters.memory import FunctionTable, MemoryContentStore
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryDirectory, MemoryRuntimeSettings
 from signpost.content import Change
+from signpost.contract import Executor, Result
 from signpost.errors import Unavailable
-from signpost.model import Principal
+from signpost.execution.failures import failure, reported
+from signpost.execution.wire import reply_message
+from signpost.identity.permissions import ADMINISTRATION
+from signpost.model import JsonObject, Principal
 from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry_door import RegistryDoor
 from signpost.relay import bus_event
 from signpost.telemetry import Telemetry
+from signpost.toolkit import ToolError
+from stage.scripts import answered
 from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
-from tests.acceptance.worlds import check_given, seen_of
+from tests.acceptance.frames import endpoint_of, frame_of, seen_of_rpc
+from tests.acceptance.worlds import check_given, check_known, hosted_of, seen_of, settings_of
 from tests.support.memory_gateway import MemoryGateway
 
 TENANT = "case"
 A_MINUTE_MS = 60_000
+STUB = Executor("arn:stub", "secret:stub", A_MINUTE_MS)
 
 
 def _never(seconds: float) -> AbstractContextManager[None]:
@@ -66,36 +74,50 @@ class BreakableContent(MemoryContentStore):
 
 
 class InProcess:
-    """Functions are none here: what asks for content gets no further."""
+    """Functions are played here, too."""
 
     def __init__(self) -> None:
         gateway = MemoryGateway()
         self._content = BreakableContent(gateway.functions)
         gateway.exchange(content=self._content)
+        self._gateway = gateway
+        self._key = str(gateway.make_key(TENANT))
         self._marks: list[int] = []
+        self._scripts: dict[str, Mapping[str, Any]] = {}
+        self._called: list[Any] = []
+        gateway.executors[STUB.arn] = self._play_script
         self._door = RegistryDoor(
             functions=gateway.composition.documents.functions,
             manifests=ManifestFunctions(
                 Publisher(content=self._content, bodies=gateway.adapters.bodies, timestamps=SystemTimestamps())
             ),
-            operator=Principal("operator", TENANT, "signpost:operator"),
+            identify=lambda _: Principal(
+                "operator", TENANT, "signpost:operator", permissions=frozenset({ADMINISTRATION})
+            ),
             telemetry=Telemetry(f"case-{uuid.uuid4().hex}"),
             clock=SystemClock(),
             alarm=_never,
         )
 
     def prepare(self, case: Case) -> None:
+        check_known(case)
+        settings = MemoryRuntimeSettings(self._gateway.functions)
+        stubs = case.gives("stub")
+        self._scripts = {stub["stub"]: stub for stub in stubs}
+        MemoryDirectory(self._gateway.functions).place(TENANT, STUB, hosted_of(stubs))
         for entry in case.given:
             if "call" in entry:
                 check_given(entry, self._call(entry["call"], entry["input"]))
-            elif entry.get("storage") == "down":
-                self._content.is_down = True
+            for name, value in settings_of(entry).items():
+                settings.set(TENANT, None, name, value)
+        self._content.is_down = case.breaks_storage
 
     def play(self, step: Step) -> Seen:
-        return self._call(step.op, step.input)
+        return self._ask(step) if step.op == "mcp" else self._call(step.op, step.input)
 
     def calls(self) -> Sequence[Any]:
-        return ()
+        new, self._called = self._called, []
+        return new
 
     def mark(self) -> None:
         self._marks.append(len(self._content.events))
@@ -108,3 +130,19 @@ class InProcess:
     def _call(self, function_id: str, payload: Any) -> Seen:
         event = {"function_id": function_id, "payload": payload}
         return seen_of(self._door.handle(event, A_MINUTE_MS, "case"))
+
+    def _ask(self, step: Step) -> Seen:
+        body, headers = frame_of(step)
+        sent = {**headers, "authorization": f"Bearer {self._key}"}
+        return seen_of_rpc(self._gateway.send(path=endpoint_of(step), body=body, headers=sent))
+
+    def _play_script(self, message: JsonObject) -> JsonObject:
+        call: Any = message["call"]
+        self._called.append({"function_id": call["function"], "payload": call["arguments"]})
+        script = self._scripts[call["function"]]
+        if script.get("timeout"):
+            return reply_message(failure("timed_out", call["function"]))
+        try:
+            return reply_message(Result(answered(script, call["arguments"])))
+        except ToolError as fault:
+            return reply_message(reported(fault.kind, str(fault)))

@@ -1,15 +1,23 @@
 """The player of cases notices what is wrong: each expectation is held against an answer that misses it."""
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
-from tests.acceptance.cases import DEFAULT, load
+from tests.acceptance import decisions
+from tests.acceptance.cases import DEFAULT, Case, Step, load
+from tests.acceptance.deployed import Deployment
 from tests.acceptance.expectations import EXPECTATIONS, TEXT_RULES, Judge, Seen
+from tests.acceptance.player import play
+from tests.acceptance.report import lines
 from tests.acceptance.values import canonical, includes
 
 ITEMS = {"a": [{"x": 1, "y": "one"}, {"x": 2, "y": "two"}]}
+NOWHERE = cast("Deployment", None)
+"""For cases that are played in process."""
 TEXT = Seen("# one\ntwo\n")
 
 # By name: what is expected, an answer that has it, and one that misses it.
@@ -89,3 +97,46 @@ def test_values_are_json() -> None:
 
 def test_strings_are_built_before_anything_is_played() -> None:
     assert not [case.id for case in load(DEFAULT) if "$repeat" in repr(case.steps) or "$concat" in repr(case.steps)]
+
+
+def test_a_case_that_contradicts_a_decision_is_skipped_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    good, other = (case for case in load(DEFAULT) if case.id in ("TTL-01", "TTL-02"))
+    monkeypatch.setitem(decisions.CONTRADICTED, other.id, decisions.Contradiction(7, "the index is sorted otherwise."))
+    bad = replace(good, id="TTL-x", steps=[replace(good.steps[0], expect={"equals": "something else"})])
+    outcomes = play([good, other, bad], NOWHERE, lambda _: None)
+    skipped, fell, summed = lines(outcomes)
+    assert skipped == f"skipped TTL-02 {other.title}: decision 7: the index is sorted otherwise."
+    assert fell.startswith("FAILED TTL-x ")
+    assert summed == "1 passed, 1 failed, 1 skipped"
+
+
+def in_process(given: Sequence[Any], *steps: Step) -> Sequence[str]:
+    """What is wrong with a case whose storage is down."""
+    case = Case("x", "", [*given, {"storage": "down"}], steps)
+    (outcome,) = play([case], NOWHERE, lambda _: None)
+    return outcome.problems
+
+
+def test_a_case_with_broken_storage_has_its_functions_and_its_frames() -> None:
+    stub = {"stub": "yard::echo", "echo": True, "metadata": {"mcp": {"expose": True}}}
+    hidden = {"stub": "yard::shut", "returns": 1}
+    config = {"config": {"require_expose": True, "hidden_prefixes": ["a::", "b::"]}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "yard__echo", "arguments": {"a": 1}}}
+    called = [{"function_id": "yard::echo", "payload": {"a": 1}}]
+    listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    read = {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}
+    assert (
+        in_process(
+            [stub, hidden, config],
+            Step("mcp", call, {"rpc_has": {"isError": False}, "calls": called}),
+            Step("mcp", listed, {"rpc_values": {"/tools/*/name": ["yard__echo", "skill__fetch"]}, "calls": []}),
+            Step("mcp", read, {"rpc_error": [-32603], "http_status": 503}),
+        )
+        == []
+    )
+
+
+def test_what_is_given_and_not_known_is_a_problem() -> None:
+    assert in_process([{"clock": "stopped"}], Step("skills::list", {}, {})) == [
+        "this runner does not know what is given by clock"
+    ]

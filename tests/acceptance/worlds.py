@@ -1,10 +1,19 @@
 """Where a case happens: what the player of cases asks of it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from signpost.contract import Hosted
+from signpost.execution.manifest import manifest_of
+from signpost.execution.members import VERSION
+from signpost.model import SettingValue
 from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
+from tests.acceptance.values import elements_of
+
+KINDS = ("call", "stub", "config", "storage", "subscribe")
+"""Of what may be given."""
 
 
 class GivenFailed(Exception):  # noqa: N818 - it names what happened
@@ -47,3 +56,28 @@ def seen_of(answer: Any) -> Seen:
 def check_given(entry: Mapping[str, Any], answered: Seen) -> None:
     if answered.error is not None:
         raise GivenFailed(f"given {entry['call']}: {answered.error}")
+
+
+def check_known(case: Case) -> None:
+    for entry in case.given:
+        if not any(kind in entry for kind in KINDS):
+            raise GivenFailed(f"this runner does not know what is given by {', '.join(entry)}")
+
+
+def hosted_of(stubs: Sequence[Mapping[str, Any]]) -> Sequence[Hosted]:
+    """As an executor would offer them."""
+    offered = [
+        {"id": stub["stub"], "inputSchema": stub.get("request_format"), "metadata": stub.get("metadata")}
+        for stub in stubs
+    ]
+    return manifest_of(json.dumps({"signpost": VERSION, "manifest": {"functions": offered}}).encode())
+
+
+def settings_of(entry: Mapping[str, Any]) -> Mapping[str, SettingValue]:
+    """The configuration that is given, as `signpost settings set` takes it."""
+    return {name: _as_set(value) for name, value in entry.get("config", {}).items()}
+
+
+def _as_set(value: Any) -> SettingValue:
+    elements = elements_of(value)
+    return ", ".join(elements) if elements is not None else int(value)

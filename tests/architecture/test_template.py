@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from local.intrinsics import parse_template
+from signpost.settings import PROMPTS_SCOPE, SKILLS_SCOPE
 
 PROJECT = Path(__file__).resolve().parents[2]
 TEMPLATE: dict[str, Any] = parse_template((PROJECT / "template.yaml").read_text())
@@ -23,10 +24,11 @@ def of_type(*types: str) -> Iterator[tuple[str, dict[str, Any]]]:
 FUNCTIONS = dict(of_type("AWS::Serverless::Function"))
 
 
-def test_every_integration_may_call_its_function() -> None:
+def test_every_integration_and_every_rule_may_call_its_function_and_nobody_else_may() -> None:
     called = {
         str(resource["Properties"]["IntegrationUri"]) for _, resource in of_type("AWS::ApiGatewayV2::Integration")
     }
+    called |= {str(rule["Properties"]["Targets"]) for _, rule in of_type("AWS::Events::Rule")}
     permitted = {str(resource["Properties"]["FunctionName"]) for _, resource in of_type("AWS::Lambda::Permission")}
     for function in FUNCTIONS:
         is_called = any(f"'{function}" in uri or f"{function}.Arn" in uri for uri in called)
@@ -48,6 +50,34 @@ def test_a_function_has_a_folder_a_log_group_and_no_reserved_concurrency(name: s
     assert (PROJECT / properties["CodeUri"] / "app.py").is_file()
     assert "LogGroup" in properties["LoggingConfig"]
     assert "ReservedConcurrentExecutions" not in properties
+
+
+QUEUES = dict(of_type("AWS::SQS::Queue"))
+
+
+def test_what_a_rule_for_changes_cannot_deliver_goes_to_a_queue_that_takes_it() -> None:
+    """The emulator never does that, so that it is looked at here."""
+    target = RESOURCES["SubscriberRule"]["Properties"]["Targets"][0]
+    queue = "UnheardChanges"
+    assert target["DeadLetterConfig"] == {"Arn": {"Fn::GetAtt": [queue, "Arn"]}}
+    policy = RESOURCES["UnheardChangesPolicy"]["Properties"]
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert policy["Queues"] == [{"Ref": queue}]
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    assert (statement["Action"], statement["Resource"]) == ("sqs:SendMessage", {"Fn::GetAtt": [queue, "Arn"]})
+    assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["SubscriberRule", "Arn"]}}}
+
+
+@pytest.mark.parametrize("name", ["UndeliveredChanges", "UnheardChanges", "FailedDeliveries"])
+def test_a_queue_in_which_failures_end_keeps_them_and_has_an_alarm(name: str) -> None:
+    assert QUEUES[name]["Properties"]["MessageRetentionPeriod"] == 14 * 24 * 3600
+    alarm = RESOURCES[f"{name}Alarm"]["Properties"]
+    assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": {"Fn::GetAtt": [name, "QueueName"]}}]
+
+
+def test_the_names_of_scopes_are_those_that_the_functions_take() -> None:
+    for name, taken in (("SkillsScope", SKILLS_SCOPE), ("PromptsScope", PROMPTS_SCOPE)):
+        assert TEMPLATE["Parameters"][name]["AllowedPattern"] == taken.pattern
 
 
 ROLES = dict(of_type("AWS::IAM::Role"))
@@ -94,12 +124,19 @@ FOR_ALL = set(TEMPLATE["Globals"]["Function"]["Environment"]["Variables"])
 READ_BY_ALL = {"AWS_ENDPOINT_URL", "POWERTOOLS_LOG_LEVEL", "WIRING"}
 
 
+def variables_read_by(reader: str) -> set[str]:
+    """With those that are read by what it hands the environment to."""
+    (source,) = re.findall(rf"^def {reader}\(.*?(?=\n\n\n)", SETTINGS, flags=re.DOTALL | re.MULTILINE)
+    _, _, body = source.partition(":\n")
+    read = set(re.findall(r'environment\["([A-Z_]+)"]', body))
+    return read.union(*(variables_read_by(other) for other in re.findall(r"(\w+)\(environment\)", body)))
+
+
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith("Executor")])
 def test_the_settings_are_the_variables_of_the_function(name: str) -> None:
     """Every variable is read and every one that is read is there."""
     function = name.removesuffix("Function").lower()
-    (reader,) = re.findall(rf"def {function}_settings\(.*?(?=\n\n\n)", SETTINGS, flags=re.DOTALL)
-    read = set(re.findall(r'environment\["([A-Z_]+)"]', reader))
+    read = variables_read_by(f"{function}_settings")
     assert set(FUNCTIONS[name]["Properties"]["Environment"]["Variables"]) == read - FOR_ALL
     assert FOR_ALL == READ_BY_ALL
 

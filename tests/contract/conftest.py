@@ -2,7 +2,7 @@
 
 import subprocess
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,11 @@ from signpost.adapters.dynamodb import (
     DynamoDirectory,
     DynamoFunctionStates,
     DynamoIssuerKeySets,
+    DynamoPlacedFunctions,
     DynamoRuntimeSettings,
     rows,
 )
+from signpost.adapters.dynamodb.function_states import NOTHING_SET
 from signpost.adapters.dynamodb.outbox import Publications, events_of
 from signpost.adapters.memory import (
     FunctionTable,
@@ -35,10 +37,12 @@ from signpost.adapters.memory import (
     MemoryDirectory,
     MemoryFunctionStates,
     MemoryIssuerKeySets,
+    MemoryPlacedFunctions,
     MemoryRuntimeSettings,
 )
 from signpost.adapters.s3 import S3Bodies, S3Publications
-from signpost.content import ChangeEvent
+from signpost.content import ChangeEvent, Scopes
+from signpost.model import SettingValue
 from signpost.ports import (
     ApiKeys,
     Bodies,
@@ -48,6 +52,7 @@ from signpost.ports import (
     Directory,
     FunctionStates,
     IssuerKeySets,
+    PlacedFunctions,
     RuntimeSettings,
 )
 from tests.support.laptop import Laptop
@@ -156,24 +161,31 @@ class Functions:
     """The ports that write about functions, and the one that reads what they wrote."""
 
     states: FunctionStates
+    placed: PlacedFunctions
     directory: Directory
     settings: RuntimeSettings
     breakers: Breakers
 
 
-def memory_functions() -> Functions:
-    table = FunctionTable()
+type Deployment = Mapping[str, SettingValue]
+"""What it sets for tenants that set nothing themselves."""
+
+
+def memory_functions(deployment: Deployment) -> Functions:
+    table = FunctionTable(deployment=deployment)
     return Functions(
         states=MemoryFunctionStates(table),
+        placed=MemoryPlacedFunctions(table),
         directory=MemoryDirectory(table),
         settings=MemoryRuntimeSettings(table),
         breakers=MemoryBreakers(table),
     )
 
 
-def dynamo_functions(client: "DynamoDBClient") -> Functions:
+def dynamo_functions(client: "DynamoDBClient", deployment: Deployment = NOTHING_SET) -> Functions:
     return Functions(
-        states=DynamoFunctionStates(client, TABLE),
+        states=DynamoFunctionStates(client, TABLE, deployment),
+        placed=DynamoPlacedFunctions(client, TABLE, deployment),
         directory=DynamoDirectory(client, TABLE),
         settings=DynamoRuntimeSettings(client, TABLE),
         breakers=DynamoBreakers(client, TABLE),
@@ -181,11 +193,19 @@ def dynamo_functions(client: "DynamoDBClient") -> Functions:
 
 
 @pytest.fixture(params=ENGINES)
-def functions(request: pytest.FixtureRequest, dynamodb: Any) -> Functions:
-    return memory_functions() if request.param == "memory" else dynamo_functions(dynamodb(request.param))
+def functions_of(request: pytest.FixtureRequest, dynamodb: Any) -> Callable[[Deployment], Functions]:
+    if request.param == "memory":
+        return memory_functions
+    return lambda deployment: dynamo_functions(dynamodb(request.param), deployment)
+
+
+@pytest.fixture
+def functions(functions_of: Callable[[Deployment], Functions]) -> Functions:
+    return functions_of(NOTHING_SET)
 
 
 BUCKET = "content"
+SCOPES = Scopes(skills="skills", prompts="prompts")
 
 
 class PublicationsInMemory:
@@ -235,7 +255,7 @@ def dynamo_content(client: "DynamoDBClient", publications: Publications) -> Cont
         return [event for row in outbox for event in events_of(row, publications)]
 
     return Content(
-        DynamoContentStore(client, TABLE, publications),
+        DynamoContentStore(client, TABLE, publications, SCOPES),
         DynamoRuntimeSettings(client, TABLE),
         told,
     )

@@ -15,7 +15,7 @@ from signpost.adapters.dynamodb.content_head import Head, head_in
 from signpost.adapters.dynamodb.outbox import events_of
 from signpost.content import Change, ChangeEvent, PromptChange
 from signpost.errors import Unavailable
-from tests.contract.conftest import TABLE, Content, Remote, client_of, dynamo_content
+from tests.contract.conftest import SCOPES, TABLE, Content, Remote, client_of, dynamo_content
 from tests.contract.test_content import ids_of, many, prompt_of, registered, skill_of, told, unregistered
 from tests.contract.test_interruptions import Crash, Interference
 
@@ -97,7 +97,7 @@ def head_of(remote: Remote, tenant: str) -> Head:
 
 def stored_ids(remote: Remote, tenant: str) -> list[str]:
     """What the rows alone say."""
-    return [row["sk"]["S"] for row in rows.query(remote.client, TABLE, keys.skills_of(tenant))]
+    return [row["sk"]["S"] for row in rows.query(remote.client, TABLE, keys.skills_of(tenant, SCOPES))]
 
 
 BEFORE = ["a", "b", "c", "d", "e", "f"]

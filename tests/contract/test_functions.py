@@ -1,6 +1,6 @@
 """Where functions run, what was set for them and which are left alone: the same on every engine."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
@@ -9,7 +9,7 @@ import pytest
 
 from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Placement
 from signpost.ports import Directory
-from tests.contract.conftest import Functions
+from tests.contract.conftest import Deployment, Functions
 
 NOW = 1_800_000_000.25
 MAIL = "email::send"
@@ -48,7 +48,15 @@ def test_of_an_unknown_function_nothing_is_known(functions: Functions, tenant: s
 def test_what_was_written_about_a_function_is_read_at_once(functions: Functions, tenant: str) -> None:
     own, shipped = executor_of(tenant, "own"), executor_of(tenant, "shipped")
     name = f"{tenant}::send"  # what is shipped has no tenant that keeps tests apart
-    declared = Hosted(name, timeout_ms=5_000, permissions=frozenset({"mail.send", "übersetzen"}), readable=False)
+    declared = Hosted(
+        name,
+        timeout_ms=5_000,
+        permissions=frozenset({"mail.send", "übersetzen"}),
+        readable=False,
+        description="Sends “mail”.",
+        input_schema={"properties": {"straße": {"type": "string"}, "ok": True}, "x": [1, 0.5, None]},
+        exposed=True,
+    )
     assert functions.directory.place(tenant, own, [declared]) == []
     assert functions.directory.place(None, shipped, hosting(name)) == []
     functions.settings.set(tenant, name, "tool_timeout_ms", 4_000)
@@ -256,3 +264,58 @@ def test_of_many_who_claim_a_probe_one_gets_it(functions: Functions, tenant: str
 
     with ThreadPoolExecutor(16) as pool:
         assert list(pool.map(claim, range(16))).count(True) == 1
+
+
+def test_what_is_placed_is_listed_with_all_that_tools_show(functions: Functions, tenant: str) -> None:
+    told = Hosted("b", 5, frozenset({"x"}), False, "Sends.", {"properties": {}}, exposed=True)
+    assert list(functions.placed.functions(tenant)) == []
+    functions.directory.place(tenant, executor_of(tenant), [told, Hosted("a", input_schema={})])
+    functions.directory.place(tenant, executor_of(tenant, "next"), hosting("c"))
+    functions.directory.place(f"{tenant}x", executor_of(tenant, "x"), hosting("d"))
+    assert list(functions.placed.functions(tenant)) == [Hosted("a", input_schema={}), told, Hosted("c")]
+    functions.directory.remove(tenant, executor_of(tenant).arn)
+    assert list(functions.placed.functions(tenant)) == [Hosted("c")]
+
+
+def test_long_schemas_are_placed_however_many_there_are(functions: Functions, tenant: str) -> None:
+    schema = {"description": "ß" * 30_000}
+    hosted = [Hosted(f"f{number:02}", input_schema=schema) for number in range(60)]
+    assert functions.directory.place(tenant, executor_of(tenant), hosted) == []
+    assert list(functions.placed.functions(tenant)) == hosted
+
+
+def test_whatever_is_placed_or_removed_moves_the_version_of_its_scope_only(functions: Functions, tenant: str) -> None:
+    seen = [functions.placed.versions(tenant)[0]]
+    for hosted in (hosting("a"), hosting("a", "b"), hosting("b")):
+        functions.directory.place(tenant, executor_of(tenant), hosted)
+        seen.append(functions.placed.versions(tenant)[0])
+    assert functions.directory.remove(tenant, executor_of(tenant).arn)
+    seen.append(functions.placed.versions(tenant)[0])
+    functions.directory.place(f"{tenant}x", executor_of(tenant), hosting("a"))
+    assert seen == sorted(set(seen))
+    assert functions.placed.versions(tenant)[0] == seen[-1]
+    shipped = functions.placed.versions(tenant)[1]
+    functions.directory.place(None, executor_of(tenant, "shipped"), hosting(f"{tenant}::f"))
+    assert functions.placed.versions(tenant)[1] > shipped
+    functions.directory.remove(None, executor_of(tenant, "shipped").arn)
+
+
+def test_the_versions_come_with_what_is_set_for_the_tenant(functions: Functions, tenant: str) -> None:
+    assert functions.placed.versions(tenant)[2] == {}
+    functions.settings.set(tenant, None, "hidden_prefixes", "a::, ß")
+    functions.settings.set(tenant, None, "require_expose", 1)
+    functions.settings.set(tenant, "a", "tool_timeout_ms", 1)
+    assert functions.placed.versions(tenant)[2] == {"hidden_prefixes": "a::, ß", "require_expose": 1}
+
+
+def test_what_the_deployment_sets_lies_under_what_the_tenant_sets(
+    functions_of: Callable[[Deployment], Functions], tenant: str
+) -> None:
+    functions = functions_of({"require_expose": 1, "hidden_prefixes": "a::"})
+    assert functions.states.read(tenant, MAIL).tenant_settings == {"require_expose": 1, "hidden_prefixes": "a::"}
+    functions.settings.set(tenant, None, "hidden_prefixes", "")
+    expected = {"require_expose": 1, "hidden_prefixes": ""}
+    assert functions.states.read(tenant, MAIL).tenant_settings == expected
+    assert functions.placed.versions(tenant)[2] == expected
+    assert functions.states.read(tenant, MAIL).settings == {}
+    assert functions.settings.of_tenant(tenant) == {None: {"hidden_prefixes": ""}}

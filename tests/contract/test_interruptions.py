@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.awsrequest import AWSResponse
 
+from signpost.adapters import keys
 from signpost.contract import Hosted
 from signpost.errors import Unavailable
-from tests.contract.conftest import Functions, client_of, dynamo_functions
+from tests.contract.conftest import TABLE, Functions, client_of, dynamo_functions
 from tests.contract.test_functions import executor_of, executors_in, hosting, hosts_of, many
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def test_a_removal_that_crashes_is_completed_by_removing_again(
 @pytest.fixture
 def short_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a few functions take many."""
-    monkeypatch.setattr("signpost.adapters.dynamodb.directory.LONGEST_TRANSACTION", 3)
+    monkeypatch.setattr("signpost.adapters.dynamodb.directory.LONGEST_TRANSACTION", 4)
 
 
 MOMENTS = range(7)
@@ -226,6 +227,73 @@ def test_an_id_is_never_won_twice_whenever_the_other_comes(
     assert placement is not None
     won = placement.executor == other
     assert hosts_of(table, tenant, list("abcdefgxyz")) == ({*"xyzabcfg"} if won else {*"abcdef"})
+
+
+@pytest.mark.invariant(38)
+@pytest.mark.usefixtures("short_transactions")
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_who_lists_functions_while_they_are_placed_finds_out_that_they_changed(
+    own_client: "DynamoDBClient", tenant: str, moment: int
+) -> None:
+    """A reader looks at the version first; what it read under it is good for as long as it stays."""
+    table, others, interference = interfered(own_client)
+    executor, seen = executor_of(tenant), list[tuple[int, list[str]]]()
+
+    def look() -> None:
+        version, _, _ = others.placed.versions(tenant)
+        seen.append((version, names_of(others.placed.functions(tenant))))
+
+    table.directory.place(tenant, executor, hosting(*"xyzabc"))
+    interference.meanwhile(moment, look)
+    table.directory.place(tenant, executor, hosting(*"abcdef"))
+    look()
+    assert seen[-1][1] == [*"abcdef"]
+    listed = dict(seen)  # by version: two different lists under one would be found by nobody
+    assert [listed[version] for version, _ in seen] == [names for _, names in seen]
+
+
+@pytest.mark.usefixtures("short_transactions")
+def test_who_listed_functions_of_a_placement_that_then_crashed_finds_what_it_wrote_last(
+    own_client: "DynamoDBClient", tenant: str
+) -> None:
+    table, others, interference = interfered(own_client)
+    seen: list[tuple[int, list[str]]] = []
+
+    def look() -> None:
+        seen.append((others.placed.versions(tenant)[0], names_of(others.placed.functions(tenant))))
+
+    interference.meanwhile(2, look)
+    interference.crash_after(3)
+    with pytest.raises(Crash):
+        table.directory.place(tenant, executor_of(tenant), hosting(*"abcdef"))
+    look()
+    (early, half), (late, more) = seen
+    assert (half, more) == ([*"ab"], [*"abcd"])
+    assert late > early
+
+
+def test_functions_of_an_earlier_release_are_called_and_listed_without_what_it_did_not_know(
+    own_client: "DynamoDBClient", table: Functions, tenant: str
+) -> None:
+    told = Hosted("a", 5, frozenset({"x"}), False, "Sends.", {"properties": {}}, exposed=True)
+    table.directory.place(tenant, executor_of(tenant), [told])
+    own_client.update_item(
+        TableName=TABLE,
+        Key=keys.placed_function(tenant, "a"),
+        UpdateExpression="REMOVE description, input_schema, exposed",
+    )
+    old = Hosted("a", 5, frozenset({"x"}), readable=False)
+    assert list(table.placed.functions(tenant)) == [old]
+    placement = table.states.read(tenant, "a").own
+    assert placement is not None
+    assert placement.hosted == old
+
+
+def test_a_list_is_revalidated_by_one_call(table: Functions, interference: Interference, tenant: str) -> None:
+    everything_about(table, tenant)
+    interference.calls.clear()
+    assert table.placed.versions(tenant)[0]
+    assert interference.calls == ["BatchGetItem"]
 
 
 def test_who_never_gets_to_place_is_told_to_come_again(own_client: "DynamoDBClient", tenant: str) -> None:

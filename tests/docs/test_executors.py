@@ -9,7 +9,10 @@ import pytest
 
 from signpost.execution import wire
 from signpost.execution.failures import COUNTED, FAILURES, REPORTED
+from signpost.execution.manifest import manifest_message, manifest_of
 from signpost.execution.tuning import SETTINGS
+from signpost.registry.names import INTERNAL_NAMESPACES
+from signpost.surfaces.functions import has_name
 from signpost.toolkit import Function
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/executors.md").read_text()
@@ -45,6 +48,22 @@ def test_the_call_it_shows_is_a_call() -> None:
         **shown,
         "call": {name: value for name, value in shown["call"].items() if value not in (None, {})},
     }
+
+
+def test_the_manifest_it_shows_is_one() -> None:
+    block = re.search(r"```json\n(\{\n  \"signpost\": 1,\n  \"manifest\".*?\n\})\n```", PAGE, flags=re.DOTALL)
+    assert block
+    (hosted,) = manifest_of(block[1].encode())
+    assert manifest_message([hosted]) == json.loads(block[1])
+    assert hosted.exposed
+    assert hosted.input_schema
+
+
+def test_it_names_every_namespace_that_is_never_a_tool_and_ids_without_a_name() -> None:
+    section = PAGE.partition("## Functions as tools")[2].partition("\n## ")[0]
+    assert all(f"`{prefix}`" in section for prefix in INTERNAL_NAMESPACES)
+    assert "`a__b::c`, `a_::b`" in section
+    assert not any(map(has_name, ("a__b::c", "a_::b")))
 
 
 def test_the_executor_it_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,16 +16,22 @@ import pytest
 from local.intrinsics import parse_template
 from local.stack import PROJECT
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoCatalogue, DynamoDirectory, DynamoRuntimeSettings
+from signpost.adapters.dynamodb.content_head import Head, head_row
 from signpost.adapters.dynamodb.outbox import Publication, row_of_publication
-from signpost.adapters.s3 import S3Publications
-from signpost.content import SkillChange
+from signpost.adapters.dynamodb.scopes import row_of_scope
+from signpost.adapters.s3 import S3Bodies, S3Publications
+from signpost.content import PromptChange, SkillChange, StoredPrompt, SubscriberKind, Subscription, SubscriptionChange
 from signpost.contract import BreakerState, Executor, Hosted
 from signpost.model import CatalogueItem
 from signpost.protocol.dispatch import LONGEST_ANSWER
+from signpost.registry.deliveries import Delivery, to_text
+from signpost.registry.parts import PART
 from stage.calls import CALL_FUNCTION
 from stage.fixtures import TENANT
 from tests.support.executors import Executors
 from tests.support.laptop import Laptop, Stack
+from tests.support.receiver import Receiver, receiving
+from tests.support.swept import hurry
 
 pytestmark = pytest.mark.cloud
 
@@ -42,6 +48,16 @@ POLICIES: Mapping[str, Sequence[Any]] = {
     "RelayFunctionName": [
         policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["RelayRole"]["Properties"]["Policies"]
     ],
+    "SweeperFunctionName": [
+        policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["SweeperRole"]["Properties"]["Policies"]
+    ],
+    "SubscriberFunctionName": [
+        policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["SubscriberRole"]["Properties"]["Policies"]
+    ],
+    "DeliveryFunctionName": [
+        *(policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["DeliveryRole"]["Properties"]["Policies"]),
+        TEMPLATE["Resources"]["CallsOfExecutors"]["Properties"]["PolicyDocument"],
+    ],
     "ExecutorCoreFunctionArn": [
         policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["ExecutorCoreRole"]["Properties"]["Policies"]
     ],
@@ -55,22 +71,31 @@ TAKEN_BY_LAMBDA = {
     "dynamodb:DescribeStream",
     "dynamodb:GetRecords",
     "dynamodb:GetShardIterator",
-    "sqs:SendMessage",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:ReceiveMessage",
 }
-"""In the name of the function: it writes the log, reads the stream and sets aside what failed. The emulator asks no
-permission for it."""
+"""In the name of the function: it writes the log, reads the stream and takes from the queue. The emulator asks no
+permission for it, nor for what Lambda sets aside."""
+SET_ASIDE = "SetAsideWhatFails"
 
 
 def granted(function: str) -> list[str]:
     """Every action that the function itself takes."""
     statements = [statement for document in POLICIES[function] for statement in document["Statement"]]
     plain = [statement["Fn::If"][1] if "Fn::If" in statement else statement for statement in statements]
-    actions = [statement["Action"] for statement in plain if statement["Effect"] == "Allow"]
+    actions = [statement["Action"] for statement in plain if _is_its_own(statement)]
     flat = {action for listed in actions for action in ([listed] if isinstance(listed, str) else listed)}
     return sorted(flat - TAKEN_BY_LAMBDA)
 
 
+def _is_its_own(statement: Mapping[str, Any]) -> bool:
+    return statement["Effect"] == "Allow" and statement["Sid"] != SET_ASIDE
+
+
 STRANGE = "strange::function"
+LISTENER = "listener"
+"""A tenant that has just published who listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +143,21 @@ class Exercised:
 @pytest.fixture(scope="module")
 def exercised(laptop: Laptop, executors: Executors) -> Exercised:
     stranger = executors.executor("stranger").arn
-    stack = laptop.deploy("exercised", variant="test", AuthMode="both", ExecutorFunctions=stranger)
+    stack = laptop.deploy(
+        "exercised", variant="test", AuthMode="both", ExecutorFunctions=stranger, AllowedPrivateHosts="127.0.0.1"
+    )
     catalogue = DynamoCatalogue(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
     items = [CatalogueItem(f"item-{number:03}", "workflow", "Item") for number in range(201)]
     catalogue.publish(TENANT, items, replacing=catalogue.pointer(TENANT).version)
     settings = DynamoRuntimeSettings(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
     settings.set(TENANT, STRANGE, "breaker_failures", 1)
     exercised = Exercised(laptop, stack)
+    hurry(laptop, stack)
+    functions = laptop.client("lambda")
+    (source,) = functions.list_event_source_mappings(FunctionName=stack.deployed.outputs["DeliveryFunctionName"])[
+        "EventSourceMappings"
+    ]
+    functions.update_event_source_mapping(UUID=source["UUID"], Enabled=False)  # what is in the queue is the test's
     exercised.directory.place(TENANT, Executor(stranger, "none", 3_000), [Hosted(STRANGE)])
     return exercised
 
@@ -250,6 +283,70 @@ def the_relay_works(exercised: Exercised) -> bool:
     return exercised.invoke("RelayFunctionName", {"Records": records}) == {"batchItemFailures": []}
 
 
+def the_subscriber_works(exercised: Exercised) -> bool:
+    """A change of a tenant whose last publication is not in its rows yet."""
+    trigger = Subscription("trigger", "skills::on-change", STRANGE, "2026-11-18T12:00:00.000Z")
+    publication = Publication(1, [SubscriptionChange(trigger.name, trigger)])
+    bucket = exercised.stack.deployed.outputs["ContentBucketName"]
+    key = publication.save(LISTENER, S3Publications(lambda: exercised.laptop.client("s3"), bucket))
+    head = head_row(LISTENER, Head(version=1, overlay=key))
+    exercised.laptop.client("dynamodb").put_item(TableName=exercised.table, Item=head)
+    exercised.restart("SubscriberFunctionName")
+    event = {
+        "detail-type": "skills::on-change",
+        "detail": {"op": "register", "id": "a"},
+        "resources": ["iii://a", "urn:signpost:seq:1", f"urn:signpost:tenant:{LISTENER}"],
+    }
+    return exercised.invoke("SubscriberFunctionName", event) == 1
+
+
+def the_delivery_works(exercised: Exercised, receiver: Receiver) -> bool:
+    """A function that fails, so that its breaker opens, one that works again, and an address."""
+    breakers = exercised.breakers
+    breakers.close(TENANT, STRANGE)
+    breakers.open(TENANT, "core::wait", BreakerState(opened_until=0, failures=1, last_failure="crashed"))
+    exercised.restart("DeliveryFunctionName")
+    delivered = [
+        _delivers(exercised, "trigger", STRANGE),
+        _delivers(exercised, "trigger", "core::wait"),
+        _delivers(exercised, "webhook", receiver.url),
+    ]
+    return delivered == [False, True, True] and set(breakers.of_tenant(TENANT)) == {STRANGE}
+
+
+def _delivers(exercised: Exercised, kind: SubscriberKind, target: str) -> bool | None:
+    """None if what was not delivered did not come back at once, as the test stage wants it."""
+    sqs, queue = exercised.laptop.client("sqs"), exercised.stack.deployed.outputs["DeliveryQueueUrl"]
+    sqs.purge_queue(QueueUrl=queue)
+    delivery = Delivery(TENANT, 1, "skills::on-change", {"seconds": 0}, kind, target)
+    sqs.send_message(QueueUrl=queue, MessageBody=to_text(delivery))
+    (message,) = sqs.receive_message(QueueUrl=queue, VisibilityTimeout=600, WaitTimeSeconds=5)["Messages"]
+    record = {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": {"ApproximateReceiveCount": "1"},
+    }
+    answer = exercised.invoke("DeliveryFunctionName", {"Records": [record]})
+    if answer == {"batchItemFailures": []}:
+        return True
+    return False if sqs.receive_message(QueueUrl=queue).get("Messages") else None
+
+
+def the_sweeper_works(exercised: Exercised) -> bool:
+    """A publication that is to be written into rows, and an object that nothing names."""
+    client, name, tenant = exercised.laptop.client("dynamodb"), uuid.uuid4().hex, "swept"
+    bucket = exercised.stack.deployed.outputs["ContentBucketName"]
+    publications = S3Publications(lambda: exercised.laptop.client("s3"), bucket)
+    changes = [PromptChange(name, StoredPrompt(name, "", "mail::letter", (), "")), SkillChange(name, None)]
+    key = Publication(1, changes).save(tenant, publications)
+    client.put_item(TableName=exercised.table, Item=row_of_scope(tenant))
+    client.put_item(TableName=exercised.table, Item=head_row(tenant, Head(version=2, overlay=key)))
+    S3Bodies(lambda: exercised.laptop.client("s3"), bucket).keep(tenant, f"{PART}{name}", b"[]")
+    answer = exercised.invoke("SweeperFunctionName", {"source": "aws.events"})
+    return answer.get("completed", 0) > 0 and answer["removed"] > 0
+
+
 def the_core_works(exercised: Exercised) -> bool:
     exercised.restart("ExecutorCoreFunctionArn")
     token = exercised.laptop.issuer.access_token("reader", exercised.stack.url, tenant=TENANT)
@@ -260,11 +357,20 @@ type Works = Callable[[str], bool]
 
 
 @pytest.fixture(scope="module")
-def works(exercised: Exercised, cloudformation: CloudFormation) -> Works:
+def receiver() -> Iterator[Receiver]:
+    with receiving() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def works(exercised: Exercised, cloudformation: CloudFormation, receiver: Receiver) -> Works:
     exercises: Mapping[str, Callable[[], bool]] = {
         "GatewayFunctionName": lambda: the_gateway_works(exercised),
         "RegistryFunctionName": lambda: the_registry_works(exercised, cloudformation),
         "RelayFunctionName": lambda: the_relay_works(exercised),
+        "SweeperFunctionName": lambda: the_sweeper_works(exercised),
+        "SubscriberFunctionName": lambda: the_subscriber_works(exercised),
+        "DeliveryFunctionName": lambda: the_delivery_works(exercised, receiver),
         "ExecutorCoreFunctionArn": lambda: the_core_works(exercised),
     }
     return lambda function: exercises[function]()

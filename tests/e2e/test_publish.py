@@ -1,9 +1,14 @@
 """`signpost publish` on a deployed stack: a folder in, a document out, and what the stack ships itself."""
 
+import base64
+import shutil
+import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from signpost.identity.permissions import ADMINISTRATION
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, MakeKey, Stack
 
@@ -56,6 +61,7 @@ def test_a_folder_is_published_read_published_again_and_pruned(
     assert "+ handbook/page-119" in first.stdout.splitlines()
     assert f"sent {DOCUMENTS} of {DOCUMENTS} documents" in first.stderr
     read = registry.ask(key, "resources/read", {"uri": "iii://handbook/page-007"}).json
+    assert "result" in read, read
     assert read["result"]["contents"][0]["text"] == "# Page 7\n\nWhat page 7 says.\n"
     assert len(listed(registry, key)) == DOCUMENTS
     assert registry.ask(key, "prompts/list").json["result"]["prompts"][0]["name"] == "greet"
@@ -81,6 +87,68 @@ def test_what_is_wrong_is_said_and_nothing_is_published(registry: Stack, signpos
     assert done.returncode == 1
     assert "2 to be put right" in done.stderr
     assert done.stdout == ""
+
+
+FILES = {
+    "pdf/SKILL.md": b"---\nname: pdf\ndescription: Fills forms.\n---\n\n# PDF\n\nSee `references/FORMS.md`.\n",
+    "pdf/references/FORMS.md": b"# Forms\r\n",
+    "pdf/assets/logo.png": b"\x89PNG\r\n\0" + bytes(range(256)) * 40,
+    "pdf/assets/large.bin": b"".join(sha256(b"%d" % number).digest() for number in range(90_000)),
+    "pdf/nested/SKILL.md": b"---\nname: nested\ndescription: Lies inside.\n---\n",
+}
+
+
+def packed(folder: Path, how: str) -> Path:
+    """A folder with the skills, or an archive of it."""
+    for path, body in FILES.items():
+        (folder / "skills" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "skills" / path).write_bytes(body)
+    return folder if how == "folder" else Path(shutil.make_archive(str(folder / "packed"), how, folder / "skills"))
+
+
+def verified(registry: Stack, key: str, skill: str) -> dict[str, bytes]:
+    """What a host that trusts nothing reads of a skill, by path."""
+    entry = registry.ask(key, "skills/get", {"uri": f"skill://{skill}/SKILL.md"}).json["result"]["skill"]
+    read = dict[str, bytes]()
+    for file in entry["resources"]:
+        (content,) = registry.ask(key, "resources/read", {"uri": file["uri"]}).json["result"]["contents"]
+        body = base64.b64decode(content["blob"]) if "blob" in content else content["text"].encode()
+        assert (f"sha256:{sha256(body).hexdigest()}", len(body)) == (file["digest"], file["size"])
+        read[file["uri"].removeprefix("skill://")] = body
+    return read
+
+
+@pytest.mark.invariant(41)
+@pytest.mark.parametrize("how", ["folder", "zip", "gztar"])
+def test_a_tree_of_agent_skills_is_published_and_verified_by_a_client(
+    registry: Stack, signpost: Run, tmp_path: Path, how: str
+) -> None:
+    path = packed(tmp_path, how)
+    tenant = f"trees-{how}"
+    permission = ("--permission", ADMINISTRATION)
+    key = signpost("keys", "create", "author", "--tenant", tenant, *permission, "--stack", "publishing").stdout.strip()
+    done = signpost("publish", str(path), "--stack", "publishing", SIGNPOST_AUTHORIZATION=key)
+    assert done.stdout.splitlines() == ["+ pdf", "+ pdf/nested", "published: 2 added, 0 changed, 0 same, 0 removed"], (
+        done
+    )
+    assert verified(registry, key, "pdf") == FILES
+    assert set(verified(registry, key, "pdf/nested")) == {"pdf/nested/SKILL.md"}
+    children = registry.ask(key, "resources/directory/read", {"uri": "skill://pdf/assets"}).json["result"]["resources"]
+    assert [child["name"] for child in children] == ["large.bin", "logo.png"]
+    again = signpost("publish", str(path), "--stack", "publishing", SIGNPOST_AUTHORIZATION=key)
+    assert again.stdout.splitlines()[:2] == ["= pdf", "= pdf/nested"]
+
+
+def test_an_archive_that_leads_out_of_its_folder_is_refused(
+    registry: Stack, signpost: Run, tmp_path: Path, make_key: MakeKey
+) -> None:
+    with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
+        archive.writestr("evil/SKILL.md", "---\nname: evil\ndescription: Leads out.\n---\n")
+        archive.writestr("../../outside.txt", "x")
+    done = signpost("publish", str(tmp_path / "evil.zip"), "--stack", "publishing")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "'../../outside.txt' leads out of its folder" in done.stderr
+    assert "error" in registry.ask(make_key(registry), "resources/read", {"uri": "skill://evil/SKILL.md"}).json
 
 
 def test_a_stack_that_is_not_there_is_said_at_once(registry: Stack, signpost: Run, folder: Path) -> None:

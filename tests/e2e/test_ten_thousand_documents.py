@@ -14,7 +14,7 @@ from signpost.adapters.dynamodb import DynamoApiKeys, DynamoContentStore, Dynamo
 from signpost.adapters.dynamodb.content_store import JUST_NOW
 from signpost.adapters.s3 import S3Bodies, S3Publications
 from signpost.cli.keys import new_key, stored_key
-from signpost.content import SkillChange
+from signpost.content import Scopes, SkillChange
 from signpost.registry.markdown import LARGEST_INDEX
 from signpost.registry.skills import described
 from tests.support.counted import CountedGateway, counted_gateway
@@ -55,7 +55,7 @@ def library(laptop: Laptop, both: Stack) -> Library:
     tenant = f"library-{uuid.uuid4().hex[:8]}"
     skills = [described(f"library/procedure-{n}", body_of(n), "2026-01-01T00:00:00Z") for n in range(MANY)]
     S3Bodies(lambda: s3, bucket).keep(tenant, skills[42].digest, body_of(42).encode())
-    store = DynamoContentStore(dynamodb, table, S3Publications(lambda: s3, bucket))
+    store = DynamoContentStore(dynamodb, table, S3Publications(lambda: s3, bucket), Scopes("skills", "prompts"))
     store.apply(tenant, [SkillChange(skill.id, skill) for skill in skills])
     make_it_long_ago(laptop, both, tenant)
     DynamoRuntimeSettings(dynamodb, table).set(tenant, None, "shipped_content", 0)

@@ -1,7 +1,7 @@
 """What a deployment ships, as CloudFormation's custom resource asks for it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,13 +11,15 @@ from signpost.content import SkillChange
 from signpost.contract import Executor
 from signpost.deployment import Deployment
 from signpost.errors import Unavailable
-from signpost.model import JsonObject
+from signpost.model import Json, JsonObject
 from signpost.registry.publisher import Publisher
+from signpost.registry.skill_trees import FoundSkill, Shipped
 from signpost.telemetry import Telemetry
 from tests.support.placing import Placing, executor
 from tests.support.registry import CountingTimestamps
 
 CORE, OLD = executor("core"), executor("old")
+GREET: JsonObject = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
 ADDRESS = "https://cloudformation.test/answer"
 
 
@@ -27,15 +29,24 @@ class World(Placing):
         self.answers: list[tuple[str, JsonObject]] = []
         self.content = MemoryContentStore(self.table)
         self.documents: Sequence[tuple[str, str]] = []
+        self.prompts: Json = []
+        self.files: Mapping[str, bytes] = {}
+        """Of all of them."""
+        self.problems: Sequence[str] = []
+        self.bodies = MemoryBodies()
         self.deployment = Deployment(
             placer=self.placer,
-            publisher=Publisher(content=self.content, bodies=MemoryBodies(), timestamps=CountingTimestamps()),
-            documents=lambda: self.documents,
+            publisher=Publisher(content=self.content, bodies=self.bodies, timestamps=CountingTimestamps()),
+            content=self.content_shipped,
             answer=lambda address, answer: self.answers.append((address, answer)),
             telemetry=Telemetry("deployment-under-test"),
         )
         self.hosts(CORE, "core::wait")
         self.hosts(OLD, "core::old")
+
+    def content_shipped(self) -> Shipped:
+        skills = [FoundSkill(skill_id, skill_id, body, self.files) for skill_id, body in self.documents]
+        return Shipped(skills, self.prompts, self.problems)
 
     def asks(self, request: str, *executors: str, before: tuple[str, ...] = ()) -> Any:
         event = {
@@ -147,6 +158,39 @@ def test_a_document_that_cannot_be_registered_fails_the_deployment_and_none_is_p
     world.documents = [("fine", "# Fine"), ("Not Fine", "# Not")]
     answer = world.asks("Create", CORE.arn)
     assert (answer["Status"], "Not Fine" in answer["Reason"]) == ("FAILED", True)
+    assert world.documented() == []
+
+
+def test_every_update_registers_anew_what_is_the_same(world: World) -> None:
+    world.documents, world.prompts = [("signpost", "# Signpost")], [GREET]
+    world.asks("Create", CORE.arn)
+    (first,), (prompt,) = world.content.skills(None), world.content.prompts(None)
+    world.asks("Update", CORE.arn, before=(CORE.arn,))
+    (again,), (prompt_again,) = world.content.skills(None), world.content.prompts(None)
+    assert (again.digest, again.registered_at > first.registered_at) == (first.digest, True)
+    assert prompt_again.registered_at > prompt.registered_at
+
+
+def test_prompts_and_files_are_shipped_too_and_go_when_they_are_not(world: World) -> None:
+    world.documents, world.prompts = [("pdf", "# PDF")], [GREET]
+    world.files = {"forms/a.txt": b"A"}
+    assert world.asks("Create", CORE.arn)["Status"] == "SUCCESS"
+    (skill,) = world.content.skills(None)
+    assert [(file.path, world.bodies.read(None, file.digest)) for file in skill.files] == [("forms/a.txt", b"A")]
+    assert [prompt.name for prompt in world.content.prompts(None)] == ["greet"]
+    world.files, world.prompts = {}, []
+    assert world.asks("Update", CORE.arn, before=(CORE.arn,))["Status"] == "SUCCESS"
+    assert [skill.files for skill in world.content.skills(None)] == [()]
+    assert world.content.prompts(None) == []
+
+
+@pytest.mark.parametrize("wrong", [{"prompts": {"greet": "no list"}}, {"problems": ["prompts.yaml cannot be read."]}])
+def test_what_cannot_be_read_fails_the_deployment(world: World, wrong: JsonObject) -> None:
+    world.documents = [("fine", "# Fine")]
+    for name, value in wrong.items():
+        setattr(world, name, value)
+    answer = world.asks("Create", CORE.arn)
+    assert (answer["Status"], "prompts" in answer["Reason"]) == ("FAILED", True)
     assert world.documented() == []
 
 

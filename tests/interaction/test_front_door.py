@@ -35,11 +35,13 @@ def test_nothing_else_is_served_when_nothing_is_configured(path: str) -> None:
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")
 
 
-@pytest.mark.parametrize("suffix", ["", "/mcp"])
-def test_the_resource_metadata_stands_at_both_places_clients_look(gateway: MemoryGateway, suffix: str) -> None:
+@pytest.mark.parametrize(("suffix", "endpoint"), [("", "/mcp"), ("/mcp", "/mcp"), ("/mcp/functions", "/mcp/functions")])
+def test_the_resource_metadata_stands_where_clients_look_and_names_the_endpoint(
+    gateway: MemoryGateway, suffix: str, endpoint: str
+) -> None:
     answer = gateway.send("GET", f"/.well-known/oauth-protected-resource{suffix}")
     assert answer.status == 200
-    assert answer.json["resource"] == "https://gateway.test/mcp"
+    assert answer.json["resource"] == f"https://gateway.test{endpoint}"
     assert answer.json["authorization_servers"] == [ISSUER]
 
 
@@ -48,7 +50,9 @@ def test_without_an_issuer_there_is_no_resource_metadata() -> None:
     assert answer.status == 404
 
 
-@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/.well-known/oauth-protected-resource/x"])
+@pytest.mark.parametrize(
+    "path", ["/.well-known/openid-configuration", "/.well-known/oauth-protected-resource/x", "/.well-known/mcp"]
+)
 def test_other_well_known_documents_are_not_found(gateway: MemoryGateway, path: str) -> None:
     assert gateway.send("GET", path).status == 404
 

@@ -277,7 +277,47 @@ NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
         {"signpost": 1, "manifest": {"functions": [{"id": "a/b"}, {"id": "f"}, {"id": ""}]}},
         "hosts what cannot be called: 'a/b', ''.",
     ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "description": 5}]}},
+        "is no executor: description is no text in its manifest.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "inputSchema": True}]}},
+        "is no executor: inputSchema is no object in its manifest.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "metadata": ["mcp.expose"]}]}},
+        "is no executor: metadata is no object in its manifest.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "description": "x" * 4_001}]}},
+        "hosts f with a description of more than 4000 characters.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "inputSchema": {"pattern": "(a+)+"}}]}},
+        "hosts f with an input schema that is refused, because '(a+)+' repeats a repetition.",
+    ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "exposed"),
+    [
+        ({"mcp.expose": True}, True),
+        ({"mcp": {"expose": True}}, True),
+        ({"mcp": {"expose": True}, "mcp.expose": False}, True),
+        ({"mcp.expose": "true"}, False),
+        ({"mcp": True}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_what_tools_show_comes_from_the_manifest(world: Placing, metadata: JsonObject | None, exposed: bool) -> None:
+    schema = {"type": "object", "properties": {"to": {"type": "string"}}}
+    offered = {"id": "f", "description": "Sends.", "inputSchema": schema, "metadata": metadata}
+    world.manifests[CORE.arn] = {"signpost": 1, "manifest": {"functions": [offered]}}
+    (hosted,) = world.placer.place(CORE.arn, None)
+    assert hosted == Hosted("f", description="Sends.", input_schema=schema, exposed=exposed)
 
 
 @pytest.mark.parametrize(("manifest", "says"), NO_MANIFESTS)

@@ -15,11 +15,12 @@ from signpost.cli.failure import CommandFailed
 from signpost.cli.publication_files import Publication
 from signpost.cli.publisher import MOST_AT_ONCE, RemotePublisher
 from signpost.errors import Unavailable
-from signpost.model import JsonObject
+from signpost.model import Json, JsonObject
 from signpost.registry.manifest import MOST_BODIES
 from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry.refusals import Refused
 from signpost.registry.skills import LARGEST_BODY
+from signpost.registry.subscriptions import MOST_SUBSCRIPTIONS
 from tests.support.registry import TENANT, CountingTimestamps, Registry
 
 GREET: JsonObject = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
@@ -129,6 +130,91 @@ class TestWhatChanges:
         assert len(world.content.events) == before
 
 
+TRIGGER: JsonObject = {"trigger_type": "skills::on-change", "function_id": "mail::index", "config": {"index": "main"}}
+WEBHOOK: JsonObject = {"trigger_type": "prompts::on-change", "url": "https://hooks.test/a"}
+A_TRIGGER, A_WEBHOOK = "trigger skills::on-change mail::index", "webhook prompts::on-change https://hooks.test/a"
+
+
+class TestWhoHearsOfIt:
+    def test_triggers_and_webhooks_come_change_and_go_like_documents(self, world: World) -> None:
+        both: JsonObject = {"triggers": [TRIGGER], "webhooks": [WEBHOOK]}
+        answer = world.asked("publish", both)
+        assert (names(answer, "triggers"), names(answer, "webhooks")) == (
+            ([A_TRIGGER], [], [], []),
+            ([A_WEBHOOK], [], [], []),
+        )
+        answer = world.asked("publish", {"triggers": [{**TRIGGER, "config": {}}], "webhooks": [WEBHOOK], "prune": True})
+        assert (names(answer, "triggers"), names(answer, "webhooks")) == (
+            ([], [A_TRIGGER], [], []),
+            ([], [], [A_WEBHOOK], []),
+        )
+        answer = world.asked("publish", {"triggers": [], "webhooks": [], "prune": True})
+        assert (names(answer, "triggers")[3], names(answer, "webhooks")[3]) == ([A_TRIGGER], [A_WEBHOOK])
+
+    def test_one_kind_is_not_pruned_by_the_other(self, world: World) -> None:
+        world.asked("publish", {"triggers": [TRIGGER], "webhooks": [WEBHOOK]})
+        answer = world.asked("publish", {"triggers": [], "prune": True})
+        assert (names(answer, "triggers")[3], names(answer, "webhooks")[3]) == ([A_TRIGGER], [])
+
+    def test_nobody_is_told_of_them_and_the_last_event_is_that_of_a_document(self, world: World) -> None:
+        answer = world.asked(
+            "publish", {"skills": [{"id": "a", "skill": "# A"}], "triggers": [TRIGGER], "webhooks": [WEBHOOK]}
+        )
+        assert answer["sequence"] == 1
+        assert [(event.sequence, event.key) for event in world.content.events] == [(1, "a")]
+        assert world.asked("publish", {"triggers": [TRIGGER]})["sequence"] is None
+        assert world.publish(b="# B")["sequence"] == 5
+
+    def test_they_are_listed_as_they_were_written(self, world: World) -> None:
+        published = world.asked("publish", {"triggers": [TRIGGER], "webhooks": [WEBHOOK]})
+        at = {"registered_at": published["registered_at"]}
+        listed = {"triggers": [{**TRIGGER, **at}], "webhooks": [{**WEBHOOK, **at}]}
+        assert world.asked("subscriptions", {}) == listed
+        assert world.asked("subscriptions", {}, "other") == {"triggers": [], "webhooks": []}
+
+    def test_the_same_again_replaces_what_was_there(self, world: World) -> None:
+        world.asked("publish", {"triggers": [TRIGGER, {**TRIGGER, "config": {"last": True}}]})
+        (listed,) = world.asked("subscriptions", {})["triggers"]
+        assert listed["config"] == {"last": True}
+
+    def test_everything_that_is_wrong_is_said_at_once(self, world: World) -> None:
+        triggers: list[Json] = [
+            TRIGGER,
+            {**TRIGGER, "trigger_type": "skills::on-read"},
+            {**TRIGGER, "function_id": "skills::register"},
+            {**TRIGGER, "function_id": "no function"},
+            {**TRIGGER, "function_id": "large", "config": {"x": "y" * 20_000}},
+            {**TRIGGER, "function_id": "odd", "config": []},
+            {"trigger_type": "skills::on-change"},
+            1,
+        ]
+        webhooks: list[Json] = [
+            WEBHOOK,
+            {**WEBHOOK, "url": "ftp://hooks.test"},
+            {**WEBHOOK, "url": "https://user@hooks.test/"},
+            {**WEBHOOK, "url": f"https://hooks.test/{'a' * 900}"},
+            {**WEBHOOK, "trigger_type": "on-change", "url": "https://hooks.test/b"},
+            {"url": "https://hooks.test/c"},
+            None,
+        ]
+        found = world.problems({"triggers": triggers, "webhooks": webhooks})
+        said = " ".join(message for _, message in found)
+        assert len(found) == len(triggers) + len(webhooks) - 2
+        for expected in ("it is one of skills::on-change", "internal namespace", "no id of a function", "too large",
+                         "`config` must be an object", "`function_id` is missing", "A trigger is {",
+                         "must begin with https", "a user, a password", "too long", "`trigger_type` is missing",
+                         "A webhook is {"):  # fmt: skip
+            assert expected in said, expected
+        assert world.asked("subscriptions", {}) == {"triggers": [], "webhooks": []}
+
+    def test_a_tenant_has_so_many_and_no_more(self, world: World) -> None:
+        many: list[Json] = [{**TRIGGER, "function_id": f"f{number}"} for number in range(MOST_SUBSCRIPTIONS)]
+        world.asked("publish", {"triggers": many})
+        assert "at most" in world.problems({"webhooks": [WEBHOOK]})[0][1]
+        assert not isinstance(world.asked("publish", {"triggers": many}), Refused)
+        assert not isinstance(world.asked("publish", {"triggers": [TRIGGER], "prune": True}), Refused)
+
+
 class TestWhatIsRefused:
     def test_all_problems_are_said_at_once_and_nothing_happens(self, world: World) -> None:
         skills = [
@@ -175,7 +261,7 @@ class TestWhatIsRefused:
 
     @given(
         st.dictionaries(
-            st.sampled_from(["skills", "prompts", "prune", "parts", "x"]),
+            st.sampled_from(["skills", "prompts", "triggers", "webhooks", "prune", "parts", "x"]),
             st.recursive(
                 st.none() | st.booleans() | st.text(max_size=3) | st.sampled_from(["a", "0" * 64]),
                 lambda inner: (
@@ -185,7 +271,7 @@ class TestWhatIsRefused:
                 max_leaves=6,
             ),
         ),
-        st.sampled_from(["plan", "bodies", "publish"]),
+        st.sampled_from(["plan", "bodies", "publish", "subscriptions"]),
     )
     def test_no_payload_is_a_fault(self, payload: JsonObject, function: str) -> None:
         assert isinstance(World().asked(function, payload), Mapping | Refused)
@@ -275,6 +361,18 @@ class TestAttempts:
         with pytest.raises(CommandFailed, match="no"):
             persistent.until_done(self.failing(1, CommandFailed("no")))
         assert pauses == []
+
+
+@pytest.mark.parametrize("credential", ["", "  "])
+def test_an_empty_credential_does_not_make_an_operator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, credential: str
+) -> None:
+    """As it is when the command that should have printed one has failed."""
+    monkeypatch.setenv(remote.AUTHORIZATION, credential)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    (tmp_path / "prompts.json").write_text(json.dumps([GREET]))
+    assert main(["publish", str(tmp_path)]) == 1
+    assert "is set, but empty" in capsys.readouterr().err
 
 
 def test_the_command_describes_itself_without_connecting(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,13 +12,13 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from signpost.contract import FailureClass
-from signpost.model import Json, JsonObject
-from signpost.toolkit import Answer, Context, Function, ToolError
+from signpost.model import JsonObject
+from signpost.toolkit import Answer, Context, Function
 from signpost.toolkit.production import harness_of
 from stage import effects
+from stage.scripts import answered
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -44,32 +44,7 @@ def play(arguments: JsonObject, ctx: Context) -> Answer:
     effects.write(place, f"call#{number:06}", json.dumps({**called, "at": time.time()}))
     script: list[dict[str, Any]] = json.loads(effects.read(place, "script") or "[{}]")
     entry = script[min(number, len(script)) - 1]
-    time.sleep(entry.get("delayMs", 0) / 1000)
-    return _played(entry, arguments)
-
-
-def _played(entry: Mapping[str, Any], arguments: JsonObject) -> Answer:
-    if entry.get("timeout"):
-        time.sleep(3600)
-    if "error" in entry:
-        raise ToolError(entry.get("message", entry["error"]), kind=cast("FailureClass", entry["error"]))
-    if "raises" in entry:
-        raise ToolError(entry["raises"])
-    return Answer(_answer(entry, arguments), evidence=entry.get("evidence", []))
-
-
-def _answer(entry: Mapping[str, Any], arguments: JsonObject) -> Json:
-    if entry.get("echo"):
-        return arguments
-    if "template" in entry:
-        return {"content": _filled(entry["template"], arguments)}
-    return entry.get("output", entry.get("returns"))
-
-
-def _filled(template: str, arguments: JsonObject) -> str:
-    for name, value in arguments.items():
-        template = template.replace(f"{{{name}}}", str(value))
-    return template
+    return Answer(answered(entry, arguments), evidence=entry.get("evidence", []))
 
 
 ANY = Function("stub", play)

@@ -97,5 +97,11 @@ CHECKED: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}
 
 handler = executor(
     *(Function(f"trials::{name}", _counted(trial), permissions=("mail", "web")) for name, trial in TRIALS.items()),
-    Function("trials::checked", _counted(_show), input_schema=CHECKED, permissions=("web", "write")),
+    Function(
+        "trials::checked",
+        _counted(_show),
+        input_schema=CHECKED,
+        permissions=("web", "write"),
+        description="Says what it was called with.",
+    ),
 )

@@ -15,9 +15,12 @@ type Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def runner(laptop: Laptop) -> Run:
     environment: Mapping[str, str] = {**laptop.emulator.environment(), "PATH": os.environ["PATH"]}
 
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    def run(*arguments: str, **added: str) -> "subprocess.CompletedProcess[str]":
+        """What is added belongs to the environment."""
         command = [sys.executable, "-c", "import sys; from signpost.cli import main; sys.exit(main())", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            command, env={**environment, **added}, capture_output=True, text=True, timeout=60, check=False
+        )
 
     return run
 

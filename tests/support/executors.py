@@ -15,7 +15,7 @@ from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
 from signpost.cli.keys import new_key, stored_key
 from signpost.contract import Executor, Hosted
 from signpost.execution.placement import Placer
-from signpost.model import Json, JsonObject
+from signpost.model import Json, JsonObject, SettingValue
 from stage.calls import CALL_FUNCTION
 from stage.effects import script_of
 from tests.support.laptop import Laptop, Stack
@@ -74,7 +74,7 @@ class Executors:
         assert "FunctionError" not in answer, answer["Payload"].read()
         return answer["Payload"].read()
 
-    def set(self, tenant: str, **settings: int) -> None:
+    def set(self, tenant: str, **settings: SettingValue) -> None:
         table = self.gateway.deployed.outputs["RegistryTableName"]
         stored = DynamoRuntimeSettings(self.laptop.client("dynamodb"), table)
         for name, value in settings.items():

@@ -38,10 +38,16 @@ class Stack:
         finally:
             connection.close()
 
-    def ask(self, credential: str | None, method: str = "tools/list", params: JsonObject | None = None) -> Answer:
+    def ask(
+        self,
+        credential: str | None,
+        method: str = "tools/list",
+        params: JsonObject | None = None,
+        path: str = "/mcp",
+    ) -> Answer:
         message, headers = modern(method, params or {})
         authorization = {"authorization": f"Bearer {credential}"} if credential else {}
-        return self.send("POST", "/mcp", body=json.dumps(message), headers={**headers, **authorization})
+        return self.send("POST", path, body=json.dumps(message), headers={**headers, **authorization})
 
     def home(self, credential: str) -> Any:
         """The items that gateway.home lists for whoever holds this credential."""

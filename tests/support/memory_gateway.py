@@ -23,6 +23,7 @@ from signpost.adapters.memory import (
     MemoryFunctionStates,
     MemoryIssuerKeySets,
     MemoryMasterKeys,
+    MemoryPlacedFunctions,
 )
 from signpost.adapters.memory.link import Handler, MemoryLink
 from signpost.cli.keys import new_key, stored_key
@@ -33,7 +34,7 @@ from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.protocol.surface import Surface
 from signpost.settings import GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.gateway import Adapters, Gateway, back_door, composed, front_door, gateway_surface
+from signpost.wiring.gateway import Adapters, Gateway, back_door, composed, front_door, gateway_surface, surfaces
 from tests.support.oracle import check_exchange
 from tests.support.tokens import ISSUER, Signer
 
@@ -53,6 +54,11 @@ ENVIRONMENT = {
     "CONTENT_BUCKET": "content",
     "ALLOWED_ORIGINS": "https://page.test",
     "AWS_ENDPOINT_URL": "",
+    "SKILLS_SCOPE": "skills",
+    "PROMPTS_SCOPE": "prompts",
+    "STATE_TIMEOUT_MS": "10000",
+    "REQUIRE_EXPOSE": "0",
+    "HIDDEN_PREFIXES": "",
 }
 MODERN = "2026-07-28"
 META: JsonObject = {PROTOCOL_VERSION: MODERN, CLIENT_CAPABILITIES: {}}
@@ -126,7 +132,8 @@ class MemoryGateway:
         self.key_set_source = FixedKeySet({self.signer.kid: self.signer.jwk})
         # A logger keeps the output it was made for, and a test's output ends with the test: hence a name of its own.
         self.telemetry = Telemetry(f"gateway-{next(_numbers)}")
-        self.functions = FunctionTable()
+        self.settings: GatewaySettings = gateway_settings({**ENVIRONMENT, **environment})
+        self.functions = FunctionTable(deployment=self.settings.tuning)
         self.executors: dict[str, Handler] = {}
         self.adapters = Adapters(
             api_keys=MemoryApiKeys(),
@@ -136,6 +143,7 @@ class MemoryGateway:
             master_keys=MemoryMasterKeys(MasterKeys("master")),
             long_answers=MemoryAnswers(),
             function_states=MemoryFunctionStates(self.functions),
+            placed_functions=MemoryPlacedFunctions(self.functions),
             breakers=MemoryBreakers(self.functions),
             content=MemoryContentStore(self.functions),
             bodies=MemoryBodies(),
@@ -146,7 +154,6 @@ class MemoryGateway:
             alarm=alarm,
         )
         self.composition = composed(self.adapters, self.telemetry)
-        self.settings: GatewaySettings = gateway_settings({**ENVIRONMENT, **environment})
         self.front_door: FrontDoor
         self.serve(surface or gateway_surface(self.composition))
 
@@ -157,7 +164,15 @@ class MemoryGateway:
         self.serve(gateway_surface(self.composition))
 
     def serve(self, surface: Surface) -> None:
-        self.front_door = front_door(self.settings, self.composition, self.telemetry, {"/mcp": surface})
+        self.front_door = front_door(
+            self.settings,
+            self.composition,
+            self.telemetry,
+            {
+                **surfaces(self.composition),
+                "/mcp": surface,
+            },
+        )
         self._gateway = Gateway(self.front_door, back_door(self.composition, self.telemetry))
 
     def handle(self, event: JsonObject, remaining_ms: int = 30_000) -> Any:
@@ -200,17 +215,22 @@ class MemoryGateway:
         check_exchange(body, headers or {}, answer.headers, answer.text)
         return answer
 
-    def ask(self, method: str, params: JsonObject | None = None, *, credential: str | None = None) -> Answer:
+    def ask(
+        self, method: str, params: JsonObject | None = None, *, credential: str | None = None, path: str = "/mcp"
+    ) -> Answer:
         """One modern request, as a well-behaved client sends it."""
         message, headers = modern(method, params or {})
         token = credential or str(self.make_key())
-        return self.send(body=json.dumps(message), headers={**headers, "authorization": f"Bearer {token}"})
+        return self.send(path=path, body=json.dumps(message), headers={**headers, "authorization": f"Bearer {token}"})
 
-    def ask_legacy(self, method: str, params: JsonObject | None, version: str, credential: str) -> Answer:
+    def ask_legacy(
+        self, method: str, params: JsonObject | None, version: str, credential: str, path: str = "/mcp"
+    ) -> Answer:
         """The same of an older revision."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
         headers = {"content-type": "application/json", "mcp-protocol-version": version}
-        return self.send(body=json.dumps(message), headers={**headers, "authorization": f"Bearer {credential}"})
+        authorized = {**headers, "authorization": f"Bearer {credential}"}
+        return self.send(path=path, body=json.dumps(message), headers=authorized)
 
 
 def modern(method: str, params: JsonObject, meta: JsonObject = META) -> tuple[JsonObject, dict[str, str]]:

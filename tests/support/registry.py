@@ -18,7 +18,7 @@ from signpost.content import Layers, Skill, StoredPrompt
 from signpost.contract import Executor, Failure, Hosted, KeptResult, Reply, Request, Result
 from signpost.execution.failures import failure
 from signpost.execution.functions import FunctionView
-from signpost.model import InputRequired, Json, JsonObject, Principal
+from signpost.model import InputRequired, Json, JsonObject, Principal, SettingValue
 from signpost.registry.callers import Caller
 from signpost.registry.functions import RegistryFunctions
 from signpost.registry.handlers import Handlers
@@ -45,7 +45,7 @@ class CountedContent(MemoryContentStore):
         self.asked: list[str] = []
 
     @override
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, int]]:
+    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
         self.asked.append("versions")
         return super().versions(tenant)
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from signpost.content import Scopes
+from signpost.execution.tuning import problem_with as tuning_problem
 from signpost.settings import gateway_settings, problem_with
 from tests.support.memory_gateway import ENVIRONMENT, MemoryGateway
 
@@ -19,7 +21,7 @@ from tests.support.memory_gateway import ENVIRONMENT, MemoryGateway
     ],
 )
 def test_a_setting_that_cannot_work_is_named_and_nothing_is_served(change: dict[str, str], says: str) -> None:
-    problem = problem_with(gateway_settings({**ENVIRONMENT, **change}))
+    problem = problem_with(gateway_settings({**ENVIRONMENT, **change}).identity)
     assert problem is not None
     assert says in problem
     gateway = MemoryGateway(None, **change)
@@ -36,12 +38,30 @@ def test_a_setting_that_cannot_work_is_named_and_nothing_is_served(change: dict[
     ],
 )
 def test_settings_that_work_have_no_problem(change: dict[str, str]) -> None:
-    assert problem_with(gateway_settings({**ENVIRONMENT, **change})) is None
+    assert problem_with(gateway_settings({**ENVIRONMENT, **change}).identity) is None
 
 
-def test_the_audience_is_the_endpoint_unless_another_is_given() -> None:
-    assert gateway_settings(ENVIRONMENT).oidc_audience == "https://gateway.test/mcp"
-    assert gateway_settings({**ENVIRONMENT, "OIDC_AUDIENCE": "api://x"}).oidc_audience == "api://x"
+@pytest.mark.parametrize(
+    "scope", ["outbox", "api-keys", "functions", "skills#outbox", "skills-", "", "Skills", "prompts"]
+)
+def test_a_scope_cannot_be_called_like_another_partition(scope: str) -> None:
+    with pytest.raises(ValueError, match="is no name of a scope"):
+        gateway_settings({**ENVIRONMENT, "SKILLS_SCOPE": scope})
+    assert gateway_settings({**ENVIRONMENT, "SKILLS_SCOPE": "skills-blue"}).scopes == Scopes("skills-blue", "prompts")
+
+
+def test_the_audience_is_any_endpoint_unless_another_is_given() -> None:
+    endpoints = {"https://gateway.test/mcp", "https://gateway.test/mcp/functions"}
+    assert gateway_settings(ENVIRONMENT).identity.oidc_audiences == endpoints
+    assert gateway_settings({**ENVIRONMENT, "OIDC_AUDIENCE": "api://x"}).identity.oidc_audiences == {"api://x"}
+
+
+def test_what_the_deployment_sets_is_what_tenants_may_set() -> None:
+    given = {"STATE_TIMEOUT_MS": "2000", "REQUIRE_EXPOSE": "1", "HIDDEN_PREFIXES": "a::, b::"}
+    tuning = gateway_settings({**ENVIRONMENT, **given}).tuning
+    assert tuning == {"state_timeout_ms": 2_000, "require_expose": 1, "hidden_prefixes": "a::, b::"}
+    for name, value in tuning.items():
+        assert tuning_problem(name, value, function=None, placement=None) is None
 
 
 def test_origins_are_listed_with_commas_and_our_own_is_among_them() -> None:

@@ -14,6 +14,7 @@ from signpost.wiring.gateway import (
     composed,
     front_door,
     gateway_surface,
+    surfaces,
 )
 from stage.calls import FunctionCalls
 from stage.fixtures import Fixtures
@@ -23,9 +24,9 @@ def gateway(environment: Mapping[str, str]) -> Gateway:
     settings = gateway_settings(environment)
     telemetry = Telemetry("gateway")
     composition = composed(aws_adapters(settings, telemetry), telemetry)
-    surface = with_calls(with_fixtures(gateway_surface(composition)), composition)
+    default = with_calls(with_fixtures(gateway_surface(composition)), composition)
     return Gateway(
-        front_door=front_door(settings, composition, telemetry, {"/mcp": surface}),
+        front_door=front_door(settings, composition, telemetry, {**surfaces(composition), "/mcp": default}),
         back_door=back_door(composition, telemetry),
     )
 

@@ -1,6 +1,8 @@
 """What is read out of a folder or a manifest, and everything that can be wrong with it."""
 
 import json
+import os
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publication_files import Publication, publication_at
+from signpost.model import JsonObject
 
 GREET = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
 
@@ -42,6 +45,32 @@ def test_prompts_are_read_from_json_and_yaml(tmp_path: Path, name: str) -> None:
     assert found == Publication(bodies=None, prompts=[GREET])
 
 
+TRIGGER: JsonObject = {"trigger_type": "skills::on-change", "function_id": "mail::index", "config": {}}
+WEBHOOK: JsonObject = {"trigger_type": "skills::on-change", "url": "https://hooks.test/"}
+
+
+def test_who_hears_of_changes_is_read_from_a_folder_and_from_a_manifest(tmp_path: Path) -> None:
+    files = {
+        "triggers.yaml": json.dumps([TRIGGER]),
+        "webhooks.json": json.dumps([WEBHOOK]),
+        "m.json": json.dumps({"triggers": [TRIGGER], "webhooks": []}),
+    }
+    found = publication_at(folder(tmp_path, files))
+    assert found == Publication(None, None, triggers=[TRIGGER], webhooks=[WEBHOOK])
+    assert found.lists == {"triggers": [TRIGGER], "webhooks": [WEBHOOK]}
+    assert publication_at(tmp_path / "m.json") == Publication(None, None, triggers=[TRIGGER], webhooks=[])
+
+
+def test_what_is_wrong_with_who_hears_is_said_before_anybody_is_asked(tmp_path: Path) -> None:
+    files = {
+        "triggers.json": json.dumps([{**TRIGGER, "function_id": "state::get"}]),
+        "webhooks.json": json.dumps([{**WEBHOOK, "url": "https://127.1/"}]),
+    }
+    said = refusal(folder(tmp_path, files))
+    assert "trigger state::get: 'state::get' is in an internal namespace" in said
+    assert "webhook https://127.1/: The host of the URL is neither" in said
+
+
 def test_everything_that_is_wrong_is_said_at_once_with_the_file(tmp_path: Path) -> None:
     files = {
         "skills/Upper.md": "# U",
@@ -65,7 +94,7 @@ def test_everything_that_is_wrong_is_said_at_once_with_the_file(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({"readme.md": "# R"}, "neither a folder skills nor a file prompts"),
+        ({"readme.md": "# R"}, "neither a folder skills nor a SKILL.md nor a file of prompts"),
         ({"prompts.json": "[]", "prompts.yaml": "[]"}, "keep one of them"),
         ({"prompts.yaml": "a: [\n"}, "prompts.yaml cannot be understood"),
         ({"prompts.json": '{"a": 1, "a": 2}'}, "'a' is there twice"),
@@ -107,3 +136,97 @@ def test_a_manifest_that_cannot_be_used_is_refused(tmp_path: Path, text: str, sa
 
 def test_a_path_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert "There is no file" in refusal(tmp_path / "nowhere")
+
+
+SKILL_MD = "---\nname: pdf\ndescription: Fills forms.\n---\n\n# PDF\n"
+
+
+class TestAgentSkills:
+    def test_a_folder_with_a_skill_md_is_one_with_everything_in_it(self, tmp_path: Path) -> None:
+        files: dict[str, str | bytes] = {
+            "skills/guide.md": "# Guide",
+            "skills/office/pdf/SKILL.md": SKILL_MD,
+            "skills/office/pdf/FORMS.md": "# Forms",
+            "skills/office/pdf/assets/logo.png": b"\x89PNG\0",
+            "skills/office/pdf/.env": "secret",
+            "skills/office/pdf/deep/SKILL.md": SKILL_MD.replace("pdf", "deep"),
+            "skills/office/pdf/deep/a": "A",
+        }
+        found = publication_at(folder(tmp_path, files))
+        assert found.bodies == {
+            "guide": "# Guide",
+            "office/pdf": SKILL_MD,
+            "office/pdf/deep": SKILL_MD.replace("pdf", "deep"),
+        }
+        assert found.files == {
+            "office/pdf": {"FORMS.md": b"# Forms", "assets/logo.png": b"\x89PNG\0"},
+            "office/pdf/deep": {"a": b"A"},
+        }
+
+    def test_the_folder_that_is_published_may_be_one_itself(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder(tmp_path, {"pdf/SKILL.md": SKILL_MD, "pdf/a/b.txt": "B", "pdf/prompts.yaml": "a file like any other"})
+        expected = Publication(
+            {"pdf": SKILL_MD}, None, files={"pdf": {"a/b.txt": b"B", "prompts.yaml": b"a file like any other"}}
+        )
+        assert publication_at(tmp_path / "pdf") == expected
+        monkeypatch.chdir(tmp_path / "pdf")
+        assert publication_at(Path()) == expected
+
+    def test_an_archive_is_published_like_a_folder(self, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "pdf.zip", "w") as archive:
+            archive.writestr("pdf/SKILL.md", SKILL_MD)
+            archive.writestr("pdf/a.txt", "A")
+        assert publication_at(tmp_path / "pdf.zip") == Publication(
+            {"pdf": SKILL_MD}, None, files={"pdf": {"a.txt": b"A"}}
+        )
+
+    def test_an_archive_in_a_skill_is_a_file(self, tmp_path: Path) -> None:
+        files: dict[str, str | bytes] = {"skills/pdf/SKILL.md": SKILL_MD, "skills/pdf/data.zip": b"PK"}
+        assert publication_at(folder(tmp_path, files)).files == {"pdf": {"data.zip": b"PK"}}
+
+    def test_everything_that_is_wrong_is_said_at_once(self, tmp_path: Path) -> None:
+        files: dict[str, str | bytes] = {
+            "skills/pdf/SKILL.md": SKILL_MD,
+            "skills/pdf/ab:c": "",
+            "skills/pdf/skill.md": "",
+            "skills/other/SKILL.md": SKILL_MD,
+            "skills/large/SKILL.md": SKILL_MD.replace("pdf", "large"),
+            "skills/large/x": b"\0" * 3_000_001,
+            "skills/latin/SKILL.md": b"\xe9",
+            "skills/Bad.md": "# B",
+        }
+        said = refusal(folder(tmp_path, files))
+        assert "6 to be put right" in said
+        for expected in (
+            "pdf: 'ab:c' has one of", "pdf: 'skill.md' is called like", "other: the name in SKILL.md is 'pdf'",
+            "large: 'x' has 3000001 bytes", "latin: SKILL.md is no UTF-8 text", "id 'Bad'",
+        ):  # fmt: skip
+            assert expected in said
+
+    def test_links_and_pipes_in_a_skill_are_refused(self, tmp_path: Path) -> None:
+        folder(tmp_path, {"secret": "s", "skills/pdf/SKILL.md": SKILL_MD, "skills/pdf/there": "x"})
+        (tmp_path / "skills/pdf/id_rsa.example").symlink_to(tmp_path / "secret")
+        (tmp_path / "skills/pdf/inside").symlink_to("there")
+        (tmp_path / "skills/pdf/up").symlink_to(tmp_path, target_is_directory=True)
+        os.mkfifo(tmp_path / "skills/pdf/pipe.fifo")
+        said = refusal(tmp_path)
+        assert "4 to be put right" in said
+        assert said.count("is a link") == 3
+        assert "'pipe.fifo' is neither a file nor a folder" in said
+
+    def test_a_skill_md_that_is_a_link_is_no_way_to_read_a_file(self, tmp_path: Path) -> None:
+        folder(tmp_path, {"secret": SKILL_MD, "skills/pdf/a": "A"})
+        (tmp_path / "skills/pdf/SKILL.md").symlink_to(tmp_path / "secret")
+        assert "'SKILL.md' is a link" in refusal(tmp_path)
+
+    def test_a_skill_in_the_folder_of_all_skills_needs_one_of_its_own(self, tmp_path: Path) -> None:
+        assert "give the skill a folder of its own" in refusal(folder(tmp_path, {"skills/SKILL.md": SKILL_MD}))
+
+    def test_no_file_stands_where_another_skill_is(self, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
+            archive.writestr("pdf/SKILL.md", SKILL_MD)
+            archive.writestr("pdf/sub", "a file")
+            archive.writestr("pdf/sub/SKILL.md", SKILL_MD.replace("pdf", "sub"))
+        assert "is a file and a folder" in refusal(tmp_path / "m.zip")

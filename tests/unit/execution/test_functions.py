@@ -1,10 +1,18 @@
-"""The two-second view of functions."""
+"""The two-second views of functions."""
+
+from typing import Any, override
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryFunctionStates, MemoryRuntimeSettings
-from signpost.contract import FunctionState
-from signpost.execution.functions import NOTHING_KNOWN, REVALIDATED_EVERY, FunctionView
+from signpost.adapters.memory import (
+    FunctionTable,
+    MemoryDirectory,
+    MemoryFunctionStates,
+    MemoryPlacedFunctions,
+    MemoryRuntimeSettings,
+)
+from signpost.contract import Executor, FunctionState, Hosted
+from signpost.execution.functions import NOTHING_KNOWN, REVALIDATED_EVERY, FunctionLists, FunctionView
 from tests.support.memory_gateway import SetClock
 
 
@@ -78,3 +86,104 @@ def test_no_more_than_so_many_functions_are_remembered(
     for function in ("a", "b", "c", "c", "d", "a", "d"):
         view.state("default", function)
     assert [function for _, function in looks.at] == ["a", "b", "c", "d", "a"]
+
+
+EXECUTOR = Executor("arn:mail", "secret:mail", 30_000)
+SHELF = Executor("arn:shelf", "secret:shelf", 30_000)
+
+
+class Reads(MemoryPlacedFunctions):
+    """Remembers what was read."""
+
+    def __init__(self, table: FunctionTable) -> None:
+        super().__init__(table)
+        self.of: list[Any] = []
+
+    @override
+    def versions(self, tenant: str) -> Any:
+        self.of.append("versions")
+        return super().versions(tenant)
+
+    @override
+    def functions(self, tenant: str | None) -> Any:
+        self.of.append(tenant)
+        return super().functions(tenant)
+
+
+@pytest.fixture
+def reads(table: FunctionTable) -> Reads:
+    return Reads(table)
+
+
+@pytest.fixture
+def lists(reads: Reads, clock: SetClock) -> FunctionLists:
+    return FunctionLists(placed=reads, clock=clock)
+
+
+def ids(lists: FunctionLists, tenant: str = "default") -> list[str]:
+    return [hosted.function for hosted in lists.of(tenant).functions]
+
+
+def place(table: FunctionTable, tenant: str | None, *functions: str, executor: Executor = EXECUTOR) -> None:
+    assert MemoryDirectory(table).place(tenant, executor, [Hosted(name) for name in functions]) == []
+
+
+def test_the_tenants_own_functions_go_before_shipped_ones(table: FunctionTable, lists: FunctionLists) -> None:
+    MemoryDirectory(table).place("default", EXECUTOR, [Hosted("b", description="own"), Hosted("d")])
+    place(table, None, "a", "b", "c", executor=SHELF)
+    assert ids(lists) == ["a", "b", "c", "d"]
+    assert lists.of("default").functions[1].description == "own"
+    assert ids(lists, "acme") == ["a", "b", "c"]
+
+
+def test_shipped_functions_are_not_listed_for_a_tenant_that_wants_none(
+    table: FunctionTable, lists: FunctionLists
+) -> None:
+    place(table, "default", "own")
+    place(table, None, "shipped", executor=SHELF)
+    MemoryRuntimeSettings(table).set("default", None, "shipped_content", 0)
+    assert ids(lists) == ["own"]
+
+
+def test_a_list_costs_one_read_in_two_seconds_and_none_between(
+    table: FunctionTable, lists: FunctionLists, reads: Reads, clock: SetClock
+) -> None:
+    place(table, "default", "a")
+    place(table, None, "b", executor=SHELF)
+    first = lists.of("default")
+    assert reads.of == ["versions", "default", None]
+    clock.advance(REVALIDATED_EVERY - 0.1)
+    assert lists.of("default") is first
+    clock.advance(0.1)
+    assert lists.of("default") is first  # so that what was made of it is not made again
+    assert reads.of == ["versions", "default", None, "versions"]
+
+
+def test_only_what_has_changed_is_read_again(
+    table: FunctionTable, lists: FunctionLists, reads: Reads, clock: SetClock
+) -> None:
+    place(table, "default", "a")
+    place(table, None, "b", executor=SHELF)
+    lists.of("default")
+    place(table, "default", "a", "c")
+    clock.advance(REVALIDATED_EVERY)
+    assert ids(lists) == ["a", "b", "c"]
+    MemoryRuntimeSettings(table).set("default", None, "require_expose", 1)
+    clock.advance(REVALIDATED_EVERY)
+    assert lists.of("default").settings == {"require_expose": 1}
+    assert reads.of == ["versions", "default", None, "versions", "default", "versions"]
+
+
+def test_what_is_shipped_is_read_once_for_all_tenants(table: FunctionTable, lists: FunctionLists, reads: Reads) -> None:
+    place(table, None, "b", executor=SHELF)
+    assert ids(lists, "acme") == ids(lists, "default") == ["b"]
+    assert reads.of == ["versions", None, "versions"]
+
+
+def test_no_more_than_so_many_tenants_are_remembered(
+    lists: FunctionLists, reads: Reads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signpost.execution.functions.REMEMBERED_TENANTS", 2)
+    for tenant in ("a", "b", "c", "c", "b", "a"):
+        lists.of(tenant)
+    assert reads.of == ["versions"] * 4

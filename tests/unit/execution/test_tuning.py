@@ -8,7 +8,17 @@ import pytest
 
 from signpost.contract import Executor, FunctionState, Hosted, Placement
 from signpost.execution.functions import NOTHING_KNOWN
-from signpost.execution.tuning import SETTINGS, effective, placement_of, problem_with, timeout_ms
+from signpost.execution.tuning import (
+    NUMBERS,
+    SETTINGS,
+    effective,
+    of_tenant,
+    placement_of,
+    problem_with,
+    timeout_ms,
+    value_of,
+    words_of_tenant,
+)
 
 OPERATIONS = Path(__file__).resolve().parents[3] / "docs/operations.md"
 PLACEMENT = Placement(Hosted("email::send"), Executor("arn:mail", "arn:mail-keys", timeout_ms=60_000))
@@ -71,9 +81,9 @@ def test_a_tenant_without_shipped_content_has_its_own_functions_only() -> None:
     assert placement_of(state(None, 0, "shipped_content", own=PLACEMENT)) is PLACEMENT
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", NUMBERS)
 def test_the_ends_of_the_range_can_be_set_and_what_is_beyond_cannot(name: str) -> None:
-    setting = SETTINGS[name]
+    setting = NUMBERS[name]
     for value in (setting.least, setting.most, setting.default):
         assert problem_with(name, value, function=None, placement=None) is None
     for value in (setting.least - 1, setting.most + 1):
@@ -110,4 +120,47 @@ def test_a_timeout_that_its_executor_would_not_live_to_see_is_refused_with_both_
 def test_every_setting_is_documented_as_it_is() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+ \| [^|]+) \|", OPERATIONS.read_text(), re.MULTILINE))
     for name, setting in SETTINGS.items():
-        assert rows[name].replace(",", "") == f"{setting.default} | {setting.least} to {setting.most}", name
+        default = "none" if setting.default == "" else setting.default
+        assert f"{rows[name].partition(' | ')[0].replace(',', '')}" == f"{default}", name
+    for name, number in NUMBERS.items():
+        assert rows[name].partition(" | ")[2].replace(",", "") == f"{number.least} to {number.most}", name
+
+
+@pytest.mark.parametrize("text", ["", "private::", "a::b", "iii.", "private::, x-y_Z", "a,b", "a" * 1_000])
+def test_prefixes_can_be_set(text: str) -> None:
+    assert problem_with("hidden_prefixes", text, function=None, placement=None) is None
+
+
+@pytest.mark.parametrize("value", [",", "a,", "a,,b", " a", "a b", "a\n", "ä", "*", "a" * 1_001, 1])
+def test_what_is_no_list_of_prefixes_cannot_be_set(value: int | str) -> None:
+    """An empty prefix would hide everything."""
+    problem = problem_with("hidden_prefixes", value, function=None, placement=None)
+    assert problem is not None
+    assert problem.startswith("hidden_prefixes is prefixes of function ids, separated by commas, not ")
+
+
+def test_words_are_read_one_by_one() -> None:
+    assert words_of_tenant({"hidden_prefixes": "a::, b::,c"}, "hidden_prefixes") == ["a::", "b::", "c"]
+    assert words_of_tenant({}, "hidden_prefixes") == []
+
+
+def test_a_value_of_another_kind_is_as_if_it_had_not_been_set() -> None:
+    assert of_tenant({"require_expose": "yes"}, "require_expose") == 0
+    assert words_of_tenant({"hidden_prefixes": 1}, "hidden_prefixes") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "value"),
+    [
+        ("tool_timeout_ms", "5000", 5_000),
+        ("tool_timeout_ms", "-1", -1),
+        ("tool_timeout_ms", "soon", "soon"),
+        ("tool_timeout_ms", "1.5", "1.5"),
+        ("tool_timeout_ms", "9" * 5_000, "9" * 5_000),
+        ("hidden_prefixes", "7", "7"),
+        ("zebra", "1", 1),
+    ],
+)
+def test_what_is_written_is_read_as_what_is_set(name: str, written: str, value: int | str) -> None:
+    assert value_of(name, written) == value
+    assert (problem_with(name, value, function=None, placement=None) is None) == (value in (5_000, "7"))

@@ -1,12 +1,22 @@
-"""What the registry holds: skill documents and prompts, and how they change."""
+"""What the registry holds: skill documents, prompts, and who wants to hear of them; and how it changes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from signpost.model import JsonObject, PromptArgument
+from signpost.model import Json, JsonObject, PromptArgument, SettingValue
 
 type Operation = Literal["register", "unregister"]
+type TriggerType = Literal["skills::on-change", "prompts::on-change"]
+type SubscriberKind = Literal["trigger", "webhook"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """What a deployment calls the partitions of skill documents and prompts."""
+
+    skills: str
+    prompts: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +34,19 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file beside a SKILL.md."""
+
+    path: str
+    """In the folder of the skill."""
+    digest: str
+    """SHA-256, in hexadecimal; where it is kept."""
+    size: int
+    """Bytes."""
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Skill:
     """Everything about a skill document but its body, so that lists and the index need no body."""
 
@@ -38,6 +61,13 @@ class Skill:
     """SHA-256 of the body, in hexadecimal; where the body is kept."""
     manifest: Manifest | None = None
     """None if there is none, and in rows that were written before there were any."""
+    files: Sequence[StoredFile] = ()
+    """What was published with it as an Agent Skill."""
+
+    @property
+    def kept(self) -> Sequence[str]:
+        """The digests of everything in the bucket that it stands for."""
+        return [self.digest, *(file.digest for file in self.files)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +95,34 @@ class PromptChange:
     """None unregisters."""
 
 
-type Change = SkillChange | PromptChange
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Somebody who wants to hear of changes: a function that is called, or an address that is posted to."""
+
+    kind: SubscriberKind
+    trigger_type: TriggerType
+    target: str
+    """The id of the function, or the URL."""
+    registered_at: str
+    config: JsonObject = field(default_factory=dict[str, Json])
+    """The author's own; nothing here looks into it."""
+
+    @property
+    def name(self) -> str:
+        """The same type and target again is the same subscription."""
+        return f"{self.kind} {self.trigger_type} {self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionChange:
+    """Nobody is told of it: no event is defined for who listens."""
+
+    name: str
+    subscription: Subscription | None
+    """None unregisters."""
+
+
+type Change = SkillChange | PromptChange | SubscriptionChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +131,7 @@ class Layers[Entry]:
 
     own: Entry | None
     shipped: Entry | None
-    tenant_settings: Mapping[str, int]
+    tenant_settings: Mapping[str, SettingValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +142,7 @@ class ChangeEvent:
     """None for what is shipped."""
     sequence: int
     """Grows with every change of the tenant. The bus keeps no order; this does."""
-    type: Literal["skills::on-change", "prompts::on-change"]
+    type: TriggerType
     op: Operation
     key: str
     """The id or name of what changed."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from signpost.model import InputRequired, Json, JsonObject, Principal, Trace
+from signpost.model import InputRequired, Json, JsonObject, Principal, SettingValue, Trace
 
 type FailureClass = Literal["timeout", "rate_limited", "connection_error", "transient_error", "permanent_error"]
 type Outcome = Literal["none", "unknown"]
@@ -97,6 +97,10 @@ class Undelivered:
 type Reply = Result | KeptResult | InputRequired | Failure
 
 
+LONGEST_DESCRIPTION = 4_000
+"""Characters that describe a function; they are part of every list of tools."""
+
+
 @dataclass(frozen=True, slots=True)
 class Executor:
     """A Lambda function that hosts functions."""
@@ -119,6 +123,12 @@ class Hosted:
     """What it declares to use."""
     readable: bool = True
     """Whether a section of a skill may show what it answers."""
+    description: str = ""
+    """What it does, for whoever chooses among tools."""
+    input_schema: JsonObject | None = None
+    """What its arguments satisfy, where its author said so."""
+    exposed: bool = False
+    """Whether it is a tool also where only those are that say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +166,8 @@ class FunctionState:
     own: Placement | None
     """Where the tenant's own function of this name runs; it goes before the shipped one."""
     shipped: Placement | None
-    settings: Mapping[str, int]
+    settings: Mapping[str, SettingValue]
     """What was set for this function."""
-    tenant_settings: Mapping[str, int]
-    """What was set for all functions of the tenant."""
+    tenant_settings: Mapping[str, SettingValue]
+    """What was set for all functions of the tenant, over what the deployment sets for all tenants."""
     breaker: BreakerState | None

@@ -1,5 +1,5 @@
 """What a deployment does besides making resources, as CloudFormation asks for it by a custom resource: the stack's own
-executors are placed, so that their functions can be called, and the documents that come with it are published."""
+executors are placed, so that their functions can be called, and what comes with it for readers is published."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,6 +9,7 @@ from signpost.execution.placement import PlacementRefused, Placer
 from signpost.model import JsonObject
 from signpost.registry import manifest
 from signpost.registry.publisher import Publisher
+from signpost.registry.skill_trees import NOTHING_SHIPPED, Shipped
 from signpost.telemetry import Telemetry
 
 THE_ONLY_ONE = "shipped"
@@ -16,17 +17,16 @@ LONGEST_REASON = 1_000
 ASKED = ("RequestType", "RequestId", "StackId", "LogicalResourceId", "ResponseURL")
 
 type Answer = Callable[[str, JsonObject], None]
-type Documents = Callable[[], Sequence[tuple[str, str]]]
-"""Ids and bodies of the documents that the stack ships."""
+type Content = Callable[[], Shipped]
 
 
 class Deployment:
     def __init__(
-        self, *, placer: Placer, publisher: Publisher, documents: Documents, answer: Answer, telemetry: Telemetry
+        self, *, placer: Placer, publisher: Publisher, content: Content, answer: Answer, telemetry: Telemetry
     ) -> None:
         self._placer = placer
         self._publisher = publisher
-        self._documents = documents
+        self._content = content
         self._answer = answer
         self._telemetry = telemetry
 
@@ -49,17 +49,18 @@ class Deployment:
         """What went wrong, in a sentence for whoever deploys."""
         try:
             self._placer.ship(_executors(event, "ResourceProperties"), instead_of=_formerly(event))
-            return self._publish(() if event["RequestType"] == "Delete" else self._documents())
+            return self._publish(NOTHING_SHIPPED if event["RequestType"] == "Delete" else self._content())
         except (PlacementRefused, Unavailable) as refused:
             return str(refused)
         except Exception as fault:  # noqa: BLE001 - the boundary
             failed(fault)
             return f"Something went wrong ({type(fault).__name__}); see the log of the registry function."
 
-    def _publish(self, documents: Sequence[tuple[str, str]]) -> str | None:
-        """These and no others are shipped from now on."""
-        listed = [{"id": skill_id, "skill": body} for skill_id, body in documents]
-        shipped = manifest.read({"skills": listed, "prune": True})
+    def _publish(self, content: Shipped) -> str | None:
+        """This and nothing else is shipped from now on."""
+        if content.problems:
+            return f"What the stack ships cannot be published. {' '.join(content.problems)}"
+        shipped = manifest.read(content.as_payload())
         done = self._publisher.publish(shipped, None) if isinstance(shipped, manifest.Manifest) else shipped
         return manifest.refusal_for(done).message if isinstance(done, Sequence) else None
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 type Json = str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None
 type JsonObject = Mapping[str, Json]
+type SettingValue = int | str
+"""What an operator sets while everything runs: a number or a text."""
 
 
 def as_object(value: Json) -> JsonObject:
@@ -222,6 +224,13 @@ class CatalogueItem:
     title: str
     description: str = ""
     tags: Sequence[str] = ()
+    aliases: Sequence[str] = ()
+    text: str = ""
+    """What a search finds it by beside these."""
+    definition: str = ""
+    """The digest of the definition that it is started by."""
+    enabled: bool = True
+    """Whether it is listed and can be started."""
 
 
 @dataclass(frozen=True, slots=True)

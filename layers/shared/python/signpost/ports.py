@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from signpost.content import BusEvent, Change, Layers, Skill, StoredPrompt
+    from signpost.content import BusEvent, Change, Layers, Skill, StoredPrompt, Subscription
     from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Reply, Request, Undelivered
     from signpost.errors import Rejection
+    from signpost.kept import Look, Named, Version
     from signpost.model import (
         AgentSkill,
         ApiKey,
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
         PromptResult,
         Resource,
         ResourceTemplate,
+        SettingValue,
         Tool,
         ToolResult,
     )
+    from signpost.web import NotReached, WebAnswer, WebRequest
 
 
 class Clock(Protocol):
@@ -109,11 +112,15 @@ class AnswerStore(Protocol):
         """Keeps an answer that is too long to be sent, and returns the address where it can be read for a while."""
         ...
 
+    def address(self, key: str) -> str:
+        """The same of an answer that an executor has kept under this key."""
+        ...
+
 
 class ContentStore(Protocol):
-    """The rows of skill documents and prompts, by tenant; the tenant None is what the deployment ships."""
+    """The rows of skill documents, prompts and subscriptions, by tenant; the tenant None is what is shipped."""
 
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, int]]:
+    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
         """How far the tenant's content and the shipped content have changed, and what is set for the tenant."""
         ...
 
@@ -129,9 +136,14 @@ class ContentStore(Protocol):
         """By name, in the order of its bytes."""
         ...
 
+    def subscriptions(self, tenant: str | None) -> Sequence[Subscription]:
+        """By name, in the order of its bytes."""
+        ...
+
     def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
-        """Carries out all of them or none, seen whole or not at all however many they are, each with its event.
-        Answers their sequence numbers; None for an unregistration that found nothing, which is no change."""
+        """Carries out all of them or none, seen whole or not at all however many they are, each with its event, if
+        anybody is told of it. Answers their sequence numbers; None for an unregistration that found nothing, which is
+        no change."""
         ...
 
 
@@ -143,9 +155,67 @@ class Bodies(Protocol):
     def read(self, tenant: str | None, digest: str) -> bytes: ...
 
 
+class ContentReferences(Protocol):
+    """Which objects the rows of skill documents and prompts name; the tenant None is what the deployment ships."""
+
+    @property
+    def history(self) -> str:
+        """By whose sequence numbers changes follow each other."""
+        ...
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What the partition of skill documents is called now."""
+        ...
+
+    def unfinished(self) -> Sequence[str | None]:
+        """The tenants with a publication that is not in its rows yet."""
+        ...
+
+    def complete(self, tenant: str | None) -> None:
+        """Writes the rows of such a publication, whoever else is at it."""
+        ...
+
+    def named(self, tenant: str | None, scopes: frozenset[str], *, after: int | None) -> Named:
+        """Including what a change after that one has named, be it for a moment only."""
+        ...
+
+
+class KeptObjects(Protocol):
+    """The objects themselves, in all their versions."""
+
+    def scopes(self) -> Mapping[str | None, float]:
+        """The tenants that have any, and when they were looked at last; 0 for never."""
+        ...
+
+    def last_look(self, tenant: str | None) -> Look:
+        """Raises LookupError if there was none."""
+        ...
+
+    def remember(self, tenant: str | None, look: Look) -> None: ...
+
+    def versions(self, tenant: str | None) -> Sequence[Version]: ...
+
+    def remove(self, versions: Sequence[Version]) -> None: ...
+
+
 class EventBus(Protocol):
     def put(self, events: Sequence[BusEvent]) -> Sequence[bool]:
         """Which of at most ten it has taken."""
+        ...
+
+
+class DeliveryQueue(Protocol):
+    def put(self, text: str) -> None: ...
+
+    def put_off(self, receipt: str, seconds: int) -> None:
+        """Shows a message that somebody has taken out again after so long."""
+        ...
+
+
+class Web(Protocol):
+    def send(self, request: WebRequest) -> WebAnswer | NotReached:
+        """One request to a place that somebody else has named. Follows no redirect."""
         ...
 
 
@@ -189,6 +259,19 @@ class FunctionStates(Protocol):
     def read(self, tenant: str, function: str) -> FunctionState: ...
 
 
+class PlacedFunctions(Protocol):
+    """The functions that are placed, for lists of them."""
+
+    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
+        """How far the placements of the tenant and those of the deployment have changed, and what is set for the
+        tenant, over what the deployment sets for all. Whatever is placed or removed moves them in the same moment."""
+        ...
+
+    def functions(self, tenant: str | None) -> Sequence[Hosted]:
+        """By id; of the tenant None, what the deployment ships."""
+        ...
+
+
 class Directory(Protocol):
     """Which executor hosts which functions. The tenant None is what the deployment ships for every tenant."""
 
@@ -209,11 +292,11 @@ class Directory(Protocol):
 class RuntimeSettings(Protocol):
     """What an operator sets without a deploy; the function None is all functions of the tenant."""
 
-    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, int]]:
+    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, SettingValue]]:
         """By function."""
         ...
 
-    def set(self, tenant: str, function: str | None, name: str, value: int) -> None: ...
+    def set(self, tenant: str, function: str | None, name: str, value: SettingValue) -> None: ...
 
     def unset(self, tenant: str, function: str | None, name: str) -> None: ...
 

@@ -1,9 +1,13 @@
-"""The way to the functions of the registry for whoever may invoke its Lambda function: `{function_id, payload}`."""
+"""The way to the functions of the registry for whoever may invoke its Lambda function: `{function_id, payload}`,
+and `authorization` from whoever is not its operator."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from signpost.errors import DeadlinePassed, Unavailable
+from signpost.identity.denial import Denial
+from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, JsonObject, Principal
 from signpost.ports import Alarm, Clock
 from signpost.registry.callers import Caller
@@ -16,6 +20,8 @@ RESERVE = 0.5
 """Seconds that the runtime gets to hand the answer over."""
 FORM = "An invocation is {function_id: text, payload: object}."
 
+type Identify = Callable[[Mapping[str, Any]], Principal | Denial]
+
 
 class RegistryDoor:
     def __init__(
@@ -23,15 +29,14 @@ class RegistryDoor:
         *,
         functions: RegistryFunctions,
         manifests: ManifestFunctions,
-        operator: Principal,
+        identify: Identify,
         telemetry: Telemetry,
         clock: Clock,
         alarm: Alarm,
     ) -> None:
-        """IAM decides who gets here; whoever does is the operator."""
         self._functions = functions
         self._manifests = manifests
-        self._operator = operator
+        self._identify = identify
         self._telemetry = telemetry
         self._clock = clock
         self._alarm = alarm
@@ -45,7 +50,7 @@ class RegistryDoor:
             answer = self._guarded(event, ends_at, record.failed)
             refused = isinstance(answer, Refused)
             record.answered(400 if refused else 200)
-        return error_of(answer) if isinstance(answer, Refused) else answer
+        return _encodable(error_of(answer) if isinstance(answer, Refused) else answer)
 
     def _guarded(
         self, event: Mapping[str, Any], ends_at: float, failed: Callable[[BaseException], None]
@@ -68,14 +73,31 @@ class RegistryDoor:
         function_id, payload = event.get("function_id"), event.get("payload", {})
         if not isinstance(function_id, str):
             return Refused("invalid_payload", f"function_id must be a text. {FORM}")
-        if "authorization" in event:
-            # Never taken for the operator: who sends a credential means to be somebody else.
-            return Refused("unauthorized", "This function takes no credentials; leave `authorization` out.")
-        caller = Caller(self._operator.tenant, self._operator, ends_at, fresh=True)
+        principal = self._identify(event)
+        if isinstance(principal, Denial):
+            return Refused("unauthorized", principal.message, {"reason": principal.reason})
+        self._telemetry.identified(principal)
+        if self._changes(function_id) and ADMINISTRATION not in principal.permissions:
+            return Refused("forbidden", f"To call {function_id} a credential needs the permission {ADMINISTRATION}.")
+        caller = Caller(principal.tenant, principal, ends_at, fresh=True)
         called = self._manifests if function_id in self._manifests.ids else self._functions
         return called.call(function_id, payload, caller)
+
+    def _changes(self, function_id: str) -> bool:
+        return function_id in self._manifests.ids or function_id in self._functions.changing
 
 
 def error_of(refused: Refused) -> JsonObject:
     data: JsonObject = {"data": refused.data} if refused.data else {}
     return {"error": {"code": refused.code, "message": refused.message, **data}}
+
+
+def _encodable(answer: Json) -> Json:
+    """What a function answers may contain half a surrogate pair. Lambda's runtime encodes without escapes, after the
+    handler returned, and the sandbox would end with it; a replacement character does no harm."""
+    text = json.dumps(answer, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return answer

@@ -5,9 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from signpost.content import Scopes
+from signpost.model import SettingValue
+
 TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 AUTH_MODES = ("none", "jwt", "api-key", "both", "local")
+ENDPOINTS = ("/mcp", "/mcp/functions")
+"""Of MCP clients."""
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
+SKILLS_SCOPE, PROMPTS_SCOPE = (re.compile(rf"{kind}(-[a-z0-9-]{{1,24}})?") for kind in ("skills", "prompts"))
+"""No other partition of a tenant is called so. The template has the same patterns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +29,16 @@ class ClaimNames:
 
 
 @dataclass(frozen=True, slots=True)
-class GatewaySettings:
-    registry_table: str
-    master_secret_arn: str
-    public_url: str
+class IdentitySettings:
+    """Which credentials are accepted, at every door of the stack alike."""
+
     auth_mode: str
     oidc_issuer: str
-    oidc_audience: str
+    oidc_audiences: frozenset[str]
     claims: ClaimNames
     default_tenant: str
-    tool_names: str
-    """Which spelling of tool names a client gets that asks for none: canonical or portable."""
-    content_bucket: str
-    allowed_origins: frozenset[str]
     endpoint_url: str
-
-    @property
-    def resource_url(self) -> str:
-        return f"{self.public_url}/mcp"
+    """Of a laptop cloud, which admits what no account does."""
 
     @property
     def accepts_tokens(self) -> bool:
@@ -51,12 +50,56 @@ class GatewaySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    registry_table: str
+    master_secret_arn: str
+    public_url: str
+    identity: IdentitySettings
+    tool_names: str
+    """Which spelling of tool names a client gets that asks for none: canonical or portable."""
+    content_bucket: str
+    scopes: Scopes
+    allowed_origins: frozenset[str]
+    tuning: Mapping[str, SettingValue]
+    """What the deployment sets for tenants that set nothing themselves."""
+
+
+@dataclass(frozen=True, slots=True)
 class RegistrySettings:
     registry_table: str
     master_secret_arn: str
     content_bucket: str
+    scopes: Scopes
+    identity: IdentitySettings
     operator_tenant: str
     """Whose content an invocation without credentials is about."""
+    tuning: Mapping[str, SettingValue]
+    """What the deployment sets for tenants that set nothing themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriberSettings:
+    registry_table: str
+    content_bucket: str
+    scopes: Scopes
+    delivery_queue: str
+    """Its URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverySettings:
+    registry_table: str
+    master_secret_arn: str
+    delivery_queue: str
+    allowed_private_hosts: frozenset[str]
+    """Hosts that may be reached although their addresses are private, or without TLS."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweeperSettings:
+    registry_table: str
+    content_bucket: str
+    scopes: Scopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +112,49 @@ def relay_settings(environment: Mapping[str, str]) -> RelaySettings:
     return RelaySettings(event_bus=environment["EVENT_BUS"], content_bucket=environment["CONTENT_BUCKET"])
 
 
+def sweeper_settings(environment: Mapping[str, str]) -> SweeperSettings:
+    return SweeperSettings(
+        registry_table=environment["REGISTRY_TABLE"],
+        content_bucket=environment["CONTENT_BUCKET"],
+        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+    )
+
+
+def subscriber_settings(environment: Mapping[str, str]) -> SubscriberSettings:
+    return SubscriberSettings(
+        registry_table=environment["REGISTRY_TABLE"],
+        content_bucket=environment["CONTENT_BUCKET"],
+        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+        delivery_queue=environment["DELIVERY_QUEUE"],
+    )
+
+
+def delivery_settings(environment: Mapping[str, str]) -> DeliverySettings:
+    return DeliverySettings(
+        registry_table=environment["REGISTRY_TABLE"],
+        master_secret_arn=environment["MASTER_SECRET_ARN"],
+        delivery_queue=environment["DELIVERY_QUEUE"],
+        allowed_private_hosts=_listed(environment["ALLOWED_PRIVATE_HOSTS"]),
+    )
+
+
 def registry_settings(environment: Mapping[str, str]) -> RegistrySettings:
     return RegistrySettings(
         registry_table=environment["REGISTRY_TABLE"],
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         content_bucket=environment["CONTENT_BUCKET"],
+        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+        identity=identity_settings(environment),
         operator_tenant=environment["OPERATOR_TENANT"],
+        tuning={"state_timeout_ms": int(environment["STATE_TIMEOUT_MS"])},
     )
 
 
-def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
-    public_url = environment["PUBLIC_URL"].rstrip("/")
-    return GatewaySettings(
-        registry_table=environment["REGISTRY_TABLE"],
-        master_secret_arn=environment["MASTER_SECRET_ARN"],
-        public_url=public_url,
+def identity_settings(environment: Mapping[str, str]) -> IdentitySettings:
+    return IdentitySettings(
         auth_mode=environment["AUTH_MODE"],
         oidc_issuer=environment["OIDC_ISSUER"],
-        oidc_audience=environment["OIDC_AUDIENCE"] or f"{public_url}/mcp",
+        oidc_audiences=_audiences(environment["OIDC_AUDIENCE"], _public_url(environment)),
         claims=ClaimNames(
             tenant=environment["TENANT_CLAIM"],
             roles=environment["ROLES_CLAIM"],
@@ -94,20 +162,55 @@ def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
             human=environment["HUMAN_CLAIM"],
         ),
         default_tenant=environment["DEFAULT_TENANT"],
-        tool_names=environment["TOOL_NAMES"],
-        content_bucket=environment["CONTENT_BUCKET"],
-        allowed_origins=_origins(environment["ALLOWED_ORIGINS"], public_url),
         endpoint_url=environment["AWS_ENDPOINT_URL"],
     )
 
 
+def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
+    public_url = _public_url(environment)
+    return GatewaySettings(
+        registry_table=environment["REGISTRY_TABLE"],
+        master_secret_arn=environment["MASTER_SECRET_ARN"],
+        public_url=public_url,
+        identity=identity_settings(environment),
+        tool_names=environment["TOOL_NAMES"],
+        content_bucket=environment["CONTENT_BUCKET"],
+        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+        allowed_origins=_origins(environment["ALLOWED_ORIGINS"], public_url),
+        tuning={
+            "state_timeout_ms": int(environment["STATE_TIMEOUT_MS"]),
+            "require_expose": int(environment["REQUIRE_EXPOSE"]),
+            "hidden_prefixes": environment["HIDDEN_PREFIXES"],
+        },
+    )
+
+
+def _public_url(environment: Mapping[str, str]) -> str:
+    return environment["PUBLIC_URL"].rstrip("/")
+
+
+def _audiences(configured: str, public_url: str) -> frozenset[str]:
+    """Whoever asks for a token names the endpoint that it connects to."""
+    return frozenset({configured} if configured else {f"{public_url}{endpoint}" for endpoint in ENDPOINTS})
+
+
 def _origins(listed: str, public_url: str) -> frozenset[str]:
     """The listed ones and our own: a page that we serve ourselves is no stranger."""
-    return frozenset({origin.strip().rstrip("/") for origin in listed.split(",") if origin.strip()} | {public_url})
+    return frozenset({origin.rstrip("/") for origin in _listed(listed)} | {public_url})
 
 
-def problem_with(settings: GatewaySettings) -> str | None:
-    """Why a deployment with these settings must not serve, in a sentence for whoever deployed it."""
+def _listed(names: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in names.split(",") if name.strip())
+
+
+def _scopes(skills: str, prompts: str) -> Scopes:
+    if not SKILLS_SCOPE.fullmatch(skills) or not PROMPTS_SCOPE.fullmatch(prompts):
+        raise ValueError(f"SkillsScope {skills!r} or PromptsScope {prompts!r} is no name of a scope.")
+    return Scopes(skills, prompts)
+
+
+def problem_with(settings: IdentitySettings) -> str | None:
+    """Why a deployment with these settings must let nobody in, in a sentence for whoever deployed it."""
     if settings.auth_mode == "none":
         return "No authentication is configured: deploy with AuthMode set."
     if settings.auth_mode not in AUTH_MODES:
@@ -119,7 +222,7 @@ def problem_with(settings: GatewaySettings) -> str | None:
     return _problem_with_issuer(settings) if settings.accepts_tokens else None
 
 
-def _problem_with_issuer(settings: GatewaySettings) -> str | None:
+def _problem_with_issuer(settings: IdentitySettings) -> str | None:
     if not settings.oidc_issuer:
         return f"AuthMode {settings.auth_mode} accepts tokens, but OidcIssuer is not set."
     url = urlsplit(settings.oidc_issuer)

@@ -70,6 +70,11 @@ class Telemetry:
         """A thread that nobody waits for any more."""
         self._logger.warning("left behind", extra={"thread_name": thread})
 
+    def not_delivered(self, tenant: str, delivery: str, kind: str, failure: str) -> None:
+        """An attempt to tell a subscriber of a change. Its address is not said: it may be a secret."""
+        facts = {"tenant": tenant, "delivery": delivery, "kind": kind, "failure": failure}
+        self._logger.warning("not delivered", extra=facts)
+
     def breaker(self, tenant: str, function: str, position: str, failure: str | None) -> None:
         """A function is left alone from now on, or called again."""
         facts = {"tenant": tenant, "function": function, "failure": failure}

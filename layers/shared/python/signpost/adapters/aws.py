@@ -8,14 +8,18 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  #
 from signpost.errors import Unavailable
 
 TRANSIENT = frozenset({
+    "InternalError",
     "InternalServerError",
     "InternalServiceError",
     "LimitExceededException",
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
+    "RequestTimeout",
     "ServiceUnavailable",
+    "SlowDown",
     "ThrottlingException",
 })  # fmt: skip
+"""By their codes; S3 has words of its own."""
 
 
 def call[Answer](operation: Callable[..., Answer], **arguments: Any) -> Answer:

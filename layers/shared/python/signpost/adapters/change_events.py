@@ -1,11 +1,14 @@
 """Which event a change of the content is."""
 
-from signpost.content import Change, ChangeEvent, SkillChange
+from signpost.content import Change, ChangeEvent, PromptChange, SkillChange
 
 
-def event_of(tenant: str | None, sequence: int, change: Change) -> ChangeEvent:
+def event_of(tenant: str | None, sequence: int, change: Change) -> ChangeEvent | None:
+    """None for what nobody is told of."""
     if isinstance(change, SkillChange):
         op = "register" if change.skill else "unregister"
         return ChangeEvent(tenant, sequence, "skills::on-change", op, change.id)
-    op = "register" if change.prompt else "unregister"
-    return ChangeEvent(tenant, sequence, "prompts::on-change", op, change.name)
+    if isinstance(change, PromptChange):
+        op = "register" if change.prompt else "unregister"
+        return ChangeEvent(tenant, sequence, "prompts::on-change", op, change.name)
+    return None

@@ -1,6 +1,10 @@
 """Every key of every table, in one place. The tenant is in each; what has none belongs to the deployment."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from signpost.content import Scopes
 
 type Key = Mapping[str, Mapping[str, str]]
 
@@ -82,22 +86,36 @@ def breaker(tenant: str, function: str) -> Key:
     return _key(breakers_of(tenant), function)
 
 
-def skills_of(tenant: str | None) -> str:
-    return f"{_scope(tenant)}#skills"
+def skills_of(tenant: str | None, scopes: "Scopes") -> str:
+    """A scope's name begins with `skills`, as no other partition does (`settings.scopes`)."""
+    return f"{_scope(tenant)}#{scopes.skills}"
 
 
-def prompts_of(tenant: str | None) -> str:
-    return f"{_scope(tenant)}#prompts"
+def prompts_of(tenant: str | None, scopes: "Scopes") -> str:
+    """Likewise, with `prompts`."""
+    return f"{_scope(tenant)}#{scopes.prompts}"
+
+
+def subscriptions_of(tenant: str | None) -> str:
+    return f"{_scope(tenant)}#subscriptions"
 
 
 def entry(partition: str, name: str) -> Key:
-    """A skill document or a prompt."""
+    """A skill document, a prompt or a subscription."""
     return _key(partition, name)
 
 
 def content_version(tenant: str | None) -> Key:
     """The row by which changes of skill documents and prompts in a scope follow each other."""
     return _key(_scope(tenant), "content")
+
+
+SCOPES = "deployment#content"
+"""All whose content ever changed, under one key: nobody has to scan for them."""
+
+
+def scope_row(tenant: str | None) -> Key:
+    return _key(SCOPES, _scope(tenant))
 
 
 def outbox_of(tenant: str | None) -> str:
@@ -127,6 +145,10 @@ def workflow(tenant: str, workflow_id: str) -> str:
 
 def workflow_row(tenant: str, workflow_id: str, name: str) -> Key:
     return _key(workflow(tenant, workflow_id), name)
+
+
+def definition(tenant: str, digest: str) -> Key:
+    return _key(f"tenant#{tenant}#definitions", digest)
 
 
 def waiting_of(tenant: str) -> str:

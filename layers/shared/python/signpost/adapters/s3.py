@@ -1,13 +1,18 @@
 """The content bucket of the stack."""
 
+import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from signpost.adapters import object_keys
 from signpost.adapters.aws import call, code_of
+from signpost.kept import Look, Version
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -17,8 +22,8 @@ READABLE_FOR = 300
 JSON = "application/json"
 MARKDOWN = "text/markdown; charset=utf-8"
 
-SHIPPED = "_shipped"
-"""No tenant's name begins like this."""
+MISSING = frozenset({"NoSuchKey", "AccessDenied"})
+"""Who may not list a bucket is denied what is not there."""
 
 
 class _Bucket:
@@ -35,12 +40,13 @@ class _Bucket:
     def _put(self, key: str, body: bytes, content_type: str) -> None:
         call(self._client.put_object, Bucket=self._bucket, Key=key, Body=body, ContentType=content_type)
 
-    def _get(self, key: str) -> bytes | None:
+    def _get(self, key: str) -> bytes:
+        """Raises LookupError if there is no such object."""
         try:
             return call(self._download, Bucket=self._bucket, Key=key)
         except ClientError as fault:
-            if code_of(fault) == "NoSuchKey":
-                return None
+            if code_of(fault) in MISSING:
+                raise LookupError(f"There is no object {key}.") from fault
             raise
 
     def _download(self, **place: Any) -> bytes:
@@ -54,6 +60,9 @@ class S3Answers(_Bucket):
     def keep(self, tenant: str, text: str) -> str:
         key = f"answers/{tenant}/{uuid.uuid4().hex}.json"
         self._put(key, text.encode(), JSON)
+        return self.address(key)
+
+    def address(self, key: str) -> str:
         place = {"Bucket": self._bucket, "Key": key}
         return self._client.generate_presigned_url("get_object", Params=place, ExpiresIn=READABLE_FOR)
 
@@ -69,13 +78,10 @@ class S3Bodies(_Bucket):
     """The bodies of skill documents. An object never changes, since its key is made of what it holds."""
 
     def keep(self, tenant: str | None, digest: str, body: bytes) -> None:
-        self._put(_body_key(tenant, digest), body, MARKDOWN)
+        self._put(object_keys.body(tenant, digest), body, MARKDOWN)
 
     def read(self, tenant: str | None, digest: str) -> bytes:
-        body = self._get(_body_key(tenant, digest))
-        if body is None:
-            raise LookupError(f"No body is kept under the digest {digest}.")
-        return body
+        return self._get(object_keys.body(tenant, digest))
 
 
 class S3Publications(_Bucket):
@@ -83,20 +89,77 @@ class S3Publications(_Bucket):
 
     def keep(self, tenant: str | None, publication_id: str, body: bytes) -> str:
         """Answers the key to read it by."""
-        key = f"publications/{_scope(tenant)}/{publication_id}.json"
+        key = object_keys.publication(tenant, publication_id)
         self._put(key, body, JSON)
         return key
 
     def read(self, key: str) -> bytes:
-        body = self._get(key)
-        if body is None:
-            raise LookupError(f"The publication {key} is gone.")
-        return body
+        return self._get(key)
 
 
-def _body_key(tenant: str | None, digest: str) -> str:
-    return f"content/{_scope(tenant)}/{digest}"
+class S3Values(_Bucket):
+    """Texts that are too long for a row, under what they are made of."""
+
+    def keep(self, tenant: str, text: str) -> str:
+        written = text.encode()
+        digest = sha256(written).hexdigest()
+        self._put(object_keys.value(tenant, digest), written, JSON)
+        return digest
+
+    def read(self, tenant: str, name: str) -> str:
+        return self._get(object_keys.value(tenant, name)).decode()
 
 
-def _scope(tenant: str | None) -> str:
-    return tenant if tenant is not None else SHIPPED
+class S3KeptObjects(_Bucket):
+    """Both, in all their versions, and what was found when they were looked at last."""
+
+    def scopes(self) -> Mapping[str | None, float]:
+        prefixes = [
+            found["Prefix"].split("/")[1]
+            for prefix in (object_keys.BODIES, object_keys.PUBLICATIONS)
+            for page in self._pages(Prefix=prefix, Delimiter="/")
+            for found in page.get("CommonPrefixes", ())
+        ]
+        looks = {version.key: version.modified for version in self._versions(object_keys.LOOKS) if version.is_latest}
+        tenants = {object_keys.owner_of(scope) for scope in prefixes}
+        return {tenant: looks.get(object_keys.look(tenant), 0.0) for tenant in tenants}
+
+    def last_look(self, tenant: str | None) -> Look:
+        members = json.loads(self._get(object_keys.look(tenant)))
+        return Look(
+            at=members["at"],
+            history=members["history"],
+            version=members["version"],
+            scopes=frozenset(members["scopes"]),
+            since=members["since"],
+        )
+
+    def remember(self, tenant: str | None, look: Look) -> None:
+        members = {**asdict(look), "scopes": sorted(look.scopes)}
+        self._put(object_keys.look(tenant), json.dumps(members).encode(), JSON)
+
+    def versions(self, tenant: str | None) -> Sequence[Version]:
+        prefixes = (object_keys.bodies_of(tenant), object_keys.publications_of(tenant))
+        return [version for prefix in prefixes for version in self._versions(prefix)]
+
+    def remove(self, versions: Sequence[Version]) -> None:
+        """These versions and no others: what is put meanwhile is a later one, and stays."""
+        for version in versions:
+            call(self._client.delete_object, Bucket=self._bucket, Key=version.key, VersionId=version.id)
+
+    def _versions(self, prefix: str) -> Iterator[Version]:
+        for page in self._pages(Prefix=prefix):
+            for found in page.get("Versions", ()):
+                modified = found["LastModified"].timestamp()
+                yield Version(found["Key"], found["VersionId"], modified, is_latest=found["IsLatest"])
+
+    def _pages(self, **arguments: str) -> Iterator[Mapping[str, Any]]:
+        page: Mapping[str, Any] = {"IsTruncated": True}
+        markers: Mapping[str, str] = {}
+        while page["IsTruncated"]:
+            page = call(self._list, Bucket=self._bucket, **arguments, **markers)
+            markers = {name: page[f"Next{name}"] for name in ("KeyMarker", "VersionIdMarker") if f"Next{name}" in page}
+            yield page
+
+    def _list(self, **arguments: Any) -> Mapping[str, Any]:
+        return {**self._client.list_object_versions(**arguments)}

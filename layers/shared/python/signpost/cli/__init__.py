@@ -5,7 +5,19 @@ import sys
 from collections.abc import Sequence
 
 from signpost import __version__
-from signpost.cli import breakers, executors, functions, keys, login, publish, secret, settings
+from signpost.cli import (
+    breakers,
+    deliveries,
+    events,
+    executors,
+    functions,
+    keys,
+    login,
+    publish,
+    secret,
+    settings,
+    subscriptions,
+)
 from signpost.cli.failure import CommandFailed
 
 # argparse has no public name for what add_subparsers returns.
@@ -16,7 +28,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="signpost", description="Operate a Signpost gateway, and connect to one.")
     parser.add_argument("--version", action="version", version=f"signpost {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for group in (keys, settings, executors, breakers, secret, login, functions, publish):
+    for group in (
+        keys,
+        settings,
+        executors,
+        breakers,
+        events,
+        secret,
+        login,
+        functions,
+        publish,
+        subscriptions,
+        deliveries,
+    ):
         group.register(commands)
     chosen = parser.parse_args(arguments)
     try:

@@ -5,13 +5,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from signpost.adapters.skill_folder import SUFFIX, files_in, text_of
+from signpost.adapters.skill_folder import ARCHIVES, SUFFIX, skills_in, text_of
 from signpost.cli.documents import SUFFIXES, parsed
 from signpost.cli.failure import CommandFailed
 from signpost.model import Json, JsonObject
 from signpost.registry.manifest import Manifest, Problem, read
+from signpost.registry.sent_files import NamedFile, overlaps
+from signpost.registry.skill_files import SKILL_FILE
+from signpost.registry.skill_trees import Found
 
-SKILLS, PROMPTS = "skills", "prompts"
+SKILLS, PROMPTS, TRIGGERS, WEBHOOKS = "skills", "prompts", "triggers", "webhooks"
+LISTS: Mapping[str, str] = {
+    PROMPTS: "{name, description, function_id, arguments}",
+    TRIGGERS: "{trigger_type, function_id, config}",
+    WEBHOOKS: "{trigger_type, url}",
+}
+"""What is written as a list, and the form of its entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +30,16 @@ class Publication:
     bodies: Mapping[str, str] | None
     """By id."""
     prompts: Sequence[Json] | None
+    triggers: Sequence[Json] | None = None
+    webhooks: Sequence[Json] | None = None
+    files: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict[str, Mapping[str, bytes]])
+    """Of documents that are Agent Skills, by id and path."""
+
+    @property
+    def lists(self) -> Mapping[str, Sequence[Json]]:
+        """Those that it speaks of."""
+        all_of_them = {PROMPTS: self.prompts, TRIGGERS: self.triggers, WEBHOOKS: self.webhooks}
+        return {name: entries for name, entries in all_of_them.items() if entries is not None}
 
 
 @dataclass(slots=True)
@@ -30,7 +49,16 @@ class _Files:
     bodies: dict[str, str] = field(default_factory=dict[str, str])
     sources: dict[str, str] = field(default_factory=dict[str, str])
     """Where each document comes from."""
+    files: dict[str, Mapping[str, bytes]] = field(default_factory=dict[str, Mapping[str, bytes]])
     problems: list[str] = field(default_factory=list[str])
+
+    def take(self, found: Found) -> None:
+        for skill in found.skills:
+            self.bodies[skill.id] = skill.body
+            self.sources[skill.id] = skill.place
+            if skill.files:
+                self.files[skill.id] = skill.files
+        self.problems += found.problems
 
     def add(self, skill_id: str, path: Path) -> None:
         if skill_id in self.sources:
@@ -48,7 +76,7 @@ class _Files:
 def publication_at(path: Path) -> Publication:
     """Raises CommandFailed with everything that is wrong, before anybody is asked."""
     files = _Files()
-    publication = _of_folder(path, files) if path.is_dir() else _of_manifest(path, files)
+    publication = _publication(path, files)
     problems = files.problems + list(_problems(publication, files.sources))
     if problems:
         listed = "\n".join(f"  {problem.rstrip('.')}" for problem in problems)
@@ -56,34 +84,60 @@ def publication_at(path: Path) -> Publication:
     return publication
 
 
+def _publication(path: Path, files: _Files) -> Publication:
+    if path.is_file() and path.name.endswith(ARCHIVES):
+        # What unpacks takes a while to import, which `signpost --help` should not pay.
+        from signpost.adapters.skill_archive import skills_in_archive  # noqa: PLC0415
+
+        files.take(skills_in_archive(path))
+    elif (path / SKILL_FILE).is_file():
+        files.take(skills_in(path, path.resolve().name))
+    else:
+        return _of_folder(path, files) if path.is_dir() else _of_manifest(path, files)
+    return Publication(files.bodies, None, files=files.files)
+
+
 def _of_folder(folder: Path, files: _Files) -> Publication:
     skills = folder / SKILLS
-    listed = [candidate for suffix in SUFFIXES if (candidate := folder / f"{PROMPTS}{suffix}").is_file()]
+    listed = {name: found for name in LISTS if (found := _list_in(folder, name)) is not None}
     if not skills.is_dir() and not listed:
-        raise CommandFailed(f"{folder} has neither a folder {SKILLS} nor a file {PROMPTS}.yaml or {PROMPTS}.json.")
-    if len(listed) > 1:
-        raise CommandFailed(f"{' and '.join(map(str, listed))}: keep one of them.")
+        names = ", ".join(LISTS)
+        raise CommandFailed(
+            f"{folder} has neither a folder {SKILLS} nor a {SKILL_FILE} nor a file of {names} (.yaml or .json)."
+        )
     if skills.is_dir():
-        for skill_id, path in files_in(skills):
-            files.add(skill_id, path)
+        files.take(skills_in(skills))
     return Publication(
         bodies=files.bodies if skills.is_dir() else None,
-        prompts=_list(parsed(listed[0]), str(listed[0])) if listed else None,
+        prompts=listed.get(PROMPTS),
+        triggers=listed.get(TRIGGERS),
+        webhooks=listed.get(WEBHOOKS),
+        files=files.files,
     )
+
+
+def _list_in(folder: Path, name: str) -> Sequence[Json] | None:
+    found = [candidate for suffix in SUFFIXES if (candidate := folder / f"{name}{suffix}").is_file()]
+    if len(found) > 1:
+        raise CommandFailed(f"{' and '.join(map(str, found))}: keep one of them.")
+    return _list(parsed(found[0]), str(found[0]), name) if found else None
 
 
 def _of_manifest(path: Path, files: _Files) -> Publication:
     document = parsed(path)
     if not isinstance(document, Mapping):
-        raise CommandFailed(f"{path}: a manifest is a mapping with {SKILLS} and {PROMPTS}.")
+        raise CommandFailed(f"{path}: a manifest is a mapping with {SKILLS}, {', '.join(LISTS)}.")
     fields = cast("Mapping[Any, Any]", document)
-    files.problems += [f"{path}: there is no field {name!r}" for name in fields if name not in (SKILLS, PROMPTS)]
-    skills, prompts = fields.get(SKILLS), fields.get(PROMPTS)
+    files.problems += [f"{path}: there is no field {name!r}" for name in fields if name not in (SKILLS, *LISTS)]
+    skills = fields.get(SKILLS)
+    listed = {name: _list(fields[name], f"{path}: {name}", name) for name in LISTS if name in fields}
     if SKILLS in fields:
         _add_all(skills, path, files)
     return Publication(
         bodies=files.bodies if SKILLS in fields else None,
-        prompts=_list(prompts, f"{path}: {PROMPTS}") if PROMPTS in fields else None,
+        prompts=listed.get(PROMPTS),
+        triggers=listed.get(TRIGGERS),
+        webhooks=listed.get(WEBHOOKS),
     )
 
 
@@ -115,10 +169,10 @@ def _add_file(skill_id: str, value: str, manifest: Path, files: _Files) -> None:
         files.problems.append(f"{manifest}: {skill_id!r}: {value} lies outside of the manifest's folder")
 
 
-def _list(value: Any, place: str) -> Sequence[Json]:
+def _list(value: Any, place: str, name: str) -> Sequence[Json]:
     if isinstance(value, list):
         return cast("list[Json]", value)
-    raise CommandFailed(f"{place}: this must be a list of {{name, description, function_id, arguments}}.")
+    raise CommandFailed(f"{place}: this must be a list of {LISTS[name]}.")
 
 
 def _problems(publication: Publication, sources: Mapping[str, str]) -> Iterable[str]:
@@ -127,9 +181,12 @@ def _problems(publication: Publication, sources: Mapping[str, str]) -> Iterable[
         entry: JsonObject = {"id": skill_id, "skill": body}
         for problem in _found(read({SKILLS: [entry]})):
             yield f"{sources[skill_id]} ({skill_id}): {problem.message}"
-    if publication.prompts is not None:
-        for problem in _found(read({PROMPTS: list(publication.prompts)})):
-            yield f"prompt {problem.id}: {problem.message}"
+    named = {skill_id: [NamedFile(path, "") for path in files] for skill_id, files in publication.files.items()}
+    for skill_id, message in overlaps({**dict.fromkeys(publication.bodies or (), ()), **named}):
+        yield f"{sources[skill_id]}: {message}"
+    for name, entries in publication.lists.items():
+        for problem in _found(read({name: list(entries)})):
+            yield f"{problem.kind} {problem.id}: {problem.message}"
 
 
 def _found(answer: Manifest | Sequence[Problem]) -> Sequence[Problem]:

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 
 CONFIG = "config.yaml"
 DESCRIPTION = (
-    "Publishes a folder (skills/**/*.md, prompts.yaml) or a manifest file. It is seen whole or not at all. "
-    "Each line of the answer is a document or a prompt: + added, ~ changed, = the same, - removed."
+    "Publishes a folder (skills/**/*.md, prompts.yaml, triggers.yaml, webhooks.yaml), a folder or an archive of Agent "
+    "Skills (SKILL.md and files), or a manifest file. It is seen whole or not at all. "
+    "Each line of the answer is a document or a prompt: + added, ~ changed, = the same, - removed. "
+    f"With an API key or an access token in {remote.AUTHORIZATION} it publishes for the tenant of that credential."
 )
 
 
 def register(commands: "Commands") -> None:
     parser = commands.add_parser("publish", help="publish skill documents and prompts", description=DESCRIPTION)
-    parser.add_argument("path", nargs="?", type=Path, help="a folder, or a manifest in YAML or JSON")
+    parser.add_argument(
+        "path", nargs="?", type=Path, help="a folder, a .zip or .tar.gz of Agent Skills, or a manifest in YAML or JSON"
+    )
     parser.add_argument("--prune", action="store_true", help="remove what the tenant has and the path has not")
     parser.add_argument("--dry-run", action="store_true", help="say what would change, and change nothing")
     stack.add_option(parser)
@@ -71,7 +75,7 @@ def _configure(path: Path | None) -> None:
         value = configuration.state_timeout_ms
         _say(f"warning: state_timeout_ms is the tenant's: `signpost settings set state_timeout_ms {value}`.")
     if configuration.scopes != config.DEFAULTS.scopes:
-        _say("warning: scopes have no effect; what keeps content apart is the tenant.")
+        _say("warning: scopes are the deployment's: its parameters SkillsScope and PromptsScope name them.")
 
 
 def _counted(planned: Sequence[Change]) -> str:

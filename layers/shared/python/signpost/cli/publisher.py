@@ -1,9 +1,12 @@
 """A publication on its way to the registry: what would change, then the bodies that are new, then all of it at once."""
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publication_files import Publication
@@ -39,38 +42,71 @@ class RemotePublisher:
     def plan(self, publication: Publication, *, prune: bool) -> Sequence[Change]:
         """What would change, by name."""
         answer = self._ask("manifest::plan", _checked(_rows(publication, prune=prune)))
-        found = [*_changes(answer, "skills", ""), *_changes(answer, "prompts", "prompt:")]
+        kinds = {
+            "skills": "",
+            "prompts": "prompt:",
+            "triggers": "",
+            "webhooks": "",
+        }  # whose names begin with their kind
+        found = [change for kind, prefix in kinds.items() for change in _changes(answer, kind, prefix)]
         return sorted(found, key=lambda change: change.name)
 
     def publish(self, publication: Publication, planned: Sequence[Change], *, prune: bool) -> None:
         new = {change.name for change in planned if change.sign in "+~"}
-        parts = self._send({key: body for key, body in (publication.bodies or {}).items() if key in new})
+        bodies = [
+            {"id": skill_id, "skill": body} for skill_id, body in (publication.bodies or {}).items() if skill_id in new
+        ]
+        parts = [*self._send("skills", bodies, "documents"), *self._send("files", self._unsent(publication), "files")]
         rows = _rows(publication, prune=prune)
         self._ask("manifest::publish", _checked({**rows, "parts": parts}))
 
-    def _send(self, bodies: Mapping[str, str]) -> list[str]:
+    def _unsent(self, publication: Publication) -> Sequence[JsonObject]:
+        """Of the files, those that are not kept there."""
+        if not publication.files:
+            return []
+        contents = {
+            (path, sha256(body).hexdigest()): body
+            for files in publication.files.values()
+            for path, body in files.items()
+        }
+        unsent = self._ask("manifest::plan", _checked(_rows(publication, prune=False))).get("unsent")
+        named = [as_object(one) for one in unsent] if isinstance(unsent, list) else []
+        keys = [(str(one.get("path")), str(one.get("digest"))) for one in named]
+        return [{"path": key[0], "base64": b64encode(contents[key]).decode()} for key in keys if key in contents]
+
+    def _send(self, kind: str, entries: Sequence[JsonObject], called: str) -> list[str]:
         """The parts under which they are known there."""
-        batches = list(_batches(bodies))
+        batches = list(_batches(entries))
         parts: list[str] = []
         sent = 0
         with ThreadPoolExecutor(SENT_AT_ONCE) as pool:
-            for batch, answer in zip(batches, pool.map(self._keep, batches), strict=True):
+            answers = pool.map(partial(self._keep, kind), batches)
+            for batch, answer in zip(batches, answers, strict=True):
                 parts.append(str(answer.get("part")))
                 sent += len(batch)
                 if len(batches) > 1:
-                    self._say(f"sent {sent} of {len(bodies)} documents")
+                    self._say(f"sent {sent} of {len(entries)} {called}")
         return parts
 
-    def _keep(self, batch: list[JsonObject]) -> JsonObject:
-        return self._ask("manifest::bodies", {"skills": list(batch)})
+    def _keep(self, kind: str, batch: list[JsonObject]) -> JsonObject:
+        return self._ask("manifest::bodies", {kind: batch})
 
 
 def _rows(publication: Publication, *, prune: bool) -> JsonObject:
     """All of it but the bodies."""
-    bodies, prompts = publication.bodies, publication.prompts
-    listed = [{"id": skill_id, "digest": digest_of(body)} for skill_id, body in (bodies or {}).items()]
+    bodies = publication.bodies
+    listed = [
+        {"id": skill_id, "digest": digest_of(body), **_files(publication.files.get(skill_id, {}))}
+        for skill_id, body in (bodies or {}).items()
+    ]
     skills: JsonObject = {} if bodies is None else {"skills": list[JsonObject](listed)}
-    return {**skills, **({} if prompts is None else {"prompts": list(prompts)}), "prune": prune}
+    lists = {name: list(entries) for name, entries in publication.lists.items()}
+    return {**skills, **lists, "prune": prune}
+
+
+def _files(files: Mapping[str, bytes]) -> JsonObject:
+    named = [{"path": path, "digest": sha256(body).hexdigest()} for path, body in files.items()]
+    return {"files": list[JsonObject](named)} if named else {}
 
 
 def _checked(payload: JsonObject) -> JsonObject:
@@ -82,11 +118,10 @@ def _checked(payload: JsonObject) -> JsonObject:
     return payload
 
 
-def _batches(bodies: Mapping[str, str]) -> Iterator[list[JsonObject]]:
+def _batches(entries: Sequence[JsonObject]) -> Iterator[list[JsonObject]]:
     batch: list[JsonObject] = []
     total = 0
-    for skill_id, body in bodies.items():
-        entry: JsonObject = {"id": skill_id, "skill": body}
+    for entry in entries:
         size = _size(entry)
         if batch and (total + size > LARGEST_BATCH or len(batch) == MOST_AT_ONCE):
             yield batch

@@ -1,4 +1,5 @@
-"""The registry function of a deployed stack, called with the operator's AWS credentials, and again if it has to be."""
+"""The registry function of a deployed stack, called with the AWS credentials of whoever is at the terminal, and again
+if it has to be. A credential of Signpost in the environment says for which tenant; without one it is the operator's."""
 
 import json
 import os
@@ -16,6 +17,8 @@ from signpost.registry.handshake import pause_after
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
+AUTHORIZATION = "SIGNPOST_AUTHORIZATION"
+"""The environment variable with an API key or an access token: on a command line everybody could read it."""
 ATTEMPT = 65.0
 """Seconds, instead of the five of the plan: the registry function has 60 for large publications, and an answer that is
 not waited for would leave open what happened."""
@@ -38,12 +41,14 @@ def registry(stack: str, url: str | None, say: Say) -> Generator[Ask]:
     if url:
         os.environ["AWS_ENDPOINT_URL"] = url  # where boto3 looks, and whatever else is called from here
     try:
+        credential = _credential(say)
         persistent = Persistent(time.monotonic, time.sleep, say)
         function = persistent.until_done(lambda: _function_of(stack))
         client = _client("lambda")
 
         def ask(function_id: str, payload: JsonObject) -> JsonObject:
-            return persistent.until_done(lambda: _answer(client, function, function_id, payload))
+            event = {"function_id": function_id, "payload": payload, **credential}
+            return persistent.until_done(lambda: _answer(client, function, event))
 
         yield ask
     except (BotoCoreError, ClientError) as fault:
@@ -78,6 +83,17 @@ class Persistent:
         self._sleep(pause)
 
 
+def _credential(say: Say) -> JsonObject:
+    """As the header of a request would have it."""
+    if AUTHORIZATION not in os.environ:
+        return {}
+    given = os.environ[AUTHORIZATION].strip()
+    if not given:  # what should have filled it has failed, and nobody meant to be the operator
+        raise CommandFailed(f"{AUTHORIZATION} is set, but empty. Fill it, or unset it to be the operator.")
+    say(f"with the credential in {AUTHORIZATION}")
+    return {"authorization": given if given.lower().startswith("bearer ") else f"Bearer {given}"}
+
+
 def _client(service: str) -> Any:
     import boto3  # noqa: PLC0415 - see registry
     from botocore.config import Config  # noqa: PLC0415 - see registry
@@ -98,9 +114,8 @@ def _function_of(stack: str) -> str:
     return outputs["RegistryFunctionName"]
 
 
-def _answer(client: "LambdaClient", function: str, function_id: str, payload: JsonObject) -> JsonObject:
-    event = json.dumps({"function_id": function_id, "payload": payload}).encode()
-    answered = _called(client.invoke, FunctionName=function, Payload=event)
+def _answer(client: "LambdaClient", function: str, event: JsonObject) -> JsonObject:
+    answered = _called(client.invoke, FunctionName=function, Payload=json.dumps(event).encode())
     answer = as_object(json.loads(answered["Payload"].read()))
     if "FunctionError" in answered:
         raise Unavailable(f"The registry function failed: {answer.get('errorMessage', 'see its log')}")
@@ -113,6 +128,8 @@ def _failure(error: JsonObject) -> Exception:
     message = str(error.get("message"))
     if error.get("code") == "unavailable":
         return Unavailable(message)
+    if error.get("code") in ("unauthorized", "forbidden"):
+        return CommandFailed(f"{message.rstrip('.')}. The credential is that in {AUTHORIZATION}.")
     problems = as_object(error.get("data")).get("problems")
     if not isinstance(problems, list):
         return CommandFailed(message)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
 from signpost.execution.functions import may_exist
-from signpost.execution.tuning import SETTINGS, placement_of, problem_with
+from signpost.execution.tuning import SETTINGS, placement_of, problem_with, value_of
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
     from signpost.contract import Placement
+    from signpost.model import SettingValue
     from signpost.ports import FunctionStates
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("settings", help="how long functions may take, when breakers open")
+    parser = commands.add_parser("settings", help="how long functions may take, when breakers open, what is a tool")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="what was set for a tenant and its functions")
     listing.set_defaults(handler=_list)
@@ -27,7 +28,7 @@ def register(commands: "Commands") -> None:
         epilog=_known(),
     )
     setting.add_argument("name", help="see below")
-    setting.add_argument("value", type=int, help="a number; switches are 0 or 1")
+    setting.add_argument("value", help="a number or a text, see below; switches are 0 or 1")
     setting.set_defaults(handler=_set)
     unsetting = actions.add_parser("unset", help="go back to what was set for the tenant, or to the default")
     unsetting.add_argument("name", help="from `signpost settings list`")
@@ -57,11 +58,12 @@ def _list(arguments: argparse.Namespace) -> int:
 def _set(arguments: argparse.Namespace) -> int:
     with stack.registry(arguments.stack) as registry:
         placement = _placement(registry.functions, arguments.tenant, arguments.function)
-        problem = problem_with(arguments.name, arguments.value, function=arguments.function, placement=placement)
+        value = value_of(arguments.name, arguments.value)
+        problem = problem_with(arguments.name, value, function=arguments.function, placement=placement)
         if problem is not None:
             raise CommandFailed(problem)
-        registry.settings.set(arguments.tenant, arguments.function, arguments.name, arguments.value)
-    print(_row(arguments.function, arguments.name, arguments.value))
+        registry.settings.set(arguments.tenant, arguments.function, arguments.name, value)
+    print(_row(arguments.function, arguments.name, value))
     return 0
 
 
@@ -81,13 +83,13 @@ def _placement(functions: "FunctionStates", tenant: str, name: str | None) -> "P
     return placement_of(functions.read(tenant, name)) if name is not None else None
 
 
-def _row(name: str | None, setting: str, value: int | None) -> str:
+def _row(name: str | None, setting: str, value: "SettingValue | None") -> str:
     return json.dumps({"function": name, "setting": setting, "value": value})
 
 
 def _known() -> str:
     lines = (
-        f"  {name}  {setting.least} to {setting.most}, by default {setting.default}: {setting.says}"
+        f"  {name}  {setting.form}, by default {setting.default if setting.default != '' else 'none'}: {setting.says}"
         for name, setting in SETTINGS.items()
     )
     return "\n".join(("settings:", *lines))

@@ -10,6 +10,9 @@ from signpost.cli.failure import CommandFailed
 from signpost.settings import TENANT
 
 if TYPE_CHECKING:
+    from signpost.adapters.undelivered import GivenUp
+    from signpost.cli.deliveries import Retry
+    from signpost.cli.redrive import Redrive
     from signpost.execution.placement import Placer
     from signpost.ports import (
         ApiKeys,
@@ -65,6 +68,51 @@ class Keys:
 
     stack: "MasterKeyStore"
     placer: "Placer"
+
+
+@contextmanager
+def retry(name: str) -> "Generator[Retry]":
+    with _aws(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _aws
+
+        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
+        from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
+        from signpost.adapters.sqs import SetAside, SqsQueue  # noqa: PLC0415 - see _aws
+        from signpost.cli.deliveries import Retry  # noqa: PLC0415 - it imports this module
+        from signpost.wiring.clients import CALLS  # noqa: PLC0415 - see _aws
+
+        sqs, lambdas, clock = boto3.client("sqs"), boto3.client("lambda", config=CALLS), SystemClock()
+        yield Retry(
+            unheard=SetAside(lambda: sqs, outputs["UnheardChangesUrl"]),
+            failed=SetAside(lambda: sqs, outputs["FailedDeliveriesUrl"]),
+            deliveries=SqsQueue(lambda: sqs, outputs["DeliveryQueueUrl"]),
+            link=LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None),
+            subscriber=outputs["SubscriberFunctionName"],
+            clock=clock,
+        )
+
+
+@contextmanager
+def redrive(name: str) -> "Generator[Redrive[GivenUp]]":
+    with _aws(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _aws
+
+        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
+        from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes  # noqa: PLC0415 - see _aws
+        from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
+        from signpost.adapters.sqs import SetAside  # noqa: PLC0415 - see _aws
+        from signpost.adapters.undelivered import UndeliveredChanges  # noqa: PLC0415 - see _aws
+        from signpost.cli.redrive import Redrive  # noqa: PLC0415 - see _aws
+        from signpost.wiring.clients import CALLS  # noqa: PLC0415 - see _aws
+
+        lambdas, clock = boto3.client("lambda", config=CALLS), SystemClock()
+        yield Redrive(
+            queue=UndeliveredChanges(SetAside(lambda: boto3.client("sqs"), outputs["UndeliveredChangesUrl"])),
+            outbox=DynamoOutboxTimes(boto3.client("dynamodb"), outputs["RegistryTableName"]),
+            link=LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None),
+            relay=outputs["RelayFunctionName"],
+            clock=clock,
+        )
 
 
 @contextmanager

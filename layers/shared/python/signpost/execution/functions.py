@@ -1,14 +1,19 @@
-"""What a call of a function has to look at, in memory for as long as the catalogue is."""
+"""What a call of a function has to look at, and what lists of functions show, in memory for as long as the catalogue
+is."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from signpost.contract import FunctionState
-from signpost.ports import Clock, FunctionStates
+from signpost.contract import FunctionState, Hosted
+from signpost.execution.tuning import of_tenant
+from signpost.model import SettingValue
+from signpost.ports import Clock, FunctionStates, PlacedFunctions
 
 REVALIDATED_EVERY = 2.0
 """Seconds for which calls may go by what was placed, set, opened or closed before."""
 REMEMBERED_FUNCTIONS = 1024
+REMEMBERED_TENANTS = 64
 
 POSSIBLE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,256}")
 """Wider than the ids that our own harness hosts (`function_ids`): an executor is whatever speaks the contract."""
@@ -49,3 +54,66 @@ class FunctionView:
 
     def forget(self, tenant: str, function: str) -> None:
         self._by_function.pop((tenant, function), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionList:
+    """What a tenant can call. The same object for as long as nothing has changed."""
+
+    functions: Sequence[Hosted]
+    """By id, the tenant's own in the place of shipped ones."""
+    settings: Mapping[str, SettingValue]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    version: int
+    functions: Sequence[Hosted]
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    looked_at: float
+    own: _Scope
+    shipped: _Scope
+    seen: FunctionList
+
+
+class FunctionLists:
+    """What is read later than its version can only be newer: the next look then finds another version and reads once
+    too often."""
+
+    def __init__(self, *, placed: PlacedFunctions, clock: Clock) -> None:
+        self._placed = placed
+        self._clock = clock
+        self._by_tenant: dict[str, _Listed] = {}
+        self._shipped: _Scope | None = None
+
+    def of(self, tenant: str) -> FunctionList:
+        now = self._clock.now()
+        known = self._by_tenant.get(tenant)
+        if known is None or now - known.looked_at >= REVALIDATED_EVERY:
+            known = self._revalidated(tenant, known, now)
+            if len(self._by_tenant) >= REMEMBERED_TENANTS and tenant not in self._by_tenant:
+                self._by_tenant.pop(next(iter(self._by_tenant)))
+            self._by_tenant[tenant] = known
+        return known.seen
+
+    def _revalidated(self, tenant: str, known: _Listed | None, now: float) -> _Listed:
+        version, shipped_version, settings = self._placed.versions(tenant)
+        own = self._scope(tenant, version, known.own if known is not None else None)
+        self._shipped = shipped = self._scope(None, shipped_version, self._shipped)
+        if known is not None and known.own is own and known.shipped is shipped and known.seen.settings == settings:
+            return _Listed(now, own, shipped, known.seen)
+        return _Listed(now, own, shipped, FunctionList(_layered(own, shipped, settings), settings))
+
+    def _scope(self, tenant: str | None, version: int, known: _Scope | None) -> _Scope:
+        if known is not None and known.version == version:
+            return known
+        return _Scope(version, self._placed.functions(tenant) if version else ())
+
+
+def _layered(own: _Scope, shipped: _Scope, settings: Mapping[str, SettingValue]) -> Sequence[Hosted]:
+    beneath = shipped.functions if of_tenant(settings, "shipped_content") else ()
+    by_id = {hosted.function: hosted for hosted in (*beneath, *own.functions)}
+    return [by_id[function] for function in sorted(by_id)]

@@ -4,8 +4,20 @@ import json
 from collections.abc import Sequence
 
 from signpost.contract import Hosted
-from signpost.execution.members import VERSION, NotOurs, message_in, number_in, object_in, text_in, texts_in
+from signpost.execution.members import (
+    VERSION,
+    NotOurs,
+    message_in,
+    number_in,
+    object_in,
+    optional_text_in,
+    text_in,
+    texts_in,
+)
 from signpost.model import JsonObject, as_object
+
+EXPOSE = "mcp.expose"
+"""The flag in `metadata`, which may also be written as the member `expose` of an object `mcp`."""
 
 REQUEST = json.dumps({"signpost": VERSION, "operation": "manifest"}).encode()
 
@@ -31,14 +43,30 @@ def _hosted_of(fields: JsonObject) -> Hosted:
         timeout_ms=int(timeout) if timeout is not None else None,
         permissions=frozenset(texts_in(fields, "permissions")),
         readable=fields.get("readable") is not False,
+        description=optional_text_in(fields, "description") or "",
+        input_schema=_optional_object_in(fields, "inputSchema"),
+        exposed=_is_exposed(_optional_object_in(fields, "metadata") or {}),
     )
 
 
+def _optional_object_in(fields: JsonObject, name: str) -> JsonObject | None:
+    return object_in(fields, name) if fields.get(name) is not None else None
+
+
+def _is_exposed(metadata: JsonObject) -> bool:
+    return metadata.get(EXPOSE) is True or as_object(metadata.get("mcp")).get("expose") is True
+
+
 def _object_of(hosted: Hosted) -> JsonObject:
-    timeout: JsonObject = {"timeoutMs": hosted.timeout_ms} if hosted.timeout_ms is not None else {}
+    optional: JsonObject = {
+        "timeoutMs": hosted.timeout_ms,
+        "description": hosted.description or None,
+        "inputSchema": hosted.input_schema,
+        "metadata": {EXPOSE: True} if hosted.exposed else None,
+    }
     return {
         "id": hosted.function,
-        **timeout,
         "permissions": sorted(hosted.permissions),
         "readable": hosted.readable,
+        **{name: value for name, value in optional.items() if value is not None},
     }

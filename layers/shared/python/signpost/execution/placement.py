@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from signpost.contract import Executor, Hosted, Undelivered
+from signpost.contract import LONGEST_DESCRIPTION, Executor, Hosted, Undelivered
 from signpost.execution import manifest
 from signpost.execution.failures import failure
 from signpost.execution.functions import may_exist
@@ -11,6 +11,7 @@ from signpost.execution.members import NotOurs
 from signpost.model import MasterKeys
 from signpost.policy.capabilities import executor_key
 from signpost.ports import Clock, Directory, ExecutorInspector, ExecutorSecrets, Link, MasterKeyStore
+from signpost.schema.validation import SchemaRefused, check
 
 ANSWERS_WITHIN = 15.0
 """Seconds for a manifest: the executor may be starting for the first time."""
@@ -126,6 +127,8 @@ class Placer:
         hosted = self._manifest(executor.arn)
         if odd := [one.function for one in hosted if not may_exist(one.function)]:
             raise PlacementRefused(f"{executor.arn} hosts what cannot be called: {', '.join(map(repr, odd))}.")
+        if fault := next(filter(None, map(_fault_of, hosted)), None):
+            raise PlacementRefused(f"{executor.arn} hosts {fault}.")
         return _Offer(executor, tuple(hosted))
 
     def _manifest(self, arn: str) -> Sequence[Hosted]:
@@ -136,6 +139,17 @@ class Placer:
             return manifest.manifest_of(answer)
         except NotOurs as fault:
             raise PlacementRefused(f"{arn} is no executor: {fault} in its manifest.") from fault
+
+
+def _fault_of(hosted: Hosted) -> str | None:
+    """What would spoil the lists that show it."""
+    if len(hosted.description) > LONGEST_DESCRIPTION:
+        return f"{hosted.function} with a description of more than {LONGEST_DESCRIPTION} characters"
+    try:
+        check(hosted.input_schema or {})
+    except SchemaRefused as fault:
+        return f"{hosted.function} with an input schema that is refused, because {fault}"
+    return None
 
 
 def _taken(executor: Executor, functions: Iterable[str]) -> str:

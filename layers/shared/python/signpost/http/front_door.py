@@ -38,7 +38,7 @@ class FrontDoor:
         alarm: Alarm,
     ) -> None:
         self._settings = settings
-        self._problem = problem_with(settings)
+        self._problem = problem_with(settings.identity)
         self._authenticator = authenticator
         self._surfaces = surfaces
         self._telemetry = telemetry
@@ -98,7 +98,7 @@ class FrontDoor:
             return refusal(413, "too_large", f"The body has more than {LARGEST_BODY} bytes.")
         principal = self._authenticator.authenticate(request.headers.get("authorization"), request.source_ip)
         if isinstance(principal, Denial):
-            return self._unauthenticated(principal)
+            return self._unauthenticated(principal, request.path)
         self._telemetry.identified(principal)
         call = Call(
             principal=principal,
@@ -110,8 +110,8 @@ class FrontDoor:
         self._telemetry.dispatched(reply.operation, reply.trace)
         return _response(reply, request.headers.get("accept", ""))
 
-    def _unauthenticated(self, denial: Denial) -> Response:
-        header = challenge(denial, metadata.metadata_url(self._settings))
+    def _unauthenticated(self, denial: Denial, endpoint: str) -> Response:
+        header = challenge(denial, metadata.metadata_url(self._settings, endpoint))
         return refusal(401, denial.reason, denial.message, {"www-authenticate": header})
 
 

@@ -1,5 +1,6 @@
-"""Access tokens: JWTs of one issuer, for one audience, under pinned algorithms."""
+"""Access tokens: JWTs of one issuer, for our audience, under pinned algorithms."""
 
+from collections.abc import Collection
 from typing import Any
 
 import jwt
@@ -36,14 +37,14 @@ class TokenAuthenticator:
         self,
         *,
         issuer: str,
-        audience: str,
+        audiences: Collection[str],
         keys: IssuerKeys,
         claims: ClaimNames,
         default_tenant: str,
         clock: Clock,
     ) -> None:
         self._issuer = issuer
-        self._audience = audience
+        self._audiences = audiences
         self._keys = keys
         self._claims = claims
         self._default_tenant = default_tenant
@@ -74,7 +75,7 @@ class TokenAuthenticator:
             jwt.PyJWK(dict(key), algorithm=algorithm),
             algorithms=[algorithm],
             issuer=self._issuer,
-            audience=self._audience,
+            audience=self._audiences,
             options={"require": list(REQUIRED), "verify_exp": False, "verify_nbf": False, "verify_iat": False},
         )
 

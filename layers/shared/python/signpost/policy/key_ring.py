@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from signpost.model import MasterKeys
 from signpost.ports import Clock, MasterKeyStore
@@ -27,6 +27,12 @@ class KeyRing:
     def current(self) -> str:
         """What to sign with."""
         return self._fresh().current
+
+    @property
+    def every(self) -> Sequence[str]:
+        """What to sign with for those who may still know the previous key only."""
+        keys = self._fresh()
+        return [keys.current] if keys.previous is None else [keys.current, keys.previous]
 
     def recognises(self, signed_with: Callable[[str], bool], *, look_again_after: float = LOOK_AGAIN_AFTER) -> bool:
         """Whether the current key signed it, or the previous one."""

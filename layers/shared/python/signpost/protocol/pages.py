@@ -1,7 +1,6 @@
 """Lists in pages, by cursors that only their holder can use, and only for the list they came from."""
 
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Sequence
 
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.model import Json, JsonObject
@@ -28,7 +27,7 @@ def page[Entry](
     start = _start(exchange, purpose, [key(entry) for entry in entries] if "cursor" in exchange.params else [])
     if isinstance(start, Rejection):
         return start
-    texts = _that_fit([to_text(entry) for entry in entries[start : start + PAGE]])
+    texts = _that_fit(map(to_text, entries[start : start + PAGE]))
     end = start + len(texts)
     beside: dict[str, Json] = {}
     if end < len(entries):
@@ -37,10 +36,16 @@ def page[Entry](
     return Listing(name, texts, beside)
 
 
-def _that_fit(texts: Sequence[str]) -> Sequence[str]:
-    """At least one, so that every page leads on."""
-    lengths = accumulate(len(text) for text in texts)
-    return texts[: max(1, sum(length <= LONGEST_PAGE for length in lengths))]
+def _that_fit(texts: Iterable[str]) -> Sequence[str]:
+    """At least one, so that every page leads on. What does not fit is not even made."""
+    fitting: list[str] = []
+    room = LONGEST_PAGE
+    for text in texts:
+        room -= len(text)
+        if fitting and room < 0:
+            break
+        fitting.append(text)
+    return fitting
 
 
 def _start(exchange: Exchange, purpose: str, keys: Sequence[str]) -> int | Rejection:

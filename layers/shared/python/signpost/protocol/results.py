@@ -99,8 +99,8 @@ def _content(block: JsonObject, era: Era) -> JsonObject:
     return {"type": "text", "text": f"[{kind} {block.get('uri', '')}, which this version of MCP cannot carry]"}
 
 
-def link_to(result: JsonObject, address: str, era: Era) -> JsonObject:
-    """In place of a tool result that is too long to be sent: where it can be read, for as long as it is kept."""
+def link_content(address: str) -> Sequence[JsonObject]:
+    """Instead of a result that is too long to be sent: where it can be read, for as long as it is kept."""
     link: JsonObject = {
         "type": "resource_link",
         "uri": address,
@@ -109,9 +109,13 @@ def link_to(result: JsonObject, address: str, era: Era) -> JsonObject:
         "mimeType": "application/json",
     }
     words: JsonObject = {"type": "text", "text": f"The result is too long to be sent. It can be read at {address}"}
+    return [words, link]
+
+
+def link_to(result: JsonObject, address: str, era: Era) -> JsonObject:
     # Clients hold an ordinary result against the tool's output schema, which a link cannot satisfy.
     is_error = bool(result.get("isError")) or "structuredContent" in result
-    return tool_result(ToolResult([words, link], is_error=is_error), era)
+    return tool_result(ToolResult(link_content(address), is_error=is_error), era)
 
 
 def not_kept(era: Era) -> JsonObject:

@@ -1,6 +1,6 @@
 """The thirteen functions of the registry, by their ids: payload in, answer or refusal out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from signpost.content import Skill, StoredPrompt
 from signpost.model import Json, JsonObject, PromptArgument
@@ -40,17 +40,20 @@ class RegistryFunctions:
     def __init__(self, *, skills: Skills, prompts: Prompts) -> None:
         self._skills = skills
         self._prompts = prompts
-        self._by_id: Mapping[str, _Function] = {
+        self._changing: Mapping[str, _Function] = {
             "skills::register": self._register_skill,
             "skills::unregister": self._unregister_skill,
+            "prompts::register": self._register_prompt,
+            "prompts::unregister": self._unregister_prompt,
+        }
+        self._by_id: Mapping[str, _Function] = {
+            **self._changing,
             "skills::list": self._list_skills,
             "skills::resources-list": self._resources,
             "skills::resources-read": self._read,
             "skills::resources-templates": lambda _payload, _caller: {"resourceTemplates": TEMPLATES},
             "skills::fetch_skill": self._fetch,
             "skill::fetch": self._fetch,
-            "prompts::register": self._register_prompt,
-            "prompts::unregister": self._unregister_prompt,
             "prompts::list": self._list_prompts,
             "prompts::mcp-list": self._mcp_prompts,
             "prompts::mcp-get": self._render,
@@ -59,6 +62,11 @@ class RegistryFunctions:
     @property
     def ids(self) -> Sequence[str]:
         return list(self._by_id)
+
+    @property
+    def changing(self) -> Container[str]:
+        """Those that change something. Whoever lets callers in decides who may."""
+        return self._changing
 
     def call(self, function_id: str, payload: Json, caller: Caller) -> Answer:
         function = self._by_id.get(function_id)

@@ -6,32 +6,32 @@ then names ids, digests and parts. A digest that somebody sends only chooses amo
 """
 
 import hashlib
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
-from signpost.content import StoredPrompt
-from signpost.model import Json, JsonObject
-from signpost.registry import payloads, prompts, skills
+from signpost.content import StoredPrompt, Subscription
+from signpost.model import Json, JsonObject, as_object
+from signpost.registry import payloads, prompts, skills, subscriptions
 from signpost.registry.names import problem_with_skill_id
 from signpost.registry.refusals import Refused, quoted
+from signpost.registry.sent_files import DIGEST, NamedFile, SentFile, named_files, overlaps, sent_file
 
 MOST_BODIES = 200
 """At once, so that keeping them does not take longer than an invocation may."""
 MOST_PARTS = 1_000
-DIGEST = re.compile(r"[0-9a-f]{64}")
 SHOWN_IN_WORDS = 5
 
-type KindOf = Literal["skill", "prompt", "manifest"]
+type KindOf = Literal["skill", "file", "prompt", "trigger", "webhook", "manifest"]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     kind: KindOf
     id: str
-    """Of the document, or the name of the prompt; where it has none, its place."""
+    """Of the document, the path of the file, or the name of the prompt, the function, the URL; where it has none, its
+    place."""
     message: str
 
 
@@ -41,6 +41,7 @@ class Document:
     digest: str
     body: str | None
     """None if it was sent before."""
+    files: Sequence[NamedFile] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,12 @@ class Manifest:
 
     skills: Sequence[Document] | None
     prompts: Sequence[StoredPrompt] | None
+    triggers: Sequence[Subscription] | None
+    webhooks: Sequence[Subscription] | None
     prune: bool
     """Whether entries of a kind it speaks of are removed if it does not have them."""
     parts: Sequence[str] = ()
+    files: Sequence[SentFile] = ()
 
 
 def read(payload: JsonObject) -> Manifest | Sequence[Problem]:
@@ -60,9 +64,13 @@ def read(payload: JsonObject) -> Manifest | Sequence[Problem]:
     manifest = Manifest(
         skills=reader.skills(payload["skills"]) if payload.get("skills") is not None else None,
         prompts=reader.prompts(payload["prompts"]) if payload.get("prompts") is not None else None,
+        triggers=reader.triggers(payload["triggers"]) if payload.get("triggers") is not None else None,
+        webhooks=reader.webhooks(payload["webhooks"]) if payload.get("webhooks") is not None else None,
         prune=reader.prune(payload.get("prune", False)),
         parts=reader.parts(payload.get("parts", [])),
+        files=reader.files(payload.get("files", [])),
     )
+    reader.check_amount(manifest)
     reader.check_names(payload)
     return reader.problems or manifest
 
@@ -74,7 +82,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def check_names(self, payload: JsonObject) -> None:
-        known = {"skills", "prompts", "prune", "parts"}
+        known = {"skills", "prompts", "triggers", "webhooks", "prune", "parts", "files"}
         self._say("manifest", *(f"There is no field {quoted(name)}." for name in payload if name not in known))
 
     def prune(self, value: Json) -> bool:
@@ -93,10 +101,27 @@ class _Reader:
         listed = self._list(value, "skills")
         read = [self._skill(entry, f"skills[{place}]") for place, entry in enumerate(listed)]
         documents = [document for document in read if document is not None]
-        if sum(document.body is not None for document in documents) > MOST_BODIES:
-            self._say("manifest", f"These are too many bodies at once: send {MOST_BODIES} at most.")
         self._check_unique("skill", [document.id for document in documents])
+        self.problems += [
+            Problem("skill", skill_id, message)
+            for skill_id, message in overlaps({one.id: one.files for one in documents})
+        ]
         return documents
+
+    def files(self, value: Json) -> Sequence[SentFile]:
+        sent: list[SentFile] = []
+        for place, entry in enumerate(self._list(value, "files")):
+            one = sent_file(entry)
+            if isinstance(one, Refused):
+                self._refuse("file", entry, "path", f"files[{place}]", one)
+            else:
+                sent.append(one)
+        return sent
+
+    def check_amount(self, manifest: Manifest) -> None:
+        bodies = sum(document.body is not None for document in manifest.skills or ()) + len(manifest.files)
+        if bodies > MOST_BODIES:
+            self._say("manifest", f"These are too many bodies at once: send {MOST_BODIES} at most.")
 
     def prompts(self, value: Json) -> Sequence[StoredPrompt]:
         listed = self._list(value, "prompts")
@@ -105,12 +130,33 @@ class _Reader:
         self._check_unique("prompt", [prompt.name for prompt in found])
         return found
 
+    def triggers(self, value: Json) -> Sequence[Subscription]:
+        return self._subscriptions(value, "trigger", "function_id", subscriptions.trigger_of)
+
+    def webhooks(self, value: Json) -> Sequence[Subscription]:
+        return self._subscriptions(value, "webhook", "url", subscriptions.webhook_of)
+
+    def _subscriptions(
+        self, value: Json, kind: KindOf, key: str, read_one: Callable[[Json], Subscription | Refused]
+    ) -> Sequence[Subscription]:
+        """The same again replaces the one before it, as it does in a later publication."""
+        found: dict[str, Subscription] = {}
+        for place, entry in enumerate(self._list(value, f"{kind}s")):
+            one = read_one(entry)
+            if isinstance(one, Refused):
+                self._refuse(kind, entry, key, f"{kind}s[{place}]", one)
+            else:
+                found[one.name] = one
+        return list(found.values())
+
     def _skill(self, entry: Json, place: str) -> Document | None:
         found = _document(entry)
         if isinstance(found, Refused):
             self._refuse("skill", entry, "id", place, found)
             return None
-        return found
+        files, problems = named_files(found.id, as_object(entry).get("files", []))
+        self.problems += [Problem("skill", found.id, message) for message in problems]
+        return replace(found, files=files)
 
     def _prompt(self, entry: Json, place: str) -> StoredPrompt | None:
         found = _prompt(entry)

@@ -1,27 +1,30 @@
 """Publications: everything that an author has, as one change that is seen whole or not at all."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from signpost import content as stored
-from signpost.content import Change, PromptChange, Skill, SkillChange, StoredPrompt
+from signpost.content import (
+    Change,
+    PromptChange,
+    Skill,
+    SkillChange,
+    StoredPrompt,
+    SubscriberKind,
+    Subscription,
+    SubscriptionChange,
+)
 from signpost.model import Json, JsonObject
 from signpost.ports import Bodies, ContentStore, Timestamps
-from signpost.registry import payloads, skills
+from signpost.registry import payloads, subscriptions
 from signpost.registry.callers import Caller
-from signpost.registry.manifest import Document, Manifest, Problem, digest_of, read, refusal_for
+from signpost.registry.manifest import Document, Manifest, Problem, read, refusal_for
+from signpost.registry.parts import Parts, Seen
 from signpost.registry.refusals import Refused
+from signpost.registry.sent_files import NamedFile, listed
 
-PART = "part-"
-"""What the name of a part begins with: no body of a document is ever kept under such a name, so none can pose as one.
-To whoever collects old bodies a part is a body that no row names."""
-UNSEEN = "Its body was not sent, or somebody has changed it meanwhile: publish again."
-LOST = "This part is not kept here: publish again."
+SUBSCRIBED = ("triggers", "webhooks")
 
 type Answer = Json | Refused
-type Seen = Mapping[tuple[str, str], Skill]
-"""What is known here of documents, by id and digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,9 @@ class Difference:
 
 
 UNTOUCHED = Difference([], [], [], [])
+
+type Plan = Mapping[str, Difference]
+"""By kind, as a manifest calls it."""
 
 
 def difference[Value](before: Mapping[str, Value], after: Mapping[str, Value], *, prune: bool) -> Difference:
@@ -50,77 +56,85 @@ class Publisher:
         self._content = content
         self._bodies = bodies
         self._timestamps = timestamps
+        self._parts = Parts(bodies)
 
-    def plan(self, manifest: Manifest, tenant: str | None) -> tuple[Difference, Difference]:
-        """What a publication would do to documents and prompts. Nothing changes."""
-        return (
-            self._difference_of_skills(manifest, self._skills(tenant, manifest)),
-            self._difference_of_prompts(manifest, tenant),
-        )
+    def plan(self, manifest: Manifest, tenant: str | None) -> Plan:
+        """What a publication would do. Nothing changes."""
+        return self._plan(manifest, self._skills(tenant, manifest), tenant)
 
-    def keep(self, documents: Sequence[Document], tenant: str | None) -> str:
+    def unsent(self, manifest: Manifest, tenant: str | None) -> Sequence[NamedFile]:
+        """The files whose bodies have to be sent before the publication."""
+        seen = self._parts.seen(manifest, self._skills(tenant, manifest), tenant)
+        return seen.unsent(manifest) if isinstance(seen, Seen) else ()
+
+    def keep(self, manifest: Manifest, tenant: str | None) -> str:
         """Keeps the bodies. Answers the part that a publication names."""
-        rows: list[JsonObject] = []
-        for document in documents:
-            if document.body is not None:
-                rows.append(asdict(skills.described(document.id, document.body, "")))
-                self._bodies.keep(tenant, document.digest, document.body.encode())
-        part = json.dumps(rows, ensure_ascii=False)
-        name = digest_of(part)
-        self._bodies.keep(tenant, f"{PART}{name}", part.encode())
-        return name
+        return self._parts.keep(manifest, tenant)
 
     def publish(self, manifest: Manifest, tenant: str | None) -> JsonObject | Sequence[Problem]:
         """All of it or nothing. What is the same is registered again too: its time is that of the publication, and
         whoever follows the changes hears of it."""
         there = self._skills(tenant, manifest)
-        seen = self._seen(manifest, there, tenant)
-        problems = seen if isinstance(seen, Sequence) else _unseen(manifest, seen)
-        if problems or isinstance(seen, Sequence):
+        seen = self._parts.seen(manifest, there, tenant)
+        if isinstance(seen, Problem):
+            return [seen]
+        if problems := (*_problems(manifest, seen), *self._too_many(manifest, tenant)):
             return problems
         self._keep_new(manifest, there, tenant)
-        of_skills = self._difference_of_skills(manifest, there)
-        of_prompts = self._difference_of_prompts(manifest, tenant)
+        plan = self._plan(manifest, there, tenant)
         now = self._timestamps.now()
         changes = [
             *_registrations(manifest, seen, now),
-            *(SkillChange(skill_id, None) for skill_id in of_skills.removed),
-            *(PromptChange(name, None) for name in of_prompts.removed),
+            *(SkillChange(skill_id, None) for skill_id in plan["skills"].removed),
+            *(PromptChange(name, None) for name in plan["prompts"].removed),
+            *(SubscriptionChange(name, None) for kind in SUBSCRIBED for name in plan[kind].removed),
         ]
         sequences = self._content.apply(tenant, changes) if changes else ()
-        last = max((sequence for sequence in sequences if sequence is not None), default=None)
-        return {**shown(of_skills, of_prompts), "registered_at": now, "sequence": last}
+        return {**shown(plan), "registered_at": now, "sequence": _last_told(changes, sequences)}
 
-    def _seen(self, manifest: Manifest, there: Mapping[str, Skill], tenant: str | None) -> Seen | Sequence[Problem]:
-        seen = {(skill.id, skill.digest): skill for skill in there.values()}
-        for name in manifest.parts:
-            try:
-                seen.update(((skill.id, skill.digest), skill) for skill in self._part(name, tenant))
-            except LookupError:
-                return [Problem("manifest", name, LOST)]
-        return seen
-
-    def _part(self, name: str, tenant: str | None) -> Iterator[Skill]:
-        rows = json.loads(self._bodies.read(tenant, f"{PART}{name}"))
-        for row in rows:
-            manifest = row.pop("manifest", None)
-            yield Skill(**row, manifest=None if manifest is None else stored.Manifest(**manifest))
+    def subscriptions(self, tenant: str | None) -> Sequence[Subscription]:
+        return self._content.subscriptions(tenant)
 
     def _keep_new(self, manifest: Manifest, there: Mapping[str, Skill], tenant: str | None) -> None:
         """Bodies go first: a row without its body must never be seen."""
         for one in manifest.skills or ():
             if one.body is not None and (one.id not in there or there[one.id].digest != one.digest):
                 self._bodies.keep(tenant, one.digest, one.body.encode())
+        self._parts.keep_files(manifest, tenant)
 
     def _skills(self, tenant: str | None, manifest: Manifest) -> Mapping[str, Skill]:
         """What the tenant has itself: what is shipped to it is not its to change."""
         return {skill.id: skill for skill in self._content.skills(tenant)} if manifest.skills is not None else {}
 
+    def _plan(self, manifest: Manifest, there: Mapping[str, Skill], tenant: str | None) -> Plan:
+        return {
+            "skills": self._difference_of_skills(manifest, there),
+            "prompts": self._difference_of_prompts(manifest, tenant),
+            **self._differences_of_subscriptions(manifest, tenant),
+        }
+
+    def _differences_of_subscriptions(self, manifest: Manifest, tenant: str | None) -> Plan:
+        if manifest.triggers is None and manifest.webhooks is None:
+            return dict.fromkeys(SUBSCRIBED, UNTOUCHED)
+        there = self._content.subscriptions(tenant)
+        return {
+            "triggers": _difference_of(there, "trigger", manifest.triggers, prune=manifest.prune),
+            "webhooks": _difference_of(there, "webhook", manifest.webhooks, prune=manifest.prune),
+        }
+
+    def _too_many(self, manifest: Manifest, tenant: str | None) -> Sequence[Problem]:
+        plan = self._differences_of_subscriptions(manifest, tenant)
+        added = sum(len(difference.added) - len(difference.removed) for difference in plan.values())
+        if not added or len(self._content.subscriptions(tenant)) + added <= subscriptions.MOST_SUBSCRIPTIONS:
+            return ()
+        message = f"A tenant has {subscriptions.MOST_SUBSCRIPTIONS} triggers and webhooks at most."
+        return [Problem("manifest", "manifest", message)]
+
     def _difference_of_skills(self, manifest: Manifest, there: Mapping[str, Skill]) -> Difference:
         if manifest.skills is None:
             return UNTOUCHED
-        before = {skill.id: skill.digest for skill in there.values()}
-        return difference(before, {one.id: one.digest for one in manifest.skills}, prune=manifest.prune)
+        before = {skill.id: _compared(skill) for skill in there.values()}
+        return difference(before, {one.id: _compared(one) for one in manifest.skills}, prune=manifest.prune)
 
     def _difference_of_prompts(self, manifest: Manifest, tenant: str | None) -> Difference:
         if manifest.prompts is None:
@@ -129,32 +143,45 @@ class Publisher:
         return difference(before, {one.name: _timeless(one) for one in manifest.prompts}, prune=manifest.prune)
 
 
-def _unseen(manifest: Manifest, seen: Seen) -> Sequence[Problem]:
-    documents = manifest.skills or ()
-    return [
-        Problem("skill", one.id, UNSEEN) for one in documents if one.body is None and (one.id, one.digest) not in seen
-    ]
+def _problems(manifest: Manifest, seen: Seen) -> Sequence[Problem]:
+    return [Problem("skill", one.id, message) for one in manifest.skills or () for message in seen.problems_with(one)]
+
+
+def _compared(skill: Skill | Document) -> tuple[str, Sequence[tuple[str, str]]]:
+    """What makes it another one."""
+    return skill.digest, sorted((file.path, file.digest) for file in skill.files)
 
 
 def _registrations(manifest: Manifest, seen: Seen, now: str) -> Iterator[Change]:
     for one in manifest.skills or ():
-        yield SkillChange(one.id, replace(_described(one, seen), registered_at=now))
+        yield SkillChange(one.id, replace(seen.row_of(one), registered_at=now))
     for prompt in manifest.prompts or ():
         yield PromptChange(prompt.name, replace(prompt, registered_at=now))
+    for one in (*(manifest.triggers or ()), *(manifest.webhooks or ())):
+        yield SubscriptionChange(one.name, replace(one, registered_at=now))
 
 
-def _described(document: Document, seen: Seen) -> Skill:
-    if document.body is None:
-        return seen[document.id, document.digest]
-    return skills.described(document.id, document.body, "")
+def _last_told(changes: Sequence[Change], sequences: Sequence[int | None]) -> int | None:
+    """The number of the last change that subscribers hear of."""
+    told = [one for change, one in zip(changes, sequences, strict=False) if not isinstance(change, SubscriptionChange)]
+    return max((sequence for sequence in told if sequence is not None), default=None)
+
+
+def _difference_of(
+    there: Sequence[Subscription], kind: SubscriberKind, wanted: Sequence[Subscription] | None, *, prune: bool
+) -> Difference:
+    if wanted is None:
+        return UNTOUCHED
+    before = {one.name: replace(one, registered_at="") for one in there if one.kind == kind}
+    return difference(before, {one.name: replace(one, registered_at="") for one in wanted}, prune=prune)
 
 
 def _timeless(prompt: StoredPrompt) -> StoredPrompt:
     return replace(prompt, registered_at="", arguments=tuple(prompt.arguments))
 
 
-def shown(of_skills: Difference, of_prompts: Difference) -> JsonObject:
-    return {"skills": asdict(of_skills), "prompts": asdict(of_prompts)}
+def shown(plan: Plan) -> JsonObject:
+    return {kind: asdict(difference) for kind, difference in plan.items()}
 
 
 class ManifestFunctions:
@@ -166,6 +193,7 @@ class ManifestFunctions:
             "manifest::bodies": self._keep,
             "manifest::plan": self._plan,
             "manifest::publish": self._publish,
+            "manifest::subscriptions": self._subscriptions,
         }
 
     @property
@@ -183,12 +211,20 @@ class ManifestFunctions:
     def _keep(self, manifest: Manifest, caller: Caller) -> Answer:
         documents = manifest.skills or ()
         return {
-            "part": self._publisher.keep(documents, caller.tenant),
+            "part": self._publisher.keep(manifest, caller.tenant),
             "kept": [{"id": one.id, "digest": one.digest} for one in documents if one.body is not None],
         }
 
     def _plan(self, manifest: Manifest, caller: Caller) -> Answer:
-        return shown(*self._publisher.plan(manifest, caller.tenant))
+        unsent = self._publisher.unsent(manifest, caller.tenant)
+        return {**shown(self._publisher.plan(manifest, caller.tenant)), "unsent": listed(unsent)}
+
+    def _subscriptions(self, _manifest: Manifest, caller: Caller) -> Answer:
+        there = self._publisher.subscriptions(caller.tenant)
+        return {
+            f"{kind}s": [subscriptions.listed(one) for one in there if one.kind == kind]
+            for kind in ("trigger", "webhook")
+        }
 
     def _publish(self, manifest: Manifest, caller: Caller) -> Answer:
         published = self._publisher.publish(manifest, caller.tenant)

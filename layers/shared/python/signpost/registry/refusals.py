@@ -17,7 +17,8 @@ type Code = Literal[
     "too_much",  # more than one answer can hold
     "function_failed",  # the function behind a section or a prompt
     "unsupported_shape",  # of what that function answered
-    "unauthorized",
+    "unauthorized",  # the credential does not hold
+    "forbidden",  # it holds, and has not the permission
     "unavailable",  # now; the same may succeed later
     "fault",  # of ours
 ]

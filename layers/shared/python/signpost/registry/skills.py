@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from signpost.content import Skill, SkillChange
+from signpost.content import Skill, SkillChange, StoredFile
 from signpost.ports import Bodies, ContentStore, Timestamps
 from signpost.registry import manifests, markdown, uris
 from signpost.registry.callers import Caller, uppermost
@@ -86,6 +86,15 @@ class Skills:
             return None
         scope, skill = found
         return skill, self._bodies.read(scope, skill.digest).decode()
+
+    def file(self, skill_id: str, path: str, caller: Caller) -> tuple[StoredFile, bytes] | None:
+        """A file of the skill that the caller sees under this id, with what is in it."""
+        found = uppermost(self._content.skill(_reader(caller), skill_id), caller)
+        if found is None:
+            return None
+        scope, skill = found
+        file = next((file for file in skill.files if file.path == path), None)
+        return None if file is None else (file, self._bodies.read(scope, file.digest))
 
     def _read_each(self, asked: Sequence[str], caller: Caller) -> Iterator[tuple[str, Text | Refused]]:
         for uri in asked:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from signpost.content import Skill, StoredPrompt
 from signpost.execution.tuning import of_tenant
+from signpost.model import SettingValue
 from signpost.ports import Clock, ContentStore
 
 REVALIDATED_EVERY = 2.0
@@ -26,7 +27,7 @@ class _Content:
 class _Remembered:
     looked_at: float
     own: _Content
-    settings: Mapping[str, int]
+    settings: Mapping[str, SettingValue]
 
     @property
     def shows_shipped(self) -> bool:

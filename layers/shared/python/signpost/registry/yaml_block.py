@@ -57,7 +57,7 @@ def _json(node: Any) -> Json:
         if len(read) != len(node.value):
             raise ValueError("a repeated key")
         return read
-    return _resolved(node.value) if node.style is None else node.value
+    return resolved(node.value) if node.style is None else node.value
 
 
 def _key(node: Any) -> str:
@@ -68,7 +68,7 @@ def _key(node: Any) -> str:
     return read
 
 
-def _resolved(text: str) -> Json:
+def resolved(text: str) -> Json:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if _INTEGER.fullmatch(text):

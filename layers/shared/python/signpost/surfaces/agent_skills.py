@@ -1,14 +1,19 @@
 """Skill documents as Agent Skills, and their files as resources that can be read but are not listed: as `iii://`
 documents they are listed already."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 
+from signpost.content import StoredFile
 from signpost.model import AgentSkill, Call, JsonObject, ListedSkill, Resource, ResourceTemplate
-from signpost.registry.agent_skills import AgentSkills, Child
+from signpost.protocol.messages import encode
+from signpost.registry.agent_skills import AgentSkills
 from signpost.registry.markdown import MARKDOWN
+from signpost.registry.skill_files import is_text
 from signpost.surfaces.documents import caller_of
 
-DIRECTORY = "inode/directory"
+LONGEST_TEXT = 4_000_000
+"""Bytes as JSON, where quotation marks and control characters are longer: as many as the largest file has in base64."""
 
 
 class AgentSkillFiles:
@@ -23,7 +28,12 @@ class AgentSkillFiles:
 
     def directory(self, uri: str, call: Call) -> Sequence[Resource] | None:
         children = self._skills.directory(uri, caller_of(call))
-        return None if children is None else [_resource(child) for child in children]
+        if children is None:
+            return None
+        return [
+            Resource(child.uri, child.name, description=child.description, mime_type=child.mime_type)
+            for child in children
+        ]
 
     def resources(self, call: Call) -> Sequence[Resource]:
         del call
@@ -34,11 +44,16 @@ class AgentSkillFiles:
         return ()
 
     def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | None:
-        text = self._skills.read(uri, caller_of(call))
-        return None if text is None else [{"uri": uri, "mimeType": MARKDOWN, "text": text}]
+        caller = caller_of(call)
+        text = self._skills.read(uri, caller)
+        if text is not None:
+            return [{"uri": uri, "mimeType": MARKDOWN, "text": text}]
+        found = self._skills.file(uri, caller)
+        return None if found is None else [{"uri": uri, **_content(*found)}]
 
 
-def _resource(child: Child) -> Resource:
-    if child.front_matter is None:
-        return Resource(child.uri, child.name, mime_type=DIRECTORY)
-    return Resource(child.uri, child.name, description=str(child.front_matter["description"]), mime_type=MARKDOWN)
+def _content(file: StoredFile, body: bytes) -> JsonObject:
+    text = body.decode() if is_text(file.mime_type) else None
+    if text is None or (6 * len(body) > LONGEST_TEXT and len(encode(text).encode()) > LONGEST_TEXT):
+        return {"mimeType": file.mime_type, "blob": b64encode(body).decode()}
+    return {"mimeType": file.mime_type, "text": text}

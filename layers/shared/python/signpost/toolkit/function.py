@@ -11,7 +11,7 @@ from inspect import (
 )
 from typing import cast
 
-from signpost.contract import Hosted
+from signpost.contract import LONGEST_DESCRIPTION, Hosted
 from signpost.execution.function_ids import FUNCTION_ID, is_function_id
 from signpost.model import JsonObject
 from signpost.schema.validation import SchemaRefused, check
@@ -37,6 +37,10 @@ class Function:
     """Whether it runs in a process of its own, which can be killed whatever it does."""
     readable: bool = True
     """Whether a section of a skill may show what it answers."""
+    description: str = ""
+    """What it does, for whoever chooses among tools."""
+    expose: bool = False
+    """Whether it is a tool also where only those are that say so."""
     _takes: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -49,7 +53,15 @@ class Function:
 
     @property
     def hosted(self) -> Hosted:
-        return Hosted(self.id, self.timeout_ms, frozenset(self.permissions), self.readable)
+        return Hosted(
+            self.id,
+            self.timeout_ms,
+            frozenset(self.permissions),
+            self.readable,
+            self.description,
+            self.input_schema,
+            self.expose,
+        )
 
     def answer(self, arguments: JsonObject, context: Context) -> object:
         return self.run(*(arguments, context)[: self._takes])
@@ -60,6 +72,8 @@ def _fault(function: Function) -> str | None:
         return "permissions is not a sequence of texts"
     if function.timeout_ms is not None and not _is_positive(function.timeout_ms):
         return "timeout_ms is not a positive number of milliseconds"
+    if not _is_description(function.description):
+        return f"description is no text of {LONGEST_DESCRIPTION} characters at most"
     return _fault_of_schema(function.input_schema)
 
 
@@ -74,6 +88,10 @@ def _are_texts(value: object) -> bool:
     if not isinstance(value, list | tuple | set | frozenset):
         return False
     return all(isinstance(name, str) for name in cast("Collection[object]", value))
+
+
+def _is_description(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_DESCRIPTION
 
 
 def _is_positive(value: object) -> bool:

@@ -16,6 +16,7 @@ from signpost.adapters.dynamodb import (
     DynamoContentStore,
     DynamoFunctionStates,
     DynamoIssuerKeySets,
+    DynamoPlacedFunctions,
 )
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
@@ -23,12 +24,10 @@ from signpost.adapters.oidc import HttpKeySetSource
 from signpost.adapters.s3 import S3Answers, S3Bodies, S3Publications
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.back_door import BackDoor
+from signpost.execution.functions import FunctionLists
 from signpost.execution.nested import NestedCalls, is_nested
 from signpost.http.front_door import FrontDoor
-from signpost.identity.api_keys import ApiKeyAuthenticator
-from signpost.identity.authenticator import Authenticator, CredentialAuthenticator
-from signpost.identity.key_set import IssuerKeys
-from signpost.model import Principal
+from signpost.identity.authenticator import Authenticator
 from signpost.policy.key_ring import KeyRing
 from signpost.policy.seals import Sealer
 from signpost.ports import (
@@ -46,7 +45,9 @@ from signpost.ports import (
     KeySetSource,
     Link,
     MasterKeyStore,
+    PlacedFunctions,
     Timestamps,
+    ToolProvider,
 )
 from signpost.protocol.dispatch import Dispatcher
 from signpost.protocol.services import Services
@@ -54,14 +55,17 @@ from signpost.protocol.surface import Surface
 from signpost.protocol.tool_texts import ToolTexts
 from signpost.registry.catalogue import CatalogueView
 from signpost.schema.validation import Validators
-from signpost.settings import GatewaySettings, gateway_settings
+from signpost.settings import ENDPOINTS, GatewaySettings, IdentitySettings, gateway_settings
 from signpost.surfaces.agent_skills import AgentSkillFiles
 from signpost.surfaces.documents import FetchTool, SkillDocuments, SlashCommands
+from signpost.surfaces.functions import INSTRUCTIONS as FUNCTIONS_INSTRUCTIONS
+from signpost.surfaces.functions import FunctionTools
 from signpost.surfaces.gateway import INSTRUCTIONS, GatewayTools
 from signpost.telemetry import Telemetry
 from signpost.wiring.calling import Calling, calling
 from signpost.wiring.clients import CALLS, CLIENT, SIGNED_URLS
 from signpost.wiring.documents import Documents, documents
+from signpost.wiring.identity import anonymous_in, authenticator
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class Adapters:
     master_keys: MasterKeyStore
     long_answers: AnswerStore
     function_states: FunctionStates
+    placed_functions: PlacedFunctions
     breakers: Breakers
     content: ContentStore
     bodies: Bodies
@@ -90,6 +95,7 @@ class Composition:
     adapters: Adapters
     sealer: Sealer
     catalogue: CatalogueView
+    function_lists: FunctionLists
     calling: Calling
     documents: Documents
     nested: NestedCalls
@@ -112,7 +118,7 @@ def gateway(environment: Mapping[str, str]) -> Gateway:
     telemetry = Telemetry("gateway")
     composition = composed(aws_adapters(settings, telemetry), telemetry)
     return Gateway(
-        front_door=front_door(settings, composition, telemetry, {"/mcp": gateway_surface(composition)}),
+        front_door=front_door(settings, composition, telemetry, surfaces(composition)),
         back_door=back_door(composition, telemetry),
     )
 
@@ -129,9 +135,10 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
         catalogue=DynamoCatalogue(dynamodb, table),
         master_keys=SecretMasterKeys(lambda: boto3.client("secretsmanager", config=CLIENT), settings.master_secret_arn),
         long_answers=S3Answers(s3, settings.content_bucket),
-        function_states=DynamoFunctionStates(dynamodb, table),
+        function_states=DynamoFunctionStates(dynamodb, table, settings.tuning),
+        placed_functions=DynamoPlacedFunctions(dynamodb, table, settings.tuning),
         breakers=DynamoBreakers(dynamodb, table),
-        content=DynamoContentStore(dynamodb, table, S3Publications(s3, settings.content_bucket)),
+        content=DynamoContentStore(dynamodb, table, S3Publications(s3, settings.content_bucket), settings.scopes),
         bodies=S3Bodies(s3, settings.content_bucket),
         link=LambdaLink(lambda: boto3.client("lambda", config=CALLS), clock=clock, left_behind=telemetry.left_behind),
         clock=clock,
@@ -157,6 +164,7 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
         adapters=adapters,
         sealer=Sealer(keys),
         catalogue=CatalogueView(catalogue=adapters.catalogue, clock=clock),
+        function_lists=FunctionLists(placed=adapters.placed_functions, clock=clock),
         calling=calls,
         documents=documents(
             content=adapters.content,
@@ -169,13 +177,36 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
     )
 
 
+def surfaces(composition: Composition) -> Mapping[str, Surface]:
+    """By the path at which each answers."""
+    default, functions = ENDPOINTS
+    return {default: gateway_surface(composition), functions: functions_surface(composition)}
+
+
 def gateway_surface(composition: Composition) -> Surface:
-    agent_skills = AgentSkillFiles(composition.documents.agent_skills)
     tools = GatewayTools(catalogue=composition.catalogue, sealer=composition.sealer)
+    return _surface("gateway", INSTRUCTIONS, composition, tools, lists_fetch=False)
+
+
+def functions_surface(composition: Composition) -> Surface:
+    tools = FunctionTools(
+        lists=composition.function_lists,
+        functions=composition.calling.functions,
+        executors=composition.calling.executors,
+        long_answers=composition.adapters.long_answers,
+    )
+    return _surface("functions", FUNCTIONS_INSTRUCTIONS, composition, tools, lists_fetch=True)
+
+
+def _surface(
+    name: str, instructions: str, composition: Composition, tools: ToolProvider, *, lists_fetch: bool
+) -> Surface:
+    """Documents and slash commands are the same everywhere."""
+    agent_skills = AgentSkillFiles(composition.documents.agent_skills)
     return Surface(
-        name="gateway",
-        instructions=INSTRUCTIONS,
-        tools=(tools, FetchTool(composition.documents.functions, listed=False)),
+        name=name,
+        instructions=instructions,
+        tools=(tools, FetchTool(composition.documents.functions, listed=lists_fetch)),
         resources=(SkillDocuments(composition.documents.skills), agent_skills),
         prompts=(SlashCommands(composition.documents.prompts),),
         skills=(agent_skills,),
@@ -196,7 +227,7 @@ def front_door(
     )
     return FrontDoor(
         settings=settings,
-        authenticator=_authenticator(settings, adapters),
+        authenticator=_authenticator(settings.identity, adapters),
         surfaces={path: Dispatcher(surface, services) for path, surface in surfaces.items()},
         telemetry=telemetry,
         clock=adapters.clock,
@@ -209,34 +240,12 @@ def back_door(composition: Composition, telemetry: Telemetry) -> BackDoor:
     return BackDoor(nested=composition.nested, telemetry=telemetry, clock=adapters.clock, alarm=adapters.alarm)
 
 
-def _authenticator(settings: GatewaySettings, adapters: Adapters) -> Authenticator:
-    keys = ApiKeyAuthenticator(keys=adapters.api_keys, clock=adapters.clock)
-    return Authenticator(
-        tokens=_token_authenticator(settings, adapters) if settings.accepts_tokens else None,
-        keys=keys if settings.accepts_api_keys else None,
-        anonymous=_anonymous(settings) if settings.auth_mode == "local" else None,
-    )
-
-
-def _token_authenticator(settings: GatewaySettings, adapters: Adapters) -> CredentialAuthenticator:
-    # A deployment that takes no tokens does not pay for the JWT library.
-    from signpost.identity.tokens import TokenAuthenticator  # noqa: PLC0415
-
-    keys = IssuerKeys(
-        issuer=settings.oidc_issuer,
-        rows=adapters.issuer_key_sets,
-        source=adapters.key_set_source,
+def _authenticator(settings: IdentitySettings, adapters: Adapters) -> Authenticator:
+    return authenticator(
+        settings,
+        api_keys=adapters.api_keys,
+        issuer_key_sets=adapters.issuer_key_sets,
+        key_set_source=adapters.key_set_source,
         clock=adapters.clock,
+        anonymous=anonymous_in(settings),
     )
-    return TokenAuthenticator(
-        issuer=settings.oidc_issuer,
-        audience=settings.oidc_audience,
-        keys=keys,
-        claims=settings.claims,
-        default_tenant=settings.default_tenant,
-        clock=adapters.clock,
-    )
-
-
-def _anonymous(settings: GatewaySettings) -> Principal:
-    return Principal(subject="anonymous", tenant=settings.default_tenant, issuer="signpost:local")

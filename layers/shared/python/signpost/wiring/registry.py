@@ -11,40 +11,48 @@ import boto3
 from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock, SystemTimestamps
 from signpost.adapters.cloudformation import put_answer
-from signpost.adapters.dynamodb import DynamoBreakers, DynamoContentStore, DynamoDirectory, DynamoFunctionStates
+from signpost.adapters.dynamodb import (
+    DynamoApiKeys,
+    DynamoBreakers,
+    DynamoContentStore,
+    DynamoDirectory,
+    DynamoFunctionStates,
+    DynamoIssuerKeySets,
+)
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
+from signpost.adapters.oidc import HttpKeySetSource
 from signpost.adapters.s3 import S3Bodies, S3Publications
 from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
-from signpost.adapters.skill_folder import texts_in
+from signpost.adapters.shipped import shipped_in
 from signpost.deployment import Deployment
 from signpost.execution.placement import Placer
+from signpost.identity.authenticator import Authenticator
+from signpost.identity.invocation import Invokers
+from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, Principal
 from signpost.policy.key_ring import KeyRing
 from signpost.ports import Bodies, ContentStore
 from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry_door import RegistryDoor
-from signpost.settings import RegistrySettings, registry_settings
+from signpost.settings import RegistrySettings, problem_with, registry_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.calling import calling
 from signpost.wiring.clients import CALLS, CLIENT
 from signpost.wiring.documents import Documents, documents
-
-ADMINISTRATION = "signpost.admin"
-SHIPPED = "skills"
-"""The folder beside the function's code with the documents that the stack ships."""
+from signpost.wiring.identity import authenticator
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """A warm registry function: CloudFormation asks in its own form, everybody else by `function_id`."""
+    """A warm registry function: everybody asks by `function_id` but CloudFormation, which has a form of its own."""
 
     deployment: Deployment
     door: RegistryDoor
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
-        if "ResponseURL" in event:
+        if "ResponseURL" in event and "function_id" not in event:
             return self.deployment.handle(event)
         return self.door.handle(event, remaining_ms, request_id)
 
@@ -57,6 +65,7 @@ class Composition:
     deployment: Deployment
     documents: Documents
     publisher: Publisher
+    authenticator: Authenticator
     telemetry: Telemetry
 
 
@@ -74,7 +83,7 @@ def composed(environment: Mapping[str, str]) -> Composition:
     deployment = Deployment(
         placer=_placer(settings, clients, telemetry),
         publisher=publisher,
-        documents=lambda: texts_in(Path(environment["LAMBDA_TASK_ROOT"]) / SHIPPED),
+        content=lambda: shipped_in(Path(environment["LAMBDA_TASK_ROOT"])),
         answer=put_answer,
         telemetry=telemetry,
     )
@@ -83,16 +92,18 @@ def composed(environment: Mapping[str, str]) -> Composition:
         deployment=deployment,
         documents=_documents(settings, clients, telemetry, content, bodies),
         publisher=publisher,
+        authenticator=_authenticator(settings, clients),
         telemetry=telemetry,
     )
 
 
 def operators_door(composition: Composition, tenant: str) -> RegistryDoor:
-    rights = frozenset({ADMINISTRATION})
+    operator = Principal("operator", tenant, "signpost:operator", permissions=frozenset({ADMINISTRATION}))
+    identity = composition.settings.identity
     return RegistryDoor(
         functions=composition.documents.functions,
         manifests=ManifestFunctions(composition.publisher),
-        operator=Principal("operator", tenant, "signpost:operator", permissions=rights),
+        identify=Invokers(operator=operator, authenticator=composition.authenticator, problem=problem_with(identity)),
         telemetry=composition.telemetry,
         clock=SystemClock(),
         alarm=alarm,
@@ -111,7 +122,7 @@ class _Clients:
 
 def _content(settings: RegistrySettings, clients: _Clients) -> ContentStore:
     publications = S3Publications(clients.s3, settings.content_bucket)
-    return DynamoContentStore(clients.dynamodb, settings.registry_table, publications)
+    return DynamoContentStore(clients.dynamodb, settings.registry_table, publications, settings.scopes)
 
 
 def _documents(
@@ -122,7 +133,7 @@ def _documents(
         content=content,
         bodies=bodies,
         calling=calling(
-            function_states=DynamoFunctionStates(clients.dynamodb, table),
+            function_states=DynamoFunctionStates(clients.dynamodb, table, settings.tuning),
             breakers=DynamoBreakers(clients.dynamodb, table),
             link=LambdaLink(clients.lambdas, clock=clock, left_behind=telemetry.left_behind),
             keys=KeyRing(store=SecretMasterKeys(clients.secrets, settings.master_secret_arn), clock=clock),
@@ -132,6 +143,18 @@ def _documents(
         ),
         clock=clock,
         timestamps=SystemTimestamps(),
+    )
+
+
+def _authenticator(settings: RegistrySettings, clients: _Clients) -> Authenticator:
+    table = settings.registry_table
+    return authenticator(
+        settings.identity,
+        api_keys=DynamoApiKeys(clients.dynamodb, table),
+        issuer_key_sets=DynamoIssuerKeySets(clients.dynamodb, table),
+        key_set_source=HttpKeySetSource(),
+        clock=SystemClock(),
+        anonymous=None,  # an invocation has no address that it could come from
     )
 
 

@@ -5,8 +5,9 @@ from signpost.adapters.dynamodb.breakers import DynamoBreakers
 from signpost.adapters.dynamodb.catalogue import DynamoCatalogue
 from signpost.adapters.dynamodb.content_store import DynamoContentStore
 from signpost.adapters.dynamodb.directory import DynamoDirectory
-from signpost.adapters.dynamodb.function_states import DynamoFunctionStates
+from signpost.adapters.dynamodb.function_states import DynamoFunctionStates, DynamoPlacedFunctions
 from signpost.adapters.dynamodb.issuer_key_sets import DynamoIssuerKeySets
+from signpost.adapters.dynamodb.references import DynamoReferences
 from signpost.adapters.dynamodb.runtime_settings import DynamoRuntimeSettings
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "DynamoDirectory",
     "DynamoFunctionStates",
     "DynamoIssuerKeySets",
+    "DynamoPlacedFunctions",
+    "DynamoReferences",
     "DynamoRuntimeSettings",
 ]

@@ -1,4 +1,4 @@
-"""Skill documents, prompts and changes of them as text: in their rows, in the outbox and in publications alike.
+"""Skill documents, prompts, subscriptions and their changes as text: in rows, outbox and publications alike.
 
 An entry is one attribute. A list reads thousands of them, and taking apart an attribute each is what takes its time.
 """
@@ -12,26 +12,39 @@ from signpost.adapters import keys
 from signpost.adapters.change_events import event_of
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.content import Change, ChangeEvent, Manifest, PromptChange, Skill, SkillChange, StoredPrompt
+from signpost.content import (
+    Change,
+    ChangeEvent,
+    Manifest,
+    PromptChange,
+    Scopes,
+    Skill,
+    SkillChange,
+    StoredFile,
+    StoredPrompt,
+    Subscription,
+    SubscriptionChange,
+)
 from signpost.model import PromptArgument
 
 type Name = tuple[str, str]
-"""The type of the events about an entry, and its id or name."""
+"""The kind of an entry, and its id or name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind[Entry]:
-    """What is different between skill documents and prompts."""
+    """What is different between skill documents, prompts and subscriptions."""
 
-    event_type: str
-    partition: Callable[[str | None], str]
+    tag: str
+    """In the outbox and in publications: the type of the events about it, where there are any."""
+    partition: Callable[[str | None, Scopes], str]
     read: Callable[[str, str], Entry]
     """By id or name, from text."""
     entry: Callable[[Change], Entry | None]
-    """That a change leaves behind; None also for a change of the other kind."""
+    """That a change leaves behind; None also for a change of another kind."""
 
-    def key(self, tenant: str | None, name: str) -> keys.Key:
-        return keys.entry(self.partition(tenant), name)
+    def key(self, tenant: str | None, scopes: Scopes, name: str) -> keys.Key:
+        return keys.entry(self.partition(tenant, scopes), name)
 
 
 def _skill(skill_id: str, text: str) -> Skill:
@@ -44,6 +57,7 @@ def _skill(skill_id: str, text: str) -> Skill:
         registered_at=members["registered_at"],
         digest=members["digest"],
         manifest=_manifest(members.get("manifest")),
+        files=tuple(_file(file) for file in members.get("files", ())),
     )
 
 
@@ -51,6 +65,10 @@ def _manifest(members: Any) -> Manifest | None:
     if members is None:
         return None
     return Manifest(members["form"], members["digest"], members["size"], members["front_matter"])
+
+
+def _file(members: Any) -> StoredFile:
+    return StoredFile(members["path"], members["digest"], members["size"], members["mime_type"])
 
 
 def _prompt(name: str, text: str) -> StoredPrompt:
@@ -68,6 +86,17 @@ def _argument(members: Any) -> PromptArgument:
     return PromptArgument(members["name"], members["description"], members["required"])
 
 
+def _subscription(_name: str, text: str) -> Subscription:
+    members = json.loads(text)
+    return Subscription(
+        kind=members["kind"],
+        trigger_type=members["trigger_type"],
+        target=members["target"],
+        registered_at=members["registered_at"],
+        config=members["config"],
+    )
+
+
 def _skill_of(change: Change) -> Skill | None:
     return change.skill if isinstance(change, SkillChange) else None
 
@@ -76,46 +105,58 @@ def _prompt_of(change: Change) -> StoredPrompt | None:
     return change.prompt if isinstance(change, PromptChange) else None
 
 
+def _subscription_of(change: Change) -> Subscription | None:
+    return change.subscription if isinstance(change, SubscriptionChange) else None
+
+
 SKILLS = Kind("skills::on-change", keys.skills_of, _skill, _skill_of)
 PROMPTS = Kind("prompts::on-change", keys.prompts_of, _prompt, _prompt_of)
+SUBSCRIPTIONS = Kind("subscriptions", lambda tenant, _: keys.subscriptions_of(tenant), _subscription, _subscription_of)
+
+
+def kind_of(change: Change) -> Kind[Skill] | Kind[StoredPrompt] | Kind[Subscription]:
+    if isinstance(change, SkillChange):
+        return SKILLS
+    return PROMPTS if isinstance(change, PromptChange) else SUBSCRIPTIONS
 
 
 def name_of(change: Change) -> Name:
-    return (SKILLS.event_type, change.id) if isinstance(change, SkillChange) else (PROMPTS.event_type, change.name)
+    return kind_of(change).tag, change.id if isinstance(change, SkillChange) else change.name
 
 
 def registers(change: Change) -> bool:
-    return (change.skill if isinstance(change, SkillChange) else change.prompt) is not None
+    return kind_of(change).entry(change) is not None
 
 
-def key_of(tenant: str | None, change: Change) -> keys.Key:
-    if isinstance(change, SkillChange):
-        return SKILLS.key(tenant, change.id)
-    return PROMPTS.key(tenant, change.name)
+def key_of(tenant: str | None, scopes: Scopes, change: Change) -> keys.Key:
+    return kind_of(change).key(tenant, scopes, name_of(change)[1])
 
 
 def text_of(change: Change) -> str | None:
     """The entry without what its key says already; None if it is unregistered."""
-    entry = change.skill if isinstance(change, SkillChange) else change.prompt
+    entry = kind_of(change).entry(change)
     if entry is None:
         return None
     members = asdict(entry)
-    del members["id" if isinstance(entry, Skill) else "name"]
+    if not isinstance(entry, Subscription):  # whose name is made of its members
+        del members["id" if isinstance(entry, Skill) else "name"]
     return rows.text(members)
 
 
-def row_of(tenant: str | None, change: Change, text: str) -> Attributes:
-    return {**key_of(tenant, change), "entry": {"S": text}, **rows.schema()}
+def row_of(key: keys.Key, text: str) -> Attributes:
+    return {**key, "entry": {"S": text}, **rows.schema()}
 
 
 def entry_in[Entry](kind: Kind[Entry], row: Row) -> Entry:
     return kind.read(row["sk"]["S"], row["entry"]["S"])
 
 
-def change_from(event_type: str, name: str, text: str | None) -> Change:
-    if event_type == SKILLS.event_type:
+def change_from(tag: str, name: str, text: str | None) -> Change:
+    if tag == SKILLS.tag:
         return SkillChange(name, _skill(name, text) if text is not None else None)
-    return PromptChange(name, _prompt(name, text) if text is not None else None)
+    if tag == PROMPTS.tag:
+        return PromptChange(name, _prompt(name, text) if text is not None else None)
+    return SubscriptionChange(name, _subscription(name, text) if text is not None else None)
 
 
 def size_of(change: Change) -> int:
@@ -134,4 +175,6 @@ def fitting(changes: Sequence[Change], most: int, most_bytes: int) -> int:
 
 
 def events_from(tenant: str | None, first: int, changes: Sequence[Change]) -> Sequence[ChangeEvent]:
-    return [event_of(tenant, sequence, change) for sequence, change in enumerate(changes, first)]
+    """Those that there are: not every change is told."""
+    events = (event_of(tenant, sequence, change) for sequence, change in enumerate(changes, first))
+    return [event for event in events if event is not None]

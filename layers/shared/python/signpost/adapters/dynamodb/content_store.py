@@ -1,4 +1,4 @@
-"""Skill documents and prompts, a row each, and in each scope one row, its head, by which changes follow each other.
+"""Skill documents, prompts and subscriptions, a row each, and in each scope one row, its head, which orders changes.
 
 Who changes anything conditions on the head being as it was found, before anything else was read: so what was decided
 by the other rows still holds. Changes that are more than a transaction takes are committed all the same by one: it
@@ -21,6 +21,7 @@ from signpost.adapters.dynamodb.content_head import Head, head_in, head_row, unc
 from signpost.adapters.dynamodb.content_rows import (
     PROMPTS,
     SKILLS,
+    SUBSCRIPTIONS,
     Kind,
     Name,
     entry_in,
@@ -35,8 +36,10 @@ from signpost.adapters.dynamodb.content_rows import (
 from signpost.adapters.dynamodb.outbox import Publication, Publications, saved_publication
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.adapters.dynamodb.runtime_settings import settings_in
-from signpost.content import Change, Layers, Skill, StoredPrompt
+from signpost.adapters.dynamodb.scopes import row_of_scope
+from signpost.content import Change, Layers, Scopes, Skill, StoredPrompt, Subscription
 from signpost.errors import Unavailable
+from signpost.model import SettingValue
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -54,9 +57,10 @@ OVERLAYS_REMEMBERED = 4
 
 
 class DynamoContentStore:
-    def __init__(self, client: "DynamoDBClient", table: str, publications: Publications) -> None:
+    def __init__(self, client: "DynamoDBClient", table: str, publications: Publications, scopes: Scopes) -> None:
         self._client = client
         self._table = table
+        self._scopes = scopes
         self._publications = publications
 
         @lru_cache(OVERLAYS_REMEMBERED)
@@ -65,7 +69,7 @@ class DynamoContentStore:
 
         self._publication = publication
 
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, int]]:
+    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
         wanted = (keys.content_version(tenant), keys.content_version(None), keys.settings(tenant, None))
         own, shipped, settings = self._rows(wanted)
         return head_in(own).version, head_in(shipped).version, settings_in(settings or {})
@@ -81,6 +85,9 @@ class DynamoContentStore:
 
     def prompts(self, tenant: str | None) -> Sequence[StoredPrompt]:
         return self._all(PROMPTS, tenant)
+
+    def subscriptions(self, tenant: str | None) -> Sequence[Subscription]:
+        return self._all(SUBSCRIPTIONS, tenant)
 
     def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
         """Raises ValueError for what fits into no row."""
@@ -100,7 +107,7 @@ class DynamoContentStore:
 
     def _existing(self, tenant: str | None, changes: Sequence[Change]) -> set[Name]:
         """Of the entries that are to be unregistered, those that are there."""
-        named = {name_of(change): key_of(tenant, change) for change in changes if not registers(change)}
+        named = {name_of(change): self._key_of(tenant, change) for change in changes if not registers(change)}
         found = {
             (row["pk"]["S"], row["sk"]["S"])
             for some in batched(named.values(), KEYS_AT_ONCE, strict=False)
@@ -138,17 +145,20 @@ class DynamoContentStore:
     def _entries(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[Any]:
         """A transaction touches no row twice: the last change of each entry is the one that stays."""
         lasting = {name_of(change): change for change in changes}.values()
-        texts = [(change, text_of(change)) for change in lasting]
+        texts = [(self._key_of(tenant, change), text_of(change)) for change in lasting]
         return [
-            self._put(row_of(tenant, change, text))
-            if text is not None
-            else {"Delete": {"TableName": self._table, "Key": key_of(tenant, change)}}
-            for change, text in texts
+            self._put(row_of(key, text)) if text is not None else {"Delete": {"TableName": self._table, "Key": key}}
+            for key, text in texts
         ]
+
+    def _key_of(self, tenant: str | None, change: Change) -> keys.Key:
+        return key_of(tenant, self._scopes, change)
 
     def _move(self, tenant: str | None, before: Head, after: Head, writes: Sequence[Any]) -> bool:
         """False if the head is not what it was."""
-        return rows.transact(self._client, [self._put(head_row(tenant, after), unchanged(before)), *writes])
+        known = [self._put(row_of_scope(tenant))] if before.version == 0 else []
+        head = self._put(head_row(tenant, after), unchanged(before))
+        return rows.transact(self._client, [head, *known, *writes])
 
     def _put(self, row: Attributes, condition: Attributes | None = None) -> Any:
         return {"Put": {"TableName": self._table, "Item": row, **(condition or {})}}
@@ -162,8 +172,8 @@ class DynamoContentStore:
 
     def _layers[Entry](self, kind: Kind[Entry], tenant: str, name: str) -> Layers[Entry]:
         wanted = (
-            kind.key(tenant, name),
-            kind.key(None, name),
+            kind.key(tenant, self._scopes, name),
+            kind.key(None, self._scopes, name),
             keys.settings(tenant, None),
             keys.content_version(tenant),
             keys.content_version(None),
@@ -190,7 +200,7 @@ class DynamoContentStore:
 
     def _entry[Entry](self, kind: Kind[Entry], name: str, row: Row | None, head: Head) -> Entry | None:
         if head.overlay is not None:
-            change = self._publication(head.overlay).by_name.get((kind.event_type, name))
+            change = self._publication(head.overlay).by_name.get((kind.tag, name))
             if change is not None:
                 return kind.entry(change)
         return entry_in(kind, row) if row else None
@@ -199,12 +209,12 @@ class DynamoContentStore:
         """As it was when the head was read for the second time: reading thousands of rows takes a while, and what
         changed meanwhile is read from the outbox."""
         before = self._head(tenant)
-        found = rows.query(self._client, self._table, kind.partition(tenant))
+        found = rows.query(self._client, self._table, kind.partition(tenant, self._scopes))
         entries = {row["sk"]["S"]: entry_in(kind, row) for row in found}
         last = self._head(tenant).version
         for change in self._later(tenant, before, last):
-            event_type, name = name_of(change)
-            if event_type == kind.event_type:
+            tag, name = name_of(change)
+            if tag == kind.tag:
                 _replace(entries, name, kind.entry(change))
         return [entries[name] for name in sorted(entries, key=str.encode)]
 

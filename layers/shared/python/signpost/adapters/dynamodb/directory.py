@@ -4,11 +4,12 @@ A placement is longer than a transaction may be. It first takes all its ids at o
 writes the rows of the functions, deletes those that are gone, and last gives the ids of these back. Who takes ids
 conditions on the scope's revision, so nobody takes one that somebody else took since they looked; whoever writes
 functions conditions on the executor's row being as they left it, so of two placements of one executor the later stands.
-Interrupted anywhere, everything served before is still served, and placing again completes it.
+Interrupted anywhere, everything served before is still served, and placing again completes it. What writes functions
+moves the revision too, so whoever read them after a revision finds another one as soon as they are no longer so.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import batched
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from signpost.adapters import keys
@@ -21,16 +22,29 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 LONGEST_TRANSACTION = 100
+LARGEST_TRANSACTION = 1_000_000
+"""Far from the four megabytes of a transaction: not every engine counts the bytes of a letter alike."""
 
 
 def placement_in(row: Row) -> Placement:
-    hosted = Hosted(
+    return Placement(hosted_in(row), _executor(row))
+
+
+def hosted_in(row: Row) -> Hosted:
+    """Rows of an earlier release say nothing of what tools show."""
+    return Hosted(
         function=row["sk"]["S"],
         timeout_ms=rows.optional_integer(row, "timeout_ms"),
         permissions=rows.set_of_texts(row, "permissions"),
         readable=row["readable"]["BOOL"],
+        description=row["description"]["S"] if "description" in row else "",
+        input_schema=json.loads(row["input_schema"]["S"]) if "input_schema" in row else None,
+        exposed="exposed" in row,
     )
-    return Placement(hosted, _executor(row))
+
+
+def revision_in(row: Row | None) -> int:
+    return int(row["revision"]["N"]) if row else 0
 
 
 class DynamoDirectory:
@@ -66,7 +80,7 @@ class DynamoDirectory:
         beginning = keys.executors_of(tenant)
         found = rows.query(self._client, self._table, keys.EXECUTORS, sk_begins=beginning)
         held = {row["executor"]["S"]: rows.set_of_texts(row, "functions") for row in found}
-        return int(row["revision"]["N"]) if row else 0, held
+        return revision_in(row), held
 
     def _take(self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int) -> bool:
         """False if somebody else took something in this scope since we looked."""
@@ -89,12 +103,19 @@ class DynamoDirectory:
         new = [{**keys.placed_function(tenant, one.function), **_attributes(executor, one)} for one in hosted]
         old = [keys.placed_function(tenant, function) for function in sorted(gone)]
         check = {"ConditionCheck": {"TableName": self._table, "Key": key, **still_ours}}
-        for batch in batched((*map(self._put, new), *map(self._delete, old)), LONGEST_TRANSACTION - 1, strict=False):
-            if not rows.transact(self._client, [check, *batch]):
+        moved = self._moved(tenant)
+        for batch in _batches((*map(self._put, new), *map(self._delete, old)), LONGEST_TRANSACTION - 2):
+            if not rows.transact(self._client, [check, moved, *batch]):
                 return
         functions = frozenset(row["sk"]["S"] for row in new)
         holder = self._holder(tenant, executor, functions, revision)
-        rows.transact(self._client, [self._put(holder, still_ours) if functions else self._delete(key, still_ours)])
+        last = self._put(holder, still_ours) if functions else self._delete(key, still_ours)
+        rows.transact(self._client, [last])
+
+    def _moved(self, tenant: str | None) -> Any:
+        """The revision by one more, whatever it is: somebody else may be placing another executor."""
+        moving = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": {":one": rows.number(1)}}
+        return {"Update": {"TableName": self._table, "Key": keys.placements(tenant), **moving}}
 
     def _holder(self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int) -> Attributes:
         return {
@@ -142,5 +163,28 @@ def _attributes(executor: Executor, hosted: Hosted) -> Attributes:
         **rows.numbers({"timeout_ms": hosted.timeout_ms}),
         "permissions": rows.text_set(hosted.permissions),
         "readable": {"BOOL": hosted.readable},
+        "description": {"S": hosted.description},
+        **({"input_schema": {"S": rows.text(hosted.input_schema)}} if hosted.input_schema is not None else {}),
+        **({"exposed": {"BOOL": True}} if hosted.exposed else {}),
         **rows.schema(),
     }
+
+
+def _batches(writes: Iterable[Any], most: int) -> Iterator[Sequence[Any]]:
+    """What goes into a transaction together; a schema makes some rows long."""
+    batch: list[Any] = []
+    size = 0
+    for write in writes:
+        length = _size(write)
+        if batch and (len(batch) == most or size + length > LARGEST_TRANSACTION):
+            yield batch
+            batch, size = [], 0
+        batch.append(write)
+        size += length
+    if batch:
+        yield batch
+
+
+def _size(write: Any) -> int:
+    """About as many bytes as the row has."""
+    return len(json.dumps(write, ensure_ascii=False).encode())

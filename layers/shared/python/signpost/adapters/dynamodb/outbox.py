@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from signpost.adapters import keys
 from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
-from signpost.adapters.dynamodb.content_rows import Name, change_from, events_from, name_of, text_of
+from signpost.adapters.dynamodb.content_rows import (
+    Name,
+    change_from,
+    events_from,
+    name_of,
+    registers,
+    text_of,
+)
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.content import Change, ChangeEvent
 
@@ -62,13 +69,14 @@ def saved_publication(publications: Publications, key: str) -> Publication:
 
 
 def rows_of_changes(tenant: str | None, first: int, changes: Sequence[Change]) -> Iterator[Attributes]:
-    for event, change in zip(events_from(tenant, first, changes), changes, strict=True):
-        text = text_of(change)
+    """Also of changes that nobody is told of: whoever lists entries looks for them here."""
+    for sequence, change in enumerate(changes, first):
+        (tag, name), text = name_of(change), text_of(change)
         yield {
-            **_row(tenant, event.sequence),
-            "type": {"S": event.type},
-            "op": {"S": event.op},
-            "key": {"S": event.key},
+            **_row(tenant, sequence),
+            "type": {"S": tag},
+            "op": {"S": "register" if registers(change) else "unregister"},
+            "key": {"S": name},
             **({"entry": {"S": text}} if text is not None else {}),
         }
 

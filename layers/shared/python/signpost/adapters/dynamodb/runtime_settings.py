@@ -7,6 +7,7 @@ from signpost.adapters import keys
 from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Row
+from signpost.model import SettingValue
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -15,10 +16,18 @@ PREFIX = "setting:"
 """Of the attribute of each setting, so that none is ever taken for a part of the row."""
 
 
-def settings_in(row: Row) -> Mapping[str, int]:
+def settings_in(row: Row) -> Mapping[str, SettingValue]:
     return {
-        name.removeprefix(PREFIX): int(value["N"]) for name, value in sorted(row.items()) if name.startswith(PREFIX)
+        name.removeprefix(PREFIX): _value(set_to) for name, set_to in sorted(row.items()) if name.startswith(PREFIX)
     }
+
+
+def _value(attribute: Mapping[str, str]) -> SettingValue:
+    return int(attribute["N"]) if "N" in attribute else attribute["S"]
+
+
+def _attribute(value: SettingValue) -> Mapping[str, str]:
+    return {"S": value} if isinstance(value, str) else rows.number(value)
 
 
 class DynamoRuntimeSettings:
@@ -26,7 +35,7 @@ class DynamoRuntimeSettings:
         self._client = client
         self._table = table
 
-    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, int]]:
+    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, SettingValue]]:
         found = rows.query(self._client, self._table, keys.settings_of(tenant))
         by_function = {row["sk"]["S"]: settings_in(row) for row in found}
         return {
@@ -35,14 +44,14 @@ class DynamoRuntimeSettings:
             if settings  # a row stays when its last setting is unset
         }
 
-    def set(self, tenant: str, function: str | None, name: str, value: int) -> None:
+    def set(self, tenant: str, function: str | None, name: str, value: SettingValue) -> None:
         call(
             self._client.update_item,
             TableName=self._table,
             Key=keys.settings(tenant, function),
             UpdateExpression="SET #setting = :value, #schema = :schema",
             ExpressionAttributeNames={"#setting": f"{PREFIX}{name}", "#schema": "schema"},
-            ExpressionAttributeValues={":value": rows.number(value), ":schema": rows.number(keys.SCHEMA)},
+            ExpressionAttributeValues={":value": _attribute(value), ":schema": rows.number(keys.SCHEMA)},
         )
 
     def unset(self, tenant: str, function: str | None, name: str) -> None:

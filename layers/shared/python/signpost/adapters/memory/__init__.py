@@ -1,5 +1,6 @@
 """The ports in memory: for tests, and for whoever embeds the gateway. Held to the same contracts as AWS."""
 
+from signpost.adapters.memory.bucket import MemoryBucket, MemoryReferences
 from signpost.adapters.memory.content import MemoryAnswers, MemoryCatalogue
 from signpost.adapters.memory.content_store import MemoryBodies, MemoryContentStore
 from signpost.adapters.memory.functions import (
@@ -7,6 +8,7 @@ from signpost.adapters.memory.functions import (
     MemoryBreakers,
     MemoryDirectory,
     MemoryFunctionStates,
+    MemoryPlacedFunctions,
     MemoryRuntimeSettings,
 )
 from signpost.adapters.memory.identity import FixedKeySet, MemoryApiKeys, MemoryIssuerKeySets, MemoryMasterKeys
@@ -18,11 +20,14 @@ __all__ = [
     "MemoryApiKeys",
     "MemoryBodies",
     "MemoryBreakers",
+    "MemoryBucket",
     "MemoryCatalogue",
     "MemoryContentStore",
     "MemoryDirectory",
     "MemoryFunctionStates",
     "MemoryIssuerKeySets",
     "MemoryMasterKeys",
+    "MemoryPlacedFunctions",
+    "MemoryReferences",
     "MemoryRuntimeSettings",
 ]

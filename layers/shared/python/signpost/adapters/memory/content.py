@@ -38,3 +38,6 @@ class MemoryAnswers:
         address = f"memory://{tenant}/answers/{len(self.kept)}"
         self.kept[address] = text
         return address
+
+    def address(self, key: str) -> str:
+        return f"memory://{key}"

@@ -1,4 +1,4 @@
-"""Skill documents and prompts, in memory."""
+"""Skill documents, prompts and subscriptions, in memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,17 @@ from threading import Lock
 
 from signpost.adapters.change_events import event_of
 from signpost.adapters.memory.functions import FunctionTable
-from signpost.content import Change, ChangeEvent, Layers, Skill, SkillChange, StoredPrompt
+from signpost.content import (
+    Change,
+    ChangeEvent,
+    Layers,
+    PromptChange,
+    Skill,
+    SkillChange,
+    StoredPrompt,
+    Subscription,
+)
+from signpost.model import SettingValue
 
 
 @dataclass(slots=True)
@@ -16,6 +26,7 @@ class _Scope:
     version: int = 0
     skills: dict[str, Skill] = field(default_factory=dict[str, Skill])
     prompts: dict[str, StoredPrompt] = field(default_factory=dict[str, StoredPrompt])
+    subscriptions: dict[str, Subscription] = field(default_factory=dict[str, Subscription])
 
 
 class MemoryContentStore:
@@ -27,8 +38,10 @@ class MemoryContentStore:
         self._scopes: dict[str | None, _Scope] = {}
         self.events: list[ChangeEvent] = []
         """All that would have gone to the bus, in the order of the changes."""
+        self.changes: list[tuple[str | None, int, Change]] = []
+        """All of them, with their sequence numbers."""
 
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, int]]:
+    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
         with self._lock:
             return self._scope(tenant).version, self._scope(None).version, self._settings(tenant)
 
@@ -52,6 +65,11 @@ class MemoryContentStore:
             found = list(self._scope(tenant).prompts.values())
         return sorted(found, key=lambda prompt: prompt.name.encode())
 
+    def subscriptions(self, tenant: str | None) -> Sequence[Subscription]:
+        with self._lock:
+            found = list(self._scope(tenant).subscriptions.values())
+        return sorted(found, key=lambda subscription: subscription.name.encode())
+
     def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
         with self._lock:
             return [self._apply(tenant, change) for change in changes]
@@ -60,18 +78,23 @@ class MemoryContentStore:
         scope = self._scope(tenant)
         if isinstance(change, SkillChange):
             changed = _changed(scope.skills, change.id, change.skill)
-        else:
+        elif isinstance(change, PromptChange):
             changed = _changed(scope.prompts, change.name, change.prompt)
+        else:
+            changed = _changed(scope.subscriptions, change.name, change.subscription)
         if not changed:
             return None
         scope.version += 1
-        self.events.append(event_of(tenant, scope.version, change))
+        self.changes.append((tenant, scope.version, change))
+        event = event_of(tenant, scope.version, change)
+        if event is not None:
+            self.events.append(event)
         return scope.version
 
     def _scope(self, tenant: str | None) -> _Scope:
         return self._scopes.setdefault(tenant, _Scope())
 
-    def _settings(self, tenant: str) -> Mapping[str, int]:
+    def _settings(self, tenant: str) -> Mapping[str, SettingValue]:
         with self._table.lock:
             return self._table.settings.get((tenant, None), {})
 

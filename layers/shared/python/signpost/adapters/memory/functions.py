@@ -1,11 +1,13 @@
 """Where functions run, what was set for them, and which are left alone, in memory."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from threading import Lock
 
 from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Placement
+from signpost.model import SettingValue
 
 
 @dataclass(slots=True)
@@ -14,10 +16,17 @@ class FunctionTable:
 
     lock: Lock = field(default_factory=Lock)
     placements: dict[tuple[str | None, str], Placement] = field(default_factory=dict[tuple[str | None, str], Placement])
-    settings: dict[tuple[str, str | None], Mapping[str, int]] = field(
-        default_factory=dict[tuple[str, str | None], Mapping[str, int]]
+    revisions: Counter[str | None] = field(default_factory=Counter[str | None])
+    settings: dict[tuple[str, str | None], Mapping[str, SettingValue]] = field(
+        default_factory=dict[tuple[str, str | None], Mapping[str, SettingValue]]
     )
+    deployment: Mapping[str, SettingValue] = field(default_factory=dict[str, SettingValue])
+    """What the deployment sets for tenants that set nothing themselves."""
     breakers: dict[tuple[str, str], BreakerState] = field(default_factory=dict[tuple[str, str], BreakerState])
+
+    def of_tenant(self, tenant: str) -> Mapping[str, SettingValue]:
+        """What counts for the tenant. Under the lock."""
+        return {**self.deployment, **self.settings.get((tenant, None), {})}
 
 
 class MemoryFunctionStates:
@@ -31,9 +40,24 @@ class MemoryFunctionStates:
                 own=table.placements.get((tenant, function)),
                 shipped=table.placements.get((None, function)),
                 settings=table.settings.get((tenant, function), {}),
-                tenant_settings=table.settings.get((tenant, None), {}),
+                tenant_settings=table.of_tenant(tenant),
                 breaker=table.breakers.get((tenant, function)),
             )
+
+
+class MemoryPlacedFunctions:
+    def __init__(self, table: FunctionTable) -> None:
+        self._table = table
+
+    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
+        table = self._table
+        with table.lock:
+            return table.revisions[tenant], table.revisions[None], table.of_tenant(tenant)
+
+    def functions(self, tenant: str | None) -> Sequence[Hosted]:
+        with self._table.lock:
+            found = [placed.hosted for (scope, _), placed in self._table.placements.items() if scope == tenant]
+        return sorted(found, key=lambda hosted: hosted.function)
 
 
 class MemoryDirectory:
@@ -57,6 +81,7 @@ class MemoryDirectory:
             for name in own:
                 del placements[tenant, name]
             placements.update({(tenant, name): placement for name, placement in wanted.items()})
+            self._table.revisions[tenant] += 1
         return []
 
     def remove(self, tenant: str | None, executor_arn: str) -> bool:
@@ -64,6 +89,7 @@ class MemoryDirectory:
             own = self._functions_of(tenant, executor_arn)
             for name in own:
                 del self._table.placements[tenant, name]
+            self._table.revisions[tenant] += bool(own)
         return bool(own)
 
     def _functions_of(self, tenant: str | None, executor_arn: str) -> set[str]:
@@ -78,12 +104,12 @@ class MemoryRuntimeSettings:
     def __init__(self, table: FunctionTable) -> None:
         self._table = table
 
-    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, int]]:
+    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, SettingValue]]:
         with self._table.lock:
             found = [(name, settings) for (owner, name), settings in self._table.settings.items() if owner == tenant]
         return {name: settings for name, settings in found if settings}
 
-    def set(self, tenant: str, function: str | None, name: str, value: int) -> None:
+    def set(self, tenant: str, function: str | None, name: str, value: SettingValue) -> None:
         with self._table.lock:
             before = self._table.settings.get((tenant, function), {})
             self._table.settings[tenant, function] = {**before, name: value}

@@ -1,0 +1,92 @@
+"""`signpost deliveries retry`: what triggers and webhooks did not hear, told once more."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from signpost.cli import stack
+from signpost.cli.failure import CommandFailed
+from signpost.contract import Undelivered
+from signpost.model import as_object
+
+if TYPE_CHECKING:
+    from signpost.adapters.sqs import Message
+    from signpost.cli import Commands
+    from signpost.ports import Clock, DeliveryQueue, Link
+
+PATIENCE = 35.0
+"""Seconds; longer than the subscriber function may take."""
+
+type Say = Callable[[str], None]
+
+
+class GivenUp(Protocol):
+    """A queue in which failures end."""
+
+    def received(self) -> "Sequence[Message]": ...
+
+    def settle(self, message: "Message") -> None: ...
+
+    def put_back(self, message: "Message") -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    unheard: GivenUp
+    """Changes that did not get to the subscriber function, or that it gave up."""
+    failed: GivenUp
+    """Deliveries whose attempts are used up."""
+    deliveries: "DeliveryQueue"
+    link: "Link"
+    subscriber: str
+    clock: "Clock"
+
+    def run(self, say: Say, *, dry: bool) -> tuple[int, int]:
+        """How many changes and how many deliveries. What could not be sent again stays where it was."""
+        changes = _each(self.unheard, self._tell, dry=dry)
+        say(f"{changes} changes {'to be ' if dry else ''}told again")
+        deliveries = _each(self.failed, self.deliveries.put, dry=dry)
+        say(f"{deliveries} deliveries {'to be ' if dry else ''}tried again")
+        return changes, deliveries
+
+    def _tell(self, body: str) -> None:
+        """What Lambda sets aside has the event in it, what a rule sets aside is it."""
+        message = as_object(json.loads(body))
+        event = json.dumps(message.get("requestPayload", message)).encode()
+        answer = self.link.send(self.subscriber, event, self.clock.now() + PATIENCE)
+        if isinstance(answer, Undelivered):
+            raise CommandFailed(f"The subscriber function failed ({answer.code}); its log says why.")
+
+
+def _each(queue: GivenUp, send: Callable[[str], None], *, dry: bool) -> int:
+    """All of them are taken out before the first is sent: one that fails again is not sent for ever."""
+    messages = queue.received()
+    unsettled = list(messages)
+    try:
+        for message in () if dry else messages:
+            send(message.body)
+            queue.settle(message)
+            unsettled.remove(message)
+    finally:
+        for message in unsettled:
+            queue.put_back(message)
+    return len(messages)
+
+
+def register(commands: "Commands") -> None:
+    parser = commands.add_parser("deliveries", help="what triggers and webhooks did not hear")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    retrying = actions.add_parser("retry", help="tell it once more")
+    retrying.add_argument("--dry-run", action="store_true", help="say how much there is, and send nothing")
+    stack.add_option(retrying)
+    retrying.set_defaults(handler=_retry)
+
+
+def _retry(arguments: argparse.Namespace) -> int:
+    with stack.retry(arguments.stack) as retry:
+        changes, deliveries = retry.run(lambda line: print(line, file=sys.stderr), dry=arguments.dry_run)
+    print(json.dumps({"changes": changes, "deliveries": deliveries}))
+    return 0

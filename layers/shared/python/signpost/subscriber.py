@@ -1,0 +1,68 @@
+"""From a change on the bus to a message for each trigger and webhook that wants to hear of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from signpost.content import Subscription
+from signpost.ports import ContentStore, DeliveryQueue
+from signpost.registry.deliveries import change_in, deliveries_of, to_text
+from signpost.telemetry import Telemetry
+
+REMEMBERED_TENANTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    version: int
+    """No change up to this one is missing in what follows."""
+    subscriptions: Sequence[Subscription]
+
+
+class Subscribers:
+    """Who listens, in memory for as long as no later change is told: a publication tells thousands of one version."""
+
+    def __init__(self, content: ContentStore) -> None:
+        self._content = content
+        self._by_tenant: dict[str, _Known] = {}
+
+    def of(self, tenant: str, sequence: int) -> Sequence[Subscription]:
+        """Everybody who had subscribed when the change of this number happened, and perhaps later ones."""
+        known = self._by_tenant.get(tenant)
+        if known is None or known.version < sequence:
+            version = self._content.versions(tenant)[0]  # before what it stands for, which can only be newer
+            known = _Known(version, self._content.subscriptions(tenant))
+            if len(self._by_tenant) >= REMEMBERED_TENANTS:
+                self._by_tenant.clear()
+            self._by_tenant[tenant] = known
+        return known.subscriptions
+
+
+class SubscriberDoor:
+    def __init__(self, *, subscribers: Subscribers, queue: DeliveryQueue, telemetry: Telemetry) -> None:
+        self._subscribers = subscribers
+        self._queue = queue
+        self._telemetry = telemetry
+
+    def handle(self, event: Mapping[str, Any], request_id: str) -> int:
+        """How many deliveries it asked for. Raises what goes wrong: Lambda shows the event again, and sets it aside
+        after the third time. A delivery that was asked for twice has the same id."""
+        with self._telemetry.request(request_id, "EVENT", "bus") as record:
+            record.operation = "subscribe"
+            try:
+                asked = self._asked(event)
+            except Exception as fault:
+                record.failed(fault)
+                record.answered(503)
+                raise
+            record.answered(200)
+        return asked
+
+    def _asked(self, event: Mapping[str, Any]) -> int:
+        change = change_in(event)
+        if change is None:
+            return 0
+        deliveries = list(deliveries_of(change, self._subscribers.of(change.tenant, change.sequence)))
+        for one in deliveries:
+            self._queue.put(to_text(one))
+        return len(deliveries)

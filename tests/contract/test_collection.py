@@ -1,0 +1,209 @@
+"""What is kept beside the rows, and which rows name it: the same in memory and on AWS."""
+
+import time
+import uuid
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from signpost.adapters import object_keys
+from signpost.adapters.clock import SystemClock
+from signpost.adapters.dynamodb import DynamoContentStore, DynamoReferences
+from signpost.adapters.dynamodb.scopes import scopes_in
+from signpost.adapters.memory import FunctionTable, MemoryBucket, MemoryContentStore, MemoryReferences
+from signpost.adapters.s3 import S3Bodies, S3KeptObjects, S3Publications
+from signpost.content import Scopes, Skill, SkillChange, StoredFile
+from signpost.kept import Look
+from signpost.ports import Bodies, ContentReferences, ContentStore, KeptObjects
+from tests.contract.conftest import ENGINES, SCOPES, TABLE, client_of
+from tests.contract.test_content import registered, skill_of, unregistered
+from tests.contract.test_content_interruptions import Crash
+
+BUCKET = "versioned-content"
+DIGEST, OTHER = "1f" * 32, "2f" * 32
+CLOCKS_DIFFER = 5.0
+"""Seconds; the emulator's objects have whole ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    bodies: Bodies
+    objects: KeptObjects
+    store: ContentStore
+    references: ContentReferences
+
+
+@pytest.fixture(scope="session")
+def versioned_bucket(laptop: Any) -> Any:
+    client = laptop.client("s3")
+    client.create_bucket(Bucket=BUCKET)
+    client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+    return client
+
+
+def on_aws(s3: Any, dynamodb: Any, scopes: Scopes = SCOPES) -> Kept:
+    publications = S3Publications(lambda: s3, BUCKET)
+    return Kept(
+        S3Bodies(lambda: s3, BUCKET),
+        S3KeptObjects(lambda: s3, BUCKET),
+        DynamoContentStore(dynamodb, TABLE, publications, scopes),
+        DynamoReferences(dynamodb, TABLE, publications, scopes),
+    )
+
+
+@pytest.fixture(params=ENGINES[:2])
+def kept(request: pytest.FixtureRequest, dynamodb: Any) -> Kept:
+    if request.param == "memory":
+        bucket, store = MemoryBucket(SystemClock()), MemoryContentStore(FunctionTable())
+        return Kept(bucket, bucket, store, MemoryReferences(store))
+    return on_aws(request.getfixturevalue("versioned_bucket"), dynamodb("ministack"))
+
+
+@pytest.fixture
+def remote(versioned_bucket: Any, dynamodb: Any) -> Kept:
+    return on_aws(versioned_bucket, dynamodb("ministack"))
+
+
+on_the_cloud = pytest.mark.cloud
+
+
+def document(skill_id: str, digest: str) -> Skill:
+    return replace(skill_of(skill_id), digest=digest)
+
+
+def test_what_is_kept_again_is_another_version_that_outlives_the_first(kept: Kept, tenant: str) -> None:
+    kept.bodies.keep(tenant, DIGEST, b"# A")
+    (first,) = kept.objects.versions(tenant)
+    assert first.key == object_keys.body(tenant, DIGEST)
+    assert abs(first.modified - time.time()) < CLOCKS_DIFFER
+    kept.bodies.keep(tenant, DIGEST, b"# A")
+    assert len(kept.objects.versions(tenant)) == 2
+    kept.objects.remove([first])
+    assert kept.bodies.read(tenant, DIGEST) == b"# A"
+    kept.objects.remove(kept.objects.versions(tenant))
+    assert kept.objects.versions(tenant) == []
+    with pytest.raises(LookupError):
+        kept.bodies.read(tenant, DIGEST)
+
+
+def test_objects_of_others_are_left_out(kept: Kept, tenant: str) -> None:
+    kept.bodies.keep(f"{tenant}x", DIGEST, b"# A")
+    assert kept.objects.versions(tenant) == []
+    assert {f"{tenant}x": 0.0}.items() <= kept.objects.scopes().items()
+    assert tenant not in kept.objects.scopes()
+
+
+def test_what_is_shipped_is_looked_at_too(kept: Kept) -> None:
+    digest = uuid.uuid4().hex * 2
+    kept.bodies.keep(None, digest, b"# A")
+    assert None in kept.objects.scopes()
+    assert object_keys.body(None, digest) in {version.key for version in kept.objects.versions(None)}
+
+
+def test_a_look_is_remembered_until_the_next(kept: Kept, tenant: str) -> None:
+    kept.bodies.keep(tenant, DIGEST, b"# A")
+    for number in (1, 2):
+        look = Look(time.time(), "table", number, frozenset({"skills", "skills-b"}), {"content/t/x": 1.5})
+        kept.objects.remember(tenant, look)
+        assert kept.objects.last_look(tenant) == look
+    assert abs(kept.objects.scopes()[tenant] - time.time()) < CLOCKS_DIFFER
+    assert len(kept.objects.versions(tenant)) == 1  # a look is none of what it looks at
+
+
+def test_rows_name_their_bodies_and_the_files_beside_them(kept: Kept, tenant: str) -> None:
+    assert named(kept, tenant) == (set(), 0)
+    file = StoredFile("reference.md", OTHER, 3, "text/markdown")
+    kept.store.apply(tenant, [SkillChange("a", replace(document("a", DIGEST), files=[file]))])
+    assert named(kept, tenant) == ({DIGEST, OTHER}, 1)
+    kept.store.apply(tenant, unregistered("a"))
+    assert named(kept, tenant) == (set(), 2)
+
+
+def test_what_was_named_since_another_look_is_named(kept: Kept, tenant: str) -> None:
+    kept.store.apply(tenant, [SkillChange("a", document("a", DIGEST))])
+    kept.store.apply(tenant, [SkillChange("a", document("a", OTHER)), *unregistered("a")])
+    assert named(kept, tenant, after=0) == ({DIGEST, OTHER}, 3)
+    assert named(kept, tenant, after=1) == ({OTHER}, 3)
+    assert named(kept, tenant, after=3) == (set(), 3)
+
+
+def named(kept: Kept, tenant: str, after: int | None = None) -> tuple[set[str], int]:
+    found = kept.references.named(tenant, kept.references.scopes, after=after)
+    return {key.rpartition("/")[2] for key in found.keys}, found.version
+
+
+@on_the_cloud
+def test_more_versions_than_a_page_has_are_all_listed(remote: Kept, tenant: str) -> None:
+    for number in range(340):
+        for _ in range(3):
+            remote.bodies.keep(tenant, f"{number:064x}", b"x")
+    versions = remote.objects.versions(tenant)
+    assert len({version.id for version in versions}) == 1020
+    assert len({version.key for version in versions}) == 340
+
+
+@on_the_cloud
+def test_under_another_name_of_the_partition_the_old_rows_still_name_their_bodies(
+    remote: Kept, versioned_bucket: Any, dynamodb: Any, tenant: str
+) -> None:
+    remote.store.apply(tenant, [SkillChange("a", document("a", DIGEST))])
+    renamed = on_aws(versioned_bucket, dynamodb("ministack"), Scopes("skills-b", SCOPES.prompts))
+    renamed.store.apply(tenant, [SkillChange("a", document("a", OTHER))])
+    assert renamed.references.scopes == {"skills-b"}
+    found = renamed.references.named(tenant, frozenset({SCOPES.skills, "skills-b"}), after=2)
+    assert {key.rpartition("/")[2] for key in found.keys} == {DIGEST, OTHER}
+
+
+@on_the_cloud
+def test_what_changes_while_the_rows_are_read_is_named(
+    remote: Kept, versioned_bucket: Any, dynamodb: Any, tenant: str
+) -> None:
+    """The first page says that the later of two documents has one body; before it is read it has another one."""
+    remote.store.apply(tenant, [SkillChange(one, document(one, DIGEST)) for one in ("a", "b")])
+    client = client_of(dynamodb("ministack").meta.endpoint_url)
+    moments = iter([False, True])
+
+    def one_row(params: Any, **_: Any) -> None:
+        params["Limit"] = 1
+        if next(moments, False):
+            remote.store.apply(tenant, [SkillChange("a", document("a", OTHER)), *unregistered("b")])
+
+    client.meta.events.register("before-parameter-build.dynamodb.Query", one_row)
+    references = on_aws(versioned_bucket, client).references
+    found = references.named(tenant, references.scopes, after=None)
+    assert {key.rpartition("/")[2] for key in found.keys} == {DIGEST, OTHER}
+    assert found.version == 4
+
+
+@on_the_cloud
+def test_an_unfinished_publication_names_itself_and_its_bodies_until_it_is_finished(
+    remote: Kept, versioned_bucket: Any, dynamodb: Any, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signpost.adapters.dynamodb.content_store.CHANGES_AT_ONCE", 1)
+    dying = client_of(dynamodb("ministack").meta.endpoint_url)
+    turns = iter([False, True])
+
+    def die(**_: Any) -> None:
+        if next(turns, False):
+            raise Crash
+
+    dying.meta.events.register("before-call.dynamodb.TransactWriteItems", die)
+    changes = [SkillChange(one, document(one, digest)) for one, digest in (("a", DIGEST), ("b", OTHER))]
+    with pytest.raises(Crash):
+        on_aws(versioned_bucket, dying).store.apply(tenant, changes)
+    assert tenant in remote.references.unfinished()
+    (publication,) = [version.key for version in remote.objects.versions(tenant)]
+    found = remote.references.named(tenant, remote.references.scopes, after=None)
+    assert found.keys == {publication, *(object_keys.body(tenant, digest) for digest in (DIGEST, OTHER))}
+    remote.references.complete(tenant)
+    assert tenant not in remote.references.unfinished()
+    found = remote.references.named(tenant, remote.references.scopes, after=None)
+    assert found.keys == {object_keys.body(tenant, digest) for digest in (DIGEST, OTHER)}
+
+
+@on_the_cloud
+def test_whose_content_ever_changed_is_known_without_a_scan(remote: Kept, dynamodb: Any, tenant: str) -> None:
+    remote.store.apply(tenant, registered("a"))
+    remote.store.apply(None, registered(tenant))
+    assert {tenant, None} <= set(scopes_in(dynamodb("ministack"), TABLE))

@@ -1,0 +1,123 @@
+"""The functions of executors as tools at /mcp/functions of a deployed stack, for a client over HTTP."""
+
+import asyncio
+import json
+from typing import Any
+from urllib.request import urlopen
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from signpost.contract import Hosted
+from tests.support.commands import Run
+from tests.support.executors import Executors
+from tests.support.laptop import Laptop, Stack
+
+pytestmark = pytest.mark.cloud
+
+ECHO: Any = {"type": "object", "properties": {"msg": {"type": "string"}}, "required": ["msg"]}
+
+
+def host(executors: Executors, tenant: str, hosted: list[Hosted], **scripts: Any) -> None:
+    """On the stub, which plays scripts by function id."""
+    for function, script in scripts.items():
+        executors.script(tenant, function.replace("__", "::"), [script])
+    executors.place("stub", hosted, tenant)
+
+
+async def by_the_official_client(url: str, credential: str, mode: str) -> tuple[Any, Any, Any]:
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {credential}"}) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        listed = await client.list_tools()
+        called = await client.call_tool("yard__echo", {"msg": "ahoy"})
+        refused = await client.call_tool("yard__echo", {"msg": 1})
+        return listed, called, refused
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_official_client_lists_and_calls_functions(executors: Executors, tenant: str, key: str, mode: str) -> None:
+    executors.set(tenant, shipped_content=0)
+    hosted = [Hosted("yard::echo", description="Says it again.", input_schema=ECHO), Hosted("state::set")]
+    host(executors, tenant, hosted, yard__echo={"echo": True})
+    listed, called, refused = asyncio.run(by_the_official_client(f"{executors.gateway.url}/functions", key, mode))
+    assert [(tool.name, tool.input_schema) for tool in listed.tools[:1]] == [("yard__echo", ECHO)]
+    assert [tool.name for tool in listed.tools] == ["yard__echo", "skill__fetch"]
+    assert json.loads(called.content[0].text) == called.structured_content == {"msg": "ahoy"}
+    assert (refused.is_error, "`msg`" in refused.content[0].text) == (True, True)
+    assert len(executors.calls(tenant, "yard::echo")) == 1
+
+
+def ask(executors: Executors, key: str, method: str, params: Any = None) -> Any:
+    return executors.gateway.ask(key, method, params, path="/mcp/functions").json
+
+
+def names(executors: Executors, key: str) -> list[str]:
+    return [tool["name"] for tool in ask(executors, key, "tools/list")["result"]["tools"]]
+
+
+def test_what_an_operator_hides_is_gone_within_two_seconds(
+    executors: Executors, tenant: str, key: str, signpost: Run
+) -> None:
+    executors.set(tenant, shipped_content=0)
+    host(executors, tenant, [Hosted("yard::open", exposed=True), Hosted("yard::shut")])
+    assert names(executors, key) == ["yard__open", "yard__shut", "skill__fetch"]
+    done = signpost("settings", "set", "require_expose", "1", "--tenant", tenant, "--stack", "calling")
+    assert done.returncode == 0, done.stderr
+    executors.restart_gateway()
+    assert names(executors, key) == ["yard__open", "skill__fetch"]
+    refused = ask(executors, key, "tools/call", {"name": "yard__shut", "arguments": {}})
+    assert (refused["error"]["code"], executors.calls(tenant, "yard::shut")) == (-32602, [])
+
+
+def test_an_executor_says_itself_what_its_tools_show(executors: Executors, key: str) -> None:
+    tools = {tool["name"]: tool for tool in ask(executors, key, "tools/list")["result"]["tools"]}
+    assert tools["trials__checked"] == {
+        "name": "trials__checked",
+        "description": "Says what it was called with.",
+        "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+    }
+    assert tools["core__wait"]["inputSchema"]["required"] == ["seconds"]
+
+
+def test_a_failure_is_told_as_its_author_told_it_and_a_crash_in_general_words(executors: Executors, key: str) -> None:
+    def told(name: str, arguments: Any) -> tuple[bool, str]:
+        result = ask(executors, key, "tools/call", {"name": name, "arguments": arguments})["result"]
+        return result["isError"], result["content"][0]["text"]
+
+    assert told("trials__report", {"message": "There is no order 7."}) == (True, "There is no order 7.")
+    assert told("trials__raise", {}) == (True, "trials::raise failed unexpectedly.")
+    assert told("trials__exit", {}) == (True, "trials::exit crashed.")
+
+
+def test_a_result_that_is_too_long_to_be_sent_is_read_at_its_link(executors: Executors, key: str) -> None:
+    arguments = {"characters": 5_500_000}
+    result = ask(executors, key, "tools/call", {"name": "trials__long", "arguments": arguments})["result"]
+    assert (result["isError"], result["content"][1]["type"]) == (False, "resource_link")
+    with urlopen(result["content"][1]["uri"]) as response:  # noqa: S310 - an address of the emulator
+        assert json.load(response) == "x" * 5_500_000
+
+
+@pytest.fixture(scope="module")
+def closed(laptop: Laptop) -> Stack:
+    """A deployment whose parameters say what is no tool."""
+    return laptop.deploy("closed", AuthMode="both", RequireExpose="1", HiddenPrefixes="core::,draft::")
+
+
+def test_the_parameters_of_the_deployment_hide_for_all_tenants(laptop: Laptop, closed: Stack, signpost: Run) -> None:
+    token = laptop.issuer.access_token("reader", f"{closed.url}/functions")
+
+    def listed() -> list[str]:
+        answer = closed.ask(token, "tools/list", path="/mcp/functions")
+        assert answer.status == 200, answer.text
+        return [tool["name"] for tool in answer.json["result"]["tools"]]
+
+    assert listed() == ["skill__fetch"]
+    for setting, value in (("require_expose", "0"), ("hidden_prefixes", "")):
+        done = signpost("settings", "set", setting, value, "--stack", "closed")
+        assert done.returncode == 0, done.stderr
+    laptop.restart(closed.deployed.outputs["GatewayFunctionName"])
+    assert listed() == ["core__wait", "skill__fetch"]

@@ -1,0 +1,162 @@
+"""The registry function, killed at every step between its stores, while the sweeper is at work all the time."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.acceptance.bus import Bus
+from tests.support.laptop import Laptop
+from tests.support.swept import Swept, swept
+
+pytestmark = pytest.mark.cloud
+
+OLD, NEW = "# Old", "# New"
+MANY = [f"prompt-{number:03}" for number in range(40)]
+"""More changes than a transaction takes."""
+MARKER = "marker"
+PATIENCE = 60.0
+"""Seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """All that readers can see."""
+
+    documents: Mapping[str, str]
+    prompts: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Something that a tenant with one document does, and what it leaves."""
+
+    function_id: str
+    payload: Mapping[str, Any]
+    after: Stand
+    events: Sequence[tuple[str, str]]
+
+
+BEFORE = Stand({"a": OLD}, [])
+FIRST = ("register", "a")
+WRITINGS = {
+    "a registration": Writing(
+        "skills::register", {"id": "a", "skill": NEW}, Stand({"a": NEW}, []), [("register", "a")]
+    ),
+    "a registration of the same": Writing(
+        "skills::register", {"id": "a", "skill": OLD}, Stand({"a": OLD}, []), [("register", "a")]
+    ),
+    "a removal": Writing("skills::unregister", {"id": "a"}, Stand({}, []), [("unregister", "a")]),
+    "a publication": Writing(
+        "manifest::publish",
+        {
+            "skills": [{"id": "b", "skill": NEW}],
+            "prompts": [{"name": name, "description": "Writes.", "function_id": "mail::letter"} for name in MANY],
+            "prune": True,
+        },
+        Stand({"b": NEW}, MANY),
+        [("register", "b"), *(("register", name) for name in MANY), ("unregister", "a")],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def stack(laptop: Laptop) -> Swept:
+    return swept(laptop)
+
+
+@pytest.fixture(scope="module")
+def bus(laptop: Laptop, stack: Swept) -> Iterator[Bus]:
+    with Bus(laptop, stack.stack.deployed.outputs["EventBusName"]) as bus:
+        yield bus
+
+
+@contextmanager
+def sweeping(stack: Swept) -> Generator[list[Any]]:
+    """Again and again, until the block ends; what each run answered."""
+    ended, answers, failures = threading.Event(), list[Any](), list[BaseException]()
+
+    def sweep() -> None:
+        try:
+            while not ended.wait(0.2):  # not to wear out the machine
+                answers.append(stack.sweep())
+        except BaseException as failure:  # noqa: BLE001 - raised again by whoever waits
+            failures.append(failure)
+
+    sweeper = threading.Thread(target=sweep, daemon=True)
+    sweeper.start()
+    try:
+        yield answers
+    finally:
+        ended.set()
+        sweeper.join()
+    assert failures == []
+
+
+def crashes(write: Callable[[int], Any]) -> Iterator[int]:
+    """Writes again and again, each time dying a step later, until it comes through."""
+    for steps in range(100):
+        if write(steps) is not None:
+            return
+        yield steps
+    raise AssertionError("it never came through")
+
+
+@pytest.mark.invariant(42)
+@pytest.mark.parametrize("kind", WRITINGS)
+def test_after_a_kill_at_any_step_a_change_has_happened_with_its_events_or_not_at_all(
+    stack: Swept, bus: Bus, kind: str
+) -> None:
+    writing, run = WRITINGS[kind], f"t-{uuid.uuid4().hex[:8]}"
+    happened: list[bool] = []
+
+    def write(steps: int) -> Any:
+        tenant = f"{run}-{steps}"
+        stack.without_shipped_content(tenant)
+        stack.register(tenant, "a", OLD)
+        return stack.ask(tenant, writing.function_id, writing.payload, crash_after=steps)
+
+    with sweeping(stack) as swept_meanwhile:
+        for steps in crashes(write):
+            tenant = f"{run}-{steps}"
+            seen = Stand(stack.documents(tenant), stack.prompts(tenant))
+            assert seen in (BEFORE, writing.after)
+            wait_until_finished(stack, tenant)
+            assert Stand(stack.documents(tenant), stack.prompts(tenant)) == seen
+            stack.register(tenant, MARKER, "# Marker")
+            happened.append(stack.head(tenant).version == 2 + len(writing.events))
+            assert seen == (writing.after if happened[-1] else BEFORE)
+    for steps, has_happened in enumerate(happened):
+        told = bus.until(f"{run}-{steps}", event("register", MARKER))
+        expected = [FIRST, *(writing.events if has_happened else ()), ("register", MARKER)]
+        assert sorted(names(told)) == sorted(expected)
+        assert (
+            stack.documents(f"{run}-{steps}").items() >= (writing.after if has_happened else BEFORE).documents.items()
+        )
+    assert happened == sorted(happened)  # not at all up to some step, and from there on whole
+    assert {*happened} == {False, True}
+    # A publisher that dies between the commit and its rows dies after the one or before the other.
+    assert sum(answer["completed"] for answer in swept_meanwhile) >= (2 if kind == "a publication" else 0)
+    assert swept_meanwhile
+
+
+def wait_until_finished(stack: Swept, tenant: str) -> None:
+    """By the sweeper, since nobody else writes."""
+    overdue = time.monotonic() + PATIENCE
+    while stack.head(tenant).overlay is not None:
+        assert time.monotonic() < overdue
+        time.sleep(0.1)
+
+
+def event(op: str, name: str) -> Any:
+    return {"type": "skills::on-change", "payload": {"op": op, "id": name}}
+
+
+def names(events: Sequence[Any]) -> list[tuple[str, str]]:
+    payloads = [event["payload"] for event in events]
+    return [(payload["op"], payload.get("id") or payload["name"]) for payload in payloads]

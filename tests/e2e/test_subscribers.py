@@ -1,0 +1,294 @@
+"""One change, and everybody who wants to hear of it: a trigger, a webhook, a function of another stack.
+
+On the emulator a rule calls a function once and forgets what comes of it; the asynchronous invocation of Lambda, by
+which a rule calls functions on AWS, it carries out in full. So where a function fails, the event of the rule goes to it
+once more by that way.
+"""
+
+import json
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.stack import PROJECT
+from signpost.contract import Hosted
+from signpost.registry.deliveries import Delivery, to_text
+from tests.support import executors as executor_stack
+from tests.support.commands import Run, rows
+from tests.support.executors import Executors
+from tests.support.laptop import Laptop, Stack
+from tests.support.receiver import Received, Receiver, Reply, receiving
+
+pytestmark = pytest.mark.cloud
+
+PAGE = (PROJECT / "docs/events.md").read_text()
+STACK, EXECUTORS = "subscribed", "subscribed-executors"
+PATIENCE = 30.0
+
+
+def block(language: str, containing: str) -> str:
+    """The block of the page that has this in it."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (found,) = [text for text in blocks if containing in text]
+    return found
+
+
+def until[Found](look: Callable[[], Found]) -> Found:
+    """What is found once anything is."""
+    ends_at = time.monotonic() + PATIENCE
+    while not (found := look()):
+        assert time.monotonic() < ends_at, "it never came"
+        time.sleep(0.1)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    laptop: Laptop
+    gateway: Stack
+    executors: Executors
+
+    def ask(self, tenant: str, function_id: str, payload: Mapping[str, Any]) -> Any:
+        event = json.dumps({"function_id": function_id, "payload": payload, "tenant": tenant}).encode()
+        name = self.gateway.deployed.outputs["RegistryFunctionName"]
+        answer = json.loads(self.laptop.client("lambda").invoke(FunctionName=name, Payload=event)["Payload"].read())
+        assert "error" not in answer, answer
+        return answer
+
+    def messages(self, queue_url: str) -> Sequence[Any]:
+        """Takes them out for good."""
+        sqs = self.laptop.client("sqs")
+        found = sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=10).get("Messages", [])
+        for message in found:
+            sqs.delete_message(QueueUrl=queue_url, ReceiptHandle=message["ReceiptHandle"])
+        return [json.loads(message["Body"]) for message in found]
+
+
+@pytest.fixture(scope="module")
+def subscribed(laptop: Laptop) -> Subscribed:
+    allowed = ",".join(executor_stack.arns(EXECUTORS))
+    gateway = laptop.deploy(
+        STACK, variant="test", AuthMode="both", ExecutorFunctions=allowed, AllowedPrivateHosts="127.0.0.1"
+    )
+    return Subscribed(laptop, gateway, executor_stack.deploy(laptop, gateway, EXECUTORS))
+
+
+@pytest.fixture
+def tenant() -> str:
+    return f"t-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as server:
+        yield server
+
+
+@dataclass(frozen=True, slots=True)
+class OtherStack:
+    """The page's own, as it is there but for what its function does."""
+
+    laptop: Laptop
+    outputs: Mapping[str, str]
+    bus: str
+
+    def log(self) -> str:
+        group = f"/aws/lambda/{self.outputs['ListenerName']}"
+        logs = self.laptop.client("logs")
+        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
+        with suppress(logs.exceptions.ResourceNotFoundException):  # before it has ever run
+            return "\n".join(event["message"] for page in pages for event in page["events"])
+        return ""
+
+    def overhear(self) -> str:
+        """A queue beside its function, as the URL: what its rule tells, a test can read there."""
+        sqs, name = self.laptop.client("sqs"), f"overhearing-{uuid.uuid4().hex[:8]}"
+        url = sqs.create_queue(QueueName=name)["QueueUrl"]
+        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        rule = self.outputs["RuleName"].rpartition("|")[2].rpartition("/")[2]
+        targets = [{"Id": "overhearing", "Arn": arn}]
+        self.laptop.client("events").put_targets(Rule=rule, EventBusName=self.bus, Targets=targets)
+        return url
+
+
+@pytest.fixture
+def other_stack(laptop: Laptop, subscribed: Subscribed) -> Callable[[str], OtherStack]:
+    """Deploys it for a tenant's changes."""
+    bus = subscribed.gateway.deployed.outputs["EventBusName"]
+
+    def deploy(tenant: str, code: str | None = None) -> OtherStack:
+        template = block("yaml", "Listener:").replace("urn:signpost:tenant:default", f"urn:signpost:tenant:{tenant}")
+        if code is not None:
+            template = re.sub(r"print\(event.*", code, template)
+        cloudformation, name = laptop.client("cloudformation"), f"listening-{tenant}"
+        cloudformation.create_stack(
+            StackName=name,
+            TemplateBody=template,
+            Parameters=[{"ParameterKey": "EventBusName", "ParameterValue": bus}],
+            Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+        )
+        cloudformation.get_waiter("stack_create_complete").wait(StackName=name, WaiterConfig={"Delay": 1})
+        (described,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
+        outputs = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
+        return OtherStack(laptop, outputs, bus)
+
+    return deploy
+
+
+def test_one_change_reaches_three_targets_of_two_stacks(
+    subscribed: Subscribed,
+    signpost: Run,
+    receiver: Receiver,
+    other_stack: Callable[[str], OtherStack],
+    tmp_path: Path,
+) -> None:
+    listening = other_stack("default")
+    subscribed.executors.place("stub", [Hosted("hears::changes")], "default")
+    url = f"{receiver.url}/signpost"
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills/handbook.md").write_text("# Handbook")
+    trigger = {"trigger_type": "skills::on-change", "function_id": "hears::changes", "config": {"any": [1]}}
+    (tmp_path / "triggers.json").write_text(json.dumps([trigger]))
+    (tmp_path / "webhooks.json").write_text(json.dumps([{"trigger_type": "skills::on-change", "url": url}]))
+
+    published = signpost("publish", str(tmp_path), "--stack", STACK)
+    assert published.returncode == 0, published.stderr
+    assert published.stdout.splitlines()[:3] == [
+        "+ handbook",
+        "+ trigger skills::on-change hears::changes",
+        f"+ webhook skills::on-change {url}",
+    ]
+    (listed,) = rows(signpost("triggers", "list", "--stack", STACK).stdout)
+    assert {name: listed[name] for name in trigger} == trigger
+    (listed,) = rows(signpost("webhooks", "list", "--stack", STACK).stdout)
+    assert listed["url"] == url
+
+    change = {"op": "register", "id": "handbook"}
+    (call,) = until(lambda: subscribed.executors.calls("default", "hears::changes"))
+    posted = receiver.received.get(timeout=PATIENCE)
+    until(lambda: "register iii://handbook" in listening.log())
+    assert call["arguments"] == change
+    assert json.loads(posted.body) == {
+        "type": "skills::on-change",
+        "tenant": "default",
+        "sequence": 1,
+        "payload": change,
+    }
+    assert call["idempotencyKey"] != posted.headers["webhook-id"]
+    assert is_genuine(signpost, url, posted)
+
+
+def is_genuine(signpost: Run, url: str, posted: Received) -> bool:
+    """By the lines of the page, with the secret that the command prints."""
+    page: dict[str, Any] = {}
+    exec(block("python", "is_genuine"), page)  # noqa: S102 - the page's own
+    secret = signpost("webhooks", "secret", url, "--stack", STACK).stdout.strip()
+    forged = page["is_genuine"](secret, posted.headers, posted.body + b" ")
+    other = signpost("webhooks", "secret", url, "--stack", STACK, "--tenant", "other").stdout.strip()
+    assert not forged
+    assert not page["is_genuine"](other, posted.headers, posted.body)
+    return page["is_genuine"](secret, posted.headers, posted.body)
+
+
+@pytest.mark.invariant(34)
+def test_where_one_target_fails_the_others_hear_and_the_failure_is_found(
+    subscribed: Subscribed, tenant: str, receiver: Receiver, other_stack: Callable[..., OtherStack]
+) -> None:
+    failing = other_stack(tenant, 'raise RuntimeError("as always")')
+    told = failing.overhear()
+    subscribed.executors.place("stub", [Hosted("hears::changes")], tenant)
+    trigger = {"trigger_type": "skills::on-change", "function_id": "hears::changes"}
+    webhook = {"trigger_type": "skills::on-change", "url": receiver.url}
+    subscribed.ask(tenant, "manifest::publish", {"triggers": [trigger], "webhooks": [webhook]})
+    subscribed.ask(tenant, "skills::register", {"id": "a", "skill": "# A"})
+
+    until(lambda: subscribed.executors.calls(tenant, "hears::changes"))
+    receiver.received.get(timeout=PATIENCE)
+    until(lambda: "as always" in failing.log())
+    assert subscribed.ask(tenant, "skills::list", {})["skills"][0]["id"] == "a"
+
+    (event,) = until(lambda: subscribed.messages(told))
+    functions = subscribed.laptop.client("lambda")
+    functions.invoke(
+        FunctionName=failing.outputs["ListenerName"], InvocationType="Event", Payload=json.dumps(event).encode()
+    )
+    (failure,) = until(lambda: subscribed.messages(failing.outputs["FailedUrl"]))
+    assert failure["requestPayload"]["detail"] == {"op": "register", "id": "a"}
+    assert failure["requestContext"]["condition"] == "RetriesExhausted"
+
+
+@pytest.mark.invariant(35)
+def test_a_webhook_that_fails_is_tried_again_and_set_aside_in_the_end(subscribed: Subscribed, tenant: str) -> None:
+    with receiving(lambda _: Reply(503)) as server:
+        webhook = {"trigger_type": "prompts::on-change", "url": f"{server.url}/down"}
+        subscribed.ask(tenant, "manifest::publish", {"webhooks": [webhook]})
+        prompt = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
+        subscribed.ask(tenant, "prompts::register", prompt)
+        failed = subscribed.gateway.deployed.outputs["FailedDeliveriesUrl"]
+        (message,) = until(lambda: subscribed.messages(failed))
+        attempts = [server.received.get(timeout=1) for _ in range(server.received.qsize())]
+    assert (message["target"], message["payload"]) == (webhook["url"], {"op": "register", "name": "greet"})
+    assert len(attempts) == 14
+    assert len({attempt.headers["webhook-id"] for attempt in attempts}) == 1
+
+
+def test_a_webhook_that_works_again_gets_what_it_missed(subscribed: Subscribed, tenant: str) -> None:
+    statuses = iter([500, 301, 204])
+    with receiving(lambda _: Reply(next(statuses), headers={"location": "http://127.0.0.1:1/"})) as server:
+        webhook = {"trigger_type": "skills::on-change", "url": server.url}
+        subscribed.ask(tenant, "manifest::publish", {"webhooks": [webhook]})
+        subscribed.ask(tenant, "skills::register", {"id": "a", "skill": "# A"})
+        attempts = [server.received.get(timeout=PATIENCE) for _ in range(3)]
+    assert len({attempt.headers["webhook-signature"] for attempt in attempts}) >= 1
+    assert len({(attempt.headers["webhook-id"], attempt.body) for attempt in attempts}) == 1
+
+
+def test_a_webhook_never_reaches_what_is_private(subscribed: Subscribed, tenant: str) -> None:
+    """`localhost` is not among the allowed hosts, though 127.0.0.1 is."""
+    with receiving() as server:
+        webhook = {"trigger_type": "skills::on-change", "url": f"https://localhost:{server.server_port}/"}
+        subscribed.ask(tenant, "manifest::publish", {"webhooks": [webhook]})
+        subscribed.ask(tenant, "skills::register", {"id": "a", "skill": "# A"})
+        failed = subscribed.gateway.deployed.outputs["FailedDeliveriesUrl"]
+        (message,) = until(lambda: subscribed.messages(failed))
+        assert server.received.empty()
+    assert message["tenant"] == tenant
+
+
+def test_what_nobody_heard_of_is_told_again_by_a_command(
+    subscribed: Subscribed, tenant: str, receiver: Receiver, signpost: Run
+) -> None:
+    webhook = {"trigger_type": "skills::on-change", "url": receiver.url}
+    subscribed.ask(tenant, "manifest::publish", {"webhooks": [webhook]})
+    sqs, outputs = subscribed.laptop.client("sqs"), subscribed.gateway.deployed.outputs
+    for number, key in enumerate("ab", 1):
+        resources = [f"iii://{key}", f"urn:signpost:seq:{number}", f"urn:signpost:tenant:{tenant}"]
+        detail = {"op": "register", "id": key}
+        event = {"source": "signpost", "detail-type": "skills::on-change", "detail": detail, "resources": resources}
+        body = {"requestPayload": event} if key == "a" else event  # as Lambda sets it aside, and as a rule does
+        sqs.send_message(QueueUrl=outputs["UnheardChangesUrl"], MessageBody=json.dumps(body))
+    delivery = Delivery(tenant, 3, "skills::on-change", {"op": "register", "id": "c"}, "webhook", receiver.url)
+    sqs.send_message(QueueUrl=outputs["FailedDeliveriesUrl"], MessageBody=to_text(delivery))
+
+    for options in (["--dry-run"], []):
+        done = signpost("deliveries", "retry", "--stack", STACK, *options)
+        assert done.returncode == 0, done.stderr
+        assert rows(done.stdout) == [{"changes": 2, "deliveries": 1}]
+    told = [json.loads(receiver.received.get(timeout=PATIENCE).body)["payload"]["id"] for _ in range(3)]
+    assert sorted(told) == ["a", "b", "c"]
+    assert rows(signpost("deliveries", "retry", "--stack", STACK).stdout) == [{"changes": 0, "deliveries": 0}]
+
+
+def test_a_change_that_cannot_be_told_again_stays_where_it_was(subscribed: Subscribed, signpost: Run) -> None:
+    queue = subscribed.gateway.deployed.outputs["UnheardChangesUrl"]
+    subscribed.laptop.client("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps({"no": "change"}))
+    done = signpost("deliveries", "retry", "--stack", STACK)
+    assert (done.returncode, "subscriber function failed" in done.stderr) == (1, True)
+    assert subscribed.messages(queue) == [{"no": "change"}]

@@ -1,0 +1,121 @@
+"""The sweeper function and its schedule, and changes that are sent after all, on the deployed stack."""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from signpost.registry.manifest import digest_of
+from tests.acceptance.bus import Bus
+from tests.support.commands import Run
+from tests.support.laptop import Laptop
+from tests.support.swept import Swept, swept
+
+pytestmark = pytest.mark.cloud
+
+PATIENCE = 150.0
+"""Seconds."""
+
+
+@pytest.fixture(scope="module")
+def stack(laptop: Laptop) -> Swept:
+    return swept(laptop)
+
+
+@pytest.fixture
+def tenant(stack: Swept) -> str:
+    name = f"t-{uuid.uuid4().hex[:8]}"
+    stack.without_shipped_content(name)
+    return name
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    overdue = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < overdue
+        time.sleep(0.5)
+
+
+def test_what_nothing_names_any_more_goes_whole_and_nothing_else_does(stack: Swept, tenant: str) -> None:
+    for body in ("# Old", "# New"):
+        stack.register(tenant, "a", body)
+    stack.ask(tenant, "manifest::bodies", {"skills": [{"id": "b", "skill": "# Never published"}]})
+    assert len(stack.versions(f"content/{tenant}/")) == 4  # three bodies, and a part
+
+    def is_swept() -> bool:
+        stack.sweep()
+        return len(stack.versions(f"content/{tenant}/")) == 1
+
+    wait_until(is_swept)
+    assert stack.versions(f"content/{tenant}/") == [f"content/{tenant}/{digest_of('# New')}"]
+    assert stack.documents(tenant) == {"a": "# New"}
+    stack.register(tenant, "a", "# Old")
+    assert stack.documents(tenant) == {"a": "# Old"}
+
+
+def test_the_sweeper_runs_by_itself(laptop: Laptop, stack: Swept, tenant: str) -> None:
+    stack.register(tenant, "a", "# A")
+    name = stack.stack.deployed.outputs["SweeperFunctionName"]
+    events = laptop.client("events")
+    arn = laptop.client("lambda").get_function(FunctionName=name)["Configuration"]["FunctionArn"]
+    (rule,) = events.list_rule_names_by_target(TargetArn=arn)["RuleNames"]
+    assert events.describe_rule(Name=rule)["ScheduleExpression"] == "rate(5 minutes)"
+    events.put_rule(Name=rule, ScheduleExpression="rate(1 minute)")
+    wait_until(lambda: stack.versions(f"sweeper/{tenant}.json") != [])
+    events.put_rule(Name=rule, ScheduleExpression="rate(5 minutes)")
+
+
+@pytest.fixture
+def bus(laptop: Laptop, stack: Swept) -> Iterator[Bus]:
+    with Bus(laptop, stack.stack.deployed.outputs["EventBusName"]) as bus:
+        yield bus
+
+
+@pytest.fixture
+def deaf_relay(laptop: Laptop, stack: Swept) -> Iterator[None]:
+    """The stream is shown to it no more, as when Lambda has given up."""
+    lambdas, name = laptop.client("lambda"), stack.stack.deployed.outputs["RelayFunctionName"]
+    (source,) = lambdas.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
+    lambdas.update_event_source_mapping(UUID=source["UUID"], Enabled=False)
+    yield
+    lambdas.update_event_source_mapping(UUID=source["UUID"], Enabled=True)
+
+
+def given_up(first: float, last: float) -> str:
+    """As Lambda describes a batch that it gives up."""
+    place = {"shardId": "shardId-1", "startSequenceNumber": "1", "endSequenceNumber": "9", "batchSize": 2}
+    arrived = {
+        f"approximateArrivalOf{which}Record": datetime.fromtimestamp(at, UTC).isoformat()
+        for which, at in (("First", first), ("Last", last))
+    }
+    context = {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 21}
+    return json.dumps({"version": "1.0", "requestContext": context, "DDBStreamBatchInfo": {**place, **arrived}})
+
+
+@pytest.mark.invariant(44)
+@pytest.mark.usefixtures("deaf_relay")
+def test_changes_that_the_relay_gave_up_are_sent_after_all(
+    laptop: Laptop, stack: Swept, bus: Bus, tenant: str, signpost: Run
+) -> None:
+    began = time.time()
+    stack.register(tenant, "a", "# A")
+    many = [{"name": f"p-{number}", "description": "Writes.", "function_id": "mail::letter"} for number in range(40)]
+    published = stack.ask(tenant, "manifest::publish", {"prompts": many})
+    queue, sqs = stack.stack.deployed.outputs["UndeliveredChangesUrl"], laptop.client("sqs")
+    sqs.send_message(QueueUrl=queue, MessageBody=given_up(began, time.time()))
+
+    rehearsed = signpost("events", "redrive", "--dry-run", "--stack", stack.stack.deployed.name)
+    assert rehearsed.returncode == 0, rehearsed.stderr
+    done = signpost("events", "redrive", "--stack", stack.stack.deployed.name)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(rehearsed.stdout) == json.loads(done.stdout)
+    assert json.loads(done.stdout)["batches"] == 1
+    assert f"{tenant}: 2 changes" in done.stderr
+    last: Any = {"type": "prompts::on-change", "payload": {"op": "register", "name": "p-39"}}
+    assert len(bus.until(tenant, last)) == published["sequence"] == 41
+    again = signpost("events", "redrive", "--stack", stack.stack.deployed.name)
+    assert json.loads(again.stdout) == {"batches": 0, "changes": 0, "too_old": 0}

@@ -1,0 +1,431 @@
+"""The functions of a tenant as tools at /mcp/functions, as a client sees them in both eras."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signpost.adapters.memory import MemoryBreakers, MemoryDirectory, MemoryRuntimeSettings
+from signpost.contract import BreakerState, Executor, Failure, Hosted, KeptResult, Reply, Result
+from signpost.execution import wire
+from signpost.execution.failures import failure, reported
+from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.model import InputRequired, Json, JsonObject, Principal
+from signpost.protocol.eras import CLIENT_CAPABILITIES
+from signpost.registry.callers import Caller
+from signpost.registry.names import INTERNAL_NAMESPACES
+from signpost.schema.validation import check
+from signpost.surfaces.functions import LONGEST_STRUCTURED, function_of, has_name, name_of, shown_schema
+from tests.support.memory_gateway import META, MODERN, MemoryGateway, modern
+
+LEGACY = "2025-11-25"
+TENANT = "default"
+BRIDGE = "/mcp/functions"
+YARD = Executor("arn:yard", "secret:yard", 60_000)
+SHELF = Executor("arn:shelf", "secret:shelf", 60_000)
+OPERATOR = Principal("operator", TENANT, "signpost:operator")
+
+
+class Client:
+    def __init__(self, version: str, **environment: str) -> None:
+        self.version = version
+        self.gateway = MemoryGateway(None, **environment)
+        self.key = str(self.gateway.make_key())
+        self.directory = MemoryDirectory(self.gateway.functions)
+        self.settings = MemoryRuntimeSettings(self.gateway.functions)
+        self.replies: dict[str, Reply] = {}
+        self.calls: list[Any] = []
+        for executor in (YARD, SHELF):
+            self.gateway.executors[executor.arn] = self._answer
+
+    def _answer(self, message: JsonObject) -> JsonObject:
+        call: Any = message["call"]
+        self.calls.append(call)
+        reply = self.replies.get(call["function"], Result(call["arguments"]))
+        if isinstance(reply, KeptResult):
+            reply = KeptResult(call["keepAt"], reply.size, reply.sha256)
+        return wire.reply_message(reply)
+
+    def host(self, *hosted: Hosted | str) -> None:
+        """In the place of what it hosted before."""
+        all_of_them = [one if isinstance(one, Hosted) else Hosted(one) for one in hosted]
+        assert self.directory.place(TENANT, YARD, all_of_them) == []
+
+    def ask(self, method: str, params: JsonObject | None = None, path: str = BRIDGE) -> Any:
+        if self.version == MODERN:
+            return self.gateway.ask(method, params, credential=self.key, path=path).json
+        return self.gateway.ask_legacy(method, params, self.version, self.key, path).json
+
+    def tools(self) -> Sequence[Any]:
+        return self.ask("tools/list")["result"]["tools"]
+
+    def names(self) -> Sequence[str]:
+        return [tool["name"] for tool in self.tools()]
+
+    def call(self, name: str, arguments: Json = None) -> Any:
+        return self.ask("tools/call", {"name": name, "arguments": arguments or {}})["result"]
+
+    def is_unknown(self, name: str) -> bool:
+        """Refused in the words for a tool that does not exist."""
+        answer = self.ask("tools/call", {"name": name, "arguments": {}})
+        expected = f"There is no tool {name!r}. tools/list names those there are."
+        return answer.get("error") == {"code": -32602, "message": expected}
+
+    def passes(self, seconds: float) -> None:
+        self.gateway.clock.advance(seconds)
+
+
+@pytest.fixture(params=[MODERN, LEGACY])
+def client(request: pytest.FixtureRequest) -> Client:
+    return Client(request.param)
+
+
+def text_of(result: Any) -> str:
+    (content,) = result["content"]
+    assert content["type"] == "text"
+    return content["text"]
+
+
+def test_every_function_is_a_tool_and_so_is_fetch(client: Client) -> None:
+    client.host("yard::echo", "a::b::c::d", "plain")
+    assert client.names() == ["a__b__c__d", "plain", "yard__echo", "skill__fetch"]
+
+
+def test_a_tool_has_the_description_and_the_schema_of_its_function(client: Client) -> None:
+    schema = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+    client.host(Hosted("email::send", description="Sends a mail.", input_schema=schema), "plain")
+    mail, plain, _ = client.tools()
+    assert mail == {"name": "email__send", "description": "Sends a mail.", "inputSchema": schema}
+    assert plain == {"name": "plain", "description": "", "inputSchema": {"type": "object", "properties": {}}}
+
+
+@pytest.mark.parametrize(
+    ("declared", "shown"),
+    [
+        (None, {"type": "object", "properties": {}}),
+        ({}, {"type": "object"}),
+        ({"required": ["a"]}, {"type": "object", "required": ["a"]}),
+        ({"properties": {"a": True, "b": False}}, {"type": "object", "properties": {"a": {}, "b": {}}}),
+        (
+            {"type": "object", "properties": {"a": {"properties": {"b": True}}, "properties": {"type": "string"}}},
+            {"type": "object", "properties": {"a": {"properties": {"b": {}}}, "properties": {"type": "string"}}},
+        ),
+        (
+            {"type": ["object", "null"], "additionalProperties": False},
+            {"type": "object", "additionalProperties": False},
+        ),
+    ],
+)
+def test_a_schema_is_shown_as_clients_take_it(declared: JsonObject | None, shown: JsonObject) -> None:
+    assert shown_schema(declared) == shown
+    check(shown_schema(declared))
+
+
+def test_a_call_reaches_its_function_with_who_calls(client: Client) -> None:
+    client.host(Hosted("yard::echo", permissions=frozenset({"mail"})))
+    result = client.call("yard__echo", {"msg": "ahoy"})
+    assert result["isError"] is False
+    assert json.loads(text_of(result)) == result["structuredContent"] == {"msg": "ahoy"}
+    (call,) = client.calls
+    assert (call["function"], call["arguments"], call["permissions"]) == ("yard::echo", {"msg": "ahoy"}, ["mail"])
+    assert call["principal"]["tenant"] == TENANT
+    assert round(call["deadline"] - client.gateway.clock.now()) == 28
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("as it is\n", "as it is\n"),
+        ("", ""),
+        (None, "null"),
+        (5, "5"),
+        ([1, "ß"], '[\n  1,\n  "ß"\n]'),
+        ({"a": {"b": 1}}, '{\n  "a": {\n    "b": 1\n  }\n}'),
+    ],
+)
+def test_success_is_one_text(client: Client, value: Json, text: str) -> None:
+    client.host("f")
+    client.replies["f"] = Result(value)
+    result = client.call("f")
+    assert text_of(result) == text
+    assert ("structuredContent" in result) == isinstance(value, dict)
+
+
+def test_a_long_object_is_sent_once(client: Client) -> None:
+    client.host("f")
+    client.replies["f"] = Result({"a": "x" * LONGEST_STRUCTURED})
+    result = client.call("f")
+    assert len(text_of(result)) > LONGEST_STRUCTURED
+    assert "structuredContent" not in result
+
+
+def test_an_object_that_is_too_long_to_be_sent_becomes_a_link_and_no_error(client: Client) -> None:
+    client.host("f")
+    client.replies["f"] = Result({"a": "x" * 4_200_000})
+    result = client.call("f")
+    assert result["isError"] is False
+    assert [content["type"] for content in result["content"]] == ["text", "resource_link"]
+
+
+def test_a_result_that_the_executor_has_kept_is_a_link_to_where_it_is(client: Client) -> None:
+    client.host("f")
+    client.replies["f"] = KeptResult("", 6_000_000, "0" * 64)
+    result = client.call("f")
+    words, link = result["content"]
+    assert result["isError"] is False
+    assert link["uri"] == f"memory://{client.calls[0]['keepAt']}"
+    assert link["uri"] in words["text"]
+
+
+def test_an_answer_that_is_nested_too_deep_is_said_to_be(client: Client) -> None:
+    client.host("f")
+    value: Json = "end"
+    for _ in range(70):
+        value = [value]
+    client.replies["f"] = Result(value)
+    result = client.call("f")
+    assert (result["isError"], "nested" in text_of(result)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (reported("rate_limited", "The mailbox is full."), "The mailbox is full."),
+        (failure("exception", "f"), "f failed unexpectedly."),
+        (failure("timed_out", "f"), "f took too long and was stopped."),
+        (Failure("reported", "rate_limited", "none", "It is full.", 1_200), "It is full. Try again in 2 s."),
+    ],
+)
+def test_a_failure_is_a_sentence_that_a_model_can_act_on(client: Client, reply: Reply, says: str) -> None:
+    client.host("f")
+    client.replies["f"] = reply
+    result = client.call("f")
+    assert (result["isError"], text_of(result)) == (True, says)
+    assert "structuredContent" not in result
+
+
+def test_a_function_that_is_left_alone_says_for_how_long(client: Client) -> None:
+    client.host("f")
+    until = client.gateway.clock.now() + 60
+    MemoryBreakers(client.gateway.functions).open(TENANT, "f", BreakerState(until, 3, "crashed"))
+    result = client.call("f")
+    assert (result["isError"], text_of(result).endswith("Try again in 60 s.")) == (True, True)
+    assert client.calls == []
+
+
+def test_an_executor_that_is_gone_is_a_failure_of_the_call(client: Client) -> None:
+    client.host("f")
+    del client.gateway.executors[YARD.arn]
+    assert text_of(client.call("f")) == "The executor of f does not exist any more."
+
+
+def test_wrong_arguments_are_refused_by_name_before_anything_runs(client: Client) -> None:
+    client.host(Hosted("f", input_schema={"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
+    for arguments in ({}, {"n": "1"}):
+        result = client.call("f", arguments)
+        assert (result["isError"], "`n`" in text_of(result)) == (True, True)
+    assert client.calls == []
+    assert client.call("f", {"n": 1})["isError"] is False
+
+
+def test_no_arguments_are_an_empty_object(client: Client) -> None:
+    client.host("f")
+    for params in ({"name": "f"}, {"name": "f", "arguments": None}):
+        assert client.ask("tools/call", params)["result"]["isError"] is False
+    assert [call["arguments"] for call in client.calls] == [{}, {}]
+
+
+def test_what_a_function_asks_for_is_asked_and_its_answer_comes_back_to_it() -> None:
+    client = Client(MODERN)
+    client.host("f")
+    form: JsonObject = {"method": "elicitation/create", "params": {"message": "Whom?", "requestedSchema": {
+        "type": "object", "properties": {"who": {"type": "string"}},
+    }}}  # fmt: skip
+    client.replies["f"] = InputRequired({"who": form}, state={"step": 1})
+    capabilities: JsonObject = {"elicitation": {}}
+    meta: JsonObject = {**META, CLIENT_CAPABILITIES: capabilities}
+
+    def send(params: JsonObject) -> Any:
+        message, headers = modern("tools/call", {"name": "f", "arguments": {}, **params}, meta)
+        authorization = {"authorization": f"Bearer {client.key}"}
+        body = json.dumps(message)
+        return client.gateway.send(path=BRIDGE, body=body, headers={**headers, **authorization}).json["result"]
+
+    asked = send({})
+    assert asked["inputRequests"] == {"who": form}
+    client.replies["f"] = Result("done")
+    answer = {"action": "accept", "content": {"who": "Ana"}}
+    done = send({"inputResponses": {"who": answer}, "requestState": asked["requestState"]})
+    assert text_of(done) == "done"
+    assert (client.calls[-1]["answers"], client.calls[-1]["state"]) == ({"who": answer}, {"step": 1})
+
+
+AMBIGUOUS = ("w_v2__u::go", "a_::b", "a__b", "a_::_b")
+
+
+@pytest.mark.parametrize("function", AMBIGUOUS)
+def test_an_id_that_its_name_would_not_lead_back_to_is_no_tool(client: Client, function: str) -> None:
+    client.host(function, "plain")
+    assert client.names() == ["plain", "skill__fetch"]
+    assert client.is_unknown(name_of(function))
+    assert client.calls == []
+
+
+def test_an_id_itself_is_no_name_of_a_tool(client: Client) -> None:
+    client.host("yard::echo")
+    assert client.is_unknown("yard::echo")
+
+
+IDS = st.lists(st.text("ab_-:.Z", min_size=1, max_size=6), min_size=1, max_size=8).map(
+    lambda parts: ["::".join(parts[:size]) for size in range(1, len(parts) + 1)]
+)
+
+
+@given(IDS)
+def test_names_are_as_many_as_functions_and_each_leads_to_its_own(ids: Sequence[str]) -> None:
+    named = {function for function in ids if has_name(function)}
+    assert len({name_of(function) for function in named}) == len(named)
+    assert all(function_of(name_of(function)) == function for function in named)
+    assert all(function_of(function) in (None, function) for function in named)
+
+
+@given(st.text("ab_:", max_size=12))
+def test_a_name_that_leads_somewhere_is_the_name_of_that(name: str) -> None:
+    function = function_of(name)
+    assert function is None or name_of(function) == name
+
+
+@pytest.mark.invariant(37)
+@pytest.mark.parametrize("namespace", INTERNAL_NAMESPACES)
+def test_nobody_is_led_to_the_registry_or_back_to_the_bridge(client: Client, namespace: str) -> None:
+    client.settings.set(TENANT, None, "hidden_prefixes", "other::")  # adds to them and takes nothing away
+    client.host(Hosted(f"{namespace}x", exposed=True), Hosted("statement::x"), Hosted("skill::x"))
+    assert client.names() == ["skill__x", "statement__x", "skill__fetch"]
+    assert client.is_unknown(name_of(f"{namespace}x"))
+    assert client.calls == []
+
+
+@pytest.mark.parametrize("name", ["skills__register", "skills__fetch_skill", "prompts__mcp-get", "manifest__publish"])
+def test_functions_of_the_registry_are_no_tools(client: Client, name: str) -> None:
+    assert client.is_unknown(name)
+
+
+def test_fetch_is_the_registrys_own_whatever_an_executor_hosts(client: Client) -> None:
+    client.host("skill::fetch")
+    assert client.names() == ["skill__fetch"]
+    assert text_of(client.call("skill__fetch", {"uri": "iii://skills"})).startswith("# iii://skills")
+    assert client.calls == []
+
+
+def test_hidden_prefixes_hide_and_refuse(client: Client) -> None:
+    client.settings.set(TENANT, None, "hidden_prefixes", "private::, public::draft")
+    client.host("private::key", "public::key", "public::draft::x", "public::drafts", "privateer")
+    assert client.names() == ["privateer", "public__key", "skill__fetch"]
+    for name in ("private__key", "public__draft__x", "public__drafts"):
+        assert client.is_unknown(name)
+    assert client.calls == []
+
+
+@pytest.mark.invariant(37)
+def test_with_require_expose_only_flagged_functions_are_listed_and_callable(client: Client) -> None:
+    client.settings.set(TENANT, None, "require_expose", 1)
+    client.host(Hosted("yard::open", exposed=True), Hosted("yard::shut"))
+    assert client.names() == ["yard__open", "skill__fetch"]
+    assert client.is_unknown("yard__shut")
+    assert client.call("yard__open")["isError"] is False
+    assert [call["function"] for call in client.calls] == ["yard::open"]
+
+
+def test_the_deployment_says_so_for_tenants_that_do_not() -> None:
+    client = Client(MODERN, REQUIRE_EXPOSE="1", HIDDEN_PREFIXES="private::")
+    client.host(Hosted("private::open", exposed=True), Hosted("yard::open", exposed=True), Hosted("yard::shut"))
+    assert client.names() == ["yard__open", "skill__fetch"]
+    assert client.is_unknown("private__open")
+    client.settings.set(TENANT, None, "require_expose", 0)
+    client.settings.set(TENANT, None, "hidden_prefixes", "")
+    client.passes(REVALIDATED_EVERY)
+    assert client.names() == ["private__open", "yard__open", "yard__shut", "skill__fetch"]
+    assert client.call("private__open")["isError"] is False
+
+
+def test_what_is_no_tool_still_renders_prompts_and_writes_sections(client: Client) -> None:
+    client.settings.set(TENANT, None, "hidden_prefixes", "yard::")
+    client.host("yard::greet")
+    client.replies["yard::greet"] = Result("Ahoy!")
+    payload: JsonObject = {"name": "greet", "description": "Greet", "function_id": "yard::greet"}
+    functions = client.gateway.composition.documents.functions
+    functions.call("prompts::register", payload, Caller(TENANT, OPERATOR, client.gateway.clock.now() + 20))
+    assert client.ask("prompts/get", {"name": "greet"})["result"]["messages"][0]["content"]["text"] == "Ahoy!"
+    read = client.ask("resources/read", {"uri": "iii://fn/yard/greet"})["result"]["contents"][0]
+    assert read["text"] == "Ahoy!"
+
+
+@pytest.mark.invariant(38)
+def test_a_placement_is_seen_two_seconds_later_at_the_latest(client: Client) -> None:
+    client.host("a", "b")
+    assert client.names() == ["a", "b", "skill__fetch"]
+    client.host("b", "c")
+    client.passes(REVALIDATED_EVERY)
+    assert client.names() == ["b", "c", "skill__fetch"]
+    assert client.is_unknown("a")
+    assert client.call("c")["isError"] is False
+
+
+def test_a_tenant_has_its_own_functions_and_shipped_ones_until_it_wants_none(client: Client) -> None:
+    client.host(Hosted("both", description="own"))
+    client.directory.place(None, SHELF, [Hosted("both", description="shipped"), Hosted("shipped")])
+    client.directory.place("acme", Executor("arn:acme", "secret:acme", 1_000), [Hosted("theirs")])
+    assert [(tool["name"], tool["description"]) for tool in client.tools()[:-1]] == [("both", "own"), ("shipped", "")]
+    assert client.is_unknown("theirs")
+    client.settings.set(TENANT, None, "shipped_content", 0)
+    client.passes(REVALIDATED_EVERY)
+    assert client.names() == ["both", "skill__fetch"]
+    assert client.is_unknown("shipped")
+
+
+def test_portable_names_are_listed_on_demand_and_always_callable() -> None:
+    client = Client(MODERN)
+    long = f"yard::{'x' * 60}"
+    client.host("Yard.v2::Echo", long, "yard::echo")
+    message, headers = modern("tools/list", {})
+    answer = client.gateway.send(
+        path=BRIDGE,
+        body=json.dumps(message),
+        headers={**headers, "authorization": f"Bearer {client.key}"},
+        query={"names": "portable"},
+    )
+    names = [tool["name"] for tool in answer.json["result"]["tools"]]
+    assert [*names[:2], *names[3:]] == ["yard_v2__echo", "yard__echo", "skill__fetch"]
+    assert (names[2].startswith("yard__xxx"), len(names[2])) == (True, 48)
+    for name in (*names[:3], name_of(long)):
+        assert client.call(name)["isError"] is False
+    assert [call["function"] for call in client.calls] == ["Yard.v2::Echo", "yard::echo", long, long]
+
+
+def test_documents_and_agent_skills_are_there_as_on_the_default_endpoint(client: Client) -> None:
+    functions = client.gateway.composition.documents.functions
+    caller = Caller(TENANT, OPERATOR, client.gateway.clock.now() + 20)
+    functions.call("skills::register", {"id": "span", "skill": "# Span\n\nbody\n"}, caller)
+    methods = ["resources/list", "resources/templates/list", "prompts/list"]
+    methods += ["skills/list"] if client.version == MODERN else []
+    for method in methods:
+        assert client.ask(method)["result"] == client.ask(method, path="/mcp")["result"]
+    assert "gateway.home" not in client.names()
+
+
+@pytest.mark.parametrize("endpoint", ["/mcp", BRIDGE])
+def test_a_token_for_either_endpoint_is_good_at_both(endpoint: str) -> None:
+    gateway = MemoryGateway()
+    token = gateway.token(aud=f"https://gateway.test{endpoint}")
+    for path in ("/mcp", BRIDGE):
+        assert gateway.ask("tools/list", credential=token, path=path).status == 200
+    assert gateway.ask("tools/list", credential=gateway.token(aud="https://gateway.test/"), path=BRIDGE).status == 401
+
+
+def test_a_caller_without_credentials_learns_of_the_metadata_of_this_endpoint() -> None:
+    refused = MemoryGateway().send(path=BRIDGE, body="{}", headers={"content-type": "application/json"})
+    metadata = "https://gateway.test/.well-known/oauth-protected-resource/mcp/functions"
+    assert (refused.status, metadata in refused.headers["www-authenticate"]) == (401, True)

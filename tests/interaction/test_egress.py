@@ -1,0 +1,264 @@
+"""Requests to named places over real connections: which address is reached, under which name, and for how long."""
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from signpost.adapters.egress import GuardedWeb, dialled, resolved
+from signpost.policy.egress import egress_rules
+from signpost.web import NotReached, WebAnswer, WebRequest
+from tests.support.receiver import Received, Reply, receiving
+
+PUBLIC = "93.184.216.34"
+HOST = "hooks.test"
+
+
+@dataclass
+class Network:
+    """Names lead where the test says, one answer after the other; every connection ends at the test's own server."""
+
+    port: int
+    names: Callable[[str], Sequence[str]] = lambda _: ["127.0.0.1"]
+    resolved: list[str] = field(default_factory=list[str])
+    dialled: list[str] = field(default_factory=list[str])
+    deaf: frozenset[str] = frozenset()
+
+    def resolve(self, host: str, _port: int) -> Sequence[str]:
+        self.resolved.append(host)
+        return self.names(host)
+
+    def dial(self, address: str, _port: int, seconds: float) -> socket.socket:
+        self.dialled.append(address)
+        if address in self.deaf:
+            raise ConnectionRefusedError
+        return socket.create_connection(("127.0.0.1", self.port), seconds)
+
+    def web(self, *allowed: str, tls: Callable[[], ssl.SSLContext] = ssl.create_default_context) -> GuardedWeb:
+        return GuardedWeb(egress_rules(allowed), resolve=self.resolve, dial=self.dial, tls=tls)
+
+
+def post(url: str, seconds: float = 5, most_bytes: int = 1_000) -> WebRequest:
+    return WebRequest("POST", url, seconds, {"content-type": "text/plain"}, b"hello", most_bytes)
+
+
+def answered(answer: WebAnswer | NotReached) -> WebAnswer:
+    assert isinstance(answer, WebAnswer), answer
+    return answer
+
+
+def refused(answer: WebAnswer | NotReached) -> str:
+    assert isinstance(answer, NotReached), answer
+    return answer.code
+
+
+def test_a_request_arrives_as_it_was_sent() -> None:
+    with receiving(lambda _: Reply(201, b"done", {"X-Kind": "test"})) as server:
+        network = Network(server.server_port)
+        answer = answered(network.web(HOST).send(post(f"http://{HOST}:8080/a?b=c")))
+        received = server.received.get(timeout=5)
+    assert (answer.status, answer.body, answer.headers["x-kind"], answer.is_cut) == (201, b"done", "test", False)
+    assert (received.method, received.path, received.body) == ("POST", "/a?b=c", b"hello")
+    assert (received.headers["host"], received.headers["content-type"]) == (f"{HOST}:8080", "text/plain")
+
+
+@pytest.mark.invariant(39)
+def test_a_name_is_resolved_once_and_what_was_judged_is_connected_to() -> None:
+    """A name whose owner answers with a public address while it is judged, and with ours afterwards."""
+    answers = iter([[PUBLIC], ["127.0.0.1"], ["127.0.0.1"]])
+    with receiving() as server:
+        network = Network(server.server_port, names=lambda _: next(answers))
+        network.web().send(post(f"https://{HOST}/"))
+    assert (network.resolved, network.dialled) == ([HOST], [PUBLIC])
+
+
+@pytest.mark.invariant(39)
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["127.0.0.1"],
+        ["169.254.169.254"],
+        ["10.0.0.7"],
+        ["::1"],
+        ["::ffff:127.0.0.1"],
+        [PUBLIC, "10.0.0.7"],
+        ["fe80::1%2"],
+    ],
+)
+def test_a_name_that_leads_inside_is_not_connected_to(addresses: list[str]) -> None:
+    network = Network(0, names=lambda _: addresses)
+    answer = network.web("other.test").send(post(f"https://{HOST}/"))
+    assert answer == NotReached("forbidden", f"{HOST} is not a public address.")
+    assert network.dialled == []
+
+
+OURS = ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "localhost", "169.254.169.254"]  # noqa: S104 - no bind
+
+
+@pytest.mark.parametrize("host", OURS)
+def test_our_own_machine_is_not_reached_by_the_real_resolver(host: str) -> None:
+    web = GuardedWeb(egress_rules(()), resolve=resolved, dial=dialled, tls=ssl.create_default_context)
+    assert refused(web.send(post(f"https://{host}/"))) == "forbidden"
+
+
+def test_a_host_that_is_allowed_by_name_is_reached_by_the_real_resolver() -> None:
+    web = GuardedWeb(egress_rules(("127.0.0.1",)), resolve=resolved, dial=dialled, tls=ssl.create_default_context)
+    with receiving() as server:
+        assert answered(web.send(post(server.url))).status == 200
+    assert refused(web.send(post(server.url))) == "unreachable"
+
+
+def test_without_tls_nobody_is_reached_who_is_not_allowed_by_name() -> None:
+    network = Network(0, names=lambda _: [PUBLIC])
+    assert refused(network.web().send(post(f"http://{HOST}/"))) == "forbidden"
+    assert network.dialled == []
+
+
+def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with receiving() as server:
+        assert answered(Network(server.server_port).web(HOST).send(post(f"http://{HOST}/"))).status == 200
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_an_answer_and_not_followed(status: int) -> None:
+    with receiving(lambda _: Reply(status, b"", {"location": "http://169.254.169.254/latest/meta-data"})) as server:
+        network = Network(server.server_port)
+        answer = answered(network.web(HOST).send(post(f"http://{HOST}/")))
+    assert (answer.status, len(network.dialled)) == (status, 1)
+
+
+def test_an_address_that_does_not_answer_is_followed_by_the_next() -> None:
+    with receiving() as server:
+        network = Network(server.server_port, lambda _: [PUBLIC, "8.8.8.8"], deaf=frozenset({PUBLIC}))
+        assert answered(network.web(HOST).send(post(f"http://{HOST}/"))).status == 200
+    assert network.dialled == [PUBLIC, "8.8.8.8"]
+
+
+def test_a_name_without_an_address_is_said() -> None:
+    def nobody(_: str) -> Sequence[str]:
+        raise socket.gaierror
+
+    assert refused(Network(0, names=nobody).web().send(post(f"https://{HOST}/"))) == "unresolvable"
+
+
+def test_a_long_answer_is_cut() -> None:
+    with receiving(lambda _: Reply(200, b"x" * 5_000)) as server:
+        answer = answered(Network(server.server_port).web(HOST).send(post(f"http://{HOST}/")))
+    assert (len(answer.body), answer.is_cut) == (1_000, True)
+
+
+@contextmanager
+def speaking(*pieces: bytes, pause: float = 0.0) -> Generator[int]:
+    """Says these pieces to whoever connects, whatever they say."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def speak() -> None:
+        try:
+            connection, _ = listening.accept()
+            with connection:
+                for piece in pieces:
+                    connection.sendall(piece)
+                    time.sleep(pause)
+        except OSError:
+            pass  # the other side hung up
+
+    thread = Thread(target=speak, daemon=True)
+    thread.start()
+    yield listening.getsockname()[1]
+    listening.close()
+    thread.join()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "pieces", [[bytes([letter]) for letter in HEAD], [HEAD, *[b"x"] * 50]], ids=["in its head", "in its body"]
+)
+def test_who_answers_one_byte_at_a_time_is_given_up_in_time(pieces: list[bytes]) -> None:
+    with speaking(*pieces, pause=0.05) as port:
+        started = time.monotonic()
+        answer = Network(port).web(HOST).send(post(f"http://{HOST}/", seconds=0.4))
+        took = time.monotonic() - started
+    assert refused(answer) == "timed_out"
+    assert took < 1.5
+
+
+def test_who_says_nothing_is_given_up_in_time() -> None:
+    with speaking(b"", pause=0.6) as port:
+        assert refused(Network(port).web(HOST).send(post(f"http://{HOST}/", seconds=0.2))) == "timed_out"
+
+
+@pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.2\r\n", b"\x00" * 100, b"HTTP/1.1 abc\r\n\r\n", HEAD + b"short"])
+def test_what_is_no_http_is_said(said: bytes) -> None:
+    with speaking(said) as port:
+        assert refused(Network(port).web(HOST).send(post(f"http://{HOST}/"))) in ("no_http", "unreachable")
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    server: ssl.SSLContext
+    names: list[str | None]
+    """That clients asked for."""
+    authority: Path
+
+    def trusting(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=self.authority)
+
+
+@pytest.fixture
+def certified(tmp_path: Path) -> Certified:
+    """A server with a certificate for HOST, and those who trust it."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem, private = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    pem.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    encoding = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    private.write_bytes(key.private_bytes(*encoding))
+    context, names = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), list[str | None]()
+    context.load_cert_chain(pem, private)
+    context.sni_callback = lambda _socket, name, _context: names.append(name)
+    return Certified(context, names, pem)
+
+
+def test_over_tls_the_name_is_asked_for_and_checked_though_the_address_is_reached(certified: Certified) -> None:
+    with receiving(tls=certified.server) as server:
+        network = Network(server.server_port, names=lambda _: [PUBLIC])
+        answer = answered(network.web(tls=certified.trusting).send(post(f"https://{HOST}/a")))
+        received: Received = server.received.get(timeout=5)
+    assert answer.status == 200
+    assert (received.headers["host"], certified.names, network.dialled) == (HOST, [HOST], [PUBLIC])
+
+
+def test_a_certificate_of_another_name_or_of_nobody_known_is_refused(certified: Certified) -> None:
+    with receiving(tls=certified.server) as server:
+        network = Network(server.server_port, names=lambda _: [PUBLIC])
+        other = network.web(tls=certified.trusting).send(post("https://other.test/"))
+        unknown = network.web().send(post(f"https://{HOST}/"))
+        assert server.received.empty()
+    assert (refused(other), refused(unknown)) == ("untrusted", "untrusted")

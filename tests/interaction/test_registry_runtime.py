@@ -1,0 +1,60 @@
+"""The door of the registry function on Lambda's own runtime, which encodes answers after the handler returned."""
+
+from pathlib import Path
+from textwrap import dedent
+
+from local.account import Account
+from local.built import BuiltFunction
+from local.json_values import JsonObject
+from local.runtime import LambdaRuntime
+
+PROJECT = Path(__file__).resolve().parents[2]
+LIBRARIES = PROJECT / ".venv/lib/python3.13/site-packages"
+
+APP = r"""
+    from signpost.adapters.alarm import alarm
+    from signpost.registry.publisher import ManifestFunctions, Publisher
+    from signpost.registry_door import RegistryDoor
+    from signpost.telemetry import Telemetry
+    from tests.support.registry import SOMEBODY, CountingTimestamps, Registry
+
+    registry = Registry()
+    registry.host("demo::half", "half a pair: \ud800, a whole one: \U0001f600")
+    publisher = Publisher(content=registry.content, bodies=registry.bodies, timestamps=CountingTimestamps())
+    door = RegistryDoor(
+        functions=registry.functions,
+        manifests=ManifestFunctions(publisher),
+        identify=lambda event: SOMEBODY,
+        telemetry=Telemetry("registry-on-its-runtime"),
+        clock=registry.clock,
+        alarm=alarm,
+    )
+
+    def handler(event, context):
+        return door.handle(event, context.get_remaining_time_in_millis(), context.aws_request_id)
+"""
+
+
+def test_what_a_function_answers_in_halves_does_not_end_the_sandbox(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(dedent(APP))
+    function = BuiltFunction(
+        "Registry", tmp_path, (*layers(tmp_path), PROJECT / "layers/shared"), "app.handler", 9, 512, {}
+    )
+    with LambdaRuntime(function, Account()) as runtime:
+        read: JsonObject = {"function_id": "skills::resources-read", "payload": {"uri": "iii://fn/demo/half"}}
+        first, second = runtime.invoke(read), runtime.invoke(read)
+    assert first.error is None
+    assert isinstance(first.payload, dict)
+    text = "half a pair: \ufffd, a whole one: \U0001f600"
+    assert first.payload["contents"] == [{"uri": "iii://fn/demo/half", "mimeType": "text/markdown", "text": text}]
+    assert second.init_ms is None  # it is the same sandbox
+
+
+def layers(folder: Path) -> list[Path]:
+    """The libraries, and this project, in the shape of layers."""
+    made: list[Path] = []
+    for name, content in (("libraries", LIBRARIES), ("project", PROJECT)):
+        (folder / name).mkdir()
+        (folder / name / "python").symlink_to(content)
+        made.append(folder / name)
+    return made

@@ -1,0 +1,298 @@
+"""What the sweeper takes away, and what it never does, whatever happens meanwhile."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, override
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from signpost.adapters.memory import FunctionTable, MemoryBucket, MemoryContentStore, MemoryReferences
+from signpost.content import Change
+from signpost.errors import Unavailable
+from signpost.kept import Version
+from signpost.registry.collection import DAY, Ages
+from signpost.registry.manifest import Document, Manifest, digest_of
+from signpost.registry.publisher import Publisher
+from signpost.registry.skills import Skills
+from signpost.sweeper import RESERVE_MS, Sweeper
+from signpost.telemetry import Telemetry
+from tests.support.registry import TENANT, CountingTimestamps, Registry
+
+RESTORABLE = 35 * DAY
+LONGEST_REGISTER = 60.0
+"""Seconds that the registry function may take."""
+ENOUGH = 10 * RESERVE_MS
+
+type Act = Callable[[], object]
+
+
+class InterruptedContent(MemoryContentStore):
+    """Whose writers may be slow: something else happens before they write."""
+
+    def __init__(self, table: FunctionTable) -> None:
+        super().__init__(table)
+        self.meanwhile: list[Act] = []
+
+    @override
+    def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
+        acts, self.meanwhile = self.meanwhile, []
+        for act in acts:
+            act()
+        return super().apply(tenant, changes)
+
+
+class World:
+    def __init__(self, tenant: str | None = TENANT) -> None:
+        registry = Registry()  # for its callers, and for what documents do not need
+        self.tenant = tenant
+        self.clock = registry.clock
+        self.caller = registry.caller
+        self.content = InterruptedContent(FunctionTable())
+        self.bucket = MemoryBucket(self.clock)
+        timestamps = CountingTimestamps()
+        self.skills = Skills(
+            content=self.content,
+            bodies=self.bucket,
+            view=registry.view,
+            handlers=registry.skills._handlers,  # pyright: ignore[reportPrivateUsage] - for sections, of which there are none
+            timestamps=timestamps,
+        )
+        self.publisher = Publisher(content=self.content, bodies=self.bucket, timestamps=timestamps)
+        self.references = MemoryReferences(self.content)
+        self.sweeper = Sweeper(
+            references=self.references,
+            objects=self.bucket,
+            clock=self.clock,
+            telemetry=Telemetry("sweeper-under-test"),
+            ages=Ages(),
+        )
+
+    def register(self, skill_id: str, body: str) -> None:
+        self.skills.register(skill_id, body, self.caller(self.tenant))
+
+    def unregister(self, skill_id: str) -> None:
+        self.skills.unregister(skill_id, self.caller(self.tenant))
+
+    def sweep(self, remaining_ms: Callable[[], int] = lambda: ENOUGH) -> Any:
+        return self.sweeper.handle(remaining_ms, "request")
+
+    def days(self, number: int, *, sweeping: bool = True) -> None:
+        for _ in range(number):
+            self.clock.advance(DAY)
+            if sweeping:
+                self.sweep()
+
+    def digests(self) -> frozenset[str]:
+        return frozenset(digest for skill in self.content.skills(self.tenant) for digest in skill.kept)
+
+    def is_kept(self, body: str) -> bool:
+        return any(version.key.endswith(digest_of(body)) for version in self.bucket.versions(self.tenant))
+
+
+def sent(document: Document, parts: Sequence[str] = ()) -> Manifest:
+    return Manifest([document], None, None, None, prune=False, parts=parts)
+
+
+@pytest.fixture(params=[TENANT, None], ids=["a tenant", "what is shipped"])
+def world(request: pytest.FixtureRequest) -> World:
+    return World(request.param)
+
+
+def test_a_body_that_nothing_names_any_more_goes_when_no_restore_can_want_it(world: World) -> None:
+    world.register("a", "# Old")
+    world.days(50)
+    world.register("a", "# New")
+    world.days(36)
+    assert world.is_kept("# Old")
+    world.days(2)
+    assert not world.is_kept("# Old")
+    assert world.is_kept("# New")
+
+
+def test_a_body_that_comes_back_stays(world: World) -> None:
+    world.register("a", "# Old")
+    world.register("a", "# New")
+    world.days(30)
+    world.register("a", "# Old")
+    world.register("a", "# New")
+    world.days(30)
+    assert world.is_kept("# Old")
+
+
+@pytest.mark.invariant(43)
+@pytest.mark.parametrize("meanwhile", ["put", "skipped"])
+def test_a_body_is_there_for_a_writer_who_dawdles_while_it_would_go(world: World, meanwhile: str) -> None:
+    """It has been put again, or was still named when the writer looked."""
+    world.register("a", "# Old")
+    if meanwhile == "put":
+        world.unregister("a")
+        world.days(36)
+    world.days(1, sweeping=False)
+    world.content.meanwhile = [lambda: world.unregister("a"), world.sweep]
+    world.register("a", "# Old")
+    world.days(40)
+    assert world.is_kept("# Old")
+
+
+@pytest.mark.invariant(43)
+def test_what_was_named_for_a_moment_between_two_looks_can_be_restored(world: World) -> None:
+    """By a part, so that the body was not put again."""
+    document = Document("a", digest_of("# A"), "# A")
+    part = world.publisher.keep(sent(document), world.tenant)
+    world.days(5)
+    world.publisher.publish(sent(Document("a", document.digest, None), parts=[part]), world.tenant)
+    world.unregister("a")
+    world.days(35)
+    assert world.is_kept("# A")
+
+
+def test_who_looks_too_seldom_to_know_what_happened_takes_nothing_away(world: World) -> None:
+    world.register("a", "# Old")
+    world.register("a", "# New")
+    for _ in range(10):
+        world.days(7, sweeping=False)
+        world.sweep()
+    assert world.is_kept("# Old")
+
+
+def test_a_part_goes_after_a_week_and_the_bodies_it_vouched_for_long_after(world: World) -> None:
+    world.publisher.keep(sent(Document("a", digest_of("# A"), "# A")), world.tenant)
+    world.days(6)
+    assert len(world.bucket.versions(world.tenant)) == 2
+    world.days(1)
+    assert [version.key.endswith(digest_of("# A")) for version in world.bucket.versions(world.tenant)] == [True]
+    world.days(31)
+    assert world.bucket.versions(world.tenant) == []
+
+
+def test_a_tenant_is_looked_at_once_a_day(world: World) -> None:
+    world.register("a", "# A")
+    assert world.sweep()["looked_at"] == 1
+    assert world.sweep()["looked_at"] == 0
+    world.clock.advance(DAY)
+    assert world.sweep()["looked_at"] == 1
+
+
+def test_what_the_time_did_not_suffice_for_is_done_by_the_next_run() -> None:
+    world = World()
+    for number in range(250):
+        world.bucket.keep(TENANT, f"{number:064x}", b"x")
+    world.bucket.keep(None, "0" * 64, b"x")
+    world.days(36)
+    world.clock.advance(DAY)
+    times = iter([ENOUGH] * 4 + [RESERVE_MS] * 10)  # for the shipped one, and for a hundred of the tenant's
+    first = world.sweep(lambda: next(times))
+    assert (first["looked_at"], first["waiting"]) == (1, 1)
+    assert len(world.bucket.versions(TENANT)) == 150
+    second = world.sweep()
+    assert (second["looked_at"], second["removed"], second["waiting"]) == (1, 150, 0)
+    assert world.bucket.versions(TENANT) == []
+
+
+class Broken(MemoryBucket):
+    @override
+    def versions(self, tenant: str | None) -> Sequence[Version]:
+        if tenant == "broken":
+            raise Unavailable("Overloaded.")
+        return super().versions(tenant)
+
+
+def test_the_trouble_of_one_tenant_is_told_and_keeps_nobody_else_waiting() -> None:
+    world = World()
+    bucket = Broken(world.clock)
+    world.sweeper = Sweeper(
+        references=world.references,
+        objects=bucket,
+        clock=world.clock,
+        telemetry=Telemetry("sweeper-under-test"),
+        ages=Ages(),
+    )
+    for tenant in ("broken", "other"):
+        bucket.keep(tenant, "0" * 64, b"x")
+    with pytest.raises(Unavailable):
+        world.sweep()
+    assert bucket.scopes() == {"broken": 0.0, "other": world.clock.now()}
+
+
+IDS = st.sampled_from(["a", "b"])
+BODIES = st.sampled_from(["# One", "# Two", "# Three"])
+
+
+class Interleavings(RuleBasedStateMachine):
+    """Writers that look, dawdle and write; publications by parts; sweeps on time, late, or out of time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+        self.parts: list[tuple[str, Document]] = []
+        self.was: list[tuple[float, frozenset[str]]] = []
+
+    @rule(skill_id=IDS, body=BODIES)
+    def register(self, skill_id: str, body: str) -> None:
+        self.world.register(skill_id, body)
+
+    @rule(skill_id=IDS, body=BODIES, data=st.data())
+    def register_slowly(self, skill_id: str, body: str, data: st.DataObject) -> None:
+        self.world.content.meanwhile = self._acts(data)
+        self.world.register(skill_id, body)
+
+    @rule(skill_id=IDS)
+    def unregister(self, skill_id: str) -> None:
+        self.world.unregister(skill_id)
+
+    @rule(skill_id=IDS, body=BODIES)
+    def send_a_body(self, skill_id: str, body: str) -> None:
+        document = Document(skill_id, digest_of(body), body)
+        self.parts.append((self.world.publisher.keep(sent(document), TENANT), document))
+
+    @precondition(lambda self: self.parts)
+    @rule(data=st.data())
+    def publish_by_a_part(self, data: st.DataObject) -> None:
+        """It may be lost by now; then the publisher is told, and nothing changes."""
+        name, document = data.draw(st.sampled_from(self.parts))
+        self.world.content.meanwhile = self._acts(data)
+        named = Document(document.id, document.digest, None)
+        self.world.publisher.publish(sent(named, parts=[name]), TENANT)
+        self.world.content.meanwhile = []
+
+    @rule(days=st.sampled_from([1, 2, 5, 36, 40]), sweeping=st.sampled_from([True, True, False]))
+    def time_passes(self, days: int, sweeping: bool) -> None:
+        for _ in range(days):
+            self.world.days(1, sweeping=sweeping)
+            self._note()
+
+    @rule(calls=st.integers(0, 4))
+    def a_sweep_runs_out_of_time(self, calls: int) -> None:
+        times = iter([ENOUGH] * calls)
+        self.world.sweep(lambda: next(times, 0))
+
+    def _acts(self, data: st.DataObject) -> list[Act]:
+        """Within the time that a registry function has."""
+        world = self.world
+        kinds = data.draw(st.lists(st.sampled_from(["unregister", "sweep", "wait"]), max_size=4))
+        acts: list[Act] = []
+        for kind in kinds:
+            if kind == "unregister":
+                skill_id = data.draw(IDS)
+                acts.append(lambda skill_id=skill_id: world.unregister(skill_id))
+            else:
+                acts.append(world.sweep if kind == "sweep" else lambda: world.clock.advance(LONGEST_REGISTER / 5))
+        return acts
+
+    def _note(self) -> None:
+        self.was.append((self.world.clock.now(), self.world.digests()))
+
+    @invariant()
+    def nothing_that_is_named_is_missing(self) -> None:
+        self._note()
+        self.was = [(at, digests) for at, digests in self.was if at > self.world.clock.now() - RESTORABLE]
+        for _, digests in self.was:  # now, and at every moment that the table can be restored to
+            for digest in digests:
+                self.world.bucket.read(TENANT, digest)
+
+
+@pytest.mark.invariant(43)
+def test_whatever_is_interleaved_nothing_that_is_named_is_missing() -> None:
+    run_state_machine_as_test(Interleavings, settings=settings(max_examples=150, stateful_step_count=25, deadline=None))

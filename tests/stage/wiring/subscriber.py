@@ -1,0 +1,5 @@
+"""The subscriber function of the test stage is the product's."""
+
+from signpost.wiring.subscriber import subscriber
+
+__all__ = ["subscriber"]

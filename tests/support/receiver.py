@@ -1,0 +1,80 @@
+"""A web server on loopback that remembers what it was sent, and answers what a test wants."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import SimpleQueue
+from ssl import SSLContext
+from threading import Thread
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """By their names in lowercase."""
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+type Answer = Callable[[Received], Reply]
+
+
+class Receiver(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, answer: Answer, tls: SSLContext | None) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer = answer
+        self.received: SimpleQueue[Received] = SimpleQueue()
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever hangs up in the middle is part of some tests."""
+        del request, client_address
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver  # pyright: ignore[reportIncompatibleVariableOverride] - the only server it has
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", "0")))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        received = Received(self.command, self.path, headers, body)
+        self.server.received.put(received)
+        reply = self.server.answer(received)
+        self.send_response(reply.status)
+        for name, value in {"content-length": str(len(reply.body)), **reply.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(reply.body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name is the base class's
+        del format, args
+
+
+@contextmanager
+def receiving(answer: Answer = lambda _: Reply(), tls: SSLContext | None = None) -> Generator[Receiver]:
+    server = Receiver(answer, tls)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,98 @@
+"""A stack of the test stage whose registry function dies where it is told to, and whose sweeper is in a hurry."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb import DynamoRuntimeSettings, rows
+from signpost.adapters.dynamodb.content_head import Head, head_in
+from tests.support.laptop import Laptop, Stack
+
+STACK = "swept"
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    laptop: Laptop
+    stack: Stack
+    lambdas: Any
+    """A client."""
+    dynamodb: Any
+    s3: Any
+
+    def ask(self, tenant: str, function_id: str, payload: Mapping[str, Any], **more: int) -> Any:
+        """None if the process died."""
+        event = {"function_id": function_id, "payload": payload, "tenant": tenant, **more}
+        answer = self._invoke("RegistryFunctionName", event)
+        if "FunctionError" in answer:
+            assert "crash_after" in more, answer["Payload"].read()
+            return None
+        return json.loads(answer["Payload"].read())
+
+    def sweep(self) -> Any:
+        answer = self._invoke("SweeperFunctionName", {"source": "aws.events"})
+        assert "FunctionError" not in answer, self._failures("sweeper")
+        return json.loads(answer["Payload"].read())
+
+    def register(self, tenant: str, skill_id: str, body: str) -> None:
+        assert "error" not in self.ask(tenant, "skills::register", {"id": skill_id, "skill": body})
+
+    def documents(self, tenant: str) -> Mapping[str, str]:
+        """Every document that is listed, as it is read."""
+        listed = self.ask(tenant, "skills::list", {})["skills"]
+        return {skill["id"]: self._read(tenant, skill["id"]) for skill in listed}
+
+    def _read(self, tenant: str, skill_id: str) -> str:
+        answer = self.ask(tenant, "skills::resources-read", {"uri": f"iii://{skill_id}"})
+        assert "error" not in answer, answer
+        return answer["contents"][0]["text"]
+
+    def prompts(self, tenant: str) -> Sequence[str]:
+        return [prompt["name"] for prompt in self.ask(tenant, "prompts::list", {})["prompts"]]
+
+    def head(self, tenant: str) -> Head:
+        return head_in(rows.get(self.dynamodb, self.table, keys.content_version(tenant)))
+
+    def versions(self, prefix: str) -> Sequence[str]:
+        """The keys of all versions and of all markers."""
+        answer = self.s3.list_object_versions(Bucket=self.stack.deployed.outputs["ContentBucketName"], Prefix=prefix)
+        return [found["Key"] for kind in ("Versions", "DeleteMarkers") for found in answer.get(kind, ())]
+
+    def without_shipped_content(self, tenant: str) -> None:
+        DynamoRuntimeSettings(self.dynamodb, self.table).set(tenant, None, "shipped_content", 0)
+
+    def _failures(self, function: str) -> Sequence[str]:
+        """What the function says about them in its log."""
+        group = f"/signpost/{self.stack.deployed.name}/{function}"
+        found = self.laptop.client("logs").filter_log_events(logGroupName=group)["events"]
+        return [line["message"] for line in found if '"failed"' in line["message"]]
+
+    @property
+    def table(self) -> str:
+        return self.stack.deployed.outputs["RegistryTableName"]
+
+    def _invoke(self, function: str, event: Mapping[str, Any]) -> Any:
+        name = self.stack.deployed.outputs[function]
+        return self.lambdas.invoke(FunctionName=name, Payload=json.dumps(event).encode())
+
+
+def swept(laptop: Laptop) -> Swept:
+    stack = laptop.deploy(STACK, variant="test", AuthMode="both")
+    hurry(laptop, stack)
+    _leave_subscribers_out(laptop, stack)
+    return Swept(laptop, stack, laptop.client("lambda"), laptop.client("dynamodb"), laptop.client("s3"))
+
+
+def hurry(laptop: Laptop, stack: Stack) -> None:
+    lambdas, name = laptop.client("lambda"), stack.deployed.outputs["SweeperFunctionName"]
+    variables = lambdas.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+    lambdas.update_function_configuration(FunctionName=name, Environment={"Variables": {**variables, "HURRIED": "1"}})
+
+
+def _leave_subscribers_out(laptop: Laptop, stack: Stack) -> None:
+    """Hundreds of changes would be as many processes, none of which is of interest here."""
+    events, bus = laptop.client("events"), stack.deployed.outputs["EventBusName"]
+    for rule in events.list_rules(EventBusName=bus)["Rules"]:
+        events.disable_rule(Name=rule["Name"], EventBusName=bus)

@@ -1,0 +1,154 @@
+"""What is sent again when the relay has given up, and what stays in the queue."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from signpost.adapters.dynamodb.outbox import KEPT_FOR
+from signpost.adapters.sqs import Message
+from signpost.adapters.undelivered import GivenUp, given_up
+from signpost.cli.failure import CommandFailed
+from signpost.cli.redrive import CHARACTERS_AT_ONCE, EVENTS_AT_ONCE, RECORDS_AT_ONCE, Redrive, Redriven, portions
+from signpost.contract import Undelivered
+from tests.support.memory_gateway import SetClock
+
+NOW = SetClock().now()
+MOMENT = NOW - 3600
+
+
+@dataclass
+class Queue:
+    there: list[GivenUp]
+    received_now: list[GivenUp] = field(default_factory=list[GivenUp])
+
+    def received(self) -> Sequence[GivenUp]:
+        self.received_now, self.there = self.there, []
+        return list(self.received_now)
+
+    def settle(self, batch: GivenUp) -> None:
+        self.received_now.remove(batch)
+
+    def put_back(self, batch: GivenUp) -> None:
+        self.received_now.remove(batch)
+        self.there.append(batch)
+
+
+@dataclass
+class Outbox:
+    rows: Mapping[str | None, Sequence[tuple[float, Mapping[str, Any]]]]
+
+    def tenants(self) -> Iterator[str | None]:
+        return iter(self.rows)
+
+    def written_in(self, tenant: str | None, periods: Sequence[tuple[float, float]]) -> Iterator[Mapping[str, Any]]:
+        for at, row in self.rows[tenant]:
+            if any(first <= at <= last for first, last in periods):
+                yield row
+
+
+@dataclass
+class Relay:
+    """Answers with each of these, and then that the bus has taken everything."""
+
+    answers: list[Any] = field(default_factory=list[Any])
+    sent: list[Sequence[Any]] = field(default_factory=list[Sequence[Any]])
+
+    def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes | Undelivered:
+        assert (function_arn, give_up_at > NOW) == ("relay", True)
+        self.sent.append([record["dynamodb"]["NewImage"] for record in json.loads(payload)["Records"]])
+        answer: Any = self.answers.pop(0) if self.answers else {"batchItemFailures": []}
+        return answer if isinstance(answer, Undelivered) else json.dumps(answer).encode()
+
+
+def row(name: str) -> Mapping[str, Any]:
+    return {"key": {"S": name}}
+
+
+def batch(at: float = MOMENT) -> GivenUp:
+    return GivenUp(Message(f"receipt at {at}", ""), at, at + 1)
+
+
+OUTBOX = Outbox({
+    "acme": [(MOMENT - 4000, row("long before")), (MOMENT, row("a")), (MOMENT + 4000, row("long after"))],
+    "umbrella": [(MOMENT + 30, row("b"))],
+    None: [(MOMENT - 30, row("shipped"))],
+    "idle": [],
+})  # fmt: skip
+
+
+def redriven(queue: Queue, relay: Relay, *, dry: bool = False, forget: bool = False) -> Redriven:
+    clock, said = SetClock(), list[str]()
+    redrive = Redrive(queue=queue, outbox=OUTBOX, link=relay, relay="relay", clock=clock)
+    return redrive.run(said.append, dry=dry, forget=forget)
+
+
+def test_what_was_changed_at_that_time_is_sent_by_the_relay_and_the_queue_is_empty() -> None:
+    queue, relay = Queue([batch(), batch(MOMENT + 10)]), Relay()
+    assert redriven(queue, relay) == Redriven(batches=2, changes=3, too_old=0)
+    assert relay.sent == [[row("a"), row("b"), row("shipped")]]
+    assert (queue.there, queue.received_now) == ([], [])
+
+
+def test_where_nothing_was_given_up_nothing_is_read_or_sent() -> None:
+    relay = Relay()
+    assert redriven(Queue([]), relay) == Redriven(0, 0, 0)
+    assert relay.sent == []
+
+
+def test_a_dry_run_sends_nothing_and_leaves_the_queue() -> None:
+    queue, relay = Queue([batch()]), Relay()
+    assert redriven(queue, relay, dry=True, forget=True).changes == 3
+    assert (relay.sent, queue.there) == ([], [batch()])
+
+
+@pytest.mark.invariant(44)
+@pytest.mark.parametrize("answer", [Undelivered("timed_out"), {"batchItemFailures": [{"itemIdentifier": "1"}]}])
+def test_what_the_bus_did_not_take_stays_in_the_queue(answer: Any) -> None:
+    queue = Queue([batch()])
+    with pytest.raises(CommandFailed, match="3 changes are left"):
+        redriven(queue, Relay([answer]))
+    assert queue.there == [batch()]
+
+
+def test_what_the_outbox_may_have_forgotten_leaves_the_queue_only_if_it_is_told_to() -> None:
+    old = batch(NOW - KEPT_FOR - 1)
+    queue = Queue([old, batch()])
+    assert redriven(queue, Relay()) == Redriven(batches=2, changes=3, too_old=1)
+    assert queue.there == [old]
+    redriven(queue, Relay(), forget=True)
+    assert queue.there == []
+
+
+def test_the_relay_is_sent_no_more_than_it_manages() -> None:
+    def sizes(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+        return [len(some) for some in portions(rows)]
+
+    assert sizes([row("a")] * (RECORDS_AT_ONCE + 1)) == [RECORDS_AT_ONCE, 1]
+    publication = {"publication": {"S": "key"}, "first": {"N": "1"}, "last": {"N": str(EVENTS_AT_ONCE)}}
+    assert sizes([row("a"), publication, row("b")]) == [1, 1, 1]
+    assert sizes([row("x" * (CHARACTERS_AT_ONCE // 2))] * 3) == [1, 1, 1]
+    assert sizes([]) == []
+
+
+def test_a_batch_is_read_as_lambda_describes_it() -> None:
+    described = {
+        "requestContext": {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 21},
+        "version": "1.0",
+        "DDBStreamBatchInfo": {
+            "shardId": "shardId-1",
+            "startSequenceNumber": "1",
+            "endSequenceNumber": "2",
+            "approximateArrivalOfFirstRecord": "2026-11-18T12:00:00Z",
+            "approximateArrivalOfLastRecord": "2026-11-18T12:00:05.250Z",
+            "batchSize": 2,
+            "streamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/registry/stream/1",
+        },
+    }
+    message = Message("receipt", json.dumps(described))
+    assert given_up(message) == GivenUp(message, 1795003200.0, 1795003205.25)
+    for other in ("no JSON", "[]", "{}", '{"DDBStreamBatchInfo": {}}', '{"DDBStreamBatchInfo": null}'):
+        with pytest.raises(ValueError, match=r"Lambda|Expecting"):
+            given_up(Message("receipt", other))

@@ -264,7 +264,7 @@ class Together(RuleBasedStateMachine):
         assert hops == model.moves
         assert sum(len(evidence) for _, evidence in told) == model.scans
         for caller in CALLERS.values():
-            linked = [one.name for one in legal(self.definition, kept, caller)]
+            linked = [one.name for one in legal(self.definition, kept, caller, self.clock.now())]
             assert linked == model.linked(caller)
 
 

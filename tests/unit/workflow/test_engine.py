@@ -66,7 +66,7 @@ class Run:
         return [link["args"]["transition"] for link in self.links()]
 
     def links(self, principal: Principal = AGENT) -> Sequence[Any]:
-        return links(self._definition, self.instance, principal)
+        return links(self._definition, self.instance, principal, self.last.at)
 
     def submit(
         self,
@@ -438,8 +438,10 @@ def test_a_request_is_no_approval_and_a_rejection_is_none() -> None:
 
 def test_what_was_asked_expires() -> None:
     run = Review(expiresMs=1_000).asked()
+    assert run.linked == ["sign", "amend", "back", "publish"]
     run.submit("sign", principal=PERSON, now=NOW + 1)
     assert run.code == "GUARD_REJECTED"
+    assert run.linked == ["amend", "publish"]
     run.submit("sign", principal=PERSON, now=NOW + 0.9)
     assert run.code is None
 

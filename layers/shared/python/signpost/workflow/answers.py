@@ -20,7 +20,7 @@ def answer(definition: Definition, step: Step) -> JsonObject:
     }
     if step.chain:
         told["chain"] = [_hop(hop) for hop in step.chain]
-    if waits_for_a_person(definition, step.instance, step.principal):
+    if waits_for_a_person(definition, step.instance, step.principal, step.at):
         told["waitingFor"] = "human"
     if (request := step.instance.waits_for) is not None:
         told["approval"] = _approval(request)
@@ -48,7 +48,7 @@ def _additions(state: State) -> dict[str, Json]:
 
 
 def _links(definition: Definition, step: Step) -> Sequence[JsonObject]:
-    legal = links(definition, step.instance, step.principal)
+    legal = links(definition, step.instance, step.principal, step.at)
     return [self_link(step.instance.id), *legal] if step.refusal is not None else legal
 
 

@@ -126,6 +126,8 @@ class Doing:
 class Step:
     instance: Instance
     principal: Principal
+    at: float
+    """The time by which all of it was decided."""
     hops: Sequence[Hop] = ()
     """All that were taken, in their order; those that followed by themselves are the chain."""
     chained: int = 0
@@ -165,7 +167,7 @@ class Engine:
             ends_at=now + definition.timeout_ms / 1000 if definition.timeout_ms and definition.timeout_target else None,
         )
         born: JsonObject = {"definitionId": definition.id, "state": instance.state, "version": instance.version}
-        walk = _Walk(definition, Step(instance, principal, records=(Record("workflow.started", born),)), now)
+        walk = _Walk(definition, Step(instance, principal, now, records=(Record("workflow.started", born),)), now)
         walk.enter_first()
         return walk.to_its_end()
 
@@ -174,7 +176,7 @@ class Engine:
             walk = _Walk(definition, replace(event.doing.step, doing=None), now)
             walk.go_on(event.doing, event.outcome)
             return walk.to_its_end()
-        walk = _Walk(definition, Step(instance, event.principal), now)
+        walk = _Walk(definition, Step(instance, event.principal, now), now)
         if not walk.times_out() and isinstance(event, Submitted):
             walk.submit(event, self.validators)
         return walk.to_its_end()
@@ -266,13 +268,11 @@ class _Walk:
             return Refusal("INVALID_TRANSITION", f"{message} The links name those there are.", name)
         if transition.actor == "human" and not submitted.principal.human:
             return Refusal("ACTOR_MISMATCH", f"Only a person may take {name}. Wait until somebody has.", name)
-        if transition.actor == "human" and self._has_expired(instance.waits_for):
+        asked = instance.waits_for
+        if transition.actor == "human" and asked is not None and asked.has_expired(self._now):
             message = "Nobody has answered in time; what was asked has expired. Ask again."
             return Refusal("GUARD_REJECTED", message, name)
         return self._checked(transition, submitted.arguments, validators)
-
-    def _has_expired(self, request: Request | None) -> bool:
-        return request is not None and request.expires_at is not None and self._now >= request.expires_at
 
     def _checked(
         self, transition: Transition, given: JsonObject, validators: Validators

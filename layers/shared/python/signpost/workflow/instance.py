@@ -36,6 +36,9 @@ class Request:
         """Each person counts once; where distinct persons are wanted, whoever asked does not count."""
         return Tally(len(self.approved_by), self.approved_by - {self.asked_by})
 
+    def has_expired(self, now: float) -> bool:
+        return self.expires_at is not None and now >= self.expires_at
+
     def is_about(self, context: JsonObject) -> bool:
         """Whether the context still shows what was to be approved."""
         return self.digest == digest_of({name: context.get(name) for name in self.shown})

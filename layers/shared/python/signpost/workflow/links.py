@@ -16,17 +16,19 @@ def self_link(workflow_id: str) -> JsonObject:
     return {"rel": "self", "method": "workflow.get", "args": {"workflowId": workflow_id}}
 
 
-def links(definition: Definition, instance: Instance, principal: Principal) -> Sequence[JsonObject]:
+def links(definition: Definition, instance: Instance, principal: Principal, now: float) -> Sequence[JsonObject]:
     """In the order in which the author declared them."""
-    return [_link(transition, instance) for transition in legal(definition, instance, principal)]
+    return [_link(transition, instance) for transition in legal(definition, instance, principal, now)]
 
 
-def legal(definition: Definition, instance: Instance, principal: Principal) -> Sequence[Transition]:
+def legal(definition: Definition, instance: Instance, principal: Principal, now: float) -> Sequence[Transition]:
     """Those that are shown. What follows by itself is, only where it did not: nobody else would get on from there."""
     state = definition.states[instance.state]
     if state.terminal:
         return ()
-    offered = list(state.transitions.values())
+    asked = instance.waits_for
+    is_too_late = asked is not None and asked.has_expired(now)
+    offered = [one for one in state.transitions.values() if not (is_too_late and one.actor == "human")]
     if not state.runs_by_itself:
         offered = [one for one in offered if one.actor != "deterministic"]
         if not state.by_guards:
@@ -35,8 +37,8 @@ def legal(definition: Definition, instance: Instance, principal: Principal) -> S
     return [one for one in offered if all(passes(guard, situation) for guard in one.guards)]
 
 
-def waits_for_a_person(definition: Definition, instance: Instance, principal: Principal) -> bool:
-    shown = legal(definition, instance, principal)
+def waits_for_a_person(definition: Definition, instance: Instance, principal: Principal, now: float) -> bool:
+    shown = legal(definition, instance, principal, now)
     return bool(shown) and all(one.actor == "human" for one in shown)
 
 

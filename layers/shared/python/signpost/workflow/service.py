@@ -105,7 +105,11 @@ class Workflows:
             if told is not None:
                 return told
             found = self._found(workflow_id, principal)
-        return found if isinstance(found, Declined) else Told(found.definition, Step(found.instance, principal))
+        return (
+            found
+            if isinstance(found, Declined)
+            else Told(found.definition, Step(found.instance, principal, self._clock.now()))
+        )
 
     def submit(self, workflow_id: str, submitted: Submitted) -> Told | Declined:
         found = self._found(workflow_id, submitted.principal)
@@ -150,7 +154,7 @@ class Workflows:
         if isinstance(found, Declined):
             return found
         refusal = stale(found.instance, submitted)
-        return Told(found.definition, Step(found.instance, submitted.principal, refusal=refusal))
+        return Told(found.definition, Step(found.instance, submitted.principal, self._clock.now(), refusal=refusal))
 
     def _performed(self, definition: Definition, step: Step) -> Step:
         while step.doing is not None:

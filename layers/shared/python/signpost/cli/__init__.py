@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from signpost import __version__
 from signpost.cli import (
     breakers,
+    check,
     deliveries,
     events,
     executors,
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         secret,
         login,
         functions,
+        check,
         publish,
         subscriptions,
         deliveries,

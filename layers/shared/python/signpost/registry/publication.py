@@ -22,4 +22,7 @@ def digest(text: str) -> str:
 
 
 def _item(row: dict[str, Any]) -> CatalogueItem:
-    return CatalogueItem(row["id"], row["kind"], row["title"], row["description"], tuple(row["tags"]))
+    """Rows of an earlier release have less to say."""
+    fields: dict[str, Any] = dict(row)
+    fields["tags"], fields["aliases"] = tuple(row["tags"]), tuple(row.get("aliases", ()))
+    return CatalogueItem(**fields)

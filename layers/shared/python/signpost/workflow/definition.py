@@ -17,6 +17,8 @@ ACTORS: Sequence[str] = get_args(Actor.__value__)
 DECISIONS: Sequence[str] = get_args(Decision.__value__)
 MOST_HOPS = 50
 """Of a chain, where the definition does not say."""
+LARGEST_COUNT = 2**53 - 1
+"""Beyond that times cannot be reckoned with, and clients cannot read the number."""
 BY_GUARDS = "byGuards"
 
 
@@ -291,9 +293,9 @@ class _Reader:
 
     def _count(self, fields: JsonObject, name: str, at: Pointer) -> int | None:
         value = fields.get(name)
-        if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST_COUNT):
             return value
-        self._say((*at, name), "must be a whole number greater than 0")
+        self._say((*at, name), f"must be a whole number from 1 to {LARGEST_COUNT}")
         return None
 
     def _flag(self, fields: JsonObject, name: str, at: Pointer, *, default: bool) -> bool:

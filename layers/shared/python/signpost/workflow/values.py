@@ -89,3 +89,4 @@ _OPERATIONS: Mapping[str, Callable[[Json, Known], Json]] = {
     "divide": _arithmetic(lambda left, right: left / right),
     "concat": _concat,
 }
+OPERATORS = tuple(_OPERATIONS)

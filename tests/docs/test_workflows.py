@@ -1,0 +1,45 @@
+"""The page on workflows: its manifest is sound, its output is what is printed, and it names what there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from signpost.cli import main
+from signpost.model import as_object
+from signpost.workflow.forms import SETTINGS, schema
+from signpost.workflow.guards import KINDS
+from signpost.workflow.values import OPERATORS
+
+PROJECT = Path(__file__).resolve().parents[2]
+PAGE = (PROJECT / "docs/workflows.md").read_text()
+
+
+def test_its_manifests_are_sound(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        path = tmp_path / "manifest.yaml"
+        path.write_text(block)
+        assert main(["check", str(path), "--strict"]) == 0
+
+
+def test_its_output_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ((command, output),) = re.findall(r"^```console\n\$ signpost (.*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    manifest = (PROJECT / "tests/data/faults/around-the-approval.yaml").read_text()
+    (tmp_path / "manifest.yaml").write_text(manifest)
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 0
+    printed = capsys.readouterr()
+    assert printed.out + printed.err == output
+
+
+def test_it_names_every_part_every_kind_and_every_operator() -> None:
+    parts = [
+        *as_object(schema()["properties"]),
+        *as_object(as_object(as_object(schema()["$defs"])["transition"])["properties"]),
+    ]
+    known = {*parts, *KINDS, *SETTINGS, *OPERATORS} - {"$schema", "policies", "jsonpath"}
+    assert [name for name in sorted(known) if not re.search(rf"\b{name}\b", PAGE)] == []

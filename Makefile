@@ -13,7 +13,7 @@ CLIENTS := clients-mcp1 clients-agents clients-langchain
 PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
 PYTHON_CODE := layers functions examples local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance bench bench-search conformance cost requirements
+.PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance bench bench-search conformance cost pictures requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -89,6 +89,10 @@ cost: ## what a deployment costs, idle and per call
 conformance: ## the official MCP conformance suite against the deployed test stage
 	@$(SETUP) dev sam emulator node
 	@python -m pytest -rP tests/conformance
+
+pictures: ## the pictures of the examples, anew from their manifests
+	@$(SETUP) dev
+	@python -m local.pictures
 
 requirements: ## compile the pins anew from pyproject.toml and requirements/*.in
 	@$(SETUP) dev

@@ -7,21 +7,13 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.ids import RandomIds
-from signpost.adapters.memory.definitions import MemoryDefinitions
-from signpost.adapters.memory.instances import MemoryInstances
 from signpost.model import Principal
-from signpost.protocol.surface import Surface
-from signpost.surfaces.workflows import WorkflowTools
-from signpost.workflow.engine import Doing, Engine, Failed, Outcome
+from signpost.workflow.engine import Doing, Failed, Outcome
 from signpost.workflow.instance import EvidenceItem
-from signpost.workflow.people import People
-from signpost.workflow.service import PerKind, Workflows
 from tests.acceptance.matching import mismatches
 from tests.acceptance.workflow_cases import Case, Step, at_path, load, principals, substituted
-from tests.support.memory_gateway import MemoryGateway
+from tests.support.workflow_world import TENANT, WorkflowWorld
 
-TENANT = "acme"
 HERE = {"stub", "audit", "sleep", "principal"}
 """What a case may ask for here; the rest is played on a deployed stack."""
 
@@ -61,53 +53,23 @@ class Stubs:
 
 class World:
     def __init__(self, case: Case) -> None:
-        self._gateway = MemoryGateway()
         self._stubs = Stubs()
-        self._instances = MemoryInstances()
-        definitions = MemoryDefinitions()
+        self._world = WorkflowWorld(principals(TENANT), {"stub": self._stubs})
         if case.definition_id is not None and case.definition is not None:
-            definitions.publish(TENANT, case.definition_id, case.definition)
-        workflows = Workflows(
-            definitions=definitions,
-            instances=self._instances,
-            executors=PerKind({"stub": self._stubs, "human": People(clock=self._gateway.clock, ids=RandomIds())}),
-            engine=Engine(),
-            clock=self._gateway.clock,
-            ids=RandomIds(),
-        )
-        self._gateway.serve(Surface("gateway", "", tools=(WorkflowTools(workflows),)))
-        self._credentials = {name: self._credential(one) for name, one in principals(TENANT).items()}
+            self._world.publish(case.definition_id, case.definition)
 
     def play(self, step: Step, args: Mapping[str, Any]) -> Any:
         match step.tool:
             case "$sleep":
-                self._gateway.clock.advance(args["ms"] / 1000)
+                self._world.clock.advance(args["ms"] / 1000)
                 return {}
             case "$stub":
                 return {"calls": self._stubs.calls.get(args["id"], [])}
             case "$audit":
-                told = self._instances.audit(TENANT, args["workflowId"])
+                told = self._world.instances.audit(TENANT, args["workflowId"])
                 return {"events": [_event(event) for event in told]}
             case _:
-                return self._call(step.tool, args, self._credentials[step.caller])
-
-    def _call(self, tool: str, args: Mapping[str, Any], credential: str) -> Any:
-        answer = self._gateway.ask("tools/call", {"name": tool, "arguments": args}, credential=credential).json
-        if "error" in answer:
-            return {"error": {"code": str(answer["error"]["code"]), "message": answer["error"]["message"]}}
-        result = answer["result"]
-        if result.get("isError") and "structuredContent" not in result:
-            return {"error": {"code": "", "message": result["content"][0]["text"]}}
-        return result["structuredContent"]
-
-    def _credential(self, principal: Principal) -> str:
-        claims: dict[str, Any] = {
-            "sub": principal.subject,
-            "tenant": TENANT,
-            "roles": sorted(principal.roles),
-            "scope": " ".join(sorted(principal.permissions)),
-        }
-        return self._gateway.token(**claims, **({"amr": ["pwd"]} if principal.human else {}))
+                return self._world.call(step.tool, args, step.caller)
 
 
 def _event(event: Any) -> Mapping[str, Any]:

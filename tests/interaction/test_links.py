@@ -1,0 +1,279 @@
+"""The fidelity of links: what is linked is accepted, and what would be accepted is linked. Through the tools."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import pytest
+
+from signpost.adapters.written_files import parsed
+from signpost.model import Principal
+from signpost.workflow.configuration import Configuration, resolved
+from signpost.workflow.engine import Doing, Failed, Outcome
+from signpost.workflow.instance import EvidenceItem
+from signpost.workflow.proxy import PROXY
+from signpost.workflow.written import written as as_written
+from tests.support.example_workflows import EXAMPLES, ROLES
+from tests.support.random_definitions import PERMISSION, ROLE, definition
+from tests.support.schema_values import arguments_for
+from tests.support.workflow_world import TENANT, WorkflowWorld
+
+ALL_ROLES = frozenset({ROLE, *ROLES})
+CALLERS: Mapping[str, Principal] = {
+    "agent": Principal("agent-1", TENANT, "t", roles=frozenset({"on_call"})),
+    "writer": Principal("walt", TENANT, "t", permissions=frozenset({PERMISSION})),
+    "guest": Principal("gus", TENANT, "t", human=True),
+    "alice": Principal("alice", TENANT, "t", ALL_ROLES, frozenset({PERMISSION}), human=True),
+    "bob": Principal("bob", TENANT, "t", ALL_ROLES, human=True),
+}
+BLOCKS, DEFINITIONS, WALKS, STEPS = 4, 40, 2, 6
+"""Of the generated set: so many tests, of so many definitions each."""
+EXAMPLE_WALKS, EXAMPLE_STEPS = 12, 14
+WAITS = (0, 0, 0, 40_000)
+"""Seconds between two steps. Three long ones bring a generated definition to its deadline, if it has one."""
+EXPIRING = (0, 40, 70)
+"""Around what generated requests to people last."""
+
+
+class Scan:
+    def perform(self, doing: Doing, principal: Principal) -> Outcome | Failed:
+        del doing  # it always finds something
+        return Outcome({"by": principal.subject}, [EvidenceItem("scan", principal.subject)])
+
+
+@dataclass
+class Tally:
+    """What was looked at, and what falls outside of the promise."""
+
+    followed: int = 0
+    accepted: int = 0
+    possible: int = 0
+    linked: int = 0
+    outside: Counter[str] = field(default_factory=Counter[str])
+    besides: Counter[str] = field(default_factory=Counter[str])
+    """What is worth knowing of what was counted."""
+    violations: list[str] = field(default_factory=list[str])
+
+    def __str__(self) -> str:
+        lines = [
+            f"sound: {self.accepted} of {self.followed} links accepted",
+            f"complete: {self.linked} of {self.possible} moves linked",
+            *(f"outside: {count} {reason}" for reason, count in sorted(self.outside.items())),
+            *(f"besides: {count} {remark}" for remark, count in sorted(self.besides.items())),
+        ]
+        return "".join(f"\n    {line}" for line in lines)
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.violations and self.accepted == self.followed and self.linked == self.possible
+
+
+@dataclass(frozen=True)
+class Attempt:
+    caller: str
+    transition: str
+    arguments: Mapping[str, Any]
+    link: Mapping[str, Any] | None
+    answer: Mapping[str, Any]
+    moved: bool
+
+
+class Walk:
+    """One instance, led on at random. Wherever it comes, every caller tries everything."""
+
+    def __init__(self, world: WorkflowWorld, name: str, document: Any, random: Random, tally: Tally) -> None:
+        self._world, self._name, self._document, self._random, self._tally = world, name, document, random, tally
+
+    def go(self, steps: int, *, waits: Sequence[float] = ()) -> None:
+        made = arguments_for(self._document.get("inputSchema", {"type": "object"}), {}, self._random)
+        assert made is not None
+        started = self._world.call("workflow.start", {"definitionId": self._name, "input": made.value}, "agent")
+        if "workflowId" not in started:
+            self._tally.outside["its first state could not be entered"] += 1
+            return
+        for _ in range(steps):
+            if waits:
+                self._world.clock.advance(self._random.choice(waits))
+            attempts = [attempt for caller in CALLERS for attempt in self._attempts(started["workflowId"], caller)]
+            possible = [attempt for attempt in attempts if attempt.moved]
+            if not possible:
+                return
+            self._take(started["workflowId"], self._random.choice(possible))
+
+    def _attempts(self, workflow_id: str, caller: str) -> Iterator[Attempt]:
+        stand = self._world.call("workflow.get", {"workflowId": workflow_id}, caller)
+        state = self._document["states"][stand["state"]]
+        links = {link["args"]["transition"]: link for link in stand["links"] if link["rel"] == "transition"}
+        offered: Mapping[str, Any] = {} if state.get("terminal") else state.get("transitions", {})
+        assert links.keys() <= offered.keys()
+        kept = self._world.kept()
+        for transition, written in offered.items():
+            link = links.get(transition)
+            if link is None and written.get("actor") == "deterministic":
+                self._tally.outside["deterministic, and not linked"] += 1
+                continue
+            attempt = self._attempt(stand, caller, transition, written, link)
+            self._world.back_to(kept)
+            if attempt is not None:
+                self._judge(attempt, stand, state, written)
+                yield attempt
+
+    def _attempt(
+        self, stand: Any, caller: str, transition: str, written: Any, link: Mapping[str, Any] | None
+    ) -> Attempt | None:
+        """What a link says is all that whoever follows it goes by."""
+        schema = written.get("inputSchema", {"type": "object"}) if link is None else link["inputSchema"]
+        prefill: Mapping[str, Any] = {} if link is None else link["args"]["arguments"]
+        made = arguments_for(schema, prefill, self._random)
+        if made is None:
+            assert schema.get("not") == {}, schema  # else it is the maker of values that has found nothing
+            self._tally.outside["with a schema that nothing satisfies"] += 1
+            return None
+        if made.overruled and link is not None:
+            self._tally.besides["with a prefill that its schema does not take, and that was overruled"] += 1
+        args: Mapping[str, Any] = {
+            "workflowId": stand["workflowId"],
+            "expectedVersion": stand["version"],
+            "transition": transition,
+            **(link["args"] if link else {}),
+            "arguments": made.value,
+        }
+        answer = self._world.call("workflow.submit", args, caller)
+        return Attempt(caller, transition, made.value, link, answer, answer.get("version", 0) > stand["version"])
+
+    def _judge(self, attempt: Attempt, stand: Any, state: Any, written: Any) -> None:
+        code = attempt.answer.get("error", {}).get("code")
+        reads_arguments = "$.arguments" in json.dumps(written.get("guards", []))
+        if attempt.link is not None and self._is_promised(attempt, state):
+            self._judge_soundness(attempt, stand, code, reads_arguments=reads_arguments)
+        if attempt.moved and written.get("actor") != "deterministic":
+            if reads_arguments:
+                self._tally.outside["could be made, and its guards read arguments"] += 1
+                return
+            self._tally.possible += 1
+            self._tally.linked += attempt.link is not None
+            if attempt.link is None:
+                self._tally.violations.append(f"not linked, but accepted: {self._told(attempt, stand)}")
+
+    def _is_promised(self, attempt: Attempt, state: Any) -> bool:
+        assert attempt.link is not None
+        if attempt.link["actor"] == "human" and not CALLERS[attempt.caller].human:
+            self._tally.outside["for a person, and linked to somebody else"] += 1
+            return False
+        if state.get("linkFilter", self._document.get("linkFilter")) != "byGuards":
+            self._tally.outside["linked whatever its guards say"] += 1
+            return False
+        return True
+
+    def _judge_soundness(self, attempt: Attempt, stand: Any, code: str | None, *, reads_arguments: bool) -> None:
+        if code == "EXECUTOR_FAILED":
+            self._tally.outside["accepted, and what it runs failed"] += 1
+            return
+        if code == "GUARD_REJECTED" and reads_arguments:
+            self._tally.outside["refused by a guard that reads arguments"] += 1
+            return
+        if code == "CHAIN_FAILED":
+            self._tally.besides["accepted, and what follows by itself stopped"] += 1
+        self._tally.followed += 1
+        self._tally.accepted += attempt.moved
+        if not attempt.moved:
+            self._tally.violations.append(f"linked, but refused: {self._told(attempt, stand)}")
+
+    def _told(self, attempt: Attempt, stand: Any) -> str:
+        return json.dumps(
+            {
+                "definition": self._name,
+                "state": stand["state"],
+                "context": stand["context"],
+                "caller": attempt.caller,
+                "transition": attempt.transition,
+                "written": self._document["states"][stand["state"]]["transitions"][attempt.transition],
+                "arguments": attempt.arguments,
+                "answer": attempt.answer.get("error"),
+            },
+            ensure_ascii=False,
+        )
+
+    def _take(self, workflow_id: str, attempt: Attempt) -> None:
+        version = self._world.call("workflow.get", {"workflowId": workflow_id}, attempt.caller)["version"]
+        args = {
+            "workflowId": workflow_id,
+            "expectedVersion": version,
+            "transition": attempt.transition,
+            "arguments": attempt.arguments,
+        }
+        self._world.call("workflow.submit", args, attempt.caller)
+
+
+def explored(block: int, *, requests_expire: bool = False, waits: Sequence[float] = ()) -> Tally:
+    random, tally = Random(block), Tally()  # noqa: S311 - for a test to be the same every time
+    for number in range(DEFINITIONS):
+        world = WorkflowWorld(CALLERS, {"scan": Scan()})
+        name, document = f"d{block}_{number}", definition(random, requests_expire=requests_expire)
+        world.publish(name, document)
+        for _ in range(WALKS):
+            Walk(world, name, document, random, tally).go(STEPS, waits=waits)
+    return tally
+
+
+def show(capsys: pytest.CaptureFixture[str], what: str, tally: Tally) -> None:
+    """Whether or not the test passes: what falls outside is to be seen."""
+    with capsys.disabled():
+        print(f"\n{what}: {tally}")  # noqa: T201 - that is what it is for
+
+
+@pytest.mark.invariant(47)
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_links_of_generated_definitions_are_sound_and_complete(block: int, capsys: pytest.CaptureFixture[str]) -> None:
+    tally = explored(block, waits=WAITS)
+    show(capsys, f"generated definitions, block {block}", tally)
+    assert tally.is_whole, "\n".join(tally.violations[:5])
+    assert tally.followed > 1000
+    assert tally.possible > 1000
+
+
+@pytest.mark.invariant(47)
+def test_what_people_were_asked_and_has_expired_is_not_linked() -> None:
+    tally = explored(BLOCKS, requests_expire=True, waits=EXPIRING)
+    assert tally.is_whole, "\n".join(tally.violations[:5])
+
+
+@pytest.mark.invariant(47)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_links_of_the_examples_are_sound_and_complete(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    random, tally = Random(name), Tally()  # noqa: S311 - for a test to be the same every time
+    for definition_id, document in parsed(EXAMPLES[name] / "manifest.yaml")["workflows"].items():
+        world = WorkflowWorld(CALLERS)
+        world.publish(definition_id, document)
+        for _ in range(EXAMPLE_WALKS):
+            Walk(world, definition_id, document, random, tally).go(EXAMPLE_STEPS)
+    show(capsys, name, tally)
+    assert tally.is_whole, "\n".join(tally.violations[:5])
+    assert tally.followed > 100
+
+
+EXPOSED: Any = {
+    "version": 1,
+    "capabilities": {"locked": {"executor": {"kind": "noop"}, "guards": [{"kind": "role", "role": ROLE}]}},
+    "proxy": {
+        "expose": [
+            {"name": "open", "executor": {"kind": "noop"}},
+            {"name": "asked", "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}}},
+            {"capability": "locked"},
+        ]
+    },
+}
+
+
+def test_every_exposure_that_can_be_called_is_linked(capsys: pytest.CaptureFixture[str]) -> None:
+    found = resolved(as_written(EXPOSED))
+    assert isinstance(found, Configuration)
+    random, tally, world = Random(PROXY), Tally(), WorkflowWorld(CALLERS)  # noqa: S311 - as above
+    world.publish(PROXY, found.workflows[PROXY])
+    Walk(world, PROXY, found.workflows[PROXY], random, tally).go(EXAMPLE_STEPS)
+    show(capsys, PROXY, tally)
+    assert tally.is_whole, "\n".join(tally.violations[:5])
+    assert tally.possible == EXAMPLE_STEPS * (2 * len(CALLERS) + 2)

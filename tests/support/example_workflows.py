@@ -1,0 +1,12 @@
+"""The manifests of workflows in examples/."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from local.emulator import PROJECT
+
+EXAMPLES: Mapping[str, Path] = {
+    path.parent.name: path.parent for path in sorted(PROJECT.glob("examples/*/manifest.yaml"))
+}
+ROLES = ("release_manager", "manager", "finance", "editor", "system_owner", "board", "change_manager")
+"""Of people. They are held against the manifests by a test."""

@@ -23,6 +23,7 @@ SWEEPS = 12 * 24 * 30
 """A month."""
 SWEEP_SECONDS = 0.5
 """Assumed, where there is little to look at."""
+QUEUES = 2
 POLLS = 5 * 3 * 60 * 24 * 30
 """A month: Lambda looks into a queue with five connections, each three times a minute."""
 MILLION = 1e6
@@ -60,7 +61,7 @@ def idle_month() -> Mapping[str, float]:
         "Secrets": kinds["AWS::SecretsManager::Secret"] * PRICES["Secrets Manager, a secret a month"],
         "Alarms": kinds["AWS::CloudWatch::Alarm"] * PRICES["CloudWatch, an alarm a month"],
         "Sweeper": time + SWEEPS * PRICES["Lambda, a million requests"] / MILLION,
-        "Queue that is looked into": POLLS * PRICES["SQS, a million requests"] / MILLION,
+        "Queues that are looked into": QUEUES * POLLS * PRICES["SQS, a million requests"] / MILLION,
     }
 
 

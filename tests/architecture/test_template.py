@@ -60,12 +60,15 @@ def test_what_a_rule_for_changes_cannot_deliver_goes_to_a_queue_that_takes_it() 
     target = RESOURCES["SubscriberRule"]["Properties"]["Targets"][0]
     queue = "UnheardChanges"
     assert target["DeadLetterConfig"] == {"Arn": {"Fn::GetAtt": [queue, "Arn"]}}
-    policy = RESOURCES["UnheardChangesPolicy"]["Properties"]
-    (statement,) = policy["PolicyDocument"]["Statement"]
-    assert policy["Queues"] == [{"Ref": queue}]
-    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
-    assert (statement["Action"], statement["Resource"]) == ("sqs:SendMessage", {"Fn::GetAtt": [queue, "Arn"]})
-    assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["SubscriberRule", "Arn"]}}}
+    assert target["Arn"] == {"Fn::GetAtt": ["Changes", "Arn"]}
+    assert QUEUES["Changes"]["Properties"]["RedrivePolicy"]["deadLetterTargetArn"] == {"Fn::GetAtt": [queue, "Arn"]}
+    for taking in ("Changes", queue):
+        policy = RESOURCES[f"{taking}Policy"]["Properties"]
+        (statement,) = policy["PolicyDocument"]["Statement"]
+        assert policy["Queues"] == [{"Ref": taking}]
+        assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+        assert (statement["Action"], statement["Resource"]) == ("sqs:SendMessage", {"Fn::GetAtt": [taking, "Arn"]})
+        assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["SubscriberRule", "Arn"]}}}
 
 
 @pytest.mark.parametrize("name", ["UndeliveredChanges", "UnheardChanges", "FailedDeliveries"])

@@ -297,7 +297,8 @@ def the_subscriber_works(exercised: Exercised) -> bool:
         "detail": {"op": "register", "id": "a"},
         "resources": ["iii://a", "urn:signpost:seq:1", f"urn:signpost:tenant:{LISTENER}"],
     }
-    return exercised.invoke("SubscriberFunctionName", event) == 1
+    message = {"messageId": "m", "body": json.dumps(event)}
+    return exercised.invoke("SubscriberFunctionName", {"Records": [message]}) == {"batchItemFailures": []}
 
 
 def the_delivery_works(exercised: Exercised, receiver: Receiver) -> bool:

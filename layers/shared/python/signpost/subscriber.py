@@ -1,10 +1,12 @@
 """From a change on the bus to a message for each trigger and webhook that wants to hear of it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from signpost.content import Subscription
+from signpost.model import JsonObject
 from signpost.ports import ContentStore, DeliveryQueue
 from signpost.registry.deliveries import change_in, deliveries_of, to_text
 from signpost.telemetry import Telemetry
@@ -44,25 +46,27 @@ class SubscriberDoor:
         self._queue = queue
         self._telemetry = telemetry
 
-    def handle(self, event: Mapping[str, Any], request_id: str) -> int:
-        """How many deliveries it asked for. Raises what goes wrong: Lambda shows the event again, and sets it aside
-        after the third time. A delivery that was asked for twice has the same id."""
-        with self._telemetry.request(request_id, "EVENT", "bus") as record:
+    def handle(self, event: Mapping[str, Any], request_id: str) -> JsonObject:
+        """Names the changes that could not be told: the queue shows them again, and sets them aside in the end. A
+        delivery that was asked for twice has the same id."""
+        failed = [record["messageId"] for record in event["Records"] if not self._told(record, request_id)]
+        return {"batchItemFailures": [{"itemIdentifier": name} for name in failed]}
+
+    def _told(self, message: Mapping[str, Any], request_id: str) -> bool:
+        with self._telemetry.request(request_id, "QUEUE", "changes") as record:
             record.operation = "subscribe"
             try:
-                asked = self._asked(event)
-            except Exception as fault:
+                self._ask(json.loads(message["body"]))
+            except Exception as fault:  # noqa: BLE001 - the boundary: the other changes have nothing to do with it
                 record.failed(fault)
                 record.answered(503)
-                raise
+                return False
             record.answered(200)
-        return asked
+        return True
 
-    def _asked(self, event: Mapping[str, Any]) -> int:
+    def _ask(self, event: Mapping[str, Any]) -> None:
         change = change_in(event)
         if change is None:
-            return 0
-        deliveries = list(deliveries_of(change, self._subscribers.of(change.tenant, change.sequence)))
-        for one in deliveries:
+            return
+        for one in deliveries_of(change, self._subscribers.of(change.tenant, change.sequence)):
             self._queue.put(to_text(one))
-        return len(deliveries)

@@ -8,17 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from signpost.cli import stack
-from signpost.cli.failure import CommandFailed
-from signpost.contract import Undelivered
-from signpost.model import as_object
 
 if TYPE_CHECKING:
     from signpost.adapters.sqs import Message
     from signpost.cli import Commands
-    from signpost.ports import Clock, DeliveryQueue, Link
-
-PATIENCE = 35.0
-"""Seconds; longer than the subscriber function may take."""
+    from signpost.ports import DeliveryQueue
 
 type Say = Callable[[str], None]
 
@@ -36,29 +30,19 @@ class GivenUp(Protocol):
 @dataclass(frozen=True, slots=True)
 class Retry:
     unheard: GivenUp
-    """Changes that did not get to the subscriber function, or that it gave up."""
+    """Changes that did not get into their queue, or that the subscriber function gave up."""
     failed: GivenUp
     """Deliveries whose attempts are used up."""
+    changes: "DeliveryQueue"
     deliveries: "DeliveryQueue"
-    link: "Link"
-    subscriber: str
-    clock: "Clock"
 
     def run(self, say: Say, *, dry: bool) -> tuple[int, int]:
         """How many changes and how many deliveries. What could not be sent again stays where it was."""
-        changes = _each(self.unheard, self._tell, dry=dry)
+        changes = _each(self.unheard, self.changes.put, dry=dry)
         say(f"{changes} changes {'to be ' if dry else ''}told again")
         deliveries = _each(self.failed, self.deliveries.put, dry=dry)
         say(f"{deliveries} deliveries {'to be ' if dry else ''}tried again")
         return changes, deliveries
-
-    def _tell(self, body: str) -> None:
-        """What Lambda sets aside has the event in it, what a rule sets aside is it."""
-        message = as_object(json.loads(body))
-        event = json.dumps(message.get("requestPayload", message)).encode()
-        answer = self.link.send(self.subscriber, event, self.clock.now() + PATIENCE)
-        if isinstance(answer, Undelivered):
-            raise CommandFailed(f"The subscriber function failed ({answer.code}); its log says why.")
 
 
 def _each(queue: GivenUp, send: Callable[[str], None], *, dry: bool) -> int:

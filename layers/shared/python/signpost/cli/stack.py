@@ -75,20 +75,15 @@ def retry(name: str) -> "Generator[Retry]":
     with _aws(name) as outputs:
         import boto3  # noqa: PLC0415 - see _aws
 
-        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
-        from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
         from signpost.adapters.sqs import SetAside, SqsQueue  # noqa: PLC0415 - see _aws
         from signpost.cli.deliveries import Retry  # noqa: PLC0415 - it imports this module
-        from signpost.wiring.clients import CALLS  # noqa: PLC0415 - see _aws
 
-        sqs, lambdas, clock = boto3.client("sqs"), boto3.client("lambda", config=CALLS), SystemClock()
+        sqs = boto3.client("sqs")
         yield Retry(
             unheard=SetAside(lambda: sqs, outputs["UnheardChangesUrl"]),
             failed=SetAside(lambda: sqs, outputs["FailedDeliveriesUrl"]),
+            changes=SqsQueue(lambda: sqs, outputs["ChangesUrl"]),
             deliveries=SqsQueue(lambda: sqs, outputs["DeliveryQueueUrl"]),
-            link=LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None),
-            subscriber=outputs["SubscriberFunctionName"],
-            clock=clock,
         )
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from signpost.model import NOTHING_PUBLISHED, ApiKey, CatalogueItem, IssuerKeySet
+from signpost.credentials import ApiKey, IssuerKeySet
+from signpost.model import NOTHING_PUBLISHED, CatalogueItem
 from signpost.ports import ApiKeys, Catalogue, IssuerKeySets
 
 NOW = 1_800_000_000.25

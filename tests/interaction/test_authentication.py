@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from signpost.adapters.memory import MemoryApiKeys
+from signpost.credentials import ApiKey
 from signpost.identity.api_keys import REMEMBERED, ApiKeyAuthenticator
 from signpost.identity.denial import Denial
-from signpost.model import ApiKey
 from signpost.protocol.surface import Surface
 from tests.support.memory_gateway import Answer, MemoryGateway, SetClock, Witness, modern
 from tests.support.tokens import Signer, signed_with_the_public_key, tampered, unsigned

@@ -7,10 +7,18 @@ from collections.abc import Sequence
 import pytest
 
 from signpost.adapters.memory import MemoryApiKeys, MemoryCatalogue
+from signpost.credentials import ApiKey
 from signpost.errors import Unavailable
 from signpost.http.front_door import LARGEST_BODY
 from signpost.http.request import from_event
-from signpost.model import ApiKey, Call, CatalogueItem, CataloguePointer, JsonObject, Tool, ToolResult
+from signpost.model import (
+    Call,
+    CatalogueItem,
+    CataloguePointer,
+    JsonObject,
+    Tool,
+    ToolResult,
+)
 from signpost.protocol.surface import Surface
 from stage.fixtures import TENANT, Fixtures
 from tests.support.memory_gateway import META, MemoryGateway, modern

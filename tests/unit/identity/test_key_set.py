@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from signpost.adapters.memory import MemoryIssuerKeySets
+from signpost.credentials import IssuerKeySet
 from signpost.errors import Unavailable
 from signpost.identity.key_set import (
     GIVE_UP_AFTER,
@@ -14,7 +15,7 @@ from signpost.identity.key_set import (
     TRY_AGAIN_AFTER,
     IssuerKeys,
 )
-from signpost.model import IssuerKeySet, JsonObject
+from signpost.model import JsonObject
 from tests.support.memory_gateway import SetClock
 
 ISSUER = "https://issuer.test"

@@ -1,6 +1,6 @@
 """What the registry holds: skill documents, prompts, and who wants to hear of them; and how it changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -157,3 +157,28 @@ class BusEvent:
     detail: str
     """JSON."""
     resources: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SkillFile:
+    uri: str
+    digest: str
+    """SHA-256 of exactly what reading the URI answers, in hexadecimal."""
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSkill:
+    """A skill as its files are, of which SKILL.md is one."""
+
+    uri: str
+    """Of SKILL.md."""
+    front_matter: JsonObject
+    files: Sequence[SkillFile]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSkill:
+    uri: str
+    describe: Callable[[], AgentSkill]
+    """Only what is on the page that is sent has to be described."""

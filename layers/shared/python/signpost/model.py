@@ -1,6 +1,6 @@
 """The values everything else speaks in."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 type Json = str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None
@@ -137,31 +137,6 @@ class ResourceTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class SkillFile:
-    uri: str
-    digest: str
-    """SHA-256 of exactly what reading the URI answers, in hexadecimal."""
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class AgentSkill:
-    """A skill as its files are, of which SKILL.md is one."""
-
-    uri: str
-    """Of SKILL.md."""
-    front_matter: JsonObject
-    files: Sequence[SkillFile]
-
-
-@dataclass(frozen=True, slots=True)
-class ListedSkill:
-    uri: str
-    describe: Callable[[], AgentSkill]
-    """Only what is on the page that is sent has to be described."""
-
-
-@dataclass(frozen=True, slots=True)
 class PromptArgument:
     name: str
     description: str | None = None
@@ -187,32 +162,6 @@ class Completion:
     values: Sequence[str]
     total: int | None = None
     has_more: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """A stored API key: everything but the secret, of which only the digest is kept."""
-
-    tenant: str
-    key_id: str
-    name: str
-    secret_digest: str
-    roles: frozenset[str]
-    permissions: frozenset[str]
-    created_at: float
-    expires_at: float | None = None
-    revoked_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class IssuerKeySet:
-    """The published keys of a token issuer, as a row that every gateway shares."""
-
-    keys: Mapping[str, JsonObject]
-    """JSON Web Keys by kid."""
-    fetched_at: float
-    refresh_not_before: float
-    """Until then nobody asks the issuer again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,21 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from signpost.content import BusEvent, Change, Layers, Skill, StoredPrompt, Subscription
+    from signpost.content import AgentSkill, BusEvent, Change, Layers, ListedSkill, Skill, StoredPrompt, Subscription
     from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Reply, Request, Undelivered
+    from signpost.credentials import ApiKey, IssuerKeySet
     from signpost.errors import Rejection
     from signpost.kept import Look, Named, Version
     from signpost.model import (
-        AgentSkill,
-        ApiKey,
         Call,
         CatalogueItem,
         CataloguePointer,
         Completion,
         InputRequired,
-        IssuerKeySet,
         JsonObject,
-        ListedSkill,
         MasterKeys,
         Prompt,
         PromptResult,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
+from signpost.credentials import ApiKey
 from signpost.identity.api_keys import PresentedKey, digest
-from signpost.model import ApiKey
 
 if TYPE_CHECKING:
     from signpost.cli import Commands

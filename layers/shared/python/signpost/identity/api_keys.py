@@ -9,8 +9,9 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from signpost.credentials import ApiKey
 from signpost.identity.denial import Denial, Reason
-from signpost.model import ApiKey, Principal
+from signpost.model import Principal
 from signpost.ports import ApiKeys, Clock
 from signpost.settings import TENANT
 

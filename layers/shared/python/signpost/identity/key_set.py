@@ -7,8 +7,9 @@ for five minutes. A row older than an hour is renewed by whoever uses it, and se
 from collections.abc import Mapping
 from dataclasses import replace
 
+from signpost.credentials import IssuerKeySet
 from signpost.errors import Unavailable
-from signpost.model import IssuerKeySet, JsonObject
+from signpost.model import JsonObject
 from signpost.ports import Clock, IssuerKeySets, KeySetSource
 
 REFRESH_AT_MOST_EVERY = 300.0

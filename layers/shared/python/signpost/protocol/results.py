@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from signpost import __version__
+from signpost.content import AgentSkill
 from signpost.model import (
-    AgentSkill,
     Completion,
     Json,
     JsonObject,

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 
-from signpost.content import Manifest, Skill, StoredFile
+from signpost.content import AgentSkill, ListedSkill, Manifest, Skill, SkillFile, StoredFile
 from signpost.errors import Unavailable
-from signpost.model import AgentSkill, ListedSkill, SkillFile
 from signpost.registry import manifests
 from signpost.registry.callers import Caller
 from signpost.registry.manifests import FORM, is_agent_skill

@@ -4,8 +4,8 @@ documents they are listed already."""
 from base64 import b64encode
 from collections.abc import Sequence
 
-from signpost.content import StoredFile
-from signpost.model import AgentSkill, Call, JsonObject, ListedSkill, Resource, ResourceTemplate
+from signpost.content import AgentSkill, ListedSkill, StoredFile
+from signpost.model import Call, JsonObject, Resource, ResourceTemplate
 from signpost.protocol.messages import encode
 from signpost.registry.agent_skills import AgentSkills
 from signpost.registry.markdown import MARKDOWN

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.model import ApiKey
+from signpost.credentials import ApiKey
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from signpost.adapters import keys
 from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
-from signpost.model import IssuerKeySet
+from signpost.credentials import IssuerKeySet
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

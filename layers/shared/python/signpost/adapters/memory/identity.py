@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from signpost.model import ApiKey, IssuerKeySet, JsonObject, MasterKeys
+from signpost.credentials import ApiKey, IssuerKeySet
+from signpost.model import JsonObject, MasterKeys
 
 
 class MemoryApiKeys:

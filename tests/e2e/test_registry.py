@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from signpost.adapters.dynamodb import DynamoRuntimeSettings
+from tests.support.commands import Run
 from tests.support.laptop import Laptop, MakeKey, Stack
 
 pytestmark = pytest.mark.cloud
@@ -97,3 +98,23 @@ def test_a_credential_is_never_taken_for_the_operators(laptop: Laptop, registry:
     event = json.dumps({"function_id": "skills::list", "payload": {}, "authorization": "Bearer x"})
     answer = laptop.client("lambda").invoke(FunctionName=name, Payload=event.encode())
     assert json.loads(answer["Payload"].read())["error"]["code"] == "unauthorized"
+
+
+def test_a_function_is_called_from_a_shell(registry: Stack, signpost: Run) -> None:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        done = signpost("call", *arguments, "--stack", registry.deployed.name)
+        return done.returncode, done.stdout, done.stderr
+
+    status, printed, _ = call("skills::register", json.dumps({"id": "shell", "skill": "# Größe"}))
+    assert (status, json.loads(printed)["id"]) == (0, "shell")
+    assert call("skill::fetch", '{"uri": "iii://shell"}')[:2] == (0, "# iii://shell\n\n# Größe\n")
+    assert call("skills::unregister", '{"id": "shell"}')[0] == 0
+    for arguments, says in (
+        (("skills::register", '{"id": "NO", "skill": "x"}'), "NO"),
+        (("skills::lst",), "Did you mean skills::list?"),
+        (("skills::list", "{"), "The payload is no JSON"),
+        (("skills::list", "[]"), "object"),
+    ):
+        status, printed, said = call(*arguments)
+        assert (status, printed) == (1, "")
+        assert says in said

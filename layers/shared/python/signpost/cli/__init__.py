@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from signpost import __version__
 from signpost.cli import (
     breakers,
+    call,
     check,
     deliveries,
     events,
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         secret,
         login,
         functions,
+        call,
         check,
         publish,
         subscriptions,

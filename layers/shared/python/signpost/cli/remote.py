@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publisher import Ask, Say
 from signpost.errors import Unavailable
-from signpost.model import JsonObject, as_object
+from signpost.model import Json, JsonObject, as_object
 from signpost.registry.handshake import pause_after
 
 if TYPE_CHECKING:
@@ -35,6 +35,13 @@ PASSES = frozenset({
 
 @contextmanager
 def registry(stack: str, url: str | None, say: Say) -> Generator[Ask]:
+    """For functions that answer objects."""
+    with answers(stack, url, say) as answer:
+        yield lambda function_id, payload: as_object(answer(function_id, payload))
+
+
+@contextmanager
+def answers(stack: str, url: str | None, say: Say) -> Generator[Callable[[str, Json], Json]]:
     # boto3 takes a tenth of a second to import, which `signpost --help` should not pay.
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
@@ -46,7 +53,7 @@ def registry(stack: str, url: str | None, say: Say) -> Generator[Ask]:
         function = persistent.until_done(lambda: _function_of(stack))
         client = _client("lambda")
 
-        def ask(function_id: str, payload: JsonObject) -> JsonObject:
+        def ask(function_id: str, payload: Json) -> Json:
             event = {"function_id": function_id, "payload": payload, **credential}
             return persistent.until_done(lambda: _answer(client, function, event))
 
@@ -114,12 +121,13 @@ def _function_of(stack: str) -> str:
     return outputs["RegistryFunctionName"]
 
 
-def _answer(client: "LambdaClient", function: str, event: JsonObject) -> JsonObject:
+def _answer(client: "LambdaClient", function: str, event: JsonObject) -> Json:
     answered = _called(client.invoke, FunctionName=function, Payload=json.dumps(event).encode())
-    answer = as_object(json.loads(answered["Payload"].read()))
+    answer = json.loads(answered["Payload"].read())
+    members = as_object(answer)
     if "FunctionError" in answered:
-        raise Unavailable(f"The registry function failed: {answer.get('errorMessage', 'see its log')}")
-    if error := as_object(answer.get("error")):
+        raise Unavailable(f"The registry function failed: {members.get('errorMessage', 'see its log')}")
+    if error := as_object(members.get("error")):
         raise _failure(error)
     return answer
 

@@ -1,0 +1,44 @@
+"""`signpost call`: a function of the registry, by its id."""
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from signpost.cli import remote, stack
+from signpost.cli.failure import CommandFailed
+from signpost.model import Json
+
+if TYPE_CHECKING:
+    from signpost.cli import Commands
+
+FROM_INPUT = "-"
+
+
+def register(commands: "Commands") -> None:
+    parser = commands.add_parser(
+        "call",
+        help="call a function of the registry",
+        description="Calls one of the functions that `signpost functions` names, and prints what it answers.",
+    )
+    parser.add_argument("function_id", help="as skills::list")
+    parser.add_argument("payload", nargs="?", default="{}", help=f"a JSON object; {FROM_INPUT} reads it from the input")
+    stack.add_option(parser)
+    parser.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
+    parser.set_defaults(handler=_call)
+
+
+def _call(arguments: argparse.Namespace) -> int:
+    payload = _payload(sys.stdin.read() if arguments.payload == FROM_INPUT else arguments.payload)
+    with remote.answers(arguments.stack, arguments.url, lambda line: print(line, file=sys.stderr)) as answer:
+        answered = answer(arguments.function_id, payload)
+    print(answered if isinstance(answered, str) else json.dumps(answered, indent=2, ensure_ascii=False))
+    return 0
+
+
+def _payload(text: str) -> Json:
+    """What it has to be beyond JSON is for the function to say."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise CommandFailed(f'The payload is no JSON ({fault}). Write it like \'{{"id": "resend"}}\'.') from fault

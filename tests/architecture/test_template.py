@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from local.intrinsics import parse_template
+from signpost.cli.redrive import PATIENCE
 from signpost.settings import PROMPTS_SCOPE, SKILLS_SCOPE
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -76,6 +77,22 @@ def test_a_queue_in_which_failures_end_keeps_them_and_has_an_alarm(name: str) ->
     assert QUEUES[name]["Properties"]["MessageRetentionPeriod"] == 14 * 24 * 3600
     alarm = RESOURCES[f"{name}Alarm"]["Properties"]
     assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": {"Fn::GetAtt": [name, "QueueName"]}}]
+
+
+SOURCES = [source for _, source in of_type("AWS::Lambda::EventSourceMapping")]
+QUEUED = [source["Properties"] for source in SOURCES if source["Properties"]["EventSourceArn"].get("Fn::GetAtt")]
+
+
+@pytest.mark.parametrize("name", ["Changes", "Deliveries"])
+def test_a_message_is_shown_again_long_after_its_function_has_ended(name: str) -> None:
+    """AWS refuses less than the function may take, and advises six times that; the emulator takes anything."""
+    (source,) = [source for source in QUEUED if source["EventSourceArn"]["Fn::GetAtt"][0] == name]
+    function = FUNCTIONS[source["FunctionName"]["Ref"]]["Properties"]
+    assert QUEUES[name]["Properties"]["VisibilityTimeout"] >= 6 * function["Timeout"]
+
+
+def test_who_sends_changes_after_all_waits_longer_than_the_relay_may_take() -> None:
+    assert FUNCTIONS["RelayFunction"]["Properties"]["Timeout"] < PATIENCE
 
 
 def test_the_names_of_scopes_are_those_that_the_functions_take() -> None:

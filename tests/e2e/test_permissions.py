@@ -71,6 +71,7 @@ TAKEN_BY_LAMBDA = {
     "dynamodb:DescribeStream",
     "dynamodb:GetRecords",
     "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
     "sqs:DeleteMessage",
     "sqs:GetQueueAttributes",
     "sqs:ReceiveMessage",

@@ -246,7 +246,6 @@ def test_a_webhook_that_works_again_gets_what_it_missed(subscribed: Subscribed, 
         subscribed.ask(tenant, "manifest::publish", {"webhooks": [webhook]})
         subscribed.ask(tenant, "skills::register", {"id": "a", "skill": "# A"})
         attempts = [server.received.get(timeout=PATIENCE) for _ in range(3)]
-    assert len({attempt.headers["webhook-signature"] for attempt in attempts}) >= 1
     assert len({(attempt.headers["webhook-id"], attempt.body) for attempt in attempts}) == 1
 
 

@@ -249,3 +249,15 @@ def test_the_log_says_who_it_was_and_nothing_of_the_credential(capsys: pytest.Ca
     assert f'"principal":"api-key:{good.split("_")[2]}"' in printed
     for credential in (good, bad):
         assert credential.rpartition("_")[2] not in printed
+
+
+def test_what_no_invocation_can_answer_is_said_in_a_sentence(door: Door) -> None:
+    """Each quotation mark is two bytes of JSON: the text may be fetched, and its answer could not be carried."""
+    body = f"# Q\n\n{'"' * 250_000}"
+    for number in range(15):
+        door.asks("skills::register", {"id": f"q{number}", "skill": body})
+    uris: list[Json] = [f"iii://q{number}" for number in range(15)]
+    refused = door.asks("skill::fetch", {"uris": uris})["error"]
+    assert refused["code"] == "too_much"
+    assert "5900000 at most" in refused["message"]
+    assert len(door.asks("skill::fetch", {"uris": uris[:10]})) > 2_500_000

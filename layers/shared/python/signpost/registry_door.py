@@ -18,6 +18,8 @@ from signpost.telemetry import Telemetry
 
 RESERVE = 0.5
 """Seconds that the runtime gets to hand the answer over."""
+LONGEST_ANSWER = 5_900_000
+"""Bytes. Lambda carries 6 MB."""
 FORM = "An invocation is {function_id: text, payload: object}."
 
 type Identify = Callable[[Mapping[str, Any]], Principal | Denial]
@@ -47,10 +49,10 @@ class RegistryDoor:
         with self._telemetry.request(request_id, "INVOKE", "registry") as record:
             known = (*self._functions.ids, *self._manifests.ids)
             record.operation = str(function_id) if function_id in known else "unknown"
-            answer = self._guarded(event, ends_at, record.failed)
+            answer = _sendable(self._guarded(event, ends_at, record.failed))
             refused = isinstance(answer, Refused)
             record.answered(400 if refused else 200)
-        return _encodable(error_of(answer) if isinstance(answer, Refused) else answer)
+        return _encodable(error_of(answer)) if isinstance(answer, Refused) else answer
 
     def _guarded(
         self, event: Mapping[str, Any], ends_at: float, failed: Callable[[BaseException], None]
@@ -90,6 +92,21 @@ class RegistryDoor:
 def error_of(refused: Refused) -> JsonObject:
     data: JsonObject = {"data": refused.data} if refused.data else {}
     return {"error": {"code": refused.code, "message": refused.message, **data}}
+
+
+def _sendable(answer: Json | Refused) -> Json | Refused:
+    """What is longer than Lambda carries would end as a fault of Lambda's own, which says nothing to anybody."""
+    if isinstance(answer, Refused):
+        return answer
+    sent = _encodable(answer)
+    size = len(json.dumps(sent, ensure_ascii=False).encode())
+    if size <= LONGEST_ANSWER:
+        return sent
+    return Refused(
+        "too_much",
+        f"The answer has {size} bytes, and an invocation answers {LONGEST_ANSWER} at most. Fetch less at once; the MCP "
+        "endpoint lists in pages.",
+    )
 
 
 def _encodable(answer: Json) -> Json:

@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from signpost.adapters.aws import call
+from botocore.exceptions import ClientError
+
+from signpost.adapters.aws import call, code_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-BELONGING_TO_US = 900
+BELONGING_TO_US = 3_600
 """Seconds in which nobody else gets what was received. Whoever dies gives it back by that."""
+NOT_OURS = frozenset({"InvalidParameterValue", "MessageNotInflight"})
+"""What SQS says of a message that somebody else has got, or may get, by now."""
 WAIT = 2
 AT_ONCE = 10
 
@@ -56,7 +60,12 @@ class SetAside(_Queue):
         call(self._client.delete_message, QueueUrl=self._url, ReceiptHandle=message.receipt)
 
     def put_back(self, message: Message) -> None:
-        self.put_off(message.receipt, 0)
+        """Where it is not back already."""
+        try:
+            self.put_off(message.receipt, 0)
+        except ClientError as fault:
+            if code_of(fault) not in NOT_OURS:
+                raise
 
     def _received(self) -> Iterator[Message]:
         while messages := call(

@@ -20,7 +20,7 @@ CLOCKS_DIFFER = 60.0
 """Seconds between the clock of who wrote a change and that of the stream, at most."""
 RECORDS_AT_ONCE, EVENTS_AT_ONCE, CHARACTERS_AT_ONCE = 100, 1000, 1_000_000
 """What the relay is sure to manage in one invocation."""
-PATIENCE = 70.0
+PATIENCE = 310.0
 """Seconds; longer than the relay may take."""
 
 type Row = Mapping[str, Any]

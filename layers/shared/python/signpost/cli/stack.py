@@ -91,16 +91,18 @@ def retry(name: str) -> "Generator[Retry]":
 def redrive(name: str) -> "Generator[Redrive[GivenUp]]":
     with _aws(name) as outputs:
         import boto3  # noqa: PLC0415 - see _aws
+        from botocore.config import Config  # noqa: PLC0415 - see _aws
 
         from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
         from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes  # noqa: PLC0415 - see _aws
         from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
         from signpost.adapters.sqs import SetAside  # noqa: PLC0415 - see _aws
         from signpost.adapters.undelivered import UndeliveredChanges  # noqa: PLC0415 - see _aws
-        from signpost.cli.redrive import Redrive  # noqa: PLC0415 - see _aws
+        from signpost.cli.redrive import PATIENCE, Redrive  # noqa: PLC0415 - see _aws
         from signpost.wiring.clients import CALLS  # noqa: PLC0415 - see _aws
 
-        lambdas, clock = boto3.client("lambda", config=CALLS), SystemClock()
+        patient = CALLS.merge(Config(read_timeout=PATIENCE))
+        lambdas, clock = boto3.client("lambda", config=patient), SystemClock()
         yield Redrive(
             queue=UndeliveredChanges(SetAside(lambda: boto3.client("sqs"), outputs["UndeliveredChangesUrl"])),
             outbox=DynamoOutboxTimes(boto3.client("dynamodb"), outputs["RegistryTableName"]),

@@ -24,7 +24,7 @@ from signpost.wiring.calling import calling
 from signpost.wiring.clients import CALLS, CLIENT
 
 LATER_AND_LATER = Backoff(first=10, longest=3_600)
-"""With the attempts that the template allows: over five and a half hours."""
+"""With the attempts that the template allows: almost five and a half hours."""
 
 
 def delivery(environment: Mapping[str, str]) -> DeliveryDoor:

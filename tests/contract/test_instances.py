@@ -3,7 +3,6 @@
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -13,24 +12,10 @@ from signpost.adapters.memory.instances import MemoryInstances
 from signpost.workflow.guards import Tally
 from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Record, Request
 from tests.contract.conftest import ENGINES, TABLE
+from tests.support.kept_values import ValuesInMemory
 
 type Store = DynamoInstances | MemoryInstances
 RACERS = 8
-
-
-class ValuesInMemory:
-    """Beside engines that have tables only."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def keep(self, tenant: str, text: str) -> str:
-        name = sha256(text.encode()).hexdigest()
-        self.kept[tenant, name] = text
-        return name
-
-    def read(self, tenant: str, name: str) -> str:
-        return self.kept[tenant, name]
 
 
 @pytest.fixture(params=ENGINES)

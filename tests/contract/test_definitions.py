@@ -1,0 +1,35 @@
+"""What every store of definitions promises."""
+
+from typing import Any
+
+import pytest
+
+from signpost.adapters.dynamodb.definitions import LONGEST_IN_A_ROW, DynamoDefinitionTexts
+from signpost.adapters.memory.definitions import MemoryDefinitionTexts
+from tests.contract.conftest import ENGINES, TABLE
+from tests.support.kept_values import ValuesInMemory
+
+type Texts = DynamoDefinitionTexts | MemoryDefinitionTexts
+
+
+@pytest.fixture(params=ENGINES)
+def texts(request: pytest.FixtureRequest, dynamodb: Any) -> Texts:
+    if request.param == "memory":
+        return MemoryDefinitionTexts()
+    return DynamoDefinitionTexts(dynamodb(request.param), TABLE, ValuesInMemory())
+
+
+@pytest.mark.parametrize("size", [1, LONGEST_IN_A_ROW, LONGEST_IN_A_ROW + 1])
+def test_a_text_is_found_again_under_what_it_is_made_of(texts: Texts, tenant: str, size: int) -> None:
+    text = '{"z": "ä", "a": "' + "x" * size + '"}'
+    digest = texts.keep(tenant, text)
+    assert texts.keep(tenant, text) == digest
+    assert texts.read(tenant, digest) == text
+    assert texts.keep(tenant, f"{text} ") != digest
+
+
+def test_nobody_reads_what_is_another_tenants(texts: Texts, tenant: str) -> None:
+    digest = texts.keep(tenant, "{}")
+    for owner, name in (("another", digest), (tenant, "0" * 64)):
+        with pytest.raises(LookupError):
+            texts.read(owner, name)

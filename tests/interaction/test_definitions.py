@@ -1,0 +1,85 @@
+"""Which definition is started now, and which one an instance follows."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from signpost.adapters.memory import MemoryCatalogue
+from signpost.adapters.memory.definitions import MemoryDefinitionTexts
+from signpost.model import CatalogueItem
+from signpost.registry.catalogue import CatalogueView
+from signpost.registry.definitions import CatalogueDefinitions
+from tests.support.memory_gateway import SetClock
+
+TENANT = "acme"
+
+
+def document(target: str) -> Mapping[str, Any]:
+    return {"initialState": "open", "states": {"open": {"transitions": {"go": {"target": target}}}, target: {}}}
+
+
+class Published:
+    def __init__(self) -> None:
+        self.clock, self._catalogue, self._texts = SetClock(), MemoryCatalogue(), MemoryDefinitionTexts()
+        self.view = CatalogueView(catalogue=self._catalogue, clock=self.clock)
+        self.definitions = CatalogueDefinitions(catalogue=self.view, texts=self._texts)
+
+    def publish(self, *items: tuple[str, str, str], enabled: bool = True) -> None:
+        """Kind, id, and the state that its definition leads to."""
+        listed = [
+            CatalogueItem(
+                name, kind, name, definition=self._texts.keep(TENANT, json.dumps(document(to))), enabled=enabled
+            )
+            for kind, name, to in items
+        ]
+        assert self._catalogue.publish(TENANT, listed, replacing=self._catalogue.pointer(TENANT).version)
+
+    def leads_to(self, definition_id: str) -> str | None:
+        found = self.definitions.current(TENANT, definition_id)
+        return None if found is None else found.definition.states["open"].transitions["go"].target
+
+
+@pytest.fixture
+def published() -> Published:
+    return Published()
+
+
+def test_what_was_published_a_moment_ago_is_started(published: Published) -> None:
+    published.publish(("workflow", "deploy", "done"))
+    assert published.leads_to("deploy") == "done"
+    assert published.definitions.ids(TENANT) == ["deploy"]
+    published.publish(("workflow", "deploy", "shipped"))
+    assert published.leads_to("deploy") == "shipped"
+
+
+def test_an_instance_follows_the_definition_that_it_was_started_with(published: Published) -> None:
+    published.publish(("workflow", "deploy", "done"))
+    before = published.definitions.current(TENANT, "deploy")
+    assert before is not None
+    published.publish(("workflow", "deploy", "shipped"))
+    pinned = published.definitions.pinned(TENANT, "deploy", before.digest)
+    assert pinned.states["open"].transitions["go"].target == "done"
+
+
+def test_a_capability_is_a_way_into_the_workflow_of_all_of_them(published: Published) -> None:
+    assert published.leads_to("proxy_default") is None
+    published.publish(("capability", "github.list", "ready"), ("workflow", "deploy", "done"))
+    assert published.leads_to("proxy_default") == "ready"
+    assert published.leads_to("github.list") is None
+    assert published.definitions.ids(TENANT) == ["deploy"]
+
+
+def test_what_is_disabled_is_neither_listed_nor_found_nor_started(published: Published) -> None:
+    published.publish(("workflow", "deploy", "done"), enabled=False)
+    assert published.leads_to("deploy") is None
+    assert published.definitions.ids(TENANT) == []
+    snapshot = published.view.snapshot(TENANT)
+    assert snapshot.search.find("deploy") == []
+    assert [item.id for item in snapshot.everything] == ["deploy"]
+
+
+def test_a_catalogue_is_searched_by_what_its_items_say(published: Published) -> None:
+    published.publish(("workflow", "deploy", "done"), ("capability", "github.list", "ready"))
+    assert [found for _, found in published.view.snapshot(TENANT).search.find("github")] == ["github.list"]

@@ -71,7 +71,7 @@ class DynamoContentStore:
 
     def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
         wanted = (keys.content_version(tenant), keys.content_version(None), keys.settings(tenant, None))
-        own, shipped, settings = self._rows(wanted)
+        own, shipped, settings = rows.get_each(self._client, self._table, wanted)
         return head_in(own).version, head_in(shipped).version, settings_in(settings or {})
 
     def skill(self, tenant: str, skill_id: str) -> Layers[Skill]:
@@ -108,12 +108,11 @@ class DynamoContentStore:
     def _existing(self, tenant: str | None, changes: Sequence[Change]) -> set[Name]:
         """Of the entries that are to be unregistered, those that are there."""
         named = {name_of(change): self._key_of(tenant, change) for change in changes if not registers(change)}
-        found = {
-            (row["pk"]["S"], row["sk"]["S"])
-            for some in batched(named.values(), KEYS_AT_ONCE, strict=False)
-            for row in rows.get_all(self._client, self._table, some)
-        }
-        return {name for name, key in named.items() if (key["pk"]["S"], key["sk"]["S"]) in found}
+        there = set[Name]()
+        for some in batched(named.items(), KEYS_AT_ONCE, strict=False):
+            found = rows.get_each(self._client, self._table, [key for _, key in some])
+            there.update(name for (name, _), row in zip(some, found, strict=True) if row is not None)
+        return there
 
     def _commit(self, tenant: str | None, head: Head, made: Sequence[Change]) -> bool:
         """False if somebody else changed something since the head was read."""
@@ -166,10 +165,6 @@ class DynamoContentStore:
     def _head(self, tenant: str | None) -> Head:
         return head_in(rows.get(self._client, self._table, keys.content_version(tenant)))
 
-    def _rows(self, wanted: Sequence[keys.Key]) -> Sequence[Row | None]:
-        by_key = {(row["pk"]["S"], row["sk"]["S"]): row for row in rows.get_all(self._client, self._table, wanted)}
-        return [by_key.get((key["pk"]["S"], key["sk"]["S"])) for key in wanted]
-
     def _layers[Entry](self, kind: Kind[Entry], tenant: str, name: str) -> Layers[Entry]:
         wanted = (
             kind.key(tenant, self._scopes, name),
@@ -191,7 +186,7 @@ class DynamoContentStore:
         are read again."""
         looked_at = set[float]()
         for _ in range(rows.READS):
-            found = self._rows(wanted)
+            found = rows.get_each(self._client, self._table, wanted)
             settled = {at for row in found[-2:] if (at := head_in(row).settled_at) and at > time() - JUST_NOW}
             if settled <= looked_at:
                 return found

@@ -36,10 +36,7 @@ class DynamoFunctionStates:
             keys.settings(tenant, None),
             keys.breaker(tenant, function),
         )
-        by_key = {(row["pk"]["S"], row["sk"]["S"]): row for row in rows.get_all(self._client, self._table, wanted)}
-        own, shipped, settings, tenant_settings, breaker = (
-            by_key.get((key["pk"]["S"], key["sk"]["S"])) for key in wanted
-        )
+        own, shipped, settings, tenant_settings, breaker = rows.get_each(self._client, self._table, wanted)
         return FunctionState(
             own=placement_in(own) if own else None,
             shipped=placement_in(shipped) if shipped else None,
@@ -59,8 +56,7 @@ class DynamoPlacedFunctions:
 
     def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
         wanted = (keys.placements(tenant), keys.placements(None), keys.settings(tenant, None))
-        by_key = {(row["pk"]["S"], row["sk"]["S"]): row for row in rows.get_all(self._client, self._table, wanted)}
-        own, shipped, settings = (by_key.get((key["pk"]["S"], key["sk"]["S"])) for key in wanted)
+        own, shipped, settings = rows.get_each(self._client, self._table, wanted)
         return revision_in(own), revision_in(shipped), {**self._deployment, **settings_in(settings or {})}
 
     def functions(self, tenant: str | None) -> Sequence[Hosted]:

@@ -12,7 +12,6 @@ from time import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from signpost.adapters import keys
-from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.content_rows import (
     Name,
@@ -117,18 +116,4 @@ def between(client: "DynamoDBClient", table: str, tenant: str | None, after: int
     """The rows of changes that came after one, up to another."""
     if after >= last:
         return
-    arguments: Attributes = {
-        "TableName": table,
-        "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
-        "ExpressionAttributeValues": {
-            ":pk": {"S": keys.outbox_of(tenant)},
-            ":first": keys.outbox_row(tenant, after + 1)["sk"],
-            ":last": keys.outbox_row(tenant, last)["sk"],
-        },
-        "ConsistentRead": True,
-    }
-    page = call(client.query, **arguments)
-    yield from page["Items"]
-    while "LastEvaluatedKey" in page:
-        page = call(client.query, ExclusiveStartKey=page["LastEvaluatedKey"], **arguments)
-        yield from page["Items"]
+    yield from rows.query_between(client, table, keys.outbox_row(tenant, after + 1), keys.outbox_row(tenant, last))

@@ -36,11 +36,22 @@ def get(client: "DynamoDBClient", table: str, key: keys.Key) -> Row | None:
 
 def query(client: "DynamoDBClient", table: str, pk: str, *, sk_begins: str = "") -> Iterator[Row]:
     """The rows of a partition, by sort key."""
-    narrowed = " AND begins_with(sk, :sk)" if sk_begins else ""
+    if sk_begins:
+        return _matching(client, table, "pk = :pk AND begins_with(sk, :sk)", {":pk": pk, ":sk": sk_begins})
+    return _matching(client, table, "pk = :pk", {":pk": pk})
+
+
+def query_between(client: "DynamoDBClient", table: str, first: keys.Key, last: keys.Key) -> Iterator[Row]:
+    """Those of one partition from one key to another, both included."""
+    bounds = {":pk": first["pk"]["S"], ":first": first["sk"]["S"], ":last": last["sk"]["S"]}
+    return _matching(client, table, "pk = :pk AND sk BETWEEN :first AND :last", bounds)
+
+
+def _matching(client: "DynamoDBClient", table: str, condition: str, values: Mapping[str, str]) -> Iterator[Row]:
     arguments: Attributes = {
         "TableName": table,
-        "KeyConditionExpression": f"pk = :pk{narrowed}",
-        "ExpressionAttributeValues": {":pk": {"S": pk}, **({":sk": {"S": sk_begins}} if sk_begins else {})},
+        "KeyConditionExpression": condition,
+        "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
         "ConsistentRead": True,
     }
     page = call(client.query, **arguments)
@@ -62,6 +73,12 @@ def get_all(client: "DynamoDBClient", table: str, wanted: Sequence[keys.Key]) ->
             return found
         pause(attempt)
     raise Unavailable("A service that this needs is overloaded.")
+
+
+def get_each(client: "DynamoDBClient", table: str, wanted: Sequence[keys.Key]) -> Sequence[Row | None]:
+    """The same in the order of the keys, with None for those that do not exist."""
+    found = {(row["pk"]["S"], row["sk"]["S"]): row for row in get_all(client, table, wanted)}
+    return [found.get((key["pk"]["S"], key["sk"]["S"])) for key in wanted]
 
 
 def succeeds(write: Callable[..., object], **arguments: Any) -> bool:

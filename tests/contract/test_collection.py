@@ -9,10 +9,12 @@ import pytest
 
 from signpost.adapters import object_keys
 from signpost.adapters.clock import SystemClock
-from signpost.adapters.dynamodb import DynamoContentStore, DynamoReferences
+from signpost.adapters.dynamodb import DynamoContentStore
+from signpost.adapters.dynamodb.references import DynamoReferences
 from signpost.adapters.dynamodb.scopes import scopes_in
 from signpost.adapters.memory import FunctionTable, MemoryBucket, MemoryContentStore, MemoryReferences
-from signpost.adapters.s3 import S3Bodies, S3KeptObjects, S3Publications
+from signpost.adapters.s3 import S3Bodies, S3Publications
+from signpost.adapters.s3_versions import S3KeptObjects
 from signpost.content import Scopes, Skill, SkillChange, StoredFile
 from signpost.kept import Look
 from signpost.ports import Bodies, ContentReferences, ContentStore, KeptObjects

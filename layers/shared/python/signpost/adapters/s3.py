@@ -1,9 +1,7 @@
 """The content bucket of the stack."""
 
-import json
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,6 @@ from botocore.exceptions import ClientError
 
 from signpost.adapters import object_keys
 from signpost.adapters.aws import call, code_of
-from signpost.kept import Look, Version
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -26,7 +23,7 @@ MISSING = frozenset({"NoSuchKey", "AccessDenied"})
 """Who may not list a bucket is denied what is not there."""
 
 
-class _Bucket:
+class Bucket:
     """Takes a function that makes the client: hardly any call needs one."""
 
     def __init__(self, client: "Callable[[], S3Client]", bucket: str) -> None:
@@ -54,7 +51,7 @@ class _Bucket:
         return self._client.get_object(**place)["Body"].read()
 
 
-class S3Answers(_Bucket):
+class S3Answers(Bucket):
     """Answers of functions that are too long to be sent."""
 
     def keep(self, tenant: str, text: str) -> str:
@@ -67,14 +64,14 @@ class S3Answers(_Bucket):
         return self._client.generate_presigned_url("get_object", Params=place, ExpiresIn=READABLE_FOR)
 
 
-class S3KeptResults(_Bucket):
+class S3KeptResults(Bucket):
     """The same, as an executor writes them: where the gateway told it to."""
 
     def keep(self, key: str, body: bytes) -> None:
         self._put(key, body, JSON)
 
 
-class S3Bodies(_Bucket):
+class S3Bodies(Bucket):
     """The bodies of skill documents. An object never changes, since its key is made of what it holds."""
 
     def keep(self, tenant: str | None, digest: str, body: bytes) -> None:
@@ -84,7 +81,7 @@ class S3Bodies(_Bucket):
         return self._get(object_keys.body(tenant, digest))
 
 
-class S3Publications(_Bucket):
+class S3Publications(Bucket):
     """What was published at once and is more than a transaction takes. Objects never change."""
 
     def keep(self, tenant: str | None, publication_id: str, body: bytes) -> str:
@@ -97,7 +94,7 @@ class S3Publications(_Bucket):
         return self._get(key)
 
 
-class S3Values(_Bucket):
+class S3Values(Bucket):
     """Texts that are too long for a row, under what they are made of."""
 
     def keep(self, tenant: str, text: str) -> str:
@@ -108,58 +105,3 @@ class S3Values(_Bucket):
 
     def read(self, tenant: str, name: str) -> str:
         return self._get(object_keys.value(tenant, name)).decode()
-
-
-class S3KeptObjects(_Bucket):
-    """Both, in all their versions, and what was found when they were looked at last."""
-
-    def scopes(self) -> Mapping[str | None, float]:
-        prefixes = [
-            found["Prefix"].split("/")[1]
-            for prefix in (object_keys.BODIES, object_keys.PUBLICATIONS)
-            for page in self._pages(Prefix=prefix, Delimiter="/")
-            for found in page.get("CommonPrefixes", ())
-        ]
-        looks = {version.key: version.modified for version in self._versions(object_keys.LOOKS) if version.is_latest}
-        tenants = {object_keys.owner_of(scope) for scope in prefixes}
-        return {tenant: looks.get(object_keys.look(tenant), 0.0) for tenant in tenants}
-
-    def last_look(self, tenant: str | None) -> Look:
-        members = json.loads(self._get(object_keys.look(tenant)))
-        return Look(
-            at=members["at"],
-            history=members["history"],
-            version=members["version"],
-            scopes=frozenset(members["scopes"]),
-            since=members["since"],
-        )
-
-    def remember(self, tenant: str | None, look: Look) -> None:
-        members = {**asdict(look), "scopes": sorted(look.scopes)}
-        self._put(object_keys.look(tenant), json.dumps(members).encode(), JSON)
-
-    def versions(self, tenant: str | None) -> Sequence[Version]:
-        prefixes = (object_keys.bodies_of(tenant), object_keys.publications_of(tenant))
-        return [version for prefix in prefixes for version in self._versions(prefix)]
-
-    def remove(self, versions: Sequence[Version]) -> None:
-        """These versions and no others: what is put meanwhile is a later one, and stays."""
-        for version in versions:
-            call(self._client.delete_object, Bucket=self._bucket, Key=version.key, VersionId=version.id)
-
-    def _versions(self, prefix: str) -> Iterator[Version]:
-        for page in self._pages(Prefix=prefix):
-            for found in page.get("Versions", ()):
-                modified = found["LastModified"].timestamp()
-                yield Version(found["Key"], found["VersionId"], modified, is_latest=found["IsLatest"])
-
-    def _pages(self, **arguments: str) -> Iterator[Mapping[str, Any]]:
-        page: Mapping[str, Any] = {"IsTruncated": True}
-        markers: Mapping[str, str] = {}
-        while page["IsTruncated"]:
-            page = call(self._list, Bucket=self._bucket, **arguments, **markers)
-            markers = {name: page[f"Next{name}"] for name in ("KeyMarker", "VersionIdMarker") if f"Next{name}" in page}
-            yield page
-
-    def _list(self, **arguments: Any) -> Mapping[str, Any]:
-        return {**self._client.list_object_versions(**arguments)}

@@ -6,8 +6,9 @@ from functools import cache
 import boto3
 
 from signpost.adapters.clock import SystemClock
-from signpost.adapters.dynamodb import DynamoReferences
-from signpost.adapters.s3 import S3KeptObjects, S3Publications
+from signpost.adapters.dynamodb.references import DynamoReferences
+from signpost.adapters.s3 import S3Publications
+from signpost.adapters.s3_versions import S3KeptObjects
 from signpost.registry.collection import Ages
 from signpost.settings import sweeper_settings
 from signpost.sweeper import Sweeper

@@ -7,7 +7,6 @@ from signpost.adapters.dynamodb.content_store import DynamoContentStore
 from signpost.adapters.dynamodb.directory import DynamoDirectory
 from signpost.adapters.dynamodb.function_states import DynamoFunctionStates, DynamoPlacedFunctions
 from signpost.adapters.dynamodb.issuer_key_sets import DynamoIssuerKeySets
-from signpost.adapters.dynamodb.references import DynamoReferences
 from signpost.adapters.dynamodb.runtime_settings import DynamoRuntimeSettings
 
 __all__ = [
@@ -19,6 +18,5 @@ __all__ = [
     "DynamoFunctionStates",
     "DynamoIssuerKeySets",
     "DynamoPlacedFunctions",
-    "DynamoReferences",
     "DynamoRuntimeSettings",
 ]

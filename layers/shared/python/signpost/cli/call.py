@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from signpost.cli import remote, stack
 from signpost.cli.failure import CommandFailed
+from signpost.errors import Unavailable
 from signpost.model import Json
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ def register(commands: "Commands") -> None:
 def _call(arguments: argparse.Namespace) -> int:
     payload = _payload(sys.stdin.read() if arguments.payload == FROM_INPUT else arguments.payload)
     with remote.answers(arguments.stack, arguments.url, lambda line: print(line, file=sys.stderr)) as answer:
-        answered = answer(arguments.function_id, payload)
+        try:
+            answered = answer(arguments.function_id, payload)
+        except Unavailable as fault:  # what it calls may have effects, so that only who sits here can know
+            raise CommandFailed(f"{str(fault).rstrip('.')}. It was called once.") from fault
     print(answered if isinstance(answered, str) else json.dumps(answered, indent=2, ensure_ascii=False))
     return 0
 

@@ -35,13 +35,15 @@ PASSES = frozenset({
 
 @contextmanager
 def registry(stack: str, url: str | None, say: Say) -> Generator[Ask]:
-    """For functions that answer objects."""
+    """For functions that answer objects, and may be called again where it is not known what became of a call."""
+    persistent = Persistent(time.monotonic, time.sleep, say)
     with answers(stack, url, say) as answer:
-        yield lambda function_id, payload: as_object(answer(function_id, payload))
+        yield lambda function_id, payload: as_object(persistent.until_done(lambda: answer(function_id, payload)))
 
 
 @contextmanager
 def answers(stack: str, url: str | None, say: Say) -> Generator[Callable[[str, Json], Json]]:
+    """One call each: raises Unavailable where another one might succeed."""
     # boto3 takes a tenth of a second to import, which `signpost --help` should not pay.
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
@@ -49,13 +51,12 @@ def answers(stack: str, url: str | None, say: Say) -> Generator[Callable[[str, J
         os.environ["AWS_ENDPOINT_URL"] = url  # where boto3 looks, and whatever else is called from here
     try:
         credential = _credential(say)
-        persistent = Persistent(time.monotonic, time.sleep, say)
-        function = persistent.until_done(lambda: _function_of(stack))
+        function = Persistent(time.monotonic, time.sleep, say).until_done(lambda: _function_of(stack))
         client = _client("lambda")
 
         def ask(function_id: str, payload: Json) -> Json:
             event = {"function_id": function_id, "payload": payload, **credential}
-            return persistent.until_done(lambda: _answer(client, function, event))
+            return _answer(client, function, event)
 
         yield ask
     except (BotoCoreError, ClientError) as fault:

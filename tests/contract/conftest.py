@@ -26,6 +26,7 @@ from signpost.adapters.dynamodb import (
     rows,
 )
 from signpost.adapters.dynamodb.function_states import NOTHING_SET
+from signpost.adapters.dynamodb.instances import KeptValues
 from signpost.adapters.dynamodb.outbox import Publications, events_of
 from signpost.adapters.memory import (
     FunctionTable,
@@ -40,7 +41,7 @@ from signpost.adapters.memory import (
     MemoryPlacedFunctions,
     MemoryRuntimeSettings,
 )
-from signpost.adapters.s3 import S3Bodies, S3Publications
+from signpost.adapters.s3 import S3Bodies, S3Publications, S3Values
 from signpost.content import ChangeEvent, Scopes
 from signpost.model import SettingValue
 from signpost.ports import (
@@ -55,6 +56,7 @@ from signpost.ports import (
     PlacedFunctions,
     RuntimeSettings,
 )
+from tests.support.kept_values import ValuesInMemory
 from tests.support.laptop import Laptop
 
 if TYPE_CHECKING:
@@ -303,3 +305,11 @@ def remote(request: pytest.FixtureRequest, dynamodb: Any) -> Remote:
 def own_client(request: pytest.FixtureRequest, dynamodb: Any) -> "DynamoDBClient":
     """A client that a test may interfere with."""
     return client_of(dynamodb(request.param).meta.endpoint_url)
+
+
+def values_of(engine: str, request: pytest.FixtureRequest) -> KeptValues:
+    """Where long values lie beside the tables of an engine."""
+    if engine == "dynoxide":
+        return ValuesInMemory()
+    client = request.getfixturevalue("bucket")
+    return S3Values(lambda: client, BUCKET)

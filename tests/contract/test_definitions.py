@@ -6,8 +6,7 @@ import pytest
 
 from signpost.adapters.dynamodb.definitions import LONGEST_IN_A_ROW, DynamoDefinitionTexts
 from signpost.adapters.memory.definitions import MemoryDefinitionTexts
-from tests.contract.conftest import ENGINES, TABLE
-from tests.support.kept_values import ValuesInMemory
+from tests.contract.conftest import ENGINES, TABLE, values_of
 
 type Texts = DynamoDefinitionTexts | MemoryDefinitionTexts
 
@@ -16,7 +15,7 @@ type Texts = DynamoDefinitionTexts | MemoryDefinitionTexts
 def texts(request: pytest.FixtureRequest, dynamodb: Any) -> Texts:
     if request.param == "memory":
         return MemoryDefinitionTexts()
-    return DynamoDefinitionTexts(dynamodb(request.param), TABLE, ValuesInMemory())
+    return DynamoDefinitionTexts(dynamodb(request.param), TABLE, values_of(request.param, request))
 
 
 @pytest.mark.parametrize("size", [1, LONGEST_IN_A_ROW, LONGEST_IN_A_ROW + 1])

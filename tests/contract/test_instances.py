@@ -11,8 +11,7 @@ from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW, DynamoInstanc
 from signpost.adapters.memory.instances import MemoryInstances
 from signpost.workflow.guards import Tally
 from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Record, Request
-from tests.contract.conftest import ENGINES, TABLE
-from tests.support.kept_values import ValuesInMemory
+from tests.contract.conftest import ENGINES, TABLE, values_of
 
 type Store = DynamoInstances | MemoryInstances
 RACERS = 8
@@ -22,7 +21,7 @@ RACERS = 8
 def store(request: pytest.FixtureRequest, dynamodb: Any) -> Store:
     if request.param == "memory":
         return MemoryInstances()
-    return DynamoInstances(dynamodb(request.param), TABLE, ValuesInMemory())
+    return DynamoInstances(dynamodb(request.param), TABLE, values_of(request.param, request))
 
 
 @pytest.fixture

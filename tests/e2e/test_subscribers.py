@@ -142,23 +142,15 @@ def other_stack(laptop: Laptop, subscribed: Subscribed) -> Callable[[str], Other
     return deploy
 
 
-def test_one_change_reaches_three_targets_of_two_stacks(
-    subscribed: Subscribed,
-    signpost: Run,
-    receiver: Receiver,
-    other_stack: Callable[[str], OtherStack],
-    tmp_path: Path,
-) -> None:
-    listening = other_stack("default")
-    subscribed.executors.place("stub", [Hosted("hears::changes")], "default")
-    url = f"{receiver.url}/signpost"
-    (tmp_path / "skills").mkdir()
-    (tmp_path / "skills/handbook.md").write_text("# Handbook")
+def publish_a_skill_with_subscribers(signpost: Run, folder: Path, url: str) -> None:
+    """A trigger and a webhook, which the command shows and then lists."""
+    (folder / "skills").mkdir()
+    (folder / "skills/handbook.md").write_text("# Handbook")
     trigger = {"trigger_type": "skills::on-change", "function_id": "hears::changes", "config": {"any": [1]}}
-    (tmp_path / "triggers.json").write_text(json.dumps([trigger]))
-    (tmp_path / "webhooks.json").write_text(json.dumps([{"trigger_type": "skills::on-change", "url": url}]))
+    (folder / "triggers.json").write_text(json.dumps([trigger]))
+    (folder / "webhooks.json").write_text(json.dumps([{"trigger_type": "skills::on-change", "url": url}]))
 
-    published = signpost("publish", str(tmp_path), "--stack", STACK)
+    published = signpost("publish", str(folder), "--stack", STACK)
     assert published.returncode == 0, published.stderr
     assert published.stdout.splitlines()[:3] == [
         "+ handbook",
@@ -169,6 +161,19 @@ def test_one_change_reaches_three_targets_of_two_stacks(
     assert {name: listed[name] for name in trigger} == trigger
     (listed,) = rows(signpost("webhooks", "list", "--stack", STACK).stdout)
     assert listed["url"] == url
+
+
+def test_one_change_reaches_three_targets_of_two_stacks(
+    subscribed: Subscribed,
+    signpost: Run,
+    receiver: Receiver,
+    other_stack: Callable[[str], OtherStack],
+    tmp_path: Path,
+) -> None:
+    listening = other_stack("default")
+    subscribed.executors.place("stub", [Hosted("hears::changes")], "default")
+    url = f"{receiver.url}/signpost"
+    publish_a_skill_with_subscribers(signpost, tmp_path, url)
 
     change = {"op": "register", "id": "handbook"}
     (call,) = until(lambda: subscribed.executors.calls("default", "hears::changes"))

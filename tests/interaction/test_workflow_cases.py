@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from signpost.model import Principal
-from signpost.workflow.engine import Doing, Failed, Outcome
 from signpost.workflow.instance import EvidenceItem
+from signpost.workflow.steps import Doing, Failed, Outcome
 from tests.acceptance.matching import mismatches
 from tests.acceptance.workflow_cases import Case, Step, at_path, load, principals, substituted
 from tests.support.workflow_world import TENANT, WorkflowWorld

@@ -14,10 +14,11 @@ from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory.definitions import MemoryDefinitions
 from signpost.adapters.memory.instances import MemoryInstances
 from signpost.model import Principal
-from signpost.workflow.engine import Doing, Engine, Failed, Outcome, Submitted
+from signpost.workflow.engine import Engine
 from signpost.workflow.instance import EvidenceItem
 from signpost.workflow.links import legal
 from signpost.workflow.service import Declined, PerKind, Told, Workflows
+from signpost.workflow.steps import Doing, Failed, Outcome, Submitted
 from tests.support.memory_gateway import SetClock
 
 TENANT = "acme"

@@ -7,9 +7,10 @@ import pytest
 
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.definition import Definition, read
-from signpost.workflow.engine import Code, Doing, Engine, Failed, Looked, Outcome, Performed, Step, Submitted
+from signpost.workflow.engine import Engine
 from signpost.workflow.instance import EvidenceItem, Instance, Request
 from signpost.workflow.links import links
+from signpost.workflow.steps import Code, Doing, Failed, Looked, Outcome, Performed, Step, Submitted
 
 AGENT = Principal("agent-1", "acme", "test")
 PERSON = Principal("carol", "acme", "test", permissions=frozenset({"approve"}), human=True)

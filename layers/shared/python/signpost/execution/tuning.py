@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from signpost.contract import FunctionState, Placement
 from signpost.model import SettingValue
+from signpost.spelling import meant
 
 LONGEST_QUOTE = 100
 
@@ -122,11 +123,8 @@ def problem_with(name: str, value: SettingValue, *, function: str | None, placem
 
 
 def _names_like(name: str) -> str:
-    # A tenth of what a gateway imports, for a sentence that only an operator reads.
-    from difflib import get_close_matches  # noqa: PLC0415
-
-    close = get_close_matches(name, SETTINGS, n=1)
-    return f"Did you mean {close[0]}?" if close else f"There are {', '.join(SETTINGS)}."
+    close = meant(name, SETTINGS)
+    return f"Did you mean {close}?" if close else f"There are {', '.join(SETTINGS)}."
 
 
 def _too_long(value: int, placement: Placement) -> str:

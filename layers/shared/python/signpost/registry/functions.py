@@ -10,6 +10,7 @@ from signpost.registry.markdown import MARKDOWN
 from signpost.registry.prompts import Prompts
 from signpost.registry.refusals import Refused, quoted
 from signpost.registry.skills import Skills
+from signpost.spelling import meant
 
 type Answer = Json | Refused
 type _Function = Callable[[JsonObject, Caller], Answer]
@@ -76,10 +77,8 @@ class RegistryFunctions:
         return read if isinstance(read, Refused) else function(read, caller)
 
     def _unknown(self, function_id: str) -> Refused:
-        from rapidfuzz import process  # noqa: PLC0415 - for a sentence that hardly anybody reads
-
-        close = process.extractOne(function_id, self._by_id.keys(), score_cutoff=60)
-        advice = f"Did you mean {close[0]}?" if close else f"There are {', '.join(self._by_id)}."
+        close = meant(function_id, self._by_id)
+        advice = f"Did you mean {close}?" if close else f"There are {', '.join(self._by_id)}."
         return Refused("unknown_function", f"The registry has no function {quoted(function_id)}. {advice}")
 
     def _register_skill(self, payload: JsonObject, caller: Caller) -> Answer:

@@ -6,8 +6,8 @@ from signpost.model import Call, Json, JsonObject, Tool, ToolResult, as_object
 from signpost.protocol.messages import encode
 from signpost.workflow.answers import answer, explained, explained_transition
 from signpost.workflow.definition import Definition
-from signpost.workflow.engine import Submitted
 from signpost.workflow.service import Declined, Told, Workflows
+from signpost.workflow.steps import Submitted
 
 DEFAULT_DEFINITION = "proxy_default"
 _LINKS: JsonObject = {

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.definition import Definition, State
-from signpost.workflow.engine import Refusal, Step
 from signpost.workflow.guards import Situation, passes
 from signpost.workflow.instance import EvidenceItem, Hop, Instance, Request
 from signpost.workflow.links import links, self_link, waits_for_a_person
 from signpost.workflow.paths import Known
+from signpost.workflow.steps import Refusal, Step
 
 
 def answer(definition: Definition, step: Step) -> JsonObject:
@@ -20,7 +20,7 @@ def answer(definition: Definition, step: Step) -> JsonObject:
     }
     if step.chain:
         told["chain"] = [_hop(hop) for hop in step.chain]
-    if waits_for_a_person(definition, step.instance, step.principal, step.at):
+    if waits_for_a_person(definition, step.instance):
         told["waitingFor"] = "human"
     if (request := step.instance.waits_for) is not None:
         told["approval"] = _approval(request)

@@ -37,9 +37,11 @@ def legal(definition: Definition, instance: Instance, principal: Principal, now:
     return [one for one in offered if all(passes(guard, situation) for guard in one.guards)]
 
 
-def waits_for_a_person(definition: Definition, instance: Instance, principal: Principal, now: float) -> bool:
-    shown = legal(definition, instance, principal, now)
-    return bool(shown) and all(one.actor == "human" for one in shown)
+def waits_for_a_person(definition: Definition, instance: Instance) -> bool:
+    """Whether nobody else could go on from here, whoever is asking and whatever they are shown."""
+    state = definition.states[instance.state]
+    decided = [one for one in state.transitions.values() if one.actor != "deterministic"]
+    return not state.terminal and bool(decided) and all(one.actor == "human" for one in decided)
 
 
 def _link(transition: Transition, instance: Instance) -> JsonObject:

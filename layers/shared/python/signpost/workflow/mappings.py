@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from signpost.model import Json, JsonObject, as_object
 from signpost.workflow.definition import Definition, Executor, OnEnter, Pointer, Transition
-from signpost.workflow.engine import NOTHING_TO_RUN
 from signpost.workflow.flow import ANY_ARGUMENTS, Arguments, Flow, arguments_of, flow_of
 from signpost.workflow.paths import Path, path_of
 from signpost.workflow.problems import Doubt, or_rather
+from signpost.workflow.steps import NOTHING_TO_RUN
 from signpost.workflow.values import OPERATORS
 
 _LIKE_A_PATH = re.compile(r"\$?\.?(context|arguments|workflow\.input|input|output)\.[\w.\[\]]+|\$\..*", re.DOTALL)

@@ -2,8 +2,8 @@
 
 from signpost.model import JsonObject, Principal
 from signpost.ports import Clock, Ids
-from signpost.workflow.engine import Doing, Failed, Outcome
 from signpost.workflow.instance import HUMAN_REQUEST, EvidenceItem, Request
+from signpost.workflow.steps import Doing, Failed, Outcome
 
 DEFAULT_QUEUE = "default"
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from signpost.workflow.definition import Actor, Definition, State, Transition
-from signpost.workflow.engine import BY_DEADLINE
 from signpost.workflow.guards import AllOf, AnyOf, Evidence, Expression, Guard, Not, Permission, Required, Role
 from signpost.workflow.instance import Hop
+from signpost.workflow.steps import BY_DEADLINE
 
 type Kind = Literal["agent", "person", "automatic", "terminal", "deadline"]
 

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from signpost.model import Principal
 from signpost.workflow.definition import Definition
-from signpost.workflow.engine import Doing, Failed, Outcome
 from signpost.workflow.instance import AuditEvent, Entry, Instance, Waiting
+from signpost.workflow.steps import Doing, Failed, Outcome
 
 
 class Instances(Protocol):
@@ -42,7 +42,9 @@ class Definitions(Protocol):
 
     def pinned(self, tenant: str, definition_id: str, digest: str) -> Definition: ...
 
-    def ids(self, tenant: str) -> Sequence[str]: ...
+    def ids(self, tenant: str) -> Sequence[str]:
+        """Of those that may be started."""
+        ...
 
 
 class Executors(Protocol):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from signpost.spelling import meant
 from signpost.workflow.definition import Pointer
 from signpost.workflow.written import Place
 
@@ -40,8 +41,5 @@ def warning(place: Place, message: str) -> Problem:
 
 def or_rather(name: str, names: Sequence[str]) -> str:
     """What was probably meant, as the end of a sentence; nothing if there is nothing like it."""
-    # Every command imports this; only somebody's mistake needs it.
-    from difflib import get_close_matches  # noqa: PLC0415
-
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = meant(name, names)
+    return f"; did you mean {close!r}?" if close else ""

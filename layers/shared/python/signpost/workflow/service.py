@@ -6,23 +6,13 @@ from typing import Literal
 
 from signpost.model import JsonObject, Principal
 from signpost.ports import Clock, Ids
+from signpost.spelling import meant
 from signpost.workflow.answers import may_read
 from signpost.workflow.definition import Definition
-from signpost.workflow.engine import (
-    Doing,
-    Engine,
-    Event,
-    Failed,
-    Looked,
-    Outcome,
-    Performed,
-    Step,
-    Submitted,
-    filled,
-    stale,
-)
+from signpost.workflow.engine import Engine, filled, stale
 from signpost.workflow.instance import AuditEvent, Entry, Instance, Waiting
 from signpost.workflow.ports import Definitions, Executors, Instances
+from signpost.workflow.steps import Doing, Event, Failed, Looked, Outcome, Performed, Step, Submitted
 
 ATTEMPTS = 5
 """At a deadline that several notice at once. Whoever submits something is told instead that it is too late."""
@@ -81,7 +71,7 @@ class Workflows:
     def start(self, definition_id: str, given: JsonObject, principal: Principal) -> Told | Declined:
         published = self._definitions.current(principal.tenant, definition_id)
         if published is None:
-            return Declined("NOT_FOUND", f"There is no workflow {definition_id} that could be started.")
+            return self._no_such(definition_id, principal)
         checked = self._checked(published.definition, given)
         if isinstance(checked, Declined):
             return checked
@@ -121,12 +111,17 @@ class Workflows:
     def explain(self, definition_id: str, principal: Principal) -> Definition | Declined:
         published = self._definitions.current(principal.tenant, definition_id)
         if published is None:
-            return Declined("NOT_FOUND", f"There is no workflow {definition_id}.")
+            return self._no_such(definition_id, principal)
         return published.definition
 
     def waiting(self, principal: Principal) -> Sequence[Waiting]:
         """The requests of the tenant that people have not answered."""
         return self._instances.waiting(principal.tenant)
+
+    def _no_such(self, definition_id: str, principal: Principal) -> Declined:
+        close = meant(definition_id, self._definitions.ids(principal.tenant))
+        advice = f"Did you mean {close}?" if close else "gateway.home lists those there are."
+        return Declined("NOT_FOUND", f"There is no workflow {definition_id} that could be started. {advice}")
 
     def _found(self, workflow_id: str, principal: Principal) -> "_Found | Declined":
         instance = self._instances.load(principal.tenant, workflow_id)

@@ -7,11 +7,11 @@ from signpost.model import JsonObject, as_object
 from signpost.workflow.bypasses import bypasses
 from signpost.workflow.deciding import leaves, paths_of
 from signpost.workflow.definition import Definition, State, Transition
-from signpost.workflow.engine import NOTHING_TO_RUN
 from signpost.workflow.flow import written_in
 from signpost.workflow.graph import Edge, Graph, Reached, graph_of, times_out
 from signpost.workflow.guards import Evidence, Guard
 from signpost.workflow.problems import Doubt
+from signpost.workflow.steps import NOTHING_TO_RUN
 
 
 @dataclass(frozen=True, slots=True)

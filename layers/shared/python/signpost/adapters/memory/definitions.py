@@ -29,7 +29,7 @@ class MemoryDefinitions:
         return self._by_digest[tenant, digest]
 
     def ids(self, tenant: str) -> Sequence[str]:
-        return sorted(name for owner, name in self._current if owner == tenant)
+        return sorted(name for owner, name in self._current if owner == tenant and self.current(tenant, name))
 
 
 class MemoryDefinitionTexts:

@@ -45,7 +45,7 @@ class Sandbox:
         return self._timed(self._start_process, INIT_SECONDS)
 
     def is_ready_again(self) -> bool:
-        return isinstance(self._exchange.report_within(INIT_SECONDS), Ready)
+        return isinstance(self._exchange.report_within(INIT_SECONDS), Ready) and self._is_running()
 
     def run(self, call: Call, seconds: float) -> Turn:
         return self._timed(lambda: self._exchange.calls.put(call), seconds)
@@ -92,6 +92,15 @@ class Sandbox:
                 start_new_session=True,
             )
         threading.Thread(target=self._report_exit, args=(self._process,), daemon=True).start()
+
+    def _is_running(self) -> bool:
+        """Asked of the system: a process that was ready and ended since may not have been reported yet."""
+        if self._process is None:
+            return False
+        try:
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        except ChildProcessError:  # it ended, and who waited for it has its status
+            return False
 
     def _report_exit(self, process: subprocess.Popen[bytes]) -> None:
         self._exchange.reports.put(Exited(process.wait()))

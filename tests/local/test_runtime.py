@@ -209,7 +209,6 @@ def test_a_process_that_ended_between_calls_is_replaced(start: Start) -> None:
 
 
 def wait_until_it_has_ended(pid: int) -> None:
-    """Not only until it is dead: whoever runs it has to have heard of that."""
     until = time.monotonic() + 10
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < until, "it does not end"

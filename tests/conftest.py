@@ -1,12 +1,9 @@
 """Fixtures that more than one kind of test stands on."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from signpost.adapters.dynamodb import DynamoApiKeys
-from signpost.cli.keys import new_key, stored_key
 from stage.fixtures import TENANT
 from tests.support.laptop import Laptop, MakeKey, Stack
 
@@ -26,10 +23,7 @@ def both(laptop: Laptop) -> Stack:
 @pytest.fixture(scope="session")
 def make_key(laptop: Laptop) -> MakeKey:
     def make(stack: Stack) -> str:
-        key = new_key("default")
-        keys = DynamoApiKeys(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
-        assert keys.add(stored_key(key, "a test", created_at=time.time()))
-        return str(key)
+        return laptop.key(stack, "default")
 
     return make
 

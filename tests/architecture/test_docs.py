@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from local.intrinsics import parse_template
-from signpost.surfaces.gateway import HOME
+from signpost.surfaces.seven import SEVEN
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
@@ -71,7 +71,8 @@ def test_every_parameter_of_the_template_is_documented() -> None:
 
 
 def test_every_tool_is_documented() -> None:
-    assert f"`{HOME.name}`" in (PROJECT / "README.md").read_text()
+    readme = (PROJECT / "README.md").read_text()
+    assert re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", readme, re.MULTILINE) == [tool.name for tool in SEVEN]
 
 
 def test_every_command_of_the_makefile_that_a_page_names_exists() -> None:

@@ -16,7 +16,6 @@ from signpost.adapters import keys
 from signpost.adapters.dynamodb import (
     DynamoApiKeys,
     DynamoBreakers,
-    DynamoCatalogue,
     DynamoContentStore,
     DynamoDirectory,
     DynamoFunctionStates,
@@ -26,20 +25,19 @@ from signpost.adapters.dynamodb import (
     rows,
 )
 from signpost.adapters.dynamodb.function_states import NOTHING_SET
-from signpost.adapters.dynamodb.instances import KeptValues
 from signpost.adapters.dynamodb.outbox import Publications, events_of
 from signpost.adapters.memory import (
     FunctionTable,
     MemoryApiKeys,
     MemoryBodies,
     MemoryBreakers,
-    MemoryCatalogue,
     MemoryContentStore,
     MemoryDirectory,
     MemoryFunctionStates,
     MemoryIssuerKeySets,
     MemoryPlacedFunctions,
     MemoryRuntimeSettings,
+    MemoryTexts,
 )
 from signpost.adapters.s3 import S3Bodies, S3Publications, S3Values
 from signpost.content import ChangeEvent, Scopes
@@ -48,15 +46,14 @@ from signpost.ports import (
     ApiKeys,
     Bodies,
     Breakers,
-    Catalogue,
     ContentStore,
     Directory,
     FunctionStates,
     IssuerKeySets,
     PlacedFunctions,
     RuntimeSettings,
+    Texts,
 )
-from tests.support.kept_values import ValuesInMemory
 from tests.support.laptop import Laptop
 
 if TYPE_CHECKING:
@@ -151,11 +148,6 @@ def api_keys(request: pytest.FixtureRequest, dynamodb: Any) -> ApiKeys:
 @pytest.fixture(params=ENGINES)
 def key_sets(request: pytest.FixtureRequest, dynamodb: Any) -> IssuerKeySets:
     return MemoryIssuerKeySets() if request.param == "memory" else DynamoIssuerKeySets(dynamodb(request.param), TABLE)
-
-
-@pytest.fixture(params=ENGINES)
-def catalogue(request: pytest.FixtureRequest, dynamodb: Any) -> Catalogue:
-    return MemoryCatalogue() if request.param == "memory" else DynamoCatalogue(dynamodb(request.param), TABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,9 +299,9 @@ def own_client(request: pytest.FixtureRequest, dynamodb: Any) -> "DynamoDBClient
     return client_of(dynamodb(request.param).meta.endpoint_url)
 
 
-def values_of(engine: str, request: pytest.FixtureRequest) -> KeptValues:
+def values_of(engine: str, request: pytest.FixtureRequest) -> Texts:
     """Where long values lie beside the tables of an engine."""
     if engine == "dynoxide":
-        return ValuesInMemory()
+        return MemoryTexts()
     client = request.getfixturevalue("bucket")
     return S3Values(lambda: client, BUCKET)

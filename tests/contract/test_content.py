@@ -16,9 +16,11 @@ from signpost.adapters.dynamodb import DynamoContentStore
 from signpost.adapters.memory import FunctionTable, MemoryContentStore
 from signpost.adapters.s3 import S3Bodies, S3Publications
 from signpost.content import (
+    CatalogueChange,
     Change,
     ChangeEvent,
     Layers,
+    Overtaken,
     PromptChange,
     Scopes,
     Skill,
@@ -27,6 +29,7 @@ from signpost.content import (
     StoredPrompt,
     Subscription,
     SubscriptionChange,
+    WorkflowChange,
 )
 from signpost.model import PromptArgument
 from signpost.ports import Bodies, ContentStore
@@ -388,3 +391,65 @@ def test_only_an_object_that_is_not_there_is_not_found(bucket: Any, tenant: str)
 def test_no_tenant_can_spell_what_is_shipped(bucket: Any, tenant: str) -> None:
     S3Bodies(lambda: bucket, BUCKET).keep(None, tenant, b"# Shipped")
     assert bucket.get_object(Bucket=BUCKET, Key=f"content/_shipped/{tenant}")["Body"].read() == b"# Shipped"
+
+
+def moved(store: ContentStore, tenant: str, after: str) -> CatalogueChange:
+    return CatalogueChange(store.catalogue(tenant), after)
+
+
+def test_the_catalogue_moves_with_what_is_told_of_it(content: Content, tenant: str) -> None:
+    assert content.store.catalogue(tenant) is None
+    changes = [moved(content.store, tenant, "a" * 64), WorkflowChange("deploy", DIGEST), *registered("a")]
+    assert content.store.apply(tenant, changes) == [1, 2, 3]
+    assert content.store.catalogue(tenant) == "a" * 64
+    gone = [moved(content.store, tenant, "b" * 64), WorkflowChange("deploy", None)]
+    assert content.store.apply(tenant, gone) == [4, 5]
+    assert [(one.type, one.op, one.key, one.digest) for one in content.told(tenant)] == [
+        ("workflows::on-change", "register", "deploy", DIGEST),
+        ("skills::on-change", "register", "a", None),
+        ("workflows::on-change", "unregister", "deploy", None),
+    ]
+
+
+def test_a_catalogue_stays_when_something_else_changes(content: Content, tenant: str) -> None:
+    content.store.apply(tenant, [moved(content.store, tenant, "a" * 64)])
+    content.store.apply(tenant, registered("a"))
+    assert content.store.catalogue(tenant) == "a" * 64
+
+
+@pytest.mark.invariant(8)
+def test_who_publishes_over_a_catalogue_that_has_moved_changes_nothing(content: Content, tenant: str) -> None:
+    stale = moved(content.store, tenant, "b" * 64)
+    content.store.apply(tenant, [moved(content.store, tenant, "a" * 64)])
+    with pytest.raises(Overtaken):
+        content.store.apply(tenant, [*registered("a"), stale])
+    assert content.store.catalogue(tenant) == "a" * 64
+    assert ids_of(content, tenant) == []
+
+
+@pytest.mark.invariant(8)
+def test_of_many_who_publish_over_the_same_catalogue_one_wins(content: Content, tenant: str) -> None:
+    offers = [CatalogueChange(None, f"{number}" * 64) for number in range(8)]
+
+    def publish(offer: CatalogueChange) -> bool:
+        try:
+            content.store.apply(tenant, [offer])
+        except Overtaken:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(publish, offers))
+    assert won.count(True) == 1
+    assert content.store.catalogue(tenant) == offers[won.index(True)].after
+
+
+def test_a_publication_of_many_moves_the_catalogue_at_once(content: Content, tenant: str) -> None:
+    workflows = [WorkflowChange(f"workflow-{number}", DIGEST) for number in range(150)]
+    skills = registered(*(f"skill-{number:03}" for number in range(120)))
+    content.store.apply(tenant, [*workflows, *skills, moved(content.store, tenant, "c" * 64)])
+    assert content.store.catalogue(tenant) == "c" * 64
+    assert len(ids_of(content, tenant)) == 120
+    assert len(content.told(tenant)) == 270
+    assert content.store.apply(tenant, unregistered("skill-000")) == [272]
+    assert content.store.catalogue(tenant) == "c" * 64

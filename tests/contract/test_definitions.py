@@ -5,16 +5,15 @@ from typing import Any
 import pytest
 
 from signpost.adapters.dynamodb.definitions import LONGEST_IN_A_ROW, DynamoDefinitionTexts
-from signpost.adapters.memory.definitions import MemoryDefinitionTexts
+from signpost.adapters.memory import MemoryTexts
+from signpost.ports import Texts
 from tests.contract.conftest import ENGINES, TABLE, values_of
-
-type Texts = DynamoDefinitionTexts | MemoryDefinitionTexts
 
 
 @pytest.fixture(params=ENGINES)
 def texts(request: pytest.FixtureRequest, dynamodb: Any) -> Texts:
     if request.param == "memory":
-        return MemoryDefinitionTexts()
+        return MemoryTexts()
     return DynamoDefinitionTexts(dynamodb(request.param), TABLE, values_of(request.param, request))
 
 

@@ -3,11 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import pytest
-
 from signpost.credentials import ApiKey, IssuerKeySet
-from signpost.model import NOTHING_PUBLISHED, CatalogueItem
-from signpost.ports import ApiKeys, Catalogue, IssuerKeySets
+from signpost.ports import ApiKeys, IssuerKeySets
 
 NOW = 1_800_000_000.25
 
@@ -103,47 +100,3 @@ def test_of_many_who_claim_a_refresh_one_gets_it(key_sets: IssuerKeySets, tenant
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(claim, range(16))).count(True) == 1
-
-
-ITEMS = [CatalogueItem("a", "workflow", "A", "Erste", ("x", "y")), CatalogueItem("b", "capability", "B")]
-
-
-def published(catalogue: Catalogue, tenant: str) -> list[CatalogueItem]:
-    return list(catalogue.items(tenant, catalogue.pointer(tenant).digest))
-
-
-def test_a_tenant_begins_without_a_catalogue(catalogue: Catalogue, tenant: str) -> None:
-    assert catalogue.pointer(tenant) == NOTHING_PUBLISHED
-
-
-def test_a_publication_comes_back_whole_and_in_its_order(catalogue: Catalogue, tenant: str) -> None:
-    assert catalogue.publish(tenant, ITEMS, replacing=0)
-    assert catalogue.pointer(tenant).version == 1
-    assert published(catalogue, tenant) == ITEMS
-
-
-def test_a_publication_over_a_stale_version_changes_nothing(catalogue: Catalogue, tenant: str) -> None:
-    catalogue.publish(tenant, ITEMS, replacing=0)
-    assert not catalogue.publish(tenant, [], replacing=0)
-    assert not catalogue.publish(tenant, [], replacing=2)
-    assert published(catalogue, tenant) == ITEMS
-
-
-def test_publications_follow_each_other(catalogue: Catalogue, tenant: str) -> None:
-    catalogue.publish(tenant, ITEMS, replacing=0)
-    assert catalogue.publish(tenant, ITEMS[1:], replacing=1)
-    assert catalogue.pointer(tenant).version == 2
-    assert published(catalogue, tenant) == ITEMS[1:]
-
-
-@pytest.mark.invariant(8)
-def test_of_many_who_publish_at_once_one_wins_and_is_seen_unmixed(catalogue: Catalogue, tenant: str) -> None:
-    offers = [[CatalogueItem(f"{number}-{part}", "workflow", "W") for part in range(20)] for number in range(8)]
-
-    def publish(items: list[CatalogueItem]) -> bool:
-        return catalogue.publish(tenant, items, replacing=0)
-
-    with ThreadPoolExecutor(8) as pool:
-        won = list(pool.map(publish, offers))
-    assert won.count(True) == 1
-    assert [item.id for item in published(catalogue, tenant)] == [item.id for item in offers[won.index(True)]]

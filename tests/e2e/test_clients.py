@@ -8,6 +8,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from signpost.surfaces.seven import SEVEN
 from tests.support.client_programs import run
 from tests.support.laptop import Laptop, MakeKey, Stack
 
@@ -31,7 +32,7 @@ def test_the_official_python_client_lists_and_calls(
 ) -> None:
     secret = make_key(both) if credential == "key" else laptop.issuer.access_token("reader", both.url)
     listed, answered = asyncio.run(home_by_the_official_client(both.url, secret, mode))
-    assert listed == ["gateway.home"]
+    assert listed == [tool.name for tool in SEVEN]
     assert answered == "{'items': []}"
 
 

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import Any
@@ -15,19 +16,23 @@ import pytest
 
 from local.intrinsics import parse_template
 from local.stack import PROJECT
-from signpost.adapters.dynamodb import DynamoBreakers, DynamoCatalogue, DynamoDirectory, DynamoRuntimeSettings
+from signpost.adapters.dynamodb import DynamoBreakers, DynamoDirectory, DynamoRuntimeSettings
 from signpost.adapters.dynamodb.content_head import Head, head_row
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
 from signpost.adapters.dynamodb.outbox import Publication, row_of_publication
 from signpost.adapters.dynamodb.scopes import row_of_scope
-from signpost.adapters.s3 import S3Bodies, S3Publications
+from signpost.adapters.s3 import S3Bodies, S3Publications, S3Values
 from signpost.content import PromptChange, SkillChange, StoredPrompt, SubscriberKind, Subscription, SubscriptionChange
 from signpost.contract import BreakerState, Executor, Hosted
 from signpost.model import CatalogueItem
 from signpost.protocol.dispatch import LONGEST_ANSWER
 from signpost.registry.deliveries import Delivery, to_text
 from signpost.registry.parts import PART
+from signpost.workflow.story import text_of
 from stage.calls import CALL_FUNCTION
 from stage.fixtures import TENANT
+from tests.support.catalogues import put_in_place_of
 from tests.support.executors import Executors
 from tests.support.laptop import Laptop, Stack
 from tests.support.receiver import Receiver, receiving
@@ -81,20 +86,36 @@ permission for it, nor for what Lambda sets aside."""
 SET_ASIDE = "SetAsideWhatFails"
 
 
-def granted(function: str) -> list[str]:
-    """Every action that the function itself takes."""
-    statements = [statement for document in POLICIES[function] for statement in document["Statement"]]
-    plain = [statement["Fn::If"][1] if "Fn::If" in statement else statement for statement in statements]
-    actions = [statement["Action"] for statement in plain if _is_its_own(statement)]
-    flat = {action for listed in actions for action in ([listed] if isinstance(listed, str) else listed)}
-    return sorted(flat - TAKEN_BY_LAMBDA)
+def granted(function: str) -> Iterator[tuple[str, str]]:
+    """Every action that the function itself takes, and the statement that allows it."""
+    for statement in (statement for document in POLICIES[function] for statement in document["Statement"]):
+        plain = statement["Fn::If"][1] if "Fn::If" in statement else statement
+        if plain["Effect"] == "Allow" and plain["Sid"] != SET_ASIDE:
+            yield from ((plain["Sid"], action) for action in _listed(plain["Action"]) if action not in TAKEN_BY_LAMBDA)
 
 
-def _is_its_own(statement: Mapping[str, Any]) -> bool:
-    return statement["Effect"] == "Allow" and statement["Sid"] != SET_ASIDE
+def _listed(actions: str | Sequence[str]) -> Sequence[str]:
+    return [actions] if isinstance(actions, str) else actions
 
 
 STRANGE = "strange::function"
+RELEASE: Mapping[str, Any] = {
+    "initialState": "draft",
+    "states": {
+        "draft": {
+            "transitions": {
+                "ask": {
+                    "target": "waiting",
+                    "inputSchema": {"type": "object"},
+                    "executor": {"kind": "human"},
+                    "output": {"what": "$.arguments.what"},
+                }
+            }
+        },
+        "waiting": {"transitions": {"approve": {"target": "released", "actor": "human", "decision": "approve"}}},
+        "released": {"terminal": True},
+    },
+}
 LISTENER = "listener"
 """A tenant that has just published who listens."""
 
@@ -147,9 +168,8 @@ def exercised(laptop: Laptop, executors: Executors) -> Exercised:
     stack = laptop.deploy(
         "exercised", variant="test", AuthMode="both", ExecutorFunctions=stranger, AllowedPrivateHosts="127.0.0.1"
     )
-    catalogue = DynamoCatalogue(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
     items = [CatalogueItem(f"item-{number:03}", "workflow", "Item") for number in range(201)]
-    catalogue.publish(TENANT, items, replacing=catalogue.pointer(TENANT).version)
+    put_in_place_of(laptop, stack, TENANT, [*items, _release(laptop, stack)])
     settings = DynamoRuntimeSettings(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
     settings.set(TENANT, STRANGE, "breaker_failures", 1)
     exercised = Exercised(laptop, stack)
@@ -159,13 +179,22 @@ def exercised(laptop: Laptop, executors: Executors) -> Exercised:
         "EventSourceMappings"
     ]
     functions.update_event_source_mapping(UUID=source["UUID"], Enabled=False)  # what is in the queue is the test's
-    exercised.directory.place(TENANT, Executor(stranger, "none", 3_000), [Hosted(STRANGE)])
+    functions.invoke(FunctionName=stranger, Payload=b"{}")  # awake, for it has three seconds
+    for tenant in (TENANT, "default"):
+        exercised.directory.place(tenant, Executor(stranger, "none", 3_000), [Hosted(STRANGE)])
     return exercised
+
+
+def _release(laptop: Laptop, stack: Stack) -> CatalogueItem:
+    table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
+    values = S3Values(lambda: laptop.client("s3"), bucket)
+    definition = DynamoDefinitionTexts(laptop.client("dynamodb"), table, values).keep(TENANT, json.dumps(RELEASE))
+    return CatalogueItem("release", "workflow", "Release", definition=definition)
 
 
 def the_gateway_works(exercised: Exercised) -> bool:
     """A token under a key unknown so far, a page with a cursor, skill documents, an answer too long to be sent, a call
-    of a function that fails, and of one that works again."""
+    of a function that fails, and of one that works again, and a workflow that people approve."""
     exercised.laptop.issuer.rotate()
     _forget_the_issuers_keys(exercised)
     exercised.restart("GatewayFunctionName")
@@ -174,11 +203,35 @@ def the_gateway_works(exercised: Exercised) -> bool:
     answer = stack.ask(token, "tools/call", {"name": "gateway.home", "arguments": {}})
     if answer.status != 200 or "nextCursor" not in answer.json.get("result", {}).get("structuredContent", {}):
         return False
-    if "result" not in stack.ask(token, "resources/list").json:
+    if not _reads_a_document(stack, token):
         return False
     arguments = {"characters": LONGEST_ANSWER}
     long = stack.ask(token, "tools/call", {"name": "test_long_answer", "arguments": arguments}).json
-    return "result" in long and _can_be_read(long["result"]["content"][1]["uri"]) and _recovers(exercised, token)
+    is_kept = "result" in long and _can_be_read(long["result"]["content"][1]["uri"])
+    return is_kept and _recovers(exercised, token) and _releases(exercised)
+
+
+def _reads_a_document(stack: Stack, token: str) -> bool:
+    """One that the stack ships; the first that is listed is the index."""
+    listed = stack.ask(token, "resources/list").json.get("result", {}).get("resources", [])
+    return len(listed) > 1 and "result" in stack.ask(token, "resources/read", {"uri": listed[1]["uri"]}).json
+
+
+def _releases(exercised: Exercised) -> bool:
+    """A request that is opened and closed, and a context that is too long for a row."""
+    stack = exercised.stack
+    token = exercised.laptop.issuer.access_token("approver", stack.url, tenant=TENANT)
+
+    def follow(tool: str, args: Mapping[str, Any]) -> Any:
+        return stack.ask(token, "tools/call", {"name": tool, "arguments": args}).json.get("result", {})
+
+    told = follow("workflow.start", {"definitionId": "release"})
+    for arguments in ({"what": "x" * (LONGEST_IN_A_ROW + 1)}, {}):
+        links = told.get("structuredContent", {}).get("links", [])
+        if not links or told["isError"]:
+            return False
+        told = follow("workflow.submit", {**links[-1]["args"], "arguments": arguments})
+    return told.get("structuredContent", {}).get("terminal", False)
 
 
 def _recovers(exercised: Exercised, token: str) -> bool:
@@ -232,7 +285,8 @@ def cloudformation() -> Iterator[CloudFormation]:
 
 def the_registry_works(exercised: Exercised, cloudformation: CloudFormation) -> bool:
     exercised.restart("RegistryFunctionName")
-    return _ships(exercised, cloudformation) and _registers(exercised) and _probes(exercised)
+    works = _ships(exercised, cloudformation) and _registers(exercised) and _publishes(exercised)
+    return works and _probes(exercised)
 
 
 def _ships(exercised: Exercised, cloudformation: CloudFormation) -> bool:
@@ -263,13 +317,28 @@ def _registers(exercised: Exercised) -> bool:
     return "error" not in registered | read | removed | listed and read["contents"][0]["text"] == body
 
 
+def _publishes(exercised: Exercised) -> bool:
+    """A catalogue with another definition than before, which is put in the place of the one that there was."""
+    document = {"title": uuid.uuid4().hex, "initialState": "a", "states": {"a": {"terminal": True}}}
+    sent = exercised.ask_registry("manifest::bodies", {"definitions": {"version": 1, "workflows": {"w": document}}})
+    named = [{"id": "w", "digest": sha256(text_of(document).encode()).hexdigest()}]
+    payload = {"workflows": named, "parts": [sent.get("part", "")]}
+    return "error" not in sent | exercised.ask_registry("manifest::publish", payload)
+
+
 def _probes(exercised: Exercised) -> bool:
-    """A section whose function was left alone. It refuses its arguments, so that it has been called."""
+    """A section whose function was left alone. It refuses its arguments, so that it has been called; and one of a
+    function of another stack, which answers something else."""
     opened = BreakerState(opened_until=0, failures=3, last_failure="crashed")
     exercised.breakers.open("default", "core::wait", opened)
-    answer = exercised.ask_registry("skills::resources-read", {"uri": "iii://fn/core/wait"})
+    causes = [_cause(exercised, section) for section in ("core/wait", "strange/function")]
     exercised.breakers.close("default", "core::wait")
-    return answer.get("error", {}).get("data", {}).get("cause") == "invalid_arguments"
+    return causes == ["invalid_arguments", "malformed_reply"]
+
+
+def _cause(exercised: Exercised, section: str) -> str | None:
+    answer = exercised.ask_registry("skills::resources-read", {"uri": f"iii://fn/{section}"})
+    return answer.get("error", {}).get("data", {}).get("cause")
 
 
 def the_relay_works(exercised: Exercised) -> bool:
@@ -385,10 +454,11 @@ def test_a_function_works_with_its_permissions(works: Works, function: str) -> N
 
 @pytest.mark.invariant(16)
 @pytest.mark.parametrize(
-    ("function", "permission"), [(function, permission) for function in POLICIES for permission in granted(function)]
+    ("function", "statement", "permission"),
+    [(function, *permission) for function in POLICIES for permission in granted(function)],
 )
 def test_a_function_stripped_of_one_permission_fails(
-    exercised: Exercised, works: Works, function: str, permission: str
+    exercised: Exercised, works: Works, function: str, statement: str, permission: str
 ) -> None:
     iam = exercised.laptop.client("iam")
     configuration = exercised.laptop.client("lambda").get_function_configuration(
@@ -397,7 +467,7 @@ def test_a_function_stripped_of_one_permission_fails(
     role = configuration["Role"].rsplit("/", 1)[-1]
     names = iam.list_role_policies(RoleName=role)["PolicyNames"]
     documents = {name: _document(iam, role, name) for name in names}
-    stripped = {name: text.replace(f'"{permission}"', '"iam:GetUser"') for name, text in documents.items()}
+    stripped = {name: _without(statement, permission, document) for name, document in documents.items()}
     assert stripped != documents
     _put(iam, role, stripped)
     try:
@@ -407,11 +477,24 @@ def test_a_function_stripped_of_one_permission_fails(
     assert works(function)
 
 
-def _document(iam: Any, role: str, policy: str) -> str:
+def _document(iam: Any, role: str, policy: str) -> Any:
     document = iam.get_role_policy(RoleName=role, PolicyName=policy)["PolicyDocument"]
-    return document if isinstance(document, str) else json.dumps(document)
+    return json.loads(document) if isinstance(document, str) else document
 
 
-def _put(iam: Any, role: str, documents: Mapping[str, str]) -> None:
+def _without(sid: str, permission: str, document: Any) -> Any:
+    """With something that the function never does in its place. The emulator tells statements apart by what they are
+    about, not by their conditions."""
+    about = [one["Resource"] for one in document["Statement"] if one["Sid"] == sid]
+    statements = [
+        {**one, "Action": ["iam:GetUser" if action == permission else action for action in _listed(one["Action"])]}
+        if one["Effect"] == "Allow" and one["Resource"] in about
+        else one
+        for one in document["Statement"]
+    ]
+    return {**document, "Statement": statements}
+
+
+def _put(iam: Any, role: str, documents: Mapping[str, Any]) -> None:
     for policy, document in documents.items():
-        iam.put_role_policy(RoleName=role, PolicyName=policy, PolicyDocument=document)
+        iam.put_role_policy(RoleName=role, PolicyName=policy, PolicyDocument=json.dumps(document))

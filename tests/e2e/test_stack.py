@@ -1,19 +1,21 @@
 """The stack itself: what a deployment keeps, what it refuses, and what its permissions are good for."""
 
+import json
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from local.errors import CloudError
-from signpost.adapters.dynamodb import DynamoCatalogue
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.s3 import S3Values
 from signpost.model import CatalogueItem
+from tests.support.catalogues import put_in_place_of
 from tests.support.laptop import Laptop, MakeKey, Stack
 
 pytestmark = pytest.mark.cloud
 
 ITEM = CatalogueItem("deploy_pipeline", "workflow", "Deploy Pipeline")
-
-
-def catalogue(laptop: Laptop, stack: Stack) -> DynamoCatalogue:
-    return DynamoCatalogue(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
 
 
 def test_an_empty_catalogue_is_answered_as_one(both: Stack, make_key: MakeKey) -> None:
@@ -24,7 +26,7 @@ def test_an_empty_catalogue_is_answered_as_one(both: Stack, make_key: MakeKey) -
 def test_an_update_and_a_second_deploy_keep_the_data(laptop: Laptop, make_key: MakeKey) -> None:
     first = laptop.deploy("updated", AuthMode="both")
     key = make_key(first)
-    assert catalogue(laptop, first).publish("default", [ITEM], replacing=0)
+    put_in_place_of(laptop, first, "default", [ITEM])
     updated = laptop.deploy("updated", AuthMode="both", MemorySize="512", LogLevel="DEBUG")
     assert [item["id"] for item in updated.home(key)] == ["deploy_pipeline"]
     again = laptop.deploy("updated", AuthMode="both", MemorySize="512", LogLevel="DEBUG")
@@ -32,28 +34,53 @@ def test_an_update_and_a_second_deploy_keep_the_data(laptop: Laptop, make_key: M
     assert again.deployed.outputs == first.deployed.outputs
 
 
-def test_a_restored_table_is_used_in_place_of_the_stacks_own(laptop: Laptop, make_key: MakeKey) -> None:
+def test_restored_tables_are_used_in_place_of_the_stacks_own(laptop: Laptop, make_key: MakeKey) -> None:
     own = laptop.deploy("restored", AuthMode="both")
-    key = make_key(own)
+    key, outputs = make_key(own), own.deployed.outputs
+    started = start(laptop, own, key)
+    stream = restored(laptop, outputs["RegistryTableName"], "restored-registry")
+    restored(laptop, outputs["WorkflowsTableName"], "restored-workflows")
+    parameters = {
+        "RegistryTableName": "restored-registry",
+        "RegistryStreamArn": stream,
+        "WorkflowsTableName": "restored-workflows",
+    }
+    moved = laptop.deploy("restored", "product", AuthMode="both", **parameters)
+    assert moved.deployed.outputs["RegistryTableName"] == "restored-registry"
+    assert moved.deployed.outputs["WorkflowsTableName"] == "restored-workflows"
+    assert call(moved, key, "workflow.get", workflowId=started["workflowId"])["state"] == "open"
+    put_in_place_of(laptop, moved, "default", [ITEM])
+    assert [item["id"] for item in moved.home(key)] == ["deploy_pipeline"]
+
+
+def start(laptop: Laptop, stack: Stack, key: str) -> Any:
+    table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
+    values = S3Values(lambda: laptop.client("s3"), bucket)
+    document = json.dumps({"initialState": "open", "states": {"open": {}}})
+    definition = DynamoDefinitionTexts(laptop.client("dynamodb"), table, values).keep("default", document)
+    put_in_place_of(laptop, stack, "default", [replace(ITEM, definition=definition)])
+    return call(stack, key, "workflow.start", definitionId=ITEM.id)
+
+
+def call(stack: Stack, key: str, tool: str, **args: Any) -> Any:
+    return stack.ask(key, "tools/call", {"name": tool, "arguments": args}).json["result"]["structuredContent"]
+
+
+def restored(laptop: Laptop, source: str, target: str) -> str:
+    """Under another name, with a stream of its own; answers that."""
     dynamodb = laptop.client("dynamodb")
-    source = own.deployed.outputs["RegistryTableName"]
     described = dynamodb.describe_table(TableName=source)["Table"]
     dynamodb.create_table(
-        TableName="restored-registry",
+        TableName=target,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=described["AttributeDefinitions"],
         KeySchema=described["KeySchema"],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
     )
-    stream = dynamodb.describe_table(TableName="restored-registry")["Table"]["LatestStreamArn"]
     for page in dynamodb.get_paginator("scan").paginate(TableName=source):
         for row in page["Items"]:
-            dynamodb.put_item(TableName="restored-registry", Item=row)
-    parameters = {"RegistryTableName": "restored-registry", "RegistryStreamArn": stream}
-    moved = laptop.deploy("restored", "product", AuthMode="both", **parameters)
-    assert moved.deployed.outputs["RegistryTableName"] == "restored-registry"
-    assert catalogue(laptop, moved).publish("default", [ITEM], replacing=0)
-    assert [item["id"] for item in moved.home(key)] == ["deploy_pipeline"]
+            dynamodb.put_item(TableName=target, Item=row)
+    return dynamodb.describe_table(TableName=target)["Table"]["LatestStreamArn"]
 
 
 @pytest.mark.invariant(3)

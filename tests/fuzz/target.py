@@ -5,17 +5,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from signpost.model import Call, CatalogueItem, JsonObject, Resource, ResourceTemplate
+from signpost.model import Call, JsonObject, Resource, ResourceTemplate
 from signpost.wiring.gateway import gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.fuzz.events import Event, event
 from tests.fuzz.verdict import faults
+from tests.support.manifests import publish_documents
 from tests.support.memory_gateway import Answer, MemoryGateway, as_lambda_would, modern
 from tests.support.silence import silence
 
 ITEMS = 250
 """More than gateway.home shows at once."""
+WORKFLOW: JsonObject = {
+    "title": "A workflow",
+    "initialState": "open",
+    "states": {"open": {"transitions": {"go": {"target": "open"}, "end": {"target": "ended"}}}, "ended": {}},
+}
 DOCUMENTS = 1_001
 """More than a list shows at once."""
 
@@ -42,8 +48,8 @@ class Target:
             self.gateway = MemoryGateway()
             surface = with_fixtures(gateway_surface(self.gateway.composition))
             self.gateway.serve(replace(surface, resources=(*surface.resources, Library())))
-        items = [CatalogueItem(f"item-{number:04}", "workflow", "A workflow") for number in range(ITEMS)]
-        assert self.gateway.adapters.catalogue.publish(TENANT, items, replacing=0)
+        adapters, documents = self.gateway.adapters, {f"item-{number:04}": WORKFLOW for number in range(ITEMS)}
+        publish_documents(adapters.content, adapters.values, adapters.definitions, TENANT, documents)
         self.authorization = self.new_caller()
         self.now = self.gateway.clock.now()
 

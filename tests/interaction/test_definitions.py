@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import MemoryCatalogue
-from signpost.adapters.memory.definitions import MemoryDefinitionTexts
-from signpost.model import CatalogueItem
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryTexts
+from signpost.model import CatalogueItem, JsonObject
+from signpost.registry import publication
 from signpost.registry.catalogue import CatalogueView
 from signpost.registry.definitions import CatalogueDefinitions
+from tests.support.catalogues import put_in_place
 from tests.support.memory_gateway import SetClock
 
 TENANT = "acme"
@@ -22,19 +24,21 @@ def document(target: str) -> Mapping[str, Any]:
 
 class Published:
     def __init__(self) -> None:
-        self.clock, self._catalogue, self._texts = SetClock(), MemoryCatalogue(), MemoryDefinitionTexts()
-        self.view = CatalogueView(catalogue=self._catalogue, clock=self.clock)
+        self.clock, self._content, self._texts = SetClock(), MemoryContentStore(FunctionTable()), MemoryTexts()
+        self.view = CatalogueView(content=self._content, texts=self._texts, clock=self.clock)
         self.definitions = CatalogueDefinitions(catalogue=self.view, texts=self._texts)
 
-    def publish(self, *items: tuple[str, str, str], enabled: bool = True) -> None:
+    def publish(
+        self, *items: tuple[str, str, str], enabled: bool = True, listed: bool = True, switched_off: bool = False
+    ) -> None:
         """Kind, id, and the state that its definition leads to."""
-        listed = [
-            CatalogueItem(
-                name, kind, name, definition=self._texts.keep(TENANT, json.dumps(document(to))), enabled=enabled
-            )
-            for kind, name, to in items
-        ]
-        assert self._catalogue.publish(TENANT, listed, replacing=self._catalogue.pointer(TENANT).version)
+        kept = {name: self._texts.keep(TENANT, json.dumps(document(to))) for _, name, to in items}
+        offered = [CatalogueItem(name, kind, name, definition=kept[name]) for kind, name, _ in items]
+        whole = [replace(item, enabled=enabled, switched_off=switched_off) for item in offered]
+        proxy = next((kept[name] for kind, name, _ in items if kind == "capability"), "")
+        discovery: JsonObject = {} if listed else {"include": []}
+        said = publication.Published(proxy=proxy, discovery=discovery)
+        put_in_place(self._content, self._texts, TENANT, whole, said)
 
     def leads_to(self, definition_id: str) -> str | None:
         found = self.definitions.current(TENANT, definition_id)
@@ -71,13 +75,22 @@ def test_a_capability_is_a_way_into_the_workflow_of_all_of_them(published: Publi
     assert published.definitions.ids(TENANT) == ["deploy"]
 
 
-def test_what_is_disabled_is_neither_listed_nor_found_nor_started(published: Published) -> None:
-    published.publish(("workflow", "deploy", "done"), enabled=False)
+@pytest.mark.parametrize("said", [{"enabled": False}, {"switched_off": True}])
+def test_what_is_disabled_is_neither_listed_nor_found_nor_started(
+    published: Published, said: Mapping[str, bool]
+) -> None:
+    published.publish(("workflow", "deploy", "done"), **said)
     assert published.leads_to("deploy") is None
     assert published.definitions.ids(TENANT) == []
     snapshot = published.view.snapshot(TENANT)
     assert snapshot.search.find("deploy") == []
-    assert [item.id for item in snapshot.everything] == ["deploy"]
+    assert [item.id for item in snapshot.published.items] == ["deploy"]
+
+
+def test_what_is_not_listed_can_be_started_all_the_same(published: Published) -> None:
+    published.publish(("workflow", "deploy", "done"), listed=False)
+    assert published.view.snapshot(TENANT).items == []
+    assert published.leads_to("deploy") == "done"
 
 
 def test_a_catalogue_is_searched_by_what_its_items_say(published: Published) -> None:

@@ -15,6 +15,7 @@ from signpost.model import Json, JsonObject
 from signpost.registry.publisher import Publisher
 from signpost.registry.skill_trees import FoundSkill, Shipped
 from signpost.telemetry import Telemetry
+from tests.support.catalogues import catalogues
 from tests.support.placing import Placing, executor
 from tests.support.registry import CountingTimestamps
 
@@ -36,7 +37,12 @@ class World(Placing):
         self.bodies = MemoryBodies()
         self.deployment = Deployment(
             placer=self.placer,
-            publisher=Publisher(content=self.content, bodies=self.bodies, timestamps=CountingTimestamps()),
+            publisher=Publisher(
+                content=self.content,
+                catalogues=catalogues(self.content),
+                bodies=self.bodies,
+                timestamps=CountingTimestamps(),
+            ),
             content=self.content_shipped,
             answer=lambda address, answer: self.answers.append((address, answer)),
             telemetry=Telemetry("deployment-under-test"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from signpost.adapters.memory import MemoryApiKeys, MemoryCatalogue
+from signpost.adapters.memory import FunctionTable, MemoryApiKeys, MemoryContentStore
 from signpost.credentials import ApiKey
 from signpost.errors import Unavailable
 from signpost.http.front_door import LARGEST_BODY
@@ -14,7 +14,6 @@ from signpost.http.request import from_event
 from signpost.model import (
     Call,
     CatalogueItem,
-    CataloguePointer,
     JsonObject,
     Tool,
     ToolResult,
@@ -192,8 +191,8 @@ def test_a_provider_may_return_half_a_surrogate_pair_without_harm() -> None:
     assert answer.json["result"]["content"][0]["text"] == "half a pair: \ud800"
 
 
-class Broken(MemoryCatalogue):
-    def pointer(self, tenant: str) -> CataloguePointer:
+class Broken(MemoryContentStore):
+    def catalogue(self, tenant: str) -> str | None:
         del tenant
         raise Unavailable("A service that this needs cannot be reached.")
 
@@ -208,7 +207,7 @@ class BrokenKeys(MemoryApiKeys):
 
 def test_what_cannot_be_reached_now_is_a_503_under_the_messages_id() -> None:
     gateway = MemoryGateway()
-    gateway.exchange(catalogue=Broken())
+    gateway.exchange(content=Broken(FunctionTable()))
     answer = gateway.ask("tools/call", {"name": "gateway.home", "arguments": {}})
     assert (answer.status, answer.json["id"], answer.json["error"]["code"]) == (503, 1, -32603)
 
@@ -227,7 +226,7 @@ def test_a_failure_before_we_know_who_calls_tells_nothing(fault: Exception, stat
 
 def long_catalogue(gateway: MemoryGateway) -> None:
     items = [CatalogueItem(f"item.{number:03}", "capability", "Ünïcode " * 20) for number in range(200)]
-    gateway.adapters.catalogue.publish("default", items, replacing=0)
+    gateway.offer("default", *items)
 
 
 @pytest.mark.parametrize(("accepts", "encoding"), [("gzip, br", "gzip"), ("br", None), ("", None)])

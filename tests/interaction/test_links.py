@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from signpost.adapters.written_files import parsed
-from signpost.model import Principal
+from signpost.model import PROXY, Principal
 from signpost.workflow.configuration import Configuration, resolved
 from signpost.workflow.instance import EvidenceItem
-from signpost.workflow.proxy import PROXY
 from signpost.workflow.steps import Doing, Failed, Outcome
 from signpost.workflow.written import written as as_written
 from tests.support.example_workflows import EXAMPLES, ROLES

@@ -8,12 +8,15 @@ import pytest
 from signpost.model import JsonObject, as_object
 from signpost.protocol.eras import CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
 from signpost.protocol.surface import Surface
+from signpost.surfaces.seven import SEVEN
 from signpost.wiring.gateway import gateway_surface
 from stage.fixtures import STATIC_TEXT, TENANT
 from stage.tools import BEHAVIOURS
 from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import META, MODERN, Answer, MemoryGateway, modern
 from tests.support.oracle import check, messages_of
+
+NAMES = [tool.name for tool in SEVEN]
 
 
 class Client:
@@ -65,7 +68,7 @@ def legacy_client(request: pytest.FixtureRequest) -> Client:
 
 
 def test_every_client_is_listed_the_tools(client: Client) -> None:
-    assert [tool["name"] for tool in client.ask("tools/list")["tools"]] == ["gateway.home"]
+    assert [tool["name"] for tool in client.ask("tools/list")["tools"]] == NAMES
 
 
 def test_every_client_can_call_home(client: Client) -> None:
@@ -80,7 +83,7 @@ def test_structured_results_go_to_clients_that_know_them(client: Client) -> None
 
 def test_the_fixtures_are_seen_by_their_tenant_only(fixtures_client: Client) -> None:
     names = [tool["name"] for tool in fixtures_client.ask("tools/list")["tools"]]
-    assert names == ["gateway.home", *BEHAVIOURS]
+    assert names == [*NAMES, *BEHAVIOURS]
     ours = Client(fixtures_client.version)
     assert "test_simple_text" not in ours.send("tools/list").text
 

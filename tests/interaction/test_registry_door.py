@@ -21,6 +21,7 @@ from signpost.settings import identity_settings, problem_with
 from signpost.telemetry import Telemetry
 from signpost.wiring.identity import authenticator
 from signpost.wiring.registry import Registry as RegistryFunction
+from tests.support.catalogues import catalogues
 from tests.support.memory_gateway import ENVIRONMENT
 from tests.support.registry import CountingTimestamps, Registry
 from tests.support.tokens import Signer, tampered, unsigned
@@ -62,7 +63,10 @@ class Door:
         self.source = FixedKeySet({self.signer.kid: self.signer.jwk})
         identity = identity_settings({**ENVIRONMENT, **environment})
         publisher = Publisher(
-            content=self.registry.content, bodies=self.registry.bodies, timestamps=CountingTimestamps()
+            content=self.registry.content,
+            catalogues=catalogues(self.registry.content),
+            bodies=self.registry.bodies,
+            timestamps=CountingTimestamps(),
         )
         self.manifests = ManifestFunctions(publisher)
         self.door = RegistryDoor(

@@ -16,11 +16,17 @@ APP = r"""
     from signpost.registry.publisher import ManifestFunctions, Publisher
     from signpost.registry_door import RegistryDoor
     from signpost.telemetry import Telemetry
+    from tests.support.catalogues import catalogues
     from tests.support.registry import SOMEBODY, CountingTimestamps, Registry
 
     registry = Registry()
     registry.host("demo::half", "half a pair: \ud800, a whole one: \U0001f600")
-    publisher = Publisher(content=registry.content, bodies=registry.bodies, timestamps=CountingTimestamps())
+    publisher = Publisher(
+        content=registry.content,
+        bodies=registry.bodies,
+        catalogues=catalogues(registry.content),
+        timestamps=CountingTimestamps(),
+    )
     door = RegistryDoor(
         functions=registry.functions,
         manifests=ManifestFunctions(publisher),

@@ -80,3 +80,6 @@ def test_the_detail_is_the_seeds_and_the_rest_stands_beside_it() -> None:
     prompt = bus_event(ChangeEvent(None, 8, "prompts::on-change", "register", "send-email"))
     assert json.loads(prompt.detail) == {"op": "register", "name": "send-email"}
     assert prompt.resources == ("urn:signpost:prompt:send-email", "urn:signpost:seq:8")
+    workflow = bus_event(ChangeEvent("acme", 9, "workflows::on-change", "register", "deploy", "0f" * 32))
+    assert json.loads(workflow.detail) == {"op": "register", "id": "deploy", "digest": "0f" * 32}
+    assert workflow.resources[0] == "urn:signpost:workflow:deploy"

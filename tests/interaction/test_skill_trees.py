@@ -16,6 +16,7 @@ from signpost.registry.callers import Caller
 from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry.refusals import Refused
 from signpost.registry.skill_files import LARGEST_FILE
+from tests.support.catalogues import catalogues
 from tests.support.memory_gateway import MemoryGateway
 
 TENANT = "default"
@@ -44,7 +45,12 @@ class World:
         self.gateway = MemoryGateway()
         self.key = str(self.gateway.make_key())
         adapters = self.gateway.adapters
-        publisher = Publisher(content=adapters.content, bodies=adapters.bodies, timestamps=SystemTimestamps())
+        publisher = Publisher(
+            content=adapters.content,
+            catalogues=catalogues(adapters.content),
+            bodies=adapters.bodies,
+            timestamps=SystemTimestamps(),
+        )
         self._manifests = ManifestFunctions(publisher)
 
     def _caller(self, tenant: str | None) -> Caller:

@@ -13,11 +13,13 @@ from signpost.content import Change
 from signpost.errors import Unavailable
 from signpost.kept import Version
 from signpost.registry.collection import DAY, Ages
-from signpost.registry.manifest import Document, Manifest, digest_of
+from signpost.registry.digests import digest_of
+from signpost.registry.manifest import Document, Manifest
 from signpost.registry.publisher import Publisher
 from signpost.registry.skills import Skills
 from signpost.sweeper import RESERVE_MS, Sweeper
 from signpost.telemetry import Telemetry
+from tests.support.catalogues import catalogues
 from tests.support.registry import TENANT, CountingTimestamps, Registry
 
 RESTORABLE = 35 * DAY
@@ -59,7 +61,12 @@ class World:
             handlers=registry.skills._handlers,  # pyright: ignore[reportPrivateUsage] - for sections, of which there are none
             timestamps=timestamps,
         )
-        self.publisher = Publisher(content=self.content, bodies=self.bucket, timestamps=timestamps)
+        self.publisher = Publisher(
+            content=self.content,
+            catalogues=catalogues(self.content),
+            bodies=self.bucket,
+            timestamps=timestamps,
+        )
         self.references = MemoryReferences(self.content)
         self.sweeper = Sweeper(
             references=self.references,

@@ -1,18 +1,16 @@
 """The executors of the test stage: a stack of their own, placed in the directory of the stack that calls them."""
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from local.stack import PROJECT, machine_architecture
 from signpost.adapters.clock import SystemClock
-from signpost.adapters.dynamodb import DynamoApiKeys, DynamoDirectory, DynamoRuntimeSettings
+from signpost.adapters.dynamodb import DynamoDirectory, DynamoRuntimeSettings
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.lambdas import LambdaLink
 from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
-from signpost.cli.keys import new_key, stored_key
 from signpost.contract import Executor, Hosted
 from signpost.execution.placement import Placer
 from signpost.model import Json, JsonObject, SettingValue
@@ -82,10 +80,7 @@ class Executors:
 
     def key(self, tenant: str) -> str:
         """A credential of the tenant."""
-        key = new_key(tenant)
-        keys = DynamoApiKeys(self.laptop.client("dynamodb"), self.gateway.deployed.outputs["RegistryTableName"])
-        assert keys.add(stored_key(key, "a test", created_at=time.time()))
-        return str(key)
+        return self.laptop.key(self.gateway, tenant)
 
     def call(self, key: str, function: str, arguments: JsonObject | None = None, **request: Json) -> Any:
         """The reply, as it came to the gateway."""

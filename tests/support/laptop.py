@@ -2,7 +2,8 @@
 
 import io
 import json
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -15,6 +16,8 @@ from local.issuer import Issuer
 from local.ports import free_port
 from local.progress import Progress
 from local.stack import DeployedStack, Variant, build, client_settings, deploy, machine_architecture
+from signpost.adapters.dynamodb import DynamoApiKeys
+from signpost.cli.keys import new_key, stored_key
 from signpost.model import JsonObject
 from tests.support.memory_gateway import Answer, modern
 
@@ -95,6 +98,21 @@ class Laptop:
         built = build(variant, log=log, progress=progress)
         self._deployed[name] = deploy(self.emulator, name, built, given, log=log, progress=progress)
         return Stack(self._deployed[name], door.port)
+
+    def key(
+        self,
+        stack: Stack,
+        tenant: str,
+        name: str = "a test",
+        *,
+        roles: Collection[str] = (),
+        permissions: Collection[str] = (),
+    ) -> str:
+        """A credential of the tenant for a machine."""
+        key = new_key(tenant)
+        stored = stored_key(key, name, created_at=time.time(), roles=sorted(roles), permissions=sorted(permissions))
+        assert DynamoApiKeys(self.client("dynamodb"), stack.deployed.outputs["RegistryTableName"]).add(stored)
+        return str(key)
 
     def restart(self, function: str) -> None:
         """Has Lambda start a function anew: a new environment variable does that."""

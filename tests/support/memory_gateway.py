@@ -18,28 +18,32 @@ from signpost.adapters.memory import (
     MemoryApiKeys,
     MemoryBodies,
     MemoryBreakers,
-    MemoryCatalogue,
     MemoryContentStore,
     MemoryFunctionStates,
     MemoryIssuerKeySets,
     MemoryMasterKeys,
     MemoryPlacedFunctions,
+    MemoryTexts,
 )
+from signpost.adapters.memory.instances import MemoryInstances
 from signpost.adapters.memory.link import Handler, MemoryLink
 from signpost.cli.keys import new_key, stored_key
 from signpost.http.front_door import FrontDoor
 from signpost.identity.api_keys import PresentedKey
-from signpost.model import Call, JsonObject, MasterKeys, Tool, ToolResult
+from signpost.model import Call, CatalogueItem, JsonObject, MasterKeys, Tool, ToolResult
 from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.protocol.surface import Surface
 from signpost.settings import GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.gateway import Adapters, Gateway, back_door, composed, front_door, gateway_surface, surfaces
+from signpost.workflow.ports import Executors
+from tests.support.catalogues import put_in_place
 from tests.support.oracle import check_exchange
 from tests.support.tokens import ISSUER, Signer
 
 ENVIRONMENT = {
     "REGISTRY_TABLE": "registry",
+    "WORKFLOWS_TABLE": "workflows",
     "MASTER_SECRET_ARN": "secret",
     "PUBLIC_URL": "https://gateway.test",
     "AUTH_MODE": "both",
@@ -135,11 +139,13 @@ class MemoryGateway:
         self.settings: GatewaySettings = gateway_settings({**ENVIRONMENT, **environment})
         self.functions = FunctionTable(deployment=self.settings.tuning)
         self.executors: dict[str, Handler] = {}
+        self.instances = MemoryInstances()
+        self.machines: dict[str, Executors] = {}
+        """What runs steps of workflows, by kind; to be filled before the first workflow."""
         self.adapters = Adapters(
             api_keys=MemoryApiKeys(),
             issuer_key_sets=MemoryIssuerKeySets(),
             key_set_source=self.key_set_source,
-            catalogue=MemoryCatalogue(),
             master_keys=MemoryMasterKeys(MasterKeys("master")),
             long_answers=MemoryAnswers(),
             function_states=MemoryFunctionStates(self.functions),
@@ -147,6 +153,10 @@ class MemoryGateway:
             breakers=MemoryBreakers(self.functions),
             content=MemoryContentStore(self.functions),
             bodies=MemoryBodies(),
+            values=MemoryTexts(),
+            definitions=MemoryTexts(),
+            instances=lambda: self.instances,
+            machines=lambda: self.machines,
             link=MemoryLink(self.executors),
             clock=self.clock,
             timestamps=SystemTimestamps(),
@@ -178,6 +188,10 @@ class MemoryGateway:
     def handle(self, event: JsonObject, remaining_ms: int = 30_000) -> Any:
         """What the gateway function answers to an event."""
         return self._gateway.handle(event, remaining_ms)
+
+    def offer(self, tenant: str, *items: CatalogueItem) -> None:
+        """Puts a catalogue of these in place, of which nothing can be started: there are no definitions."""
+        put_in_place(self.adapters.content, self.adapters.values, tenant, items)
 
     def make_key(self, tenant: str = "default", *, lasting: float | None = None) -> PresentedKey:
         key = new_key(tenant)

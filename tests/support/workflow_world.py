@@ -4,17 +4,12 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from signpost.adapters.ids import RandomIds
-from signpost.adapters.memory.definitions import MemoryDefinitions
 from signpost.adapters.memory.instances import MemoryInstances
 from signpost.model import JsonObject, Principal
-from signpost.protocol.surface import Surface
-from signpost.surfaces.workflows import WorkflowTools
-from signpost.workflow.engine import Engine
-from signpost.workflow.people import People
 from signpost.workflow.ports import Executors
-from signpost.workflow.service import PerKind, Workflows
+from tests.support.manifests import publish, publish_documents
 from tests.support.memory_gateway import MemoryGateway, SetClock
+from tests.support.tool_answers import said
 
 TENANT = "acme"
 
@@ -24,37 +19,32 @@ type Kept = Mapping[str, Any]
 class WorkflowWorld:
     def __init__(self, callers: Mapping[str, Principal], executors: Mapping[str, Executors] | None = None) -> None:
         self._gateway = MemoryGateway()
+        self._gateway.machines.update(executors or {})
         self._callers = callers
         self._tokens: dict[tuple[str, float], str] = {}
-        self._definitions = MemoryDefinitions()
-        self.instances = MemoryInstances()
-        workflows = Workflows(
-            definitions=self._definitions,
-            instances=self.instances,
-            executors=PerKind({"human": People(clock=self.clock, ids=RandomIds()), **(executors or {})}),
-            engine=Engine(),
-            clock=self.clock,
-            ids=RandomIds(),
-        )
-        self._gateway.serve(Surface("gateway", "", tools=(WorkflowTools(workflows),)))
+        self._documents: dict[str, JsonObject] = {}
 
     @property
     def clock(self) -> SetClock:
         return self._gateway.clock
 
+    @property
+    def instances(self) -> MemoryInstances:
+        return self._gateway.instances
+
     def publish(self, definition_id: str, document: JsonObject) -> None:
-        self._definitions.publish(TENANT, definition_id, document)
+        """Beside those that were published so."""
+        self._documents[definition_id] = document
+        adapters = self._gateway.adapters
+        publish_documents(adapters.content, adapters.values, adapters.definitions, TENANT, self._documents)
+
+    def publish_manifest(self, manifest: Mapping[str, Any]) -> None:
+        adapters = self._gateway.adapters
+        publish(adapters.content, adapters.values, adapters.definitions, TENANT, manifest)
 
     def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
-        """What is answered; an error of the protocol looks like one of the tools."""
         params: JsonObject = {"name": tool, "arguments": args}
-        answer = self._gateway.ask("tools/call", params, credential=self._token(caller)).json
-        if "error" in answer:
-            return {"error": {"code": str(answer["error"]["code"]), "message": answer["error"]["message"]}}
-        result = answer["result"]
-        if result.get("isError") and "structuredContent" not in result:
-            return {"error": {"code": "", "message": result["content"][0]["text"]}}
-        return result["structuredContent"]
+        return said(self._gateway.ask("tools/call", params, credential=self._token(caller)))
 
     def kept(self) -> Kept:
         """How all instances stand, to come back to."""

@@ -45,9 +45,9 @@ def _without_bound(member: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in member.items() if name != "maxLength"}
 
 
-def test_there_are_the_functions_and_triggers_of_the_reference_and_no_others() -> None:
+def test_there_are_the_functions_and_triggers_of_the_reference_and_that_of_workflows() -> None:
     assert set(BY_ID) == set(REFERENCE["functions"])
-    assert sorted(trigger.id for trigger in TRIGGERS) == REFERENCE["triggers"]
+    assert sorted(trigger.id for trigger in TRIGGERS) == [*REFERENCE["triggers"], "workflows::on-change"]
     assert set(BY_ID) == set(Registry().functions.ids)
 
 

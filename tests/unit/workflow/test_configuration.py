@@ -9,6 +9,7 @@ import pytest
 from signpost.cli.manifest_files import manifest_at
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.configuration import Configuration, Entry, resolved
+from signpost.workflow.discovery import shown_kinds
 from signpost.workflow.engine import Engine
 from signpost.workflow.guards import Permission
 from signpost.workflow.links import NO_ARGUMENTS
@@ -251,7 +252,7 @@ class TestTheCatalogue:
 
     def test_lists_workflows_and_exposures_with_what_a_search_goes_over(self) -> None:
         entries = self.listed()
-        assert list(entries) == ["deploy", "bare", "github.issues", "ping"]
+        assert list(entries) == ["deploy", "bare", "github.issues", "ping", "connection:github"]
         assert entries["deploy"] == Entry(
             "deploy", "workflow", "Deploy Pipeline", "Deploys.", ("deploy",), ("release",), ("ship it",),
             "lint No lint run Run linter done Rest.", {"type": "object"},
@@ -267,11 +268,21 @@ class TestTheCatalogue:
         assert (entries["bare"].input_schema, entries["ping"].input_schema) == (None, None)
         assert (entries["deploy"].enabled, entries["bare"].enabled) == (True, False)
 
-    def test_lists_what_discovery_includes(self) -> None:
-        entries = self.listed(discovery={"include": ["workflows", "connections"]})
-        assert list(entries) == ["deploy", "bare", "connection:github"]
-        connection = entries["connection:github"]
+    def test_has_connections_too(self) -> None:
+        connection = self.listed()["connection:github"]
         assert (connection.kind, connection.title, connection.text) == ("connection", "github", "github mcp")
+
+    @pytest.mark.parametrize(
+        ("discovery", "shown"),
+        [
+            ({}, {"capability", "workflow"}),
+            ({"include": ["workflows", "connections"]}, {"workflow", "connection"}),
+            ({"include": ["nonsense", 3]}, set[str]()),
+            ({"include": "workflows"}, {"capability", "workflow"}),
+        ],
+    )
+    def test_of_it_is_shown_what_discovery_includes(self, discovery: JsonObject, shown: set[str]) -> None:
+        assert shown_kinds(discovery) == shown
 
 
 class TestFiles:
@@ -299,7 +310,7 @@ class TestFiles:
             "c": {"kind": "rest", "baseUrl": "main", "headers": {"x": "y"}},
             "d": {"kind": "cli"},
         }
-        assert [entry.id for entry in found.entries] == ["one", "two", "three"]
+        assert [entry.id for entry in found.entries if entry.kind == "capability"] == ["one", "two", "three"]
 
     def test_what_is_wrong_in_an_included_file_is_said_there(self, tmp_path: Path) -> None:
         _, (problem,) = self.manifest(

@@ -364,10 +364,21 @@ def reviewed(**executor: Any) -> Definition:
     return definition(initialState="draft", initialContext={"draft": "v1"}, states=states)
 
 
+def asking_on_entering() -> Definition:
+    sign = step("review", actor="human", decision="approve")
+    amend = step("review", output={"draft": "$.arguments.draft"})
+    review = {
+        "onEnter": {"executor": {"kind": "human"}},
+        **state(sign=sign, amend=amend, publish=step("out", guards=QUORUM)),
+    }
+    states = {"draft": state(ask=step("review")), "review": review, "out": DONE}
+    return definition(initialState="draft", initialContext={"draft": "v1"}, states=states)
+
+
 class Review(Run):
-    def __init__(self, **executor: Any) -> None:
+    def __init__(self, definition: Definition | None = None, **executor: Any) -> None:
         self._asked = 0
-        super().__init__(reviewed(**executor))
+        super().__init__(definition or reviewed(**executor))
 
     def _perform(self, doing: Doing) -> Outcome | Failed:
         self._asked += 1
@@ -435,6 +446,26 @@ def test_a_request_is_no_approval_and_a_rejection_is_none() -> None:
     assert run.instance.evidence["human_request"].count == 1
     assert [item.kind for item in run.last.evidence] == []
     assert "human.approval.resolved" in records(run.last)
+
+
+def test_a_state_may_ask_people_on_being_entered_and_goes_on_asking_the_same() -> None:
+    run = Review(asking_on_entering()).asked()
+    assert run.instance.waits_for is not None
+    assert "human.approval.requested" in records(run.last)
+    for person in (PERSON, DAN):
+        run.submit("sign", principal=person)
+    assert run.instance.waits_for.id == "hr_1"
+    run.submit("publish")
+    assert (run.code, run.instance.state) == (None, "out")
+
+
+def test_on_being_entered_with_something_else_a_state_asks_anew() -> None:
+    run = Review(asking_on_entering()).asked()
+    run.submit("sign", principal=PERSON)
+    run.submit("amend", {"draft": "v2"})
+    run.submit("sign", principal=DAN)
+    run.submit("publish")
+    assert run.code == "GUARD_REJECTED"
 
 
 def test_what_was_asked_expires() -> None:

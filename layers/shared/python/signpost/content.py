@@ -7,7 +7,7 @@ from typing import Literal
 from signpost.model import Json, JsonObject, PromptArgument, SettingValue
 
 type Operation = Literal["register", "unregister"]
-type TriggerType = Literal["skills::on-change", "prompts::on-change"]
+type TriggerType = Literal["skills::on-change", "prompts::on-change", "workflows::on-change"]
 type SubscriberKind = Literal["trigger", "webhook"]
 
 
@@ -122,7 +122,29 @@ class SubscriptionChange:
     """None unregisters."""
 
 
-type Change = SkillChange | PromptChange | SubscriptionChange
+@dataclass(frozen=True, slots=True)
+class WorkflowChange:
+    """What its definition is, is in the catalogue; this tells of it."""
+
+    id: str
+    digest: str | None
+    """None unregisters."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueChange:
+    """Another snapshot of the catalogue is the current one from now on."""
+
+    before: str | None
+    """The one that it was made from: if that is not the current one any more, nothing of the change happens."""
+    after: str
+
+
+type Change = SkillChange | PromptChange | SubscriptionChange | WorkflowChange | CatalogueChange
+
+
+class Overtaken(Exception):  # noqa: N818 - it names a state of the world
+    """Somebody else has changed the catalogue since: look again, and decide anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +168,8 @@ class ChangeEvent:
     op: Operation
     key: str
     """The id or name of what changed."""
+    digest: str | None = None
+    """Of a definition, if that is what changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,7 @@ class Tool:
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     content: Sequence[JsonObject]
+    """Empty to have the protocol make text of what is structured."""
     structured: JsonObject | None = None
     is_error: bool = False
 
@@ -164,9 +165,13 @@ class Completion:
     has_more: bool = False
 
 
+PROXY = "proxy_default"
+"""The workflow of which every capability is a transition."""
+
+
 @dataclass(frozen=True, slots=True)
 class CatalogueItem:
-    """One thing a client can start: a capability or a workflow."""
+    """One thing that a tenant has published: a workflow, a capability, or a connection to show."""
 
     id: str
     kind: str
@@ -177,20 +182,15 @@ class CatalogueItem:
     text: str = ""
     """What a search finds it by beside these."""
     definition: str = ""
-    """The digest of the definition that it is started by."""
+    """The digest of what defines it: of a workflow, its definition; of a capability, its transition."""
     enabled: bool = True
-    """Whether it is listed and can be started."""
+    """Whether it can be started, as its author says."""
+    switched_off: bool = False
+    """Whether an operator says that it cannot, which outlasts publications."""
 
-
-@dataclass(frozen=True, slots=True)
-class CataloguePointer:
-    """Which publication of a tenant's catalogue is the current one."""
-
-    version: int
-    digest: str
-
-
-NOTHING_PUBLISHED = CataloguePointer(version=0, digest="")
+    @property
+    def is_offered(self) -> bool:
+        return self.enabled and not self.switched_off
 
 
 @dataclass(frozen=True, slots=True)

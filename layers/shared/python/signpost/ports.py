@@ -6,7 +6,7 @@ The stores have an AWS adapter and an in-memory one each; `tests/contract` holds
 # Whoever needs one port need not load the values of all of them: they cost a cold start a third of a millisecond each.
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from signpost.kept import Look, Named, Version
     from signpost.model import (
         Call,
-        CatalogueItem,
-        CataloguePointer,
         Completion,
         InputRequired,
         JsonObject,
@@ -92,15 +90,15 @@ class KeySetSource(Protocol):
         ...
 
 
-class Catalogue(Protocol):
-    def pointer(self, tenant: str) -> CataloguePointer:
-        """NOTHING_PUBLISHED where that is so."""
+class Texts(Protocol):
+    """Texts that never change, under what they are made of."""
+
+    def keep(self, tenant: str, text: str) -> str:
+        """Answers the digest to read it by."""
         ...
 
-    def items(self, tenant: str, digest: str) -> Sequence[CatalogueItem]: ...
-
-    def publish(self, tenant: str, items: Sequence[CatalogueItem], replacing: int) -> bool:
-        """Makes these items version `replacing + 1`, seen whole or not at all; False if `replacing` is stale."""
+    def read(self, tenant: str, digest: str) -> str:
+        """Raises LookupError for what was never kept."""
         ...
 
 
@@ -115,10 +113,15 @@ class AnswerStore(Protocol):
 
 
 class ContentStore(Protocol):
-    """The rows of skill documents, prompts and subscriptions, by tenant; the tenant None is what is shipped."""
+    """Skill documents, prompts, subscriptions and which catalogue there is, by tenant; the tenant None is what is
+    shipped."""
 
     def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
         """How far the tenant's content and the shipped content have changed, and what is set for the tenant."""
+        ...
+
+    def catalogue(self, tenant: str) -> str | None:
+        """The digest of the current snapshot; None if nothing was ever published."""
         ...
 
     def skill(self, tenant: str, skill_id: str) -> Layers[Skill]: ...
@@ -140,7 +143,7 @@ class ContentStore(Protocol):
     def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
         """Carries out all of them or none, seen whole or not at all however many they are, each with its event, if
         anybody is told of it. Answers their sequence numbers; None for an unregistration that found nothing, which is
-        no change."""
+        no change. Raises Overtaken if a change of the catalogue comes from a snapshot that is not the current one."""
         ...
 
 
@@ -327,6 +330,15 @@ class ToolProvider(Protocol):
 
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
         """Arguments satisfy the tool's input schema."""
+        ...
+
+
+@runtime_checkable
+class RefusesInItsOwnForm(Protocol):
+    """What a tool provider may be besides: its clients expect one form of all errors."""
+
+    def refused(self, arguments: JsonObject, message: str) -> ToolResult:
+        """The answer to arguments that do not satisfy a schema."""
         ...
 
 

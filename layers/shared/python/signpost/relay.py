@@ -14,8 +14,12 @@ from signpost.telemetry import Telemetry
 SOURCE = "signpost"
 AT_ONCE = 10
 """Events that the bus takes in one call."""
-KEY_NAMES = {"skills::on-change": "id", "prompts::on-change": "name"}
-URIS = {"skills::on-change": "iii://{}", "prompts::on-change": "urn:signpost:prompt:{}"}
+KEY_NAMES = {"skills::on-change": "id", "prompts::on-change": "name", "workflows::on-change": "id"}
+URIS = {
+    "skills::on-change": "iii://{}",
+    "prompts::on-change": "urn:signpost:prompt:{}",
+    "workflows::on-change": "urn:signpost:workflow:{}",
+}
 
 type EventsOf = Callable[[Mapping[str, Any]], Sequence[ChangeEvent]]
 """The events of an outbox row, as the stream shows it."""
@@ -66,10 +70,11 @@ class Relay:
 def bus_event(event: ChangeEvent) -> BusEvent:
     """The detail is what subscribers are promised; whose it is and which came first stand beside it."""
     tenant = [f"urn:signpost:tenant:{event.tenant}"] if event.tenant is not None else []
+    digest = {"digest": event.digest} if event.digest is not None else {}
     return BusEvent(
         source=SOURCE,
         type=event.type,
-        detail=json.dumps({"op": event.op, KEY_NAMES[event.type]: event.key}, ensure_ascii=False),
+        detail=json.dumps({"op": event.op, KEY_NAMES[event.type]: event.key, **digest}, ensure_ascii=False),
         resources=(URIS[event.type].format(event.key), f"urn:signpost:seq:{event.sequence}", *tenant),
     )
 

@@ -52,6 +52,7 @@ class IdentitySettings:
 @dataclass(frozen=True, slots=True)
 class GatewaySettings:
     registry_table: str
+    workflows_table: str
     master_secret_arn: str
     public_url: str
     identity: IdentitySettings
@@ -170,6 +171,7 @@ def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
     public_url = _public_url(environment)
     return GatewaySettings(
         registry_table=environment["REGISTRY_TABLE"],
+        workflows_table=environment["WORKFLOWS_TABLE"],
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         public_url=public_url,
         identity=identity_settings(environment),

@@ -1,6 +1,6 @@
 """Which event a change of the content is."""
 
-from signpost.content import Change, ChangeEvent, PromptChange, SkillChange
+from signpost.content import Change, ChangeEvent, PromptChange, SkillChange, WorkflowChange
 
 
 def event_of(tenant: str | None, sequence: int, change: Change) -> ChangeEvent | None:
@@ -11,4 +11,7 @@ def event_of(tenant: str | None, sequence: int, change: Change) -> ChangeEvent |
     if isinstance(change, PromptChange):
         op = "register" if change.prompt else "unregister"
         return ChangeEvent(tenant, sequence, "prompts::on-change", op, change.name)
+    if isinstance(change, WorkflowChange):
+        op = "register" if change.digest else "unregister"
+        return ChangeEvent(tenant, sequence, "workflows::on-change", op, change.id, change.digest)
     return None

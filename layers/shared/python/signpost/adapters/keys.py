@@ -24,14 +24,6 @@ def api_key(tenant: str, key_id: str) -> Key:
     return _key(api_keys_of(tenant), key_id)
 
 
-def catalogue_pointer(tenant: str) -> Key:
-    return _key(f"tenant#{tenant}", "catalogue")
-
-
-def catalogue_snapshot(tenant: str, digest: str) -> Key:
-    return _key(f"tenant#{tenant}#catalogue", digest)
-
-
 def issuer_keys(issuer: str) -> Key:
     return _key("deployment", f"issuer-keys#{issuer}")
 

@@ -103,5 +103,5 @@ class S3Values(Bucket):
         self._put(object_keys.value(tenant, digest), written, JSON)
         return digest
 
-    def read(self, tenant: str, name: str) -> str:
-        return self._get(object_keys.value(tenant, name)).decode()
+    def read(self, tenant: str, digest: str) -> str:
+        return self._get(object_keys.value(tenant, digest)).decode()

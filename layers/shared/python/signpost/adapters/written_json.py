@@ -4,6 +4,7 @@ import json
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from math import isinf
 from typing import Any, NoReturn
 
 from signpost.adapters.written_files import DEEPEST, Misread
@@ -16,7 +17,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,\]}]+')
 def written_json(text: str, file: str) -> Written:
     """Raises Misread."""
     try:
-        json.loads(text, parse_constant=_no_number)
+        json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except json.JSONDecodeError as fault:
         raise Misread(fault.msg[:1].lower() + fault.msg[1:], fault.lineno, fault.colno) from fault
     except RecursionError as fault:
@@ -29,6 +30,14 @@ def written_json(text: str, file: str) -> Written:
 
 def _no_number(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(number: str) -> float:
+    """Beyond what a double holds, Python's reader answers infinity, which is no JSON again."""
+    found = float(number)
+    if isinf(found):
+        raise ValueError(f"{number} is larger than any number that can be kept")
+    return found
 
 
 def _is_half(character: str) -> bool:

@@ -80,12 +80,32 @@ def tool(described: Tool, name: str, era: Era) -> JsonObject:
     return fields
 
 
+LONGEST_TWICE = 100_000
+"""Characters of structured content that are sent as text as well."""
+LONGEST_MEMBER = 2_000
+"""Of what is longer, characters of the members that are."""
+
+
 def tool_result(result: ToolResult, era: Era) -> JsonObject:
-    content = [_content(block, era) for block in result.content]
+    content = [_content(block, era) for block in result.content or _as_text(result.structured, era)]
     fields: dict[str, Json] = {"content": content, "isError": result.is_error}
     if result.structured is not None and era.has(STRUCTURED_SINCE):
         fields["structuredContent"] = result.structured
     return fields
+
+
+def _as_text(structured: JsonObject | None, era: Era) -> Sequence[JsonObject]:
+    """What is only structured, for whoever reads nothing else. What is long is not sent twice to who reads both, but
+    for its links and other short members."""
+    if structured is None:
+        return ()
+    text = encode(structured)
+    if len(text) <= LONGEST_TWICE or not era.has(STRUCTURED_SINCE):
+        return ({"type": "text", "text": text},)
+    short = {name: member for name, member in structured.items() if len(encode(member)) <= LONGEST_MEMBER}
+    left_out = ", ".join(name for name in structured if name not in short)
+    words = f"Too long to be sent twice, and only in structuredContent: {left_out}."
+    return {"type": "text", "text": encode(short)}, {"type": "text", "text": words}
 
 
 CONTENT_SINCE = {"audio": "2025-03-26", "resource_link": "2025-06-18"}

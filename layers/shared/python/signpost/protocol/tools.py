@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from signpost.errors import INVALID_PARAMS, DeadlinePassed, Rejection
 from signpost.model import Call, InputRequired, Json, JsonObject, Tool, ToolResult, as_object
-from signpost.ports import ToolProvider
+from signpost.ports import RefusesInItsOwnForm, ToolProvider
 from signpost.protocol import results, state
 from signpost.protocol.exchange import Exchange
 from signpost.protocol.headers import parameter_mismatch
@@ -49,9 +49,9 @@ def called(exchange: Exchange) -> JsonObject | Rejection:
     round_ = mismatch or state.resumed(exchange, tool.name)
     if isinstance(round_, Rejection):
         return round_
-    refused = _refusal_of_arguments(round_, tool, arguments)
-    if refused:
-        return results.tool_result(refused, exchange.era)
+    refusal = _refusal_of_arguments(round_, tool, arguments)
+    if refusal:
+        return results.tool_result(_refused(provider, arguments, refusal), exchange.era)
     outcome = provider.call_tool(tool, arguments, round_.call)
     return _required(round_, outcome, tool) if isinstance(outcome, InputRequired) else _result(round_, outcome, tool)
 
@@ -77,12 +77,18 @@ def _spellings(names: Sequence[str], surface: Surface, call: Call) -> Mapping[st
     return portable_names([*names, *unlisted])
 
 
-def _refusal_of_arguments(exchange: Exchange, tool: Tool, arguments: JsonObject) -> ToolResult | None:
+def _refusal_of_arguments(exchange: Exchange, tool: Tool, arguments: JsonObject) -> str | None:
     try:
         violation = _violation(exchange, tool.input_schema, arguments)
     except SchemaRefused as fault:
-        return _sentence(f"{tool.name} cannot be called: its input schema is refused, because {fault}.")
-    return _sentence(_explained(tool, violation)) if violation else None
+        return f"{tool.name} cannot be called: its input schema is refused, because {fault}."
+    return _explained(tool, violation) if violation else None
+
+
+def _refused(provider: ToolProvider, arguments: JsonObject, refusal: str) -> ToolResult:
+    if isinstance(provider, RefusesInItsOwnForm):
+        return provider.refused(arguments, refusal)
+    return _sentence(refusal)
 
 
 def _violation(exchange: Exchange, schema: JsonObject, value: Json) -> Violation | None:

@@ -3,28 +3,18 @@
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Protocol
 
+from signpost.model import PROXY
+from signpost.ports import Texts
 from signpost.registry.catalogue import CatalogueView
 from signpost.workflow.definition import Definition, published
 from signpost.workflow.ports import Published
-from signpost.workflow.proxy import PROXY
 
 REMEMBERED = 256
 
 
-class DefinitionTexts(Protocol):
-    """Definitions as text, in the order in which they were written, under their digest."""
-
-    def keep(self, tenant: str, text: str) -> str:
-        """Answers the digest."""
-        ...
-
-    def read(self, tenant: str, digest: str) -> str: ...
-
-
 class CatalogueDefinitions:
-    def __init__(self, *, catalogue: CatalogueView, texts: DefinitionTexts) -> None:
+    def __init__(self, *, catalogue: CatalogueView, texts: Texts) -> None:
         self._catalogue = catalogue
 
         @lru_cache(REMEMBERED)
@@ -37,18 +27,17 @@ class CatalogueDefinitions:
     def current(self, tenant: str, definition_id: str) -> Published | None:
         """As it is now, not as it was two seconds ago: what is started goes its way for good."""
         digest = self._digest(tenant, definition_id)
-        return None if digest is None else Published(self._pinned(tenant, definition_id, digest), digest)
+        return Published(self._pinned(tenant, definition_id, digest), digest) if digest else None
 
     def pinned(self, tenant: str, definition_id: str, digest: str) -> Definition:
         return self._pinned(tenant, definition_id, digest)
 
     def ids(self, tenant: str) -> Sequence[str]:
-        return [item.id for item in self._catalogue.snapshot(tenant).items if item.kind == "workflow"]
+        return list(self._catalogue.snapshot(tenant).startable)
 
-    def _digest(self, tenant: str, definition_id: str) -> str | None:
+    def _digest(self, tenant: str, definition_id: str) -> str:
         snapshot = self._catalogue.snapshot(tenant, fresh=True)
         if definition_id == PROXY:
-            # Never listed itself: every capability is a way into it.
-            return next((item.definition for item in snapshot.items if item.kind == "capability"), None)
-        item = snapshot.by_id.get(definition_id)
-        return item.definition if item is not None and item.kind == "workflow" else None
+            return snapshot.proxy
+        item = snapshot.startable.get(definition_id)
+        return item.definition if item is not None else ""

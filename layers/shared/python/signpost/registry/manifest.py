@@ -5,7 +5,6 @@ each is kept under the digest that is computed here, and what lists show of them
 then names ids, digests and parts. A digest that somebody sends only chooses among bodies that were seen here.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -14,16 +13,29 @@ from typing import Literal
 from signpost.content import StoredPrompt, Subscription
 from signpost.model import Json, JsonObject, as_object
 from signpost.registry import payloads, prompts, skills, subscriptions
+from signpost.registry.digests import DIGEST, digest_of
 from signpost.registry.names import problem_with_skill_id
 from signpost.registry.refusals import Refused, quoted
-from signpost.registry.sent_files import DIGEST, NamedFile, SentFile, named_files, overlaps, sent_file
+from signpost.registry.sent_definitions import (
+    DEFINED,
+    NOTHING_SAID,
+    SETTINGS,
+    Said,
+    SentDefinitions,
+    said_in,
+    sent_definitions,
+)
+from signpost.registry.sent_files import NamedFile, SentFile, named_files, overlaps, sent_file
 
 MOST_BODIES = 200
 """At once, so that keeping them does not take longer than an invocation may."""
 MOST_PARTS = 1_000
+LISTS = ("skills", "prompts", "triggers", "webhooks")
 SHOWN_IN_WORDS = 5
+MOST_SAID = 1_000
+"""Problems as data: more are more than an answer may carry."""
 
-type KindOf = Literal["skill", "file", "prompt", "trigger", "webhook", "manifest"]
+type KindOf = Literal["skill", "file", "prompt", "trigger", "webhook", "workflow", "capability", "manifest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,9 @@ class Manifest:
     """Whether entries of a kind it speaks of are removed if it does not have them."""
     parts: Sequence[str] = ()
     files: Sequence[SentFile] = ()
+    said: Said = NOTHING_SAID
+    """Of the catalogue."""
+    definitions: SentDefinitions | None = None
 
 
 def read(payload: JsonObject) -> Manifest | Sequence[Problem]:
@@ -69,6 +84,8 @@ def read(payload: JsonObject) -> Manifest | Sequence[Problem]:
         prune=reader.prune(payload.get("prune", False)),
         parts=reader.parts(payload.get("parts", [])),
         files=reader.files(payload.get("files", [])),
+        said=reader.said(payload),
+        definitions=reader.definitions(payload["definitions"]) if payload.get("definitions") is not None else None,
     )
     reader.check_amount(manifest)
     reader.check_names(payload)
@@ -82,7 +99,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def check_names(self, payload: JsonObject) -> None:
-        known = {"skills", "prompts", "triggers", "webhooks", "prune", "parts", "files"}
+        known = {*LISTS, *DEFINED, *SETTINGS, "definitions", "prune", "parts", "files"}
         self._say("manifest", *(f"There is no field {quoted(name)}." for name in payload if name not in known))
 
     def prune(self, value: Json) -> bool:
@@ -108,6 +125,18 @@ class _Reader:
         ]
         return documents
 
+    def said(self, payload: JsonObject) -> Said:
+        said, problems = said_in(payload)
+        self.problems += (Problem(kind, name, message) for kind, name, message in problems)
+        return said
+
+    def definitions(self, value: Json) -> SentDefinitions | None:
+        sent = sent_definitions(value)
+        if isinstance(sent, SentDefinitions):
+            return sent
+        self.problems += (Problem("workflow", "definitions", message) for message in sent)
+        return None
+
     def files(self, value: Json) -> Sequence[SentFile]:
         sent: list[SentFile] = []
         for place, entry in enumerate(self._list(value, "files")):
@@ -122,6 +151,8 @@ class _Reader:
         bodies = sum(document.body is not None for document in manifest.skills or ()) + len(manifest.files)
         if bodies > MOST_BODIES:
             self._say("manifest", f"These are too many bodies at once: send {MOST_BODIES} at most.")
+        if manifest.definitions is not None and len(manifest.definitions.texts) > MOST_BODIES:
+            self._say("manifest", f"These are too many definitions at once: send {MOST_BODIES} at most.")
 
     def prompts(self, value: Json) -> Sequence[StoredPrompt]:
         listed = self._list(value, "prompts")
@@ -223,13 +254,10 @@ def _prompt(entry: Json) -> StoredPrompt | Refused:
 def refusal_for(problems: Sequence[Problem]) -> Refused:
     """All of them in one, for people and as data."""
     said = [f"{problem.kind} {quoted(problem.id)}: {problem.message}" for problem in problems]
+    listed = [asdict(problem) for problem in problems[:MOST_SAID]]
     more = f" And {len(said) - SHOWN_IN_WORDS} more." if len(said) > SHOWN_IN_WORDS else ""
     return Refused(
         "invalid_content",
         f"Nothing was published. {' '.join(said[:SHOWN_IN_WORDS])}{more}",
-        {"problems": [asdict(problem) for problem in problems]},
+        {"problems": listed},
     )
-
-
-def digest_of(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

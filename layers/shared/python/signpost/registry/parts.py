@@ -3,15 +3,16 @@ publication of thousands reads none of them again."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
 from signpost import content as stored
 from signpost.content import Skill, StoredFile
-from signpost.model import JsonObject
+from signpost.model import CatalogueItem, JsonObject
 from signpost.ports import Bodies
 from signpost.registry import skills
-from signpost.registry.manifest import Document, Manifest, Problem, digest_of
+from signpost.registry.digests import digest_of
+from signpost.registry.manifest import Document, Manifest, Problem
 from signpost.registry.sent_files import NamedFile
 from signpost.registry.skill_files import described, problem_with_sizes
 
@@ -30,6 +31,10 @@ class Seen:
     """By id and digest."""
     files: Mapping[tuple[str, str], StoredFile]
     """By path and digest."""
+    items: Mapping[tuple[str, str, str], CatalogueItem]
+    """By kind, id and digest."""
+    transitions: Mapping[str, JsonObject]
+    """Of capabilities, by digest."""
 
     def row_of(self, document: Document) -> Skill:
         """Of one in which nothing is unseen."""
@@ -67,6 +72,8 @@ class Parts:
         rows: JsonObject = {
             "skills": [asdict(skills.described(one.id, one.body or "", "")) for one in documents],
             "files": [asdict(described(one.path, one.body)) for one in manifest.files],
+            "items": [astuple(item) for item in manifest.definitions.items] if manifest.definitions else [],
+            "transitions": manifest.definitions.transitions if manifest.definitions else {},
         }
         for one in documents:
             self._bodies.keep(tenant, one.digest, (one.body or "").encode())
@@ -84,6 +91,7 @@ class Parts:
         """With what is in the manifest itself."""
         documents = {(skill.id, skill.digest): skill for skill in there.values()}
         files = [file for skill in there.values() for file in skill.files]
+        items, transitions = list[CatalogueItem](), dict[str, JsonObject]()
         for name in manifest.parts:
             try:
                 part = json.loads(self._bodies.read(tenant, f"{PART}{name}"))
@@ -91,8 +99,15 @@ class Parts:
                 return Problem("manifest", name, LOST)
             documents.update(((skill.id, skill.digest), skill) for skill in map(_skill, part["skills"]))
             files += [StoredFile(**row) for row in part["files"]]
+            items += [CatalogueItem(*row) for row in part.get("items", ())]
+            transitions.update(part.get("transitions", {}))
         files += [described(one.path, one.body) for one in manifest.files]
-        return Seen(documents, {(file.path, file.digest): file for file in files})
+        return Seen(
+            documents=documents,
+            files={(file.path, file.digest): file for file in files},
+            items={(item.kind, item.id, item.definition): item for item in items},
+            transitions=transitions,
+        )
 
 
 def _skill(row: dict[str, Any]) -> Skill:

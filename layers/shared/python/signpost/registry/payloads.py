@@ -1,5 +1,6 @@
 """What the callers of registry functions send: the fields that count, or why they cannot be used."""
 
+import json
 from collections.abc import Mapping, Sequence
 
 from signpost.model import Json, JsonObject, PromptArgument
@@ -13,6 +14,15 @@ def payload_of(value: Json) -> JsonObject | Refused:
     if is_too_deep(value):
         return _refused(f"The payload must not be nested more than {DEEPEST_VALUE} deep.")
     return value
+
+
+def is_encodable(value: JsonObject) -> bool:
+    """Half a surrogate pair, which JSON can escape, is nothing that can be stored."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def texts(payload: JsonObject, *names: str) -> Sequence[str] | Refused:

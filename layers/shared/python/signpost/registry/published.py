@@ -231,6 +231,11 @@ TRIGGERS: Sequence[PublishedTrigger] = (
         "After each change of the prompts.",
         _schema("PromptsOnChange", {"op": OPERATION, "name": STRING}),
     ),
+    PublishedTrigger(
+        "workflows::on-change",
+        "After each change of the workflows; the capabilities together are the workflow proxy_default.",
+        _schema("WorkflowsOnChange", {"op": OPERATION, "id": STRING, "digest": STRING}, optional=("digest",)),
+    ),
 )
 
 

@@ -1,10 +1,12 @@
 """Publications: everything that an author has, as one change that is seen whole or not at all."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from signpost.content import (
+    CatalogueChange,
     Change,
+    Overtaken,
     PromptChange,
     Skill,
     SkillChange,
@@ -13,10 +15,13 @@ from signpost.content import (
     Subscription,
     SubscriptionChange,
 )
+from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject
 from signpost.ports import Bodies, ContentStore, Timestamps
-from signpost.registry import payloads, subscriptions
+from signpost.registry import catalogue_publisher, payloads, subscriptions
 from signpost.registry.callers import Caller
+from signpost.registry.catalogue_publisher import ATTEMPTS, CataloguePublisher
+from signpost.registry.differences import UNTOUCHED, Difference, Plan, difference
 from signpost.registry.manifest import Document, Manifest, Problem, read, refusal_for
 from signpost.registry.parts import Parts, Seen
 from signpost.registry.refusals import Refused
@@ -24,43 +29,27 @@ from signpost.registry.sent_files import NamedFile, listed
 
 SUBSCRIBED = ("triggers", "webhooks")
 
+SWITCH = "manifest::switch"
+
 type Answer = Json | Refused
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    added: Sequence[str]
-    changed: Sequence[str]
-    same: Sequence[str]
-    removed: Sequence[str]
-
-
-UNTOUCHED = Difference([], [], [], [])
-
-type Plan = Mapping[str, Difference]
-"""By kind, as a manifest calls it."""
-
-
-def difference[Value](before: Mapping[str, Value], after: Mapping[str, Value], *, prune: bool) -> Difference:
-    there = sorted(after.keys() & before.keys())
-    return Difference(
-        added=sorted(after.keys() - before.keys()),
-        changed=[key for key in there if before[key] != after[key]],
-        same=[key for key in there if before[key] == after[key]],
-        removed=sorted(before.keys() - after.keys()) if prune else [],
-    )
-
-
 class Publisher:
-    def __init__(self, *, content: ContentStore, bodies: Bodies, timestamps: Timestamps) -> None:
+    def __init__(
+        self, *, content: ContentStore, bodies: Bodies, catalogues: CataloguePublisher, timestamps: Timestamps
+    ) -> None:
         self._content = content
+        self._catalogues = catalogues
         self._bodies = bodies
         self._timestamps = timestamps
         self._parts = Parts(bodies)
 
     def plan(self, manifest: Manifest, tenant: str | None) -> Plan:
         """What a publication would do. Nothing changes."""
-        return self._plan(manifest, self._skills(tenant, manifest), tenant)
+        plan = self._plan(manifest, self._skills(tenant, manifest), tenant)
+        if tenant is None or manifest.said.is_nothing:
+            return plan
+        return {**plan, **catalogue_publisher.plan(manifest, self._catalogues.current(tenant))}
 
     def unsent(self, manifest: Manifest, tenant: str | None) -> Sequence[NamedFile]:
         """The files whose bodies have to be sent before the publication."""
@@ -69,16 +58,28 @@ class Publisher:
 
     def keep(self, manifest: Manifest, tenant: str | None) -> str:
         """Keeps the bodies. Answers the part that a publication names."""
+        if manifest.definitions is not None and tenant is not None:
+            self._catalogues.keep(manifest.definitions, tenant)
         return self._parts.keep(manifest, tenant)
 
     def publish(self, manifest: Manifest, tenant: str | None) -> JsonObject | Sequence[Problem]:
         """All of it or nothing. What is the same is registered again too: its time is that of the publication, and
-        whoever follows the changes hears of it."""
+        whoever follows the changes hears of it; a workflow is told of only if it is another one."""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._published(manifest, tenant)
+            except Overtaken:
+                continue
+        raise Unavailable("Others are publishing all the time.")
+
+    def _published(self, manifest: Manifest, tenant: str | None) -> JsonObject | Sequence[Problem]:
         there = self._skills(tenant, manifest)
         seen = self._parts.seen(manifest, there, tenant)
         if isinstance(seen, Problem):
             return [seen]
-        if problems := (*_problems(manifest, seen), *self._too_many(manifest, tenant)):
+        catalogue = self._catalogue(manifest, seen, tenant)
+        problems = (*_problems(manifest, seen), *self._too_many(manifest, tenant), *catalogue.problems)
+        if problems:
             return problems
         self._keep_new(manifest, there, tenant)
         plan = self._plan(manifest, there, tenant)
@@ -88,9 +89,28 @@ class Publisher:
             *(SkillChange(skill_id, None) for skill_id in plan["skills"].removed),
             *(PromptChange(name, None) for name in plan["prompts"].removed),
             *(SubscriptionChange(name, None) for kind in SUBSCRIBED for name in plan[kind].removed),
+            *catalogue.changes,
         ]
         sequences = self._content.apply(tenant, changes) if changes else ()
-        return {**shown(plan), "registered_at": now, "sequence": _last_told(changes, sequences)}
+        done = {**shown({**plan, **catalogue.plan}), "registered_at": now}
+        return {**done, "sequence": _last_told(changes, sequences)}
+
+    def _catalogue(self, manifest: Manifest, seen: Seen, tenant: str | None) -> "_Catalogue":
+        """The part of a publication that is of the catalogue."""
+        if manifest.said.is_nothing:
+            return _Catalogue()
+        if tenant is None:
+            return _Catalogue([Problem("manifest", "manifest", "Workflows and capabilities are a tenant's.")])
+        current = self._catalogues.current(tenant)
+        if problems := self._catalogues.problems_with(manifest, seen, current):
+            return _Catalogue(problems)
+        changes = self._catalogues.changes(manifest, seen, current, tenant)
+        if isinstance(changes, Problem):
+            return _Catalogue([changes])
+        return _Catalogue(changes=changes, plan=catalogue_publisher.plan(manifest, current))
+
+    def switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | Refused:
+        return self._catalogues.switch(workflow, tenant, enabled=enabled)
 
     def subscriptions(self, tenant: str | None) -> Sequence[Subscription]:
         return self._content.subscriptions(tenant)
@@ -143,6 +163,13 @@ class Publisher:
         return difference(before, {one.name: _timeless(one) for one in manifest.prompts}, prune=manifest.prune)
 
 
+@dataclass(frozen=True, slots=True)
+class _Catalogue:
+    problems: Sequence[Problem] = ()
+    changes: Sequence[Change] = ()
+    plan: Plan = field(default_factory=dict[str, Difference])
+
+
 def _problems(manifest: Manifest, seen: Seen) -> Sequence[Problem]:
     return [Problem("skill", one.id, message) for one in manifest.skills or () for message in seen.problems_with(one)]
 
@@ -163,7 +190,8 @@ def _registrations(manifest: Manifest, seen: Seen, now: str) -> Iterator[Change]
 
 def _last_told(changes: Sequence[Change], sequences: Sequence[int | None]) -> int | None:
     """The number of the last change that subscribers hear of."""
-    told = [one for change, one in zip(changes, sequences, strict=False) if not isinstance(change, SubscriptionChange)]
+    untold = SubscriptionChange | CatalogueChange
+    told = [one for change, one in zip(changes, sequences, strict=False) if not isinstance(change, untold)]
     return max((sequence for sequence in told if sequence is not None), default=None)
 
 
@@ -198,15 +226,25 @@ class ManifestFunctions:
 
     @property
     def ids(self) -> Sequence[str]:
-        return list(self._by_id)
+        return [*self._by_id, SWITCH]
 
     def call(self, function_id: str, payload: Json, caller: Caller) -> Answer:
         """One of `ids`."""
         checked = payloads.payload_of(payload)
         if isinstance(checked, Refused):
             return checked
+        if not payloads.is_encodable(checked):
+            return Refused("invalid_content", "The payload has half of a surrogate pair, which no text can have.")
+        if function_id == SWITCH:
+            return self._switch(checked, caller)
         manifest = read(checked)
         return self._by_id[function_id](manifest, caller) if isinstance(manifest, Manifest) else refusal_for(manifest)
+
+    def _switch(self, payload: JsonObject, caller: Caller) -> Answer:
+        workflow, enabled = payload.get("id"), payload.get("enabled")
+        if not isinstance(workflow, str) or not isinstance(enabled, bool) or caller.tenant is None:
+            return Refused("invalid_payload", "To switch a workflow off or on again send {id: text, enabled: boolean}.")
+        return self._publisher.switch(workflow, caller.tenant, enabled=enabled)
 
     def _keep(self, manifest: Manifest, caller: Caller) -> Answer:
         documents = manifest.skills or ()

@@ -1,7 +1,6 @@
 """Files of skills as authors send them: their bodies by themselves, and their names with the skill they belong to."""
 
 import binascii
-import re
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +9,11 @@ from itertools import accumulate
 
 from signpost.model import Json, JsonObject
 from signpost.registry import payloads
+from signpost.registry.digests import DIGEST
 from signpost.registry.manifests import is_agent_skill
 from signpost.registry.refusals import Refused, quoted
 from signpost.registry.skill_files import LARGEST_FILE, MOST_FILES, collisions, problem_with_file
 
-DIGEST = re.compile(r"[0-9a-f]{64}")
 NOT_NAMES = "Files need an id whose parts are names of Agent Skills: a-z and 0-9, and single - between them."
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from signpost.model import Json, JsonObject, as_object
 from signpost.schema.limits import LARGEST_SCHEMA, fault_of_pattern, is_too_deep
+from signpost.schema.plain import satisfies
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
@@ -39,6 +40,8 @@ class Validators:
         """The first violation, or None. Raises SchemaRefused."""
         if is_too_deep(value):
             return Violation("", "is nested too deeply")
+        if satisfies(schema, value):
+            return None
         from jsonschema.exceptions import UnknownType  # noqa: PLC0415 - as in _compiled
         from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as in _compiled
 

@@ -28,6 +28,13 @@ class Search:
     def find(
         self, query: str, *, ranking: Ranking = "literal", kind: str | None = None, limit: int = DEFAULT_LIMIT
     ) -> Sequence[Hit]:
+        """Scores and ids."""
+        hits = self.hits(query, ranking=ranking, kind=kind, limit=limit)
+        return [(score, document.id) for score, document in hits]
+
+    def hits(
+        self, query: str, *, ranking: Ranking = "literal", kind: str | None = None, limit: int = DEFAULT_LIMIT
+    ) -> Sequence[tuple[float, Document]]:
         """The best first, equals by id. A query without words finds everything, a limit of 0 is the default."""
         scores = self._index(ranking).scores(query) if words(query) else [WHOLE] * len(self._documents)
         found = (
@@ -36,7 +43,7 @@ class Search:
             if scores[number] and (kind is None or document.kind == kind)
         )
         best = heapq.nlargest(limit or DEFAULT_LIMIT, found, key=scores.__getitem__)
-        return [(scores[number] / WHOLE, self._documents[number].id) for number in best]
+        return [(scores[number] / WHOLE, self._documents[number]) for number in best]
 
     def _index(self, ranking: Ranking) -> LiteralIndex | FusedIndex:
         self._literal = literal = self._literal or LiteralIndex(self._documents)

@@ -1,66 +1,40 @@
-"""The default surface: the tools at /mcp through which everything is found and driven."""
+"""What can be found at /mcp: the catalogue of the caller's tenant, listed, searched and described."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from signpost.model import Call, CatalogueItem, Json, JsonObject, Tool, ToolResult
+from signpost.model import PROXY, Call, CatalogueItem, Json, JsonObject, Tool, ToolResult
 from signpost.policy.seals import Sealer
-from signpost.protocol.messages import encode
-from signpost.registry.catalogue import CatalogueView
+from signpost.registry.catalogue import CatalogueView, Snapshot
+from signpost.spelling import meant
+from signpost.surfaces.seven import DESCRIBE, HOME, PAGE, SEARCH, START, described, failed, link, told
 
-INSTRUCTIONS = (
-    "Signpost is a gateway to capabilities and governed workflows. Call gateway.home to see what there is. "
-    "Every item carries `links`: each names the tool to call next and the arguments to send. "
-    "Follow links instead of guessing names."
-)
-PAGE = 200
+if TYPE_CHECKING:
+    from signpost.workflow.ports import Definitions
+
 CURSOR = "gateway.home"
 
-HOME = Tool(
-    name="gateway.home",
-    title="What is there",
-    description=(
-        "Lists the capabilities and workflows you can use, each with links that start it. "
-        "Call it first, without arguments. A long catalogue comes in pages: follow the `next` link."
-    ),
-    input_schema={
-        "type": "object",
-        "properties": {"cursor": {"type": "string", "description": "From the `next` link of the page before."}},
-        "additionalProperties": False,
-    },
-    output_schema={
-        "type": "object",
-        "properties": {
-            "items": {"type": "array", "items": {"type": "object"}},
-            "nextCursor": {"type": "string"},
-            "links": {"type": "array", "items": {"type": "object"}},
-            "error": {"type": "object"},
-        },
-    },
-    annotations={"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
-)
 
-
-class GatewayTools:
-    def __init__(self, *, catalogue: CatalogueView, sealer: Sealer) -> None:
+class Discovery:
+    def __init__(self, *, catalogue: CatalogueView, sealer: Sealer, definitions: "Callable[[], Definitions]") -> None:
         self._catalogue = catalogue
         self._sealer = sealer
+        self._definitions = definitions
+        self._run: Mapping[str, Callable[[JsonObject, Call], ToolResult]] = {
+            HOME.name: self._home,
+            SEARCH.name: self._search,
+            DESCRIBE.name: self._describe,
+        }
 
-    def tools(self, call: Call) -> Sequence[Tool]:
-        del call  # everybody sees the same tools here; what they list depends on who asks
-        return (HOME,)
+    def run(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        return self._run[tool.name](arguments, call)
 
-    def tool(self, name: str, call: Call) -> Tool | None:
-        del call
-        return HOME if name == HOME.name else None
-
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
-        del tool  # there is one so far
+    def _home(self, arguments: JsonObject, call: Call) -> ToolResult:
         after = self._position(arguments.get("cursor"), call)
         if after is None:
-            return _refused("The cursor is not one of yours. Start again without a cursor.")
+            return failed("INPUT_SCHEMA_VIOLATION", "The cursor is not one of yours. Start again without a cursor.")
         items = self._catalogue.snapshot(call.principal.tenant).items
-        rest = [item for item in items if item.id > after]
-        return _answer(self._page(rest, call))
+        return told(self._page([item for item in items if item.id > after], call))
 
     def _position(self, cursor: Json, call: Call) -> str | None:
         """The id after which the page begins, so that a publication between two pages disturbs neither."""
@@ -75,35 +49,53 @@ class GatewayTools:
         if len(rest) <= PAGE:
             return answer
         cursor = self._sealer.seal(CURSOR, shown[-1].id, call.principal)
-        following: JsonObject = {"rel": "next", "method": HOME.name, "args": {"cursor": cursor}}
-        return {**answer, "nextCursor": cursor, "links": [following]}
+        return {**answer, "nextCursor": cursor, "links": [link("next", HOME, cursor=cursor)]}
+
+    def _search(self, arguments: JsonObject, call: Call) -> ToolResult:
+        snapshot = self._catalogue.snapshot(call.principal.tenant)
+        kind, limit = arguments.get("kind"), arguments.get("limit", 0)
+        found = snapshot.search.hits(
+            str(arguments.get("query", "")),
+            ranking=snapshot.ranking,
+            kind=kind if isinstance(kind, str) else None,
+            limit=min(int(limit), PAGE) if isinstance(limit, int | float) else 0,
+        )
+        return told(
+            {"results": [{"score": score, "item": _item(snapshot.by_kind[hit.kind, hit.id])} for score, hit in found]}
+        )
+
+    def _describe(self, arguments: JsonObject, call: Call) -> ToolResult:
+        snapshot, name = self._catalogue.snapshot(call.principal.tenant), str(arguments["id"])
+        item = snapshot.by_id.get(name) or snapshot.startable.get(name)
+        if item is None:
+            close = meant(name, snapshot.by_id)
+            advice = f"Did you mean {close}?" if close else "gateway.search finds what there is."
+            return failed("NOT_FOUND", f"There is nothing with the id {name}. {advice}", described(close))
+        return told(_item(item, self._schema(snapshot, item, call.principal.tenant)))
+
+    def _schema(self, snapshot: Snapshot, item: CatalogueItem, tenant: str) -> JsonObject | None:
+        """Of what it takes, if it takes anything."""
+        if item.kind == "workflow":
+            return self._definitions().pinned(tenant, item.id, item.definition).input_schema
+        if item.kind != "capability":
+            return None
+        from signpost.workflow.focus import declared  # noqa: PLC0415 - comes with the definitions
+
+        return declared(self._definitions().pinned(tenant, PROXY, snapshot.proxy), item.id)
 
 
-def _item(item: CatalogueItem) -> JsonObject:
+def _item(item: CatalogueItem, schema: JsonObject | None = None) -> JsonObject:
     return {
         "id": item.id,
         "kind": item.kind,
         "title": item.title,
         "description": item.description,
         "tags": list(item.tags),
-        "links": [_start(item)],
+        "links": [] if item.kind == "connection" else [_start(item, schema)],
     }
 
 
-def _start(item: CatalogueItem) -> JsonObject:
-    arguments: Mapping[str, Json] = (
-        {"definitionId": item.id, "input": {}}
-        if item.kind == "workflow"
-        else {"definitionId": "proxy_default", "input": {"capability": item.id}}
-    )
-    return {"rel": "start", "method": "workflow.start", "args": arguments}
-
-
-def _answer(structured: JsonObject) -> ToolResult:
-    return ToolResult(content=[{"type": "text", "text": encode(structured)}], structured=structured)
-
-
-def _refused(message: str) -> ToolResult:
-    home: JsonObject = {"rel": "home", "method": HOME.name, "args": {}}
-    structured: JsonObject = {"error": {"code": "INPUT_SCHEMA_VIOLATION", "message": message}, "links": [home]}
-    return ToolResult(content=[{"type": "text", "text": message}], structured=structured, is_error=True)
+def _start(item: CatalogueItem, schema: JsonObject | None) -> JsonObject:
+    given: JsonObject = {} if item.kind == "workflow" else {"capability": item.id}
+    started = link("start", START, definitionId=item.id if item.kind == "workflow" else PROXY, input=given)
+    return started if schema is None else {**started, "input_schema": schema}

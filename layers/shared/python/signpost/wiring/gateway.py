@@ -1,9 +1,9 @@
 """The gateway function: which adapter stands behind which port in an AWS account. One graph, made at init."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
@@ -12,16 +12,16 @@ from signpost.adapters.clock import SystemClock, SystemTimestamps
 from signpost.adapters.dynamodb import (
     DynamoApiKeys,
     DynamoBreakers,
-    DynamoCatalogue,
     DynamoContentStore,
     DynamoFunctionStates,
     DynamoIssuerKeySets,
     DynamoPlacedFunctions,
 )
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
 from signpost.adapters.oidc import HttpKeySetSource
-from signpost.adapters.s3 import S3Answers, S3Bodies, S3Publications
+from signpost.adapters.s3 import S3Answers, S3Bodies, S3Publications, S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.back_door import BackDoor
 from signpost.execution.functions import FunctionLists
@@ -36,7 +36,6 @@ from signpost.ports import (
     ApiKeys,
     Bodies,
     Breakers,
-    Catalogue,
     Clock,
     ContentStore,
     FunctionStates,
@@ -46,6 +45,7 @@ from signpost.ports import (
     Link,
     MasterKeyStore,
     PlacedFunctions,
+    Texts,
     Timestamps,
     ToolProvider,
 )
@@ -60,12 +60,19 @@ from signpost.surfaces.agent_skills import AgentSkillFiles
 from signpost.surfaces.documents import FetchTool, SkillDocuments, SlashCommands
 from signpost.surfaces.functions import INSTRUCTIONS as FUNCTIONS_INSTRUCTIONS
 from signpost.surfaces.functions import FunctionTools
-from signpost.surfaces.gateway import INSTRUCTIONS, GatewayTools
+from signpost.surfaces.gateway import Discovery
+from signpost.surfaces.seven import INSTRUCTIONS, SevenTools
 from signpost.telemetry import Telemetry
 from signpost.wiring.calling import Calling, calling
 from signpost.wiring.clients import CALLS, CLIENT, SIGNED_URLS
 from signpost.wiring.documents import Documents, documents
 from signpost.wiring.identity import anonymous_in, authenticator
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from signpost.surfaces.workflows import Driving
+    from signpost.workflow import ports as workflow_ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,6 @@ class Adapters:
     api_keys: ApiKeys
     issuer_key_sets: IssuerKeySets
     key_set_source: KeySetSource
-    catalogue: Catalogue
     master_keys: MasterKeyStore
     long_answers: AnswerStore
     function_states: FunctionStates
@@ -81,6 +87,11 @@ class Adapters:
     breakers: Breakers
     content: ContentStore
     bodies: Bodies
+    values: Texts
+    definitions: Texts
+    instances: "Callable[[], workflow_ports.Instances]"
+    machines: "Callable[[], Mapping[str, workflow_ports.Executors]]"
+    """What runs the steps of workflows that are no people's, by kind. Both are asked for when a workflow is driven."""
     link: Link
     clock: Clock
     timestamps: Timestamps
@@ -99,6 +110,8 @@ class Composition:
     calling: Calling
     documents: Documents
     nested: NestedCalls
+    definitions: "Callable[[], workflow_ports.Definitions]"
+    driving: "Callable[[], Driving]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +145,6 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
         api_keys=DynamoApiKeys(dynamodb, table),
         issuer_key_sets=DynamoIssuerKeySets(dynamodb, table),
         key_set_source=HttpKeySetSource(),
-        catalogue=DynamoCatalogue(dynamodb, table),
         master_keys=SecretMasterKeys(lambda: boto3.client("secretsmanager", config=CLIENT), settings.master_secret_arn),
         long_answers=S3Answers(s3, settings.content_bucket),
         function_states=DynamoFunctionStates(dynamodb, table, settings.tuning),
@@ -140,6 +152,10 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
         breakers=DynamoBreakers(dynamodb, table),
         content=DynamoContentStore(dynamodb, table, S3Publications(s3, settings.content_bucket), settings.scopes),
         bodies=S3Bodies(s3, settings.content_bucket),
+        values=(values := S3Values(s3, settings.content_bucket)),
+        definitions=DynamoDefinitionTexts(dynamodb, table, values),
+        instances=lambda: _instances(dynamodb, settings.workflows_table, values),
+        machines=dict,
         link=LambdaLink(lambda: boto3.client("lambda", config=CALLS), clock=clock, left_behind=telemetry.left_behind),
         clock=clock,
         timestamps=SystemTimestamps(),
@@ -150,6 +166,8 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
 
 def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
     clock = adapters.clock
+    catalogue = CatalogueView(content=adapters.content, texts=adapters.values, clock=clock)
+    definitions = cache(lambda: _definitions(adapters, catalogue))
     keys = KeyRing(store=adapters.master_keys, clock=clock)
     calls = calling(
         function_states=adapters.function_states,
@@ -163,7 +181,7 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
     return Composition(
         adapters=adapters,
         sealer=Sealer(keys),
-        catalogue=CatalogueView(catalogue=adapters.catalogue, clock=clock),
+        catalogue=catalogue,
         function_lists=FunctionLists(placed=adapters.placed_functions, clock=clock),
         calling=calls,
         documents=documents(
@@ -174,6 +192,35 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
             timestamps=adapters.timestamps,
         ),
         nested=NestedCalls(mint=calls.mint, executors=calls.executors, clock=clock),
+        definitions=definitions,
+        driving=cache(lambda: _driving(adapters, definitions())),
+    )
+
+
+# The engine behind workflows takes a tenth of a cold start to import, and waits for the first call that needs it.
+
+
+def _instances(dynamodb: "DynamoDBClient", table: str, values: Texts) -> "workflow_ports.Instances":
+    from signpost.wiring import workflows  # noqa: PLC0415 - as above
+
+    return workflows.instances(dynamodb, table, values)
+
+
+def _definitions(adapters: Adapters, catalogue: CatalogueView) -> "workflow_ports.Definitions":
+    from signpost.wiring import workflows  # noqa: PLC0415 - as above
+
+    return workflows.definitions(catalogue, adapters.definitions)
+
+
+def _driving(adapters: Adapters, definitions: "workflow_ports.Definitions") -> "Driving":
+    from signpost.wiring import workflows  # noqa: PLC0415 - as above
+
+    return workflows.driving(
+        definitions=definitions,
+        instances=adapters.instances(),
+        machines=adapters.machines(),
+        clock=adapters.clock,
+        ids=adapters.ids,
     )
 
 
@@ -184,7 +231,10 @@ def surfaces(composition: Composition) -> Mapping[str, Surface]:
 
 
 def gateway_surface(composition: Composition) -> Surface:
-    tools = GatewayTools(catalogue=composition.catalogue, sealer=composition.sealer)
+    discovery = Discovery(
+        catalogue=composition.catalogue, sealer=composition.sealer, definitions=composition.definitions
+    )
+    tools = SevenTools(discovery=discovery, driving=composition.driving)
     return _surface("gateway", INSTRUCTIONS, composition, tools, lists_fetch=False)
 
 

@@ -19,11 +19,12 @@ from signpost.adapters.dynamodb import (
     DynamoFunctionStates,
     DynamoIssuerKeySets,
 )
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
 from signpost.adapters.oidc import HttpKeySetSource
-from signpost.adapters.s3 import S3Bodies, S3Publications
+from signpost.adapters.s3 import S3Bodies, S3Publications, S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
 from signpost.adapters.shipped import shipped_in
 from signpost.deployment import Deployment
@@ -34,6 +35,7 @@ from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, Principal
 from signpost.policy.key_ring import KeyRing
 from signpost.ports import Bodies, ContentStore
+from signpost.registry.catalogue_publisher import CataloguePublisher
 from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry_door import RegistryDoor
 from signpost.settings import RegistrySettings, problem_with, registry_settings
@@ -79,7 +81,12 @@ def composed(environment: Mapping[str, str]) -> Composition:
     telemetry = Telemetry("registry")
     clients = _Clients()
     content, bodies = _content(settings, clients), S3Bodies(clients.s3, settings.content_bucket)
-    publisher = Publisher(content=content, bodies=bodies, timestamps=SystemTimestamps())
+    publisher = Publisher(
+        content=content,
+        bodies=bodies,
+        catalogues=_catalogues(settings, clients, content),
+        timestamps=SystemTimestamps(),
+    )
     deployment = Deployment(
         placer=_placer(settings, clients, telemetry),
         publisher=publisher,
@@ -123,6 +130,12 @@ class _Clients:
 def _content(settings: RegistrySettings, clients: _Clients) -> ContentStore:
     publications = S3Publications(clients.s3, settings.content_bucket)
     return DynamoContentStore(clients.dynamodb, settings.registry_table, publications, settings.scopes)
+
+
+def _catalogues(settings: RegistrySettings, clients: _Clients, content: ContentStore) -> CataloguePublisher:
+    values = S3Values(clients.s3, settings.content_bucket)
+    definitions = DynamoDefinitionTexts(clients.dynamodb, settings.registry_table, values)
+    return CataloguePublisher(content=content, values=values, definitions=definitions)
 
 
 def _documents(

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
-from signpost.model import Json, JsonObject, Principal
+from signpost.model import Json, JsonObject, Principal, as_object
+from signpost.spelling import meant
 from signpost.workflow.definition import Definition, State
+from signpost.workflow.focus import narrowed
 from signpost.workflow.guards import Situation, passes
 from signpost.workflow.instance import EvidenceItem, Hop, Instance, Request
 from signpost.workflow.links import links, self_link, waits_for_a_person
@@ -24,9 +26,10 @@ def answer(definition: Definition, step: Step) -> JsonObject:
         told["waitingFor"] = "human"
     if (request := step.instance.waits_for) is not None:
         told["approval"] = _approval(request)
-    if step.refusal is not None:
-        told["error"] = _error(step.refusal)
-    return {**told, "links": list(_links(definition, step))}
+    legal = narrowed(step.instance, links(definition, step.instance, step.principal, step.at))
+    if step.refusal is None:
+        return {**told, "links": list(legal)}
+    return {**told, "error": _error(step.refusal, legal), "links": [self_link(step.instance.id), *legal]}
 
 
 def _stand(definition: Definition, instance: Instance) -> dict[str, Json]:
@@ -47,18 +50,20 @@ def _additions(state: State) -> dict[str, Json]:
     return {"guidance": guidance} if guidance else {}
 
 
-def _links(definition: Definition, step: Step) -> Sequence[JsonObject]:
-    legal = links(definition, step.instance, step.principal, step.at)
-    return [self_link(step.instance.id), *legal] if step.refusal is not None else legal
-
-
-def _error(refusal: Refusal) -> JsonObject:
+def _error(refusal: Refusal, legal: Sequence[JsonObject]) -> JsonObject:
     error: dict[str, Json] = {"code": refusal.code, "message": refusal.message}
+    if refusal.code == "INVALID_TRANSITION" and (close := _meant(refusal.transition, legal)):
+        error["message"] = f"{refusal.message} Did you mean {close}?"
     if refusal.transition is not None:
         error["attemptedTransition"] = refusal.transition
     if refusal.error_class is not None:
         error["errorClass"] = refusal.error_class
     return error
+
+
+def _meant(transition: str | None, legal: Sequence[JsonObject]) -> str | None:
+    """Of what is linked: whoever is not shown a transition does not hear of it this way either."""
+    return meant(transition or "", [str(as_object(link["args"])["transition"]) for link in legal])
 
 
 def _approval(request: Request) -> JsonObject:
@@ -67,6 +72,7 @@ def _approval(request: Request) -> JsonObject:
         "queue": request.queue,
         "digest": request.digest,
         "shows": list(request.shown),
+        "askedBy": request.asked_by,
         "approvedBy": sorted(request.approved_by),
     }
 

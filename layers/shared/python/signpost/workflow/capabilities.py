@@ -35,10 +35,18 @@ class Capabilities:
     def inlined(self, holder: Written, taken: Sequence[str]) -> Written:
         """What holds an executor, with the capability in its place if the executor is the name of one."""
         reference = _reference_in(holder.get("executor"))
+        if reference:
+            self._check_own(holder.get("executor"), reference)
         below = self._named(reference) if reference else None
         if reference and not below:
             holder = holder.having(executor=_nothing(reference.place))
         return self._with_fallbacks(_over(below, holder, taken) if below else holder)
+
+    def _check_own(self, executor: Written | None, reference: Written) -> None:
+        """What is given with a reference says single settings, and names nothing else."""
+        own = executor.get("executor") if executor else None
+        if own and (other := _reference_in(own)):
+            self._say(other, f"this executor names {reference.text!r} already: keep one of the two capabilities")
 
     def _with_fallbacks(self, holder: Written) -> Written:
         """Fallbacks may name capabilities too. Nobody gets past a guard because an executor stands in for another, so

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from signpost.model import as_object
+from signpost.model import PROXY, as_object
 from signpost.workflow import mappings, names, passing, soundness
 from signpost.workflow.configuration import Resolution, resolve
 from signpost.workflow.definition import Definition
 from signpost.workflow.problems import Doubt, Problem, warning
-from signpost.workflow.proxy import PROXY
 from signpost.workflow.soundness import shape_of
 from signpost.workflow.written import Place, Written, plain
 

@@ -6,28 +6,23 @@ answers is resolved once and for all.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
-from signpost.model import Json, JsonObject, as_object
+from signpost.model import PROXY, Json, JsonObject, as_object
 from signpost.workflow.capabilities import OF_ENTERING, OF_TRANSITIONS, Capabilities
 from signpost.workflow.definition import Definition, read
+from signpost.workflow.discovery import EntryKind
 from signpost.workflow.links import NO_ARGUMENTS
 from signpost.workflow.problems import Problem, error
-from signpost.workflow.proxy import PROXY, READY, compiled, is_compiled
+from signpost.workflow.proxy import READY, compiled, is_compiled, transitions_in
 from signpost.workflow.written import Written, plain
 
-type EntryKind = Literal["capability", "workflow", "connection"]
-
-LISTED: Mapping[str, EntryKind] = {"proxy": "capability", "workflows": "workflow", "connections": "connection"}
-"""What `discovery.include` may name."""
-LISTED_UNASKED = ("proxy", "workflows")
 MAPPINGS = ("capabilities", "connections", "proxy", "workflows", "discovery", "audit")
 LONGEST_ID = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the catalogue lists, and what a search goes over."""
+    """What the catalogue has, and what a search goes over."""
 
     id: str
     kind: EntryKind
@@ -204,17 +199,14 @@ def _each(mapping: Written, change: Callable[[Written], Written]) -> Written:
 
 
 def entries(resolution: Resolution) -> Iterable[Entry]:
-    include = resolution.part("discovery").get("include", LISTED_UNASKED)
-    kinds = [LISTED.get(name) for name in include if isinstance(name, str)] if isinstance(include, list | tuple) else []
     for name, definition in resolution.definitions.items():
-        if name == PROXY and "capability" in kinds:
+        if name == PROXY:
             yield from _exposed(definition, as_object(plain(resolution.workflows[name])))
-        elif name != PROXY and "workflow" in kinds:
+        else:
             examples = _texts(as_object(plain(resolution.workflows[name])), "examples")
             yield _workflow(definition, examples)
-    if "connection" in kinds:
-        for name, connection in resolution.part("connections").items():
-            yield _connection(name, as_object(connection))
+    for name, connection in resolution.part("connections").items():
+        yield connection_entry(name, as_object(connection))
 
 
 def _workflow(definition: Definition, examples: Sequence[str]) -> Entry:
@@ -240,9 +232,9 @@ def _words(definition: Definition) -> Iterable[str | None]:
 
 
 def _exposed(definition: Definition, document: JsonObject) -> Iterable[Entry]:
-    transitions = as_object(as_object(as_object(document["states"])[READY])["transitions"])
+    transitions = transitions_in(document)
     for name, transition in definition.states[READY].transitions.items():
-        fields = as_object(transitions[name])
+        fields = transitions[name]
         yield Entry(
             id=name,
             kind="capability",
@@ -256,7 +248,7 @@ def _exposed(definition: Definition, document: JsonObject) -> Iterable[Entry]:
         )
 
 
-def _connection(name: str, fields: JsonObject) -> Entry:
+def connection_entry(name: str, fields: JsonObject) -> Entry:
     title, description, kind = (fields.get(one) for one in ("title", "description", "kind"))
     return Entry(
         id=f"connection:{name}",

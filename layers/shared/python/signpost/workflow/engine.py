@@ -228,11 +228,15 @@ class _Walk:
             request=_approved(outcome.request or before.request, move.gathered),
         )
         target = self._branch(transition, after, move.arguments)
-        if outcome.request is not None:
-            asked = outcome.request
-            self._record("human.approval.requested", queue=asked.queue, requestId=asked.id, transition=move.transition)
-            after = replace(after, request=_asked(asked, target, after.context))
+        after = self._asking(after, outcome.request, target, move.transition)
         self._enter(replace(move, entering=target, carrying=after, gathered=gathered))
+
+    def _asking(self, after: Instance, request: Request | None, target: str, by: str) -> Instance:
+        """With what people are asked, if they are."""
+        if request is None:
+            return after
+        self._record("human.approval.requested", queue=request.queue, requestId=request.id, transition=by)
+        return replace(after, request=_asked(request, target, after.context))
 
     def _branch(self, transition: Transition, after: Instance, arguments: JsonObject) -> str:
         situation = self._situation(after, arguments)
@@ -260,14 +264,27 @@ class _Walk:
         return all(passes(guard, situation) for guard in on_enter.guards)
 
     def _has_entered(self, move: Move, before: Instance, outcome: Outcome) -> None:
-        on_enter = self._definition.states[str(move.entering)].on_enter
+        entered = str(move.entering)
+        on_enter = self._definition.states[entered].on_enter
         known = Known(before.context, {}, before.input, outcome.output)
         after = replace(
             before,
             context={**before.context, **mapped(on_enter.output if on_enter else {}, known)},
             evidence=with_evidence(before.evidence, outcome.evidence),
         )
+        if not self._still_asks(after, entered):
+            after = self._asking(after, outcome.request, entered, ON_ENTER)
         self._arrive(replace(move, gathered=(*move.gathered, *outcome.evidence)), after)
+
+    def _still_asks(self, after: Instance, entered: str) -> bool:
+        """Whether people have been asked the same before: who approves and stays in a state enters it again."""
+        open_one = after.request
+        return (
+            open_one is not None
+            and open_one.state == entered
+            and open_one.is_about(after.context)
+            and not open_one.has_expired(self._now)
+        )
 
     def _arrive(self, move: Move, after: Instance) -> None:
         self.step = replace(self.step, evidence=(*self.step.evidence, *move.gathered))

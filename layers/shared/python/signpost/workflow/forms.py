@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from signpost.model import Json, JsonObject
 from signpost.schema.validation import DIALECT
-from signpost.workflow.configuration import LISTED
 from signpost.workflow.definition import ACTORS, BY_GUARDS, DECISIONS
+from signpost.workflow.discovery import LISTED
 from signpost.workflow.guards import KINDS
 
 EXTRA = "x-"

@@ -46,7 +46,7 @@ def waits_for_a_person(definition: Definition, instance: Instance) -> bool:
 
 def _link(transition: Transition, instance: Instance) -> JsonObject:
     prefilled = mapped(transition.prefill, Known(instance.context, {}, instance.input))
-    described: dict[str, Json] = {} if transition.description is None else {"description": transition.description}
+    parts: dict[str, Json] = {"description": transition.description, "decision": transition.decision}
     return {
         "rel": "transition",
         "method": "workflow.submit",
@@ -57,7 +57,7 @@ def _link(transition: Transition, instance: Instance) -> JsonObject:
             "arguments": prefilled,
         },
         "title": transition.title,
-        **described,
+        **{name: part for name, part in parts.items() if part is not None},
         "actor": transition.actor,
         "inputSchema": transition.input_schema if transition.input_schema is not None else NO_ARGUMENTS,
     }

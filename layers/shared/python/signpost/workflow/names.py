@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from signpost.model import JsonObject, as_object
+from signpost.model import PROXY, JsonObject, as_object
 from signpost.workflow.expressions import FORM
 from signpost.workflow.forms import COMMON, EXTRA, NEEDED, SETTINGS, schema
 from signpost.workflow.guards import DEEPEST, Expression, NotUnderstood, guard_of
 from signpost.workflow.problems import Problem, or_rather, warning
-from signpost.workflow.proxy import PROXY
 from signpost.workflow.written import Written, plain
 
 INSTEAD: Mapping[tuple[str, str], str] = {

@@ -5,17 +5,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from signpost.model import Json, as_object
+from signpost.model import JsonObject, as_object
 from signpost.workflow.capabilities import OWN_WINS, TOGETHER, Capabilities
 from signpost.workflow.links import NO_ARGUMENTS
 from signpost.workflow.problems import Problem, error
 from signpost.workflow.written import Written, plain, written
 
-PROXY = "proxy_default"
 READY = "ready"
 RESULT = "lastResult"
+FIXED: JsonObject = {"title": "Capabilities", "initialState": READY}
 OF_EXPOSURES = (*OWN_WINS, *TOGETHER)
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,199}")
 
 
 def compiled(exposures: Written, capabilities: Capabilities) -> tuple[Written, Sequence[Problem]]:
@@ -29,15 +29,24 @@ def compiled(exposures: Written, capabilities: Capabilities) -> tuple[Written, S
 def is_compiled(document: Written) -> bool:
     """Whether it is one that was made here, so that resolving what is resolved changes nothing."""
     fields = as_object(plain(document))
-    states = as_object(fields.get("states"))
-    transitions = as_object(as_object(states.get(READY)).get("transitions")).values()
-    is_one_state = fields.get("initialState") == READY and list(states) == [READY]
-    return is_one_state and all(as_object(one).get("target") == READY for one in transitions)
+    transitions = transitions_in(fields)
+    is_of_them = fields == document_of(transitions)
+    return is_of_them and all(_NAME.fullmatch(name) and one.get("target") == READY for name, one in transitions.items())
+
+
+def transitions_in(document: JsonObject) -> Mapping[str, JsonObject]:
+    """By the name of the capability."""
+    ready = as_object(as_object(document.get("states")).get(READY))
+    return {name: as_object(one) for name, one in as_object(ready.get("transitions")).items()}
+
+
+def document_of(transitions: Mapping[str, JsonObject]) -> JsonObject:
+    """Made anew of transitions that were compiled here, maybe at different times."""
+    return {**FIXED, "states": {READY: {"transitions": transitions}}}
 
 
 def _document(exposures: Written, transitions: Mapping[str, Written]) -> Written:
-    fixed: Json = {"title": "Capabilities", "initialState": READY, "states": {READY: {}}}
-    document = written(fixed, exposures.place)
+    document = written({**FIXED, "states": {READY: {}}}, exposures.place)
     places = {name: one.place for name, one in transitions.items()}
     ready = Written({"transitions": Written(transitions, exposures.place, places)}, exposures.place)
     return document.having(states=document.members["states"].having(**{READY: ready}))
@@ -57,7 +66,7 @@ class _Compiling:
         if name is None or name.text is None or not _NAME.fullmatch(name.text):
             what = "an exposure needs a `name` (or `capability`, and `as` for another name)"
             place = name.place if name else exposure.place
-            self.problems.append(error(place, f"{what} of letters, digits and _.-, with a letter first"))
+            self.problems.append(error(place, f"{what} of at most 200 letters, digits and _.-, with a letter first"))
         elif name.text in self.transitions:
             self.problems.append(error(name.place, f"{name.text!r} is exposed already: give one of them another `as`"))
         else:

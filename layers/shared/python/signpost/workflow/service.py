@@ -1,19 +1,22 @@
 """The workflows of a tenant, driven: load, decide, save; and again from the start if somebody else was faster."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from signpost.model import JsonObject, Principal
+from signpost.model import PROXY, JsonObject, Principal
 from signpost.ports import Clock, Ids
 from signpost.spelling import meant
 from signpost.workflow.answers import may_read
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine import Engine, filled, stale
+from signpost.workflow.focus import capabilities, unknown_capability
 from signpost.workflow.instance import AuditEvent, Entry, Instance, Waiting
 from signpost.workflow.ports import Definitions, Executors, Instances
 from signpost.workflow.steps import Doing, Event, Failed, Looked, Outcome, Performed, Step, Submitted
 
+_WORKFLOW_ID = re.compile(r"wf_[A-Za-z0-9]{1,64}")
 ATTEMPTS = 5
 """At a deadline that several notice at once. Whoever submits something is told instead that it is too late."""
 
@@ -40,6 +43,8 @@ class Declined:
 
     code: Problem
     message: str
+    about: str | None = None
+    """What to look at instead: what was probably meant, or what could not be started as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,9 @@ class Workflows:
         published = self._definitions.current(principal.tenant, definition_id)
         if published is None:
             return self._no_such(definition_id, principal)
+        unknown = unknown_capability(published.definition, given)
+        if unknown is not None:
+            return _declined("capability", unknown, capabilities(published.definition))
         checked = self._checked(published.definition, given)
         if isinstance(checked, Declined):
             return checked
@@ -82,7 +90,7 @@ class Workflows:
         step = self._performed(published.definition, step)
         if step.refusal is not None and not step.moved and step.refusal.code == "EXECUTOR_FAILED":
             # What its first state does on being entered has failed: there is nothing that could be gone on with.
-            return Declined("EXECUTOR_FAILED", step.refusal.message)
+            return Declined("EXECUTOR_FAILED", step.refusal.message, definition_id)
         self._instances.save(principal.tenant, self._entry(step), replacing=None)
         return Told(published.definition, step)
 
@@ -119,12 +127,16 @@ class Workflows:
         return self._instances.waiting(principal.tenant)
 
     def _no_such(self, definition_id: str, principal: Principal) -> Declined:
-        close = meant(definition_id, self._definitions.ids(principal.tenant))
-        advice = f"Did you mean {close}?" if close else "gateway.home lists those there are."
-        return Declined("NOT_FOUND", f"There is no workflow {definition_id} that could be started. {advice}")
+        """Whoever takes a capability for a workflow is told how to start it."""
+        proxy = None if definition_id == PROXY else self._definitions.current(principal.tenant, PROXY)
+        if proxy is None or definition_id not in capabilities(proxy.definition):
+            return _declined("workflow", definition_id, self._definitions.ids(principal.tenant))
+        message = f"{definition_id} is a capability: start {PROXY} with it as `capability` of the input."
+        return Declined("NOT_FOUND", message, definition_id)
 
     def _found(self, workflow_id: str, principal: Principal) -> "_Found | Declined":
-        instance = self._instances.load(principal.tenant, workflow_id)
+        is_an_id = _WORKFLOW_ID.fullmatch(workflow_id) is not None  # nothing else can be the key of a row
+        instance = self._instances.load(principal.tenant, workflow_id) if is_an_id else None
         nothing = Declined("NOT_FOUND", f"There is no workflow {workflow_id} that you may see.")
         if instance is None:
             return nothing
@@ -170,6 +182,7 @@ class Workflows:
         return Declined(
             "INPUT_SCHEMA_VIOLATION",
             f"{definition.id} was not started: {place} did not satisfy its input schema: {violation.message}.",
+            definition.id,
         )
 
     def _entry(self, step: Step) -> Entry:
@@ -177,6 +190,12 @@ class Workflows:
         subject = step.principal.subject
         events = [AuditEvent(record, at, correlation, subject) for record in step.records]
         return Entry(step.instance, step.hops, step.evidence, events)
+
+
+def _declined(kind: str, name: str, names: Iterable[str]) -> Declined:
+    close = meant(name, names)
+    advice = f"Did you mean {close}?" if close else "gateway.home lists those there are."
+    return Declined("NOT_FOUND", f"There is no {kind} {name} that could be started. {advice}", close)
 
 
 @dataclass(frozen=True, slots=True)

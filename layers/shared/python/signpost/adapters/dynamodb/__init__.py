@@ -2,7 +2,6 @@
 
 from signpost.adapters.dynamodb.api_keys import DynamoApiKeys
 from signpost.adapters.dynamodb.breakers import DynamoBreakers
-from signpost.adapters.dynamodb.catalogue import DynamoCatalogue
 from signpost.adapters.dynamodb.content_store import DynamoContentStore
 from signpost.adapters.dynamodb.directory import DynamoDirectory
 from signpost.adapters.dynamodb.function_states import DynamoFunctionStates, DynamoPlacedFunctions
@@ -12,7 +11,6 @@ from signpost.adapters.dynamodb.runtime_settings import DynamoRuntimeSettings
 __all__ = [
     "DynamoApiKeys",
     "DynamoBreakers",
-    "DynamoCatalogue",
     "DynamoContentStore",
     "DynamoDirectory",
     "DynamoFunctionStates",

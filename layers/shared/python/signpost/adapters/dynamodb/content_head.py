@@ -17,6 +17,8 @@ class Head:
     """How many of its changes are."""
     settled_at: float | None = None
     """When the last overlay came off."""
+    catalogue: str | None = None
+    """The digest of the snapshot of the catalogue that is the current one."""
 
 
 def head_in(row: Row | None) -> Head:
@@ -27,14 +29,16 @@ def head_in(row: Row | None) -> Head:
         overlay=row["overlay"]["S"] if "overlay" in row else None,
         written=rows.optional_integer(row, "written") or 0,
         settled_at=rows.optional_number(row, "settled_at"),
+        catalogue=row["catalogue"]["S"] if "catalogue" in row else None,
     )
 
 
 def head_row(tenant: str | None, head: Head) -> Attributes:
-    overlay: Attributes = {"overlay": {"S": head.overlay}} if head.overlay is not None else {}
+    named = {"overlay": head.overlay, "catalogue": head.catalogue}
+    texts: Attributes = {name: {"S": text} for name, text in named.items() if text is not None}
     return {
         **keys.content_version(tenant),
-        **overlay,
+        **texts,
         **rows.numbers({"version": head.version, "written": head.written, "settled_at": head.settled_at}),
         **rows.schema(),
     }

@@ -1,4 +1,4 @@
-"""Skill documents, prompts, subscriptions and their changes as text: in rows, outbox and publications alike.
+"""Skill documents, prompts, subscriptions and all changes as text: in rows, outbox and publications alike.
 
 An entry is one attribute. A list reads thousands of them, and taking apart an attribute each is what takes its time.
 """
@@ -6,13 +6,14 @@ An entry is one attribute. A list reads thousands of them, and taking apart an a
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeIs
 
 from signpost.adapters import keys
 from signpost.adapters.change_events import event_of
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.content import (
+    CatalogueChange,
     Change,
     ChangeEvent,
     Manifest,
@@ -24,6 +25,7 @@ from signpost.content import (
     StoredPrompt,
     Subscription,
     SubscriptionChange,
+    WorkflowChange,
 )
 from signpost.model import PromptArgument
 
@@ -114,26 +116,45 @@ PROMPTS = Kind("prompts::on-change", keys.prompts_of, _prompt, _prompt_of)
 SUBSCRIPTIONS = Kind("subscriptions", lambda tenant, _: keys.subscriptions_of(tenant), _subscription, _subscription_of)
 
 
-def kind_of(change: Change) -> Kind[Skill] | Kind[StoredPrompt] | Kind[Subscription]:
+WORKFLOWS, CATALOGUE = "workflows::on-change", "catalogue"
+"""The tags of changes of the catalogue, which is no rows but a snapshot that the head names."""
+
+type EntryChange = SkillChange | PromptChange | SubscriptionChange
+
+
+def is_of_an_entry(change: Change) -> TypeIs[EntryChange]:
+    """Whether it writes a row of its own."""
+    return not isinstance(change, WorkflowChange | CatalogueChange)
+
+
+def kind_of(change: EntryChange) -> Kind[Skill] | Kind[StoredPrompt] | Kind[Subscription]:
     if isinstance(change, SkillChange):
         return SKILLS
     return PROMPTS if isinstance(change, PromptChange) else SUBSCRIPTIONS
 
 
 def name_of(change: Change) -> Name:
+    if isinstance(change, WorkflowChange):
+        return WORKFLOWS, change.id
+    if isinstance(change, CatalogueChange):
+        return CATALOGUE, change.after
     return kind_of(change).tag, change.id if isinstance(change, SkillChange) else change.name
 
 
 def registers(change: Change) -> bool:
-    return kind_of(change).entry(change) is not None
+    return text_of(change) is not None
 
 
-def key_of(tenant: str | None, scopes: Scopes, change: Change) -> keys.Key:
+def key_of(tenant: str | None, scopes: Scopes, change: EntryChange) -> keys.Key:
     return kind_of(change).key(tenant, scopes, name_of(change)[1])
 
 
 def text_of(change: Change) -> str | None:
     """The entry without what its key says already; None if it is unregistered."""
+    if isinstance(change, WorkflowChange):
+        return change.digest
+    if isinstance(change, CatalogueChange):
+        return change.before or ""
     entry = kind_of(change).entry(change)
     if entry is None:
         return None
@@ -156,6 +177,10 @@ def change_from(tag: str, name: str, text: str | None) -> Change:
         return SkillChange(name, _skill(name, text) if text is not None else None)
     if tag == PROMPTS.tag:
         return PromptChange(name, _prompt(name, text) if text is not None else None)
+    if tag == WORKFLOWS:
+        return WorkflowChange(name, text)
+    if tag == CATALOGUE:
+        return CatalogueChange(text or None, name)
     return SubscriptionChange(name, _subscription(name, text) if text is not None else None)
 
 

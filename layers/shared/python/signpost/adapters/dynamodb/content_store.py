@@ -26,6 +26,7 @@ from signpost.adapters.dynamodb.content_rows import (
     Name,
     entry_in,
     fitting,
+    is_of_an_entry,
     key_of,
     name_of,
     registers,
@@ -37,7 +38,7 @@ from signpost.adapters.dynamodb.outbox import Publication, Publications, saved_p
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.adapters.dynamodb.runtime_settings import settings_in
 from signpost.adapters.dynamodb.scopes import row_of_scope
-from signpost.content import Change, Layers, Scopes, Skill, StoredPrompt, Subscription
+from signpost.content import CatalogueChange, Change, Layers, Overtaken, Scopes, Skill, StoredPrompt, Subscription
 from signpost.errors import Unavailable
 from signpost.model import SettingValue
 
@@ -74,6 +75,9 @@ class DynamoContentStore:
         own, shipped, settings = rows.get_each(self._client, self._table, wanted)
         return head_in(own).version, head_in(shipped).version, settings_in(settings or {})
 
+    def catalogue(self, tenant: str) -> str | None:
+        return self._head(tenant).catalogue
+
     def skill(self, tenant: str, skill_id: str) -> Layers[Skill]:
         return self._layers(SKILLS, tenant, skill_id)
 
@@ -95,6 +99,8 @@ class DynamoContentStore:
             _check(change)
         for attempt in range(rows.ATTEMPTS):
             head = self._settled(tenant, self._head(tenant))
+            if not _follows(changes, head.catalogue):
+                raise Overtaken
             made, sequences = _decided(changes, self._existing(tenant, changes), head.version)
             if not made or self._commit(tenant, head, made):
                 return sequences
@@ -106,9 +112,10 @@ class DynamoContentStore:
         self._settled(tenant, self._head(tenant))
 
     def _existing(self, tenant: str | None, changes: Sequence[Change]) -> set[Name]:
-        """Of the entries that are to be unregistered, those that are there."""
-        named = {name_of(change): self._key_of(tenant, change) for change in changes if not registers(change)}
-        there = set[Name]()
+        """Of what is to be unregistered, what is there. Of workflows the catalogue says it, which is as it was."""
+        gone = [change for change in changes if not registers(change)]
+        named = {name_of(one): key_of(tenant, self._scopes, one) for one in gone if is_of_an_entry(one)}
+        there = {name_of(change) for change in gone if not is_of_an_entry(change)}
         for some in batched(named.items(), KEYS_AT_ONCE, strict=False):
             found = rows.get_each(self._client, self._table, [key for _, key in some])
             there.update(name for (name, _), row in zip(some, found, strict=True) if row is not None)
@@ -116,7 +123,8 @@ class DynamoContentStore:
 
     def _commit(self, tenant: str | None, head: Head, made: Sequence[Change]) -> bool:
         """False if somebody else changed something since the head was read."""
-        changed = replace(head, version=head.version + len(made))
+        catalogue = next((one.after for one in made if isinstance(one, CatalogueChange)), head.catalogue)
+        changed = replace(head, version=head.version + len(made), catalogue=catalogue)
         if fitting(made, CHANGES_AT_ONCE, BYTES_AT_ONCE) == len(made):
             events = [self._put(row) for row in outbox.rows_of_changes(tenant, head.version + 1, made)]
             return self._move(tenant, head, changed, [*self._entries(tenant, made), *events])
@@ -133,25 +141,26 @@ class DynamoContentStore:
         """The head once no overlay is there, be it this one or the next. Whoever else is at it takes turns with us."""
         while head.overlay is not None:
             left = self._publication(head.overlay).changes[head.written :]
-            some = left[: fitting(left, ROWS_AT_ONCE, ROW_BYTES_AT_ONCE)]
+            entries = [change for change in left if is_of_an_entry(change)]
+            if fitting(entries, ROWS_AT_ONCE, ROW_BYTES_AT_ONCE) == len(entries):
+                some = left  # what writes no row takes no room
+            else:
+                some = left[: fitting(left, ROWS_AT_ONCE, ROW_BYTES_AT_ONCE)]
             after = replace(head, written=head.written + len(some))
             if len(some) == len(left):
-                after = Head(head.version, settled_at=time())
+                after = Head(head.version, settled_at=time(), catalogue=head.catalogue)
             moved = self._move(tenant, head, after, self._entries(tenant, some))
             head = after if moved else self._head(tenant)
         return head
 
     def _entries(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[Any]:
         """A transaction touches no row twice: the last change of each entry is the one that stays."""
-        lasting = {name_of(change): change for change in changes}.values()
-        texts = [(self._key_of(tenant, change), text_of(change)) for change in lasting]
+        lasting = {name_of(change): change for change in changes if is_of_an_entry(change)}.values()
+        texts = [(key_of(tenant, self._scopes, change), text_of(change)) for change in lasting]
         return [
             self._put(row_of(key, text)) if text is not None else {"Delete": {"TableName": self._table, "Key": key}}
             for key, text in texts
         ]
-
-    def _key_of(self, tenant: str | None, change: Change) -> keys.Key:
-        return key_of(tenant, self._scopes, change)
 
     def _move(self, tenant: str | None, before: Head, after: Head, writes: Sequence[Any]) -> bool:
         """False if the head is not what it was."""
@@ -226,6 +235,10 @@ def _check(change: Change) -> None:
         raise ValueError("A name is of 1 to 1024 bytes.")
     if size_of(change) > LARGEST_ENTRY:
         raise ValueError(f"What is to be kept about {name} is longer than a row may be.")
+
+
+def _follows(changes: Sequence[Change], catalogue: str | None) -> bool:
+    return all(one.before == catalogue for one in changes if isinstance(one, CatalogueChange))
 
 
 def _decided(changes: Sequence[Change], existing: set[Name], version: int) -> tuple[list[Change], list[int | None]]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from signpost.adapters import keys
 from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
-from signpost.adapters.dynamodb.instances import KeptValues
 from signpost.adapters.dynamodb.rows import Attributes
+from signpost.ports import Texts
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -17,7 +17,7 @@ LONGEST_IN_A_ROW = 100_000
 
 
 class DynamoDefinitionTexts:
-    def __init__(self, client: "DynamoDBClient", table: str, values: KeptValues) -> None:
+    def __init__(self, client: "DynamoDBClient", table: str, values: Texts) -> None:
         self._client = client
         self._table = table
         self._values = values

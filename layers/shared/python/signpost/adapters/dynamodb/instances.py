@@ -4,12 +4,13 @@ The row that decides is conditioned on by every step. What came before it is in 
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from signpost.adapters import keys
 from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
+from signpost.ports import Texts
 from signpost.workflow import story
 from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Waiting
 
@@ -20,18 +21,8 @@ LONGEST_IN_A_ROW = 32_000
 """Characters of context or input. What is longer is an object of the bucket, so that the row stays cheap to read."""
 
 
-class KeptValues(Protocol):
-    """Where long values lie, by what they are made of."""
-
-    def keep(self, tenant: str, text: str) -> str:
-        """Answers the name to read it by."""
-        ...
-
-    def read(self, tenant: str, name: str) -> str: ...
-
-
 class DynamoInstances:
-    def __init__(self, client: "DynamoDBClient", table: str, values: KeptValues) -> None:
+    def __init__(self, client: "DynamoDBClient", table: str, values: Texts) -> None:
         self._client = client
         self._table = table
         self._values = values

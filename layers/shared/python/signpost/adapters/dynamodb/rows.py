@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
@@ -94,10 +95,11 @@ def succeeds(write: Callable[..., object], **arguments: Any) -> bool:
 
 def transact(client: "DynamoDBClient", writes: Sequence[Any]) -> bool:
     """All of at most a hundred writes, or none: False if a condition did not hold. Raises Unavailable if others were
-    in the way all the time."""
+    in the way all the time. The attempts have one token: if an answer was lost, the next one says that it is done."""
+    token = uuid4().hex
     for attempt in range(ATTEMPTS):
         try:
-            call(client.transact_write_items, TransactItems=writes)
+            call(client.transact_write_items, TransactItems=writes, ClientRequestToken=token)
         except ClientError as fault:
             reasons = _reasons(fault)
             if "ConditionalCheckFailed" in reasons:

@@ -1,7 +1,7 @@
 """The ports in memory: for tests, and for whoever embeds the gateway. Held to the same contracts as AWS."""
 
 from signpost.adapters.memory.bucket import MemoryBucket, MemoryReferences
-from signpost.adapters.memory.content import MemoryAnswers, MemoryCatalogue
+from signpost.adapters.memory.content import MemoryAnswers, MemoryTexts
 from signpost.adapters.memory.content_store import MemoryBodies, MemoryContentStore
 from signpost.adapters.memory.functions import (
     FunctionTable,
@@ -21,7 +21,6 @@ __all__ = [
     "MemoryBodies",
     "MemoryBreakers",
     "MemoryBucket",
-    "MemoryCatalogue",
     "MemoryContentStore",
     "MemoryDirectory",
     "MemoryFunctionStates",
@@ -30,4 +29,5 @@ __all__ = [
     "MemoryPlacedFunctions",
     "MemoryReferences",
     "MemoryRuntimeSettings",
+    "MemoryTexts",
 ]

@@ -1,33 +1,22 @@
 """What a stack publishes and what it answers, in memory."""
 
-from collections.abc import Sequence
-from threading import Lock
-
-from signpost.model import NOTHING_PUBLISHED, CatalogueItem, CataloguePointer
-from signpost.registry import publication
+from hashlib import sha256
 
 
-class MemoryCatalogue:
+class MemoryTexts:
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._pointers: dict[str, CataloguePointer] = {}
-        self._snapshots: dict[tuple[str, str], str] = {}
+        self._texts: dict[tuple[str, str], str] = {}
 
-    def pointer(self, tenant: str) -> CataloguePointer:
-        return self._pointers.get(tenant, NOTHING_PUBLISHED)
+    def keep(self, tenant: str, text: str) -> str:
+        digest = sha256(text.encode()).hexdigest()
+        self._texts[tenant, digest] = text
+        return digest
 
-    def items(self, tenant: str, digest: str) -> Sequence[CatalogueItem]:
-        return publication.from_text(self._snapshots[tenant, digest])
-
-    def publish(self, tenant: str, items: Sequence[CatalogueItem], replacing: int) -> bool:
-        text = publication.to_text(items)
-        with self._lock:
-            if self.pointer(tenant).version != replacing:
-                return False
-            digest = publication.digest(text)
-            self._snapshots[tenant, digest] = text
-            self._pointers[tenant] = CataloguePointer(replacing + 1, digest)
-            return True
+    def read(self, tenant: str, digest: str) -> str:
+        try:
+            return self._texts[tenant, digest]
+        except KeyError as fault:
+            raise LookupError(f"The tenant {tenant} has no text {digest}.") from fault
 
 
 class MemoryAnswers:

@@ -7,14 +7,18 @@ from threading import Lock
 from signpost.adapters.change_events import event_of
 from signpost.adapters.memory.functions import FunctionTable
 from signpost.content import (
+    CatalogueChange,
     Change,
     ChangeEvent,
     Layers,
+    Overtaken,
     PromptChange,
     Skill,
     SkillChange,
     StoredPrompt,
     Subscription,
+    SubscriptionChange,
+    WorkflowChange,
 )
 from signpost.model import SettingValue
 
@@ -24,6 +28,7 @@ class _Scope:
     """What a tenant has, or what is shipped."""
 
     version: int = 0
+    catalogue: str | None = None
     skills: dict[str, Skill] = field(default_factory=dict[str, Skill])
     prompts: dict[str, StoredPrompt] = field(default_factory=dict[str, StoredPrompt])
     subscriptions: dict[str, Subscription] = field(default_factory=dict[str, Subscription])
@@ -44,6 +49,10 @@ class MemoryContentStore:
     def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
         with self._lock:
             return self._scope(tenant).version, self._scope(None).version, self._settings(tenant)
+
+    def catalogue(self, tenant: str) -> str | None:
+        with self._lock:
+            return self._scope(tenant).catalogue
 
     def skill(self, tenant: str, skill_id: str) -> Layers[Skill]:
         with self._lock:
@@ -72,17 +81,14 @@ class MemoryContentStore:
 
     def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
         with self._lock:
+            catalogue = self._scope(tenant).catalogue
+            if any(one.before != catalogue for one in changes if isinstance(one, CatalogueChange)):
+                raise Overtaken
             return [self._apply(tenant, change) for change in changes]
 
     def _apply(self, tenant: str | None, change: Change) -> int | None:
         scope = self._scope(tenant)
-        if isinstance(change, SkillChange):
-            changed = _changed(scope.skills, change.id, change.skill)
-        elif isinstance(change, PromptChange):
-            changed = _changed(scope.prompts, change.name, change.prompt)
-        else:
-            changed = _changed(scope.subscriptions, change.name, change.subscription)
-        if not changed:
+        if not _carried_out(scope, change):
             return None
         scope.version += 1
         self.changes.append((tenant, scope.version, change))
@@ -97,6 +103,22 @@ class MemoryContentStore:
     def _settings(self, tenant: str) -> Mapping[str, SettingValue]:
         with self._table.lock:
             return self._table.settings.get((tenant, None), {})
+
+
+def _carried_out(scope: _Scope, change: Change) -> bool:
+    """False if it changes nothing."""
+    match change:
+        case SkillChange():
+            return _changed(scope.skills, change.id, change.skill)
+        case PromptChange():
+            return _changed(scope.prompts, change.name, change.prompt)
+        case SubscriptionChange():
+            return _changed(scope.subscriptions, change.name, change.subscription)
+        case CatalogueChange():
+            scope.catalogue = change.after
+            return True
+        case WorkflowChange():
+            return True  # the catalogue has it
 
 
 def _changed[Entry](entries: dict[str, Entry], key: str, entry: Entry | None) -> bool:

@@ -30,19 +30,3 @@ class MemoryDefinitions:
 
     def ids(self, tenant: str) -> Sequence[str]:
         return sorted(name for owner, name in self._current if owner == tenant and self.current(tenant, name))
-
-
-class MemoryDefinitionTexts:
-    def __init__(self) -> None:
-        self._texts: dict[tuple[str, str], str] = {}
-
-    def keep(self, tenant: str, text: str) -> str:
-        digest = sha256(text.encode()).hexdigest()
-        self._texts[tenant, digest] = text
-        return digest
-
-    def read(self, tenant: str, digest: str) -> str:
-        try:
-            return self._texts[tenant, digest]
-        except KeyError as fault:
-            raise LookupError(f"The tenant {tenant} has no definition {digest}.") from fault

@@ -1,0 +1,227 @@
+"""The seven tools of /mcp as clients see them. What runs them is imported when one is called."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from signpost.model import PROXY, Call, Json, JsonObject, Tool, ToolResult
+
+INSTRUCTIONS = (
+    "Signpost is a gateway to capabilities and governed workflows. Every answer carries `links`: each names the tool "
+    "to call next (`method`) and what to send (`args`). Follow links instead of guessing names. "
+    "1. Find: gateway.search with a few words, or gateway.home for everything there is; gateway.describe says what an "
+    "item needs. "
+    "2. Start: workflow.start with the args of a `start` link, its `input` filled in. "
+    "3. Go on: take a `transition` link, fill in `arguments` as its inputSchema says, and send its args, with their "
+    "expectedVersion, to workflow.submit. Read the links of the answer, and repeat. "
+    "4. An answer with `error` has changed nothing: follow its `self` link to see where the workflow stands, then "
+    "choose again. "
+    "5. A link with `actor: human` is for a person. When `waitingFor` is human, say so and look again later with "
+    "workflow.get. "
+    "6. Stop when `terminal` is true."
+)
+PAGE = 200
+"""Items of the catalogue in one answer, however many there are."""
+LONGEST_NAME = 1000
+KINDS = ("workflow", "capability", "connection")
+
+
+def _closed(required: Sequence[str] = (), **properties: JsonObject) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _open(required: Sequence[str] = (), **properties: JsonObject) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+_TEXT: JsonObject = {"type": "string"}
+_TEXTS: JsonObject = {"type": "array", "items": _TEXT}
+_OBJECT: JsonObject = {"type": "object"}
+_OBJECTS: JsonObject = {"type": "array", "items": _OBJECT}
+_LINKS: JsonObject = {
+    "type": "array",
+    "description": "What can be done next.",
+    "items": _open(["rel", "method", "args"], rel=_TEXT, method=_TEXT, args=_OBJECT),
+}
+# Clients hold errors against the schema as well: nothing is required that one does not have.
+_ERROR = _open(["code", "message"], code=_TEXT, message=_TEXT)
+_DESCRIBED: Mapping[str, JsonObject] = {
+    "id": _TEXT,
+    "kind": {"enum": list(KINDS)},
+    "title": _TEXT,
+    "description": _TEXT,
+    "tags": _TEXTS,
+    "links": _LINKS,
+}
+_ITEM = _open(["id", "kind", "title", "links"], **_DESCRIBED)
+_STAND = _open(
+    ["links"],
+    workflowId=_TEXT,
+    definitionId=_TEXT,
+    state=_TEXT,
+    version={"type": "integer", "description": "Send it back as expectedVersion."},
+    context=_OBJECT,
+    terminal={"type": "boolean", "description": "True when there is nothing more to do."},
+    waitingFor={"type": "string", "description": "Who has to act before anything else can."},
+    approval={"type": "object", "description": "What people were asked, and the digest of what they were shown."},
+    chain={"type": "array", "description": "Steps that followed by themselves.", "items": _OBJECT},
+    guidance={"type": "object", "description": "What this state is for, and how to go about it."},
+    evidence=_OBJECTS,
+    error=_ERROR,
+    links=_LINKS,
+)
+_READS: JsonObject = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
+_NAME: JsonObject = {"type": "string", "maxLength": LONGEST_NAME}
+"""What is asked for goes into answers and the audit, also if there is no such thing."""
+_WORKFLOW_ID: JsonObject = {**_NAME, "description": "From the answer that started it."}
+
+HOME = Tool(
+    name="gateway.home",
+    title="What is there",
+    description=(
+        "Lists the capabilities and workflows you can use, each with links that start it. "
+        "Call it first, without arguments. A long catalogue comes in pages: follow the `next` link."
+    ),
+    input_schema=_closed(cursor={"type": "string", "description": "From the `next` link of the page before."}),
+    output_schema=_open(items={"type": "array", "items": _ITEM}, nextCursor=_TEXT, links=_LINKS, error=_ERROR),
+    annotations=_READS,
+)
+SEARCH = Tool(
+    name="gateway.search",
+    title="Find something",
+    description=(
+        "Finds capabilities and workflows by what you want to do, the best first, each with the link that starts it. "
+        "Ask with a few words of the task."
+    ),
+    input_schema=_closed(
+        query={"type": "string", "description": "What it is about. Without words everything is found."},
+        kind={"enum": list(KINDS), "description": "Only these."},
+        limit={"type": "integer", "minimum": 0, "default": 10, "description": f"Of results; {PAGE} at most."},
+    ),
+    output_schema=_open(
+        results={"type": "array", "items": _open(["score", "item"], score={"type": "number"}, item=_ITEM)},
+        links=_LINKS,
+        error=_ERROR,
+    ),
+    annotations=_READS,
+)
+DESCRIBE = Tool(
+    name="gateway.describe",
+    title="What something needs",
+    description=(
+        "Describes one capability or workflow, with the schema of what it takes as `input_schema` of its start link."
+    ),
+    input_schema=_closed(["id"], id={**_NAME, "description": "Of an item of gateway.home or gateway.search."}),
+    output_schema=_open([], **_DESCRIBED, error=_ERROR),
+    annotations=_READS,
+)
+START = Tool(
+    name="workflow.start",
+    title="Start a workflow",
+    description=(
+        "Starts a workflow from a `start` link. What can be done without you is done at once; the answer says where it "
+        "stands and links every next move."
+    ),
+    input_schema=_closed(
+        definitionId={
+            **_NAME,
+            "description": f"What to start; if left out, {PROXY}, the workflow of all capabilities.",
+        },
+        input={"type": "object", "description": "What the workflow asks for; gateway.describe shows its schema."},
+    ),
+    output_schema=_STAND,
+)
+GET = Tool(
+    name="workflow.get",
+    title="See where a workflow stands",
+    description="Where a workflow stands, its version, and links to every move that is open to you now.",
+    input_schema=_closed(["workflowId"], workflowId=_WORKFLOW_ID),
+    output_schema=_STAND,
+    annotations=_READS,
+)
+SUBMIT = Tool(
+    name="workflow.submit",
+    title="Take the next step",
+    description=(
+        "Takes a transition: send a `transition` link's args, with `arguments` filled in as its inputSchema says. A "
+        "refusal changes nothing and links what is open instead; after STALE_WORKFLOW_VERSION follow the `self` link."
+    ),
+    input_schema=_closed(
+        ["workflowId", "expectedVersion", "transition"],
+        workflowId=_WORKFLOW_ID,
+        expectedVersion={"type": "integer", "description": "The version of the answer whose link you follow."},
+        transition=_NAME,
+        arguments=_OBJECT,
+    ),
+    output_schema=_STAND,
+)
+EXPLAIN = Tool(
+    name="workflow.explain",
+    title="Explain a workflow",
+    description="The states and transitions of a workflow, without starting it; with `transition` all about that one.",
+    input_schema=_closed(["definitionId"], definitionId=_NAME, transition=_NAME),
+    output_schema=_OBJECT,
+    annotations=_READS,
+)
+DISCOVERY = (HOME, SEARCH, DESCRIBE)
+DRIVING = (START, GET, SUBMIT, EXPLAIN)
+SEVEN = (*DISCOVERY, *DRIVING)
+"""In the order in which they are listed."""
+
+
+class Runner(Protocol):
+    def run(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult: ...
+
+
+class SevenTools:
+    def __init__(self, *, discovery: Runner, driving: Callable[[], Runner]) -> None:
+        self._discovery = discovery
+        self._driving = driving
+        self._by_name = {tool.name: tool for tool in SEVEN}
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        del call  # everybody sees the same tools; what they answer depends on who asks
+        return SEVEN
+
+    def tool(self, name: str, call: Call) -> Tool | None:
+        del call
+        return self._by_name.get(name)
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        runner = self._discovery if tool in DISCOVERY else self._driving()
+        return runner.run(tool, arguments, call)
+
+    def refused(self, arguments: JsonObject, message: str) -> ToolResult:
+        """Arguments that a schema does not allow are answered in the form of every other error."""
+        workflow_id = arguments.get("workflowId")
+        if isinstance(workflow_id, str) and len(workflow_id) <= LONGEST_NAME:
+            return failed("INPUT_SCHEMA_VIOLATION", message, [self_link(workflow_id)])
+        return failed("INPUT_SCHEMA_VIOLATION", message)
+
+
+def link(rel: str, tool: Tool, **args: Json) -> JsonObject:
+    return {"rel": rel, "method": tool.name, "args": args}
+
+
+def self_link(workflow_id: str) -> JsonObject:
+    return link("self", GET, workflowId=workflow_id)
+
+
+def told(structured: JsonObject, *, is_error: bool = False) -> ToolResult:
+    """The protocol makes the text of it."""
+    return ToolResult((), structured, is_error=is_error)
+
+
+def failed(code: str, message: str, links: Sequence[JsonObject] = ()) -> ToolResult:
+    """There is nothing of what was asked for, but somewhere to go on."""
+    anywhere = (link("home", HOME), link("search", SEARCH, query=""))
+    return told({"error": {"code": code, "message": message}, "links": [*links, *anywhere]}, is_error=True)
+
+
+def described(item_id: str | None) -> Sequence[JsonObject]:
+    """The link to what was probably meant, if anything was."""
+    return () if item_id is None else (link("describe", DESCRIBE, id=item_id),)

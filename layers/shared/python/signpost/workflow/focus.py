@@ -1,0 +1,50 @@
+"""Instances of `proxy_default` that were started for one capability: that one is linked, with what was given for it."""
+
+from collections.abc import Mapping, Sequence
+
+from signpost.model import PROXY, JsonObject, as_object
+from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.instance import Instance
+from signpost.workflow.links import NO_ARGUMENTS
+
+CAPABILITY, ARGUMENTS = "capability", "arguments"
+
+
+def capabilities(proxy: Definition) -> Mapping[str, Transition]:
+    return proxy.states[proxy.initial_state].transitions
+
+
+def declared(proxy: Definition, capability: str) -> JsonObject | None:
+    """The schema of its arguments; None where its author declared none, and it takes none."""
+    schema = capabilities(proxy)[capability].input_schema
+    return None if schema == NO_ARGUMENTS else schema
+
+
+def unknown_capability(definition: Definition, given: JsonObject) -> str | None:
+    """The one that is asked for, if there is none of that name."""
+    wanted = given.get(CAPABILITY)
+    if definition.id != PROXY or wanted is None:
+        return None
+    return None if isinstance(wanted, str) and wanted in capabilities(definition) else str(wanted)
+
+
+def narrowed(instance: Instance, links: Sequence[JsonObject]) -> Sequence[JsonObject]:
+    """The others stay legal, but whoever chose one of five hundred need not read all of them with every answer."""
+    wanted = instance.input.get(CAPABILITY)
+    if instance.definition_id != PROXY or wanted is None:
+        return links
+    return [_prefilled(link, instance.input) for link in links if as_object(link["args"])["transition"] == wanted]
+
+
+def _prefilled(link: JsonObject, given: JsonObject) -> JsonObject:
+    args = as_object(link["args"])
+    arguments: JsonObject = {**as_object(args["arguments"]), **_arguments(as_object(link["inputSchema"]), given)}
+    return {**link, "args": {**args, ARGUMENTS: arguments}}
+
+
+def _arguments(schema: JsonObject, given: JsonObject) -> JsonObject:
+    """All that was given beside the name, or one object with all of it."""
+    beside = {name: value for name, value in given.items() if name != CAPABILITY}
+    if beside.keys() == {ARGUMENTS} and ARGUMENTS not in as_object(schema.get("properties")):
+        return as_object(beside[ARGUMENTS])
+    return beside

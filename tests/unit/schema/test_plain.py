@@ -1,0 +1,86 @@
+"""What is told without the library is what the library says."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from signpost.model import JsonObject
+from signpost.protocol.results import SERVER_INFO
+from signpost.schema.plain import satisfies
+from signpost.surfaces.seven import SEVEN
+
+_NAMES = st.sampled_from(["a", "b", "c"])
+_KINDS = st.sampled_from(["object", "array", "string", "boolean", "integer", "number", "null"])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4) | _NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    keywords: dict[str, st.SearchStrategy[Any]] = {
+        "type": _KINDS,
+        "properties": st.dictionaries(_NAMES, inner, max_size=3),
+        "items": inner,
+        "required": st.lists(_NAMES, unique=True, max_size=2),
+        "additionalProperties": st.booleans(),
+        "enum": st.lists(_NAMES, unique=True, min_size=1, max_size=2),
+        "minimum": st.integers(0, 3),
+        "maxLength": st.integers(0, 3),
+        "default": st.integers(),
+        "title": st.text(max_size=3),
+        "const": _VALUES,
+        "anyOf": st.lists(inner, min_size=1, max_size=2),
+    }
+    return st.fixed_dictionaries({}, optional=keywords)
+
+
+@given(st.recursive(st.just({}), _schemas, max_leaves=6), _VALUES)
+def test_whatever_is_taken_for_satisfied_is(schema: JsonObject, value: Any) -> None:
+    if satisfies(schema, value):
+        assert Draft202012Validator(schema).is_valid(value)
+
+
+@given(_KINDS, _VALUES)
+def test_of_plain_schemas_hardly_anything_is_left_to_the_library(kind: str, value: Any) -> None:
+    schema: JsonObject = {"type": kind}
+    is_whole = isinstance(value, float) and value.is_integer()  # an integer too, but that is not looked into
+    assert satisfies(schema, value) == Draft202012Validator(schema).is_valid(value) or is_whole
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "nonsense"},
+        {"type": ["object"]},
+        {"properties": {"a": {"$ref": "#"}}},
+        {"properties": {"a": {"type": "nonsense"}}},
+        {"properties": []},
+        {"required": ["a", "a"]},
+        {"required": [1]},
+        {"additionalProperties": {}},
+        {"$schema": "http://json-schema.org/draft-07/schema#"},
+        {"description": "x" * 70_000},
+        {"pattern": "(a+)+$"},
+        {"minimum": "1"},
+        True,
+    ],
+)
+def test_what_might_be_refused_is_looked_at(schema: Any) -> None:
+    assert not satisfies(schema, {})
+
+
+def test_the_tools_of_the_gateway_are_called_without_the_library() -> None:
+    answers: list[JsonObject] = [{"links": []}, {"items": []}, {"results": []}]
+    for tool in SEVEN:
+        assert tool.output_schema is not None
+        assert any(satisfies(tool.output_schema, answer) for answer in answers), tool.name
+        names = tool.input_schema["required"]
+        assert isinstance(names, list)
+        given = {str(name): 1 if name == "expectedVersion" else "x" for name in names}
+        assert satisfies(tool.input_schema, given), tool.name
+        assert not satisfies(tool.input_schema, {**given, **SERVER_INFO})

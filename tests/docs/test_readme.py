@@ -1,4 +1,5 @@
-"""The README's blocks, run as pasted: from an empty registry to a skill that is read and a slash command rendered."""
+"""The README's blocks, run as pasted: from an empty registry to a skill that is read, a slash command rendered and a
+workflow listed."""
 
 import re
 import subprocess
@@ -47,14 +48,16 @@ def asked(make_run: MakeRun, home: Path) -> str:
     return client_programs.run(["bash", "-euo", "pipefail", "-c", block], home)
 
 
-def test_from_an_empty_registry_to_a_skill_and_a_slash_command(make_run: MakeRun, tmp_path: Path) -> None:
+def test_from_an_empty_registry_to_a_skill_a_slash_command_and_a_workflow(make_run: MakeRun, tmp_path: Path) -> None:
     said = published(make_run)
     assert "+ welcome/greeting\n" in said
     assert "+ prompt:greet\n" in said
+    assert "+ workflow:deploy_pipeline\n" in said
     seen = asked(make_run, tmp_path)
     document = (PROJECT / "examples/welcome/skills/welcome/greeting.md").read_text()
     assert document.partition("\n")[0] in seen
     assert "Greet Ada warmly" in seen
+    assert "Deploy a service" in seen
 
 
 def test_publishing_again_changes_nothing(make_run: MakeRun) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from signpost.cli import main, remote
 from signpost.cli.failure import CommandFailed
-from signpost.cli.publication_files import Publication
+from signpost.cli.publication import Publication
 from signpost.cli.publisher import MOST_AT_ONCE, RemotePublisher
 from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject
@@ -21,6 +21,7 @@ from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry.refusals import Refused
 from signpost.registry.skills import LARGEST_BODY
 from signpost.registry.subscriptions import MOST_SUBSCRIPTIONS
+from tests.support.catalogues import catalogues
 from tests.support.registry import TENANT, CountingTimestamps, Registry
 
 GREET: JsonObject = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
@@ -29,7 +30,12 @@ GREET: JsonObject = {"name": "greet", "description": "Greets.", "function_id": "
 class World(Registry):
     def __init__(self) -> None:
         super().__init__()
-        publisher = Publisher(content=self.content, bodies=self.bodies, timestamps=CountingTimestamps())
+        publisher = Publisher(
+            content=self.content,
+            catalogues=catalogues(self.content),
+            bodies=self.bodies,
+            timestamps=CountingTimestamps(),
+        )
         self.manifests = ManifestFunctions(publisher)
         self.sent: list[tuple[str, JsonObject]] = []
 

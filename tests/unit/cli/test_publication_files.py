@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from signpost.cli import publication_files
+from signpost.cli.checking import Rules
 from signpost.cli.failure import CommandFailed
-from signpost.cli.publication_files import Publication, publication_at
+from signpost.cli.publication import Publication
 from signpost.model import JsonObject
 
 GREET = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
@@ -23,9 +25,13 @@ def folder(root: Path, files: Mapping[str, str | bytes]) -> Path:
     return root
 
 
-def refusal(path: Path) -> str:
+def publication_at(path: Path, *, strict: bool = False) -> Publication:
+    return publication_files.publication_at(path, Rules(strict=strict))
+
+
+def refusal(path: Path, *, strict: bool = False) -> str:
     with pytest.raises(CommandFailed) as refused:
-        publication_at(path)
+        publication_at(path, strict=strict)
     return str(refused.value)
 
 
@@ -126,7 +132,7 @@ def test_a_manifest_has_texts_and_paths(tmp_path: Path) -> None:
         ("skill: {}\n", "there is no field 'skill'"),
         ("skills: {a: x, a: y}\n", "'a' is there twice"),
         ("- a\n", "a manifest is a mapping"),
-        ("a: !!python/object/apply:os.getcwd []\n", "cannot be understood"),
+        ("a: !!python/object/apply:os.getcwd []\n", "m.yaml:1:4: error: the tag"),
     ],
 )
 def test_a_manifest_that_cannot_be_used_is_refused(tmp_path: Path, text: str, says: str) -> None:

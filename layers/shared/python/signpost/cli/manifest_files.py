@@ -1,18 +1,22 @@
 """A manifest as it lies in files, with all that it includes."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from signpost.adapters.written_files import SUFFIXES, Unreadable, read
 from signpost.cli.failure import CommandFailed
-from signpost.workflow.inclusion import Inclusion, Source, names_in, whole
+from signpost.workflow.configuration import MAPPINGS
+from signpost.workflow.inclusion import INCLUDE, Inclusion, Source, names_in, whole
 from signpost.workflow.problems import Problem, error
 from signpost.workflow.written import Written
 
 MOST_FILES = 200
-SAYS_MANIFEST = ("workflows", "capabilities", "proxy", "connections")
+SAYS_MANIFEST = (INCLUDE, *MAPPINGS)
 """A file in a folder is a manifest if it says one of these."""
+_NAMES = "|".join(SAYS_MANIFEST)
+_LOOKS_LIKE_ONE = re.compile(rf"""^(?:[ \t{{]*"(?:{_NAMES})"|(?:{_NAMES}))[ \t]*:""".encode(), re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +30,17 @@ def manifests_at(path: Path) -> Sequence[Path]:
     """A file itself; of a folder those that no other one includes."""
     if not path.exists():
         raise CommandFailed(f"There is no file {path}.")
-    if not path.is_dir():
-        return [path]
-    candidates = [one for one in sorted(path.iterdir()) if one.suffix in SUFFIXES and one.is_file() and _is_one(one)]
-    included = {file for one in candidates for file in _Files(one).load()[1:]}
-    found = [one for one in candidates if str(one) not in included]
+    found = manifests_in(path) if path.is_dir() else [path]
     if not found:
         raise CommandFailed(f"There is no manifest in {path}: no file of YAML or JSON with {', '.join(SAYS_MANIFEST)}.")
     return found
+
+
+def manifests_in(folder: Path) -> Sequence[Path]:
+    """Those that no other one includes."""
+    candidates = [one for one in sorted(folder.iterdir()) if one.suffix in SUFFIXES and one.is_file() and _is_one(one)]
+    included = {file for one in candidates for file in _Files(one).load()[1:]}
+    return [one for one in candidates if str(one) not in included]
 
 
 def manifest_at(path: Path) -> Found:
@@ -46,10 +53,18 @@ def manifest_at(path: Path) -> Found:
 
 
 def _is_one(path: Path) -> bool:
-    """What cannot be read is taken for one, so that it is said."""
+    """What cannot be read is taken for one if it looks like one, so that it is said; a template of CloudFormation does
+    not, whose tags mean nothing here."""
     try:
         return any(name in SAYS_MANIFEST for name in read(path).members)
     except Unreadable:
+        return _looks_like_one(path)
+
+
+def _looks_like_one(path: Path) -> bool:
+    try:
+        return _LOOKS_LIKE_ONE.search(path.read_bytes()) is not None
+    except OSError:
         return True
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from signpost import __version__
-from signpost.cli import config, remote, stack
+from signpost.cli import checking, config, remote, stack
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publication_files import publication_at
 from signpost.cli.publisher import SIGNS, Change, RemotePublisher
@@ -21,20 +21,24 @@ if TYPE_CHECKING:
 
 CONFIG = "config.yaml"
 DESCRIPTION = (
-    "Publishes a folder (skills/**/*.md, prompts.yaml, triggers.yaml, webhooks.yaml), a folder or an archive of Agent "
-    "Skills (SKILL.md and files), or a manifest file. It is seen whole or not at all. "
-    "Each line of the answer is a document or a prompt: + added, ~ changed, = the same, - removed. "
+    "Publishes a folder (skills/**/*.md, prompts.yaml, triggers.yaml, webhooks.yaml, manifests), a folder or an "
+    "archive of Agent Skills (SKILL.md and files), or a manifest file. It is checked first, as by `signpost check`, "
+    "and is seen whole or not at all. "
+    "Each line of the answer is a document, a prompt, a workflow …: + added, ~ changed, = the same, - removed. "
     f"With an API key or an access token in {remote.AUTHORIZATION} it publishes for the tenant of that credential."
 )
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("publish", help="publish skill documents and prompts", description=DESCRIPTION)
+    parser = commands.add_parser(
+        "publish", help="publish skill documents, prompts and workflows", description=DESCRIPTION
+    )
     parser.add_argument(
         "path", nargs="?", type=Path, help="a folder, a .zip or .tar.gz of Agent Skills, or a manifest in YAML or JSON"
     )
     parser.add_argument("--prune", action="store_true", help="remove what the tenant has and the path has not")
     parser.add_argument("--dry-run", action="store_true", help="say what would change, and change nothing")
+    checking.add_options(parser)
     stack.add_option(parser)
     parser.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
     parser.add_argument("--config", type=Path, help=f"configuration file (default: ./{CONFIG}, if there is one)")
@@ -52,7 +56,9 @@ def _publish(arguments: argparse.Namespace) -> int:
     if arguments.path is None:
         raise CommandFailed("Say what to publish: a folder, or a manifest file. `.` is the folder you are in.")
     _configure(arguments.config)
-    publication = publication_at(arguments.path)
+    publication = publication_at(arguments.path, checking.rules_of(arguments))
+    for warning in publication.warnings:
+        _say(warning)
     with remote.registry(arguments.stack, arguments.url, _say) as ask:
         publisher = RemotePublisher(ask, say=_say)
         planned = publisher.plan(publication, prune=arguments.prune)

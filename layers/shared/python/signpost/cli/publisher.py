@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
+from signpost.cli.definitions import entries_of, rows_of, slice_of
 from signpost.cli.failure import CommandFailed
-from signpost.cli.publication_files import Publication
+from signpost.cli.publication import Publication
 from signpost.model import JsonObject, as_object
-from signpost.registry.manifest import digest_of
+from signpost.registry.digests import digest_of
 
 LARGEST_INVOCATION = 5_500_000
 """Bytes; Lambda takes 6 MB."""
@@ -31,6 +32,16 @@ class Change:
     name: str
 
 
+PREFIXES = {
+    "skills": "",
+    "prompts": "prompt:",
+    "triggers": "",
+    "webhooks": "",
+    "workflows": "workflow:",
+    "capabilities": "capability:",
+    "connections": "connection:",
+}
+"""Of each kind. The names of triggers and webhooks begin with theirs."""
 SIGNS = {"added": "+", "changed": "~", "same": "=", "removed": "-"}
 
 
@@ -42,13 +53,7 @@ class RemotePublisher:
     def plan(self, publication: Publication, *, prune: bool) -> Sequence[Change]:
         """What would change, by name."""
         answer = self._ask("manifest::plan", _checked(_rows(publication, prune=prune)))
-        kinds = {
-            "skills": "",
-            "prompts": "prompt:",
-            "triggers": "",
-            "webhooks": "",
-        }  # whose names begin with their kind
-        found = [change for kind, prefix in kinds.items() for change in _changes(answer, kind, prefix)]
+        found = [change for kind, prefix in PREFIXES.items() for change in _changes(answer, kind, prefix)]
         return sorted(found, key=lambda change: change.name)
 
     def publish(self, publication: Publication, planned: Sequence[Change], *, prune: bool) -> None:
@@ -56,7 +61,14 @@ class RemotePublisher:
         bodies = [
             {"id": skill_id, "skill": body} for skill_id, body in (publication.bodies or {}).items() if skill_id in new
         ]
-        parts = [*self._send("skills", bodies, "documents"), *self._send("files", self._unsent(publication), "files")]
+        definitions = [
+            one for one in entries_of(publication.definitions) if f"{PREFIXES[str(one['part'])]}{one['id']}" in new
+        ]
+        parts = [
+            *self._send(bodies, "documents", lambda batch: {"skills": batch}),
+            *self._send(self._unsent(publication), "files", lambda batch: {"files": batch}),
+            *self._send(definitions, "definitions", lambda batch: {"definitions": slice_of(batch)}),
+        ]
         rows = _rows(publication, prune=prune)
         self._ask("manifest::publish", _checked({**rows, "parts": parts}))
 
@@ -74,22 +86,21 @@ class RemotePublisher:
         keys = [(str(one.get("path")), str(one.get("digest"))) for one in named]
         return [{"path": key[0], "base64": b64encode(contents[key]).decode()} for key in keys if key in contents]
 
-    def _send(self, kind: str, entries: Sequence[JsonObject], called: str) -> list[str]:
+    def _send(
+        self, entries: Sequence[JsonObject], called: str, payload_of: Callable[[list[JsonObject]], JsonObject]
+    ) -> list[str]:
         """The parts under which they are known there."""
         batches = list(_batches(entries))
         parts: list[str] = []
         sent = 0
         with ThreadPoolExecutor(SENT_AT_ONCE) as pool:
-            answers = pool.map(partial(self._keep, kind), batches)
+            answers = pool.map(partial(self._ask, "manifest::bodies"), map(payload_of, batches))
             for batch, answer in zip(batches, answers, strict=True):
                 parts.append(str(answer.get("part")))
                 sent += len(batch)
                 if len(batches) > 1:
                     self._say(f"sent {sent} of {len(entries)} {called}")
         return parts
-
-    def _keep(self, kind: str, batch: list[JsonObject]) -> JsonObject:
-        return self._ask("manifest::bodies", {kind: batch})
 
 
 def _rows(publication: Publication, *, prune: bool) -> JsonObject:
@@ -101,7 +112,7 @@ def _rows(publication: Publication, *, prune: bool) -> JsonObject:
     ]
     skills: JsonObject = {} if bodies is None else {"skills": list[JsonObject](listed)}
     lists = {name: list(entries) for name, entries in publication.lists.items()}
-    return {**skills, **lists, "prune": prune}
+    return {**skills, **lists, **rows_of(publication.definitions), "prune": prune}
 
 
 def _files(files: Mapping[str, bytes]) -> JsonObject:
@@ -112,8 +123,8 @@ def _files(files: Mapping[str, bytes]) -> JsonObject:
 def _checked(payload: JsonObject) -> JsonObject:
     if (size := _size(payload)) > LARGEST_INVOCATION:
         raise CommandFailed(
-            f"This is too much for one publication: ids and prompts make {size} bytes, at most {LARGEST_INVOCATION}. "
-            "Publish it in several, without --prune."
+            f"This is too much for one publication: ids, prompts and connections make {size} bytes, at most "
+            f"{LARGEST_INVOCATION}. Publish it in several, without --prune."
         )
     return payload
 

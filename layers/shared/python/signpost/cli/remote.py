@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 AUTHORIZATION = "SIGNPOST_AUTHORIZATION"
 """The environment variable with an API key or an access token: on a command line everybody could read it."""
+SCHEME = "bearer "
 ATTEMPT = 65.0
 """Seconds, instead of the five of the plan: the registry function has 60 for large publications, and an answer that is
 not waited for would leave open what happened."""
@@ -50,12 +51,12 @@ def answers(stack: str, url: str | None, say: Say) -> Generator[Callable[[str, J
     if url:
         os.environ["AWS_ENDPOINT_URL"] = url  # where boto3 looks, and whatever else is called from here
     try:
-        credential = _credential(say)
+        credentials = _credentials(say)
         function = Persistent(time.monotonic, time.sleep, say).until_done(lambda: _function_of(stack))
         client = _client("lambda")
 
         def ask(function_id: str, payload: Json) -> Json:
-            event = {"function_id": function_id, "payload": payload, **credential}
+            event = {"function_id": function_id, "payload": payload, **credentials}
             return _answer(client, function, event)
 
         yield ask
@@ -91,15 +92,21 @@ class Persistent:
         self._sleep(pause)
 
 
-def _credential(say: Say) -> JsonObject:
+def _credentials(say: Say) -> JsonObject:
     """As the header of a request would have it."""
+    given = credential(say)
+    return {} if given is None else {"authorization": f"Bearer {given}"}
+
+
+def credential(say: Say) -> str | None:
+    """That of the environment; None if there is none."""
     if AUTHORIZATION not in os.environ:
-        return {}
+        return None
     given = os.environ[AUTHORIZATION].strip()
-    if not given:  # what should have filled it has failed, and nobody meant to be the operator
-        raise CommandFailed(f"{AUTHORIZATION} is set, but empty. Fill it, or unset it to be the operator.")
+    if not given:  # what should have filled it has failed, and nobody meant to go without
+        raise CommandFailed(f"{AUTHORIZATION} is set, but empty. Fill it, or unset it.")
     say(f"with the credential in {AUTHORIZATION}")
-    return {"authorization": given if given.lower().startswith("bearer ") else f"Bearer {given}"}
+    return given[len(SCHEME) :].lstrip() if given.lower().startswith(SCHEME) else given
 
 
 def _client(service: str) -> Any:

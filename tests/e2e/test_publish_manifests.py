@@ -1,0 +1,288 @@
+"""`signpost publish` of workflows on a deployed stack: files in, and what clients of the gateway see of them."""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.stack import PROJECT
+from signpost.cli.checking import Rules
+from signpost.cli.publication_files import publication_at
+from signpost.cli.publisher import RemotePublisher
+from signpost.identity.permissions import ADMINISTRATION
+from signpost.model import Json, JsonObject
+from signpost.registry.catalogue import REVALIDATED_EVERY
+from tests.acceptance.bus import add_target
+from tests.support.commands import Run
+from tests.support.laptop import Laptop, Stack
+
+pytestmark = pytest.mark.cloud
+
+STACK = "manifests"
+PATIENCE = 30.0
+A_CALL = 1.0
+"""Seconds that a call may take on a busy machine."""
+EXAMPLES = {
+    "deploy-pipeline": ["deploy_pipeline"],
+    "expense-approval": ["expense_approval"],
+    "content-publishing": ["content_publishing"],
+    "change-management": ["change_management"],
+}
+
+
+def flow(title: str = "T", **fields: Json) -> JsonObject:
+    return {"title": title, "initialState": "a", "states": {"a": {"terminal": True}}, **fields}
+
+
+def exposure(name: str, **fields: Json) -> JsonObject:
+    return {"name": name, "title": name, "executor": {"kind": "noop"}, **fields}
+
+
+def written(folder: Path, **parts: Any) -> Path:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({"version": 1, **parts}))
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Of a tenant of the test's own."""
+
+    gateway: Stack
+    signpost: Run
+    tenant: str
+    key: str
+
+    def publish(self, path: Path, *options: str) -> Any:
+        return self.signpost("publish", str(path), "--stack", STACK, *options, SIGNPOST_AUTHORIZATION=self.key)
+
+    def published(self, path: Path, *options: str) -> Sequence[str]:
+        """The lines of the diff."""
+        done = self.publish(path, *options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[:-1]
+
+    def titles(self) -> Mapping[str, str]:
+        """Of what gateway.home lists, by id, over all its pages."""
+        found: dict[str, str] = {}
+        arguments: JsonObject = {}
+        while True:
+            answer = self.gateway.ask(self.key, "tools/call", {"name": "gateway.home", "arguments": arguments})
+            assert answer.status == 200, answer.text
+            home = answer.json["result"]["structuredContent"]
+            found |= {item["id"]: item["title"] for item in home["items"]}
+            if "nextCursor" not in home:
+                return found
+            arguments = {"cursor": home["nextCursor"]}
+
+    def sees(self, *wanted: str, **titled: str) -> None:
+        """These ids and no others, within the seconds for which lists may lag."""
+        until(lambda: set(self.titles()) == {*wanted, *titled}, REVALIDATED_EVERY + A_CALL)
+        assert titled.items() <= self.titles().items()
+
+
+def until(holds: Callable[[], bool], patience: float) -> None:
+    ends_at = time.monotonic() + patience
+    while not holds():
+        assert time.monotonic() < ends_at, "it never came"
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def gateway(laptop: Laptop) -> Stack:
+    return laptop.deploy(STACK, AuthMode="both")
+
+
+@pytest.fixture
+def author(gateway: Stack, signpost: Run) -> Author:
+    tenant = f"t-{uuid.uuid4().hex[:12]}"
+    named = ("--tenant", tenant, "--permission", ADMINISTRATION, "--stack", STACK)
+    return Author(gateway, signpost, tenant, signpost("keys", "create", "author", *named).stdout.strip())
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_published_and_published_again(author: Author, example: str) -> None:
+    path = PROJECT / "examples" / example
+    assert author.published(path, "--dry-run", "--strict") == [f"+ workflow:{name}" for name in EXAMPLES[example]]
+    assert author.titles() == {}
+    assert author.published(path, "--strict") == [f"+ workflow:{name}" for name in EXAMPLES[example]]
+    author.sees(*EXAMPLES[example])
+    assert author.published(path, "--prune") == [f"= workflow:{name}" for name in EXAMPLES[example]]
+    author.sees(*EXAMPLES[example])
+
+
+def test_a_change_is_live_within_two_seconds_without_a_deployment(author: Author, tmp_path: Path) -> None:
+    """Also for a gateway that looks all the time, and of a publication it sees all or nothing."""
+    path = written(tmp_path, workflows={"w": flow("Before"), "v": flow("V")}, proxy={"expose": [exposure("ping")]})
+    assert author.published(path) == ["+ capability:ping", "+ workflow:v", "+ workflow:w"]
+    author.sees(w="Before", v="V", ping="ping")
+    before, after = author.titles(), {"w": "After", "v": "V", "ping": "Ping!", "pong": "pong"}
+    written(
+        tmp_path,
+        workflows={"w": flow("After"), "v": flow("V")},
+        proxy={"expose": [exposure("ping", title="Ping!"), exposure("pong")]},
+    )
+    with ThreadPoolExecutor(1) as pool:
+        publishing = pool.submit(author.published, path)
+        seen = [author.titles()]
+        while not publishing.done():
+            seen.append(author.titles())
+    until(lambda: seen.append(author.titles()) or seen[-1] != before, REVALIDATED_EVERY + A_CALL)
+    assert publishing.result() == ["~ capability:ping", "+ capability:pong", "= workflow:v", "~ workflow:w"]
+    assert seen[0] == before
+    assert seen[-1] == after
+    assert [titles for titles in seen if titles not in (before, after)] == []
+
+
+def test_what_the_path_has_not_is_removed_if_it_is_pruned_of_the_kinds_it_speaks_of(
+    author: Author, tmp_path: Path
+) -> None:
+    connections: Json = {"tracker": {"kind": "cli", "command": "true"}, "desk": {"kind": "cli", "command": "true"}}
+    path = written(
+        tmp_path,
+        workflows={"w": flow("W"), "v": flow("V")},
+        proxy={"expose": [exposure("ping"), exposure("pong")]},
+        connections=connections,
+    )
+    author.published(path)
+    written(tmp_path, workflows={"w": flow("W")}, connections={"desk": {"kind": "cli", "command": "false"}})
+    assert author.published(path) == ["~ connection:desk", "= workflow:w"]
+    author.sees("w", "v", "ping", "pong")
+    pruned = ["= connection:desk", "- connection:tracker", "- workflow:v", "= workflow:w"]
+    assert author.published(path, "--prune", "--dry-run") == pruned
+    assert author.published(path, "--prune") == pruned
+    author.sees("w", "ping", "pong")
+    written(tmp_path, proxy={"expose": [exposure("pong")]})
+    assert author.published(path, "--prune") == ["- capability:ping", "= capability:pong"]
+    author.sees("w", "pong")
+
+
+def test_a_manifest_with_an_error_changes_nothing(author: Author, tmp_path: Path) -> None:
+    author.published(written(tmp_path, workflows={"w": flow("Before")}))
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills/a.md").write_text("# A")
+    written(tmp_path, workflows={"w": flow("After"), "broken": flow(initialState="nowhere")})
+    refused = author.publish(tmp_path)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "manifest.json:1:" in refused.stderr
+    assert "there is no state 'nowhere'" in refused.stderr
+    written(tmp_path, workflows={"w": flow("After", states={"a": {}})})
+    strict = author.publish(tmp_path, "--strict")
+    assert (strict.returncode, strict.stdout) == (1, "")
+    assert "warning: 'a' is a dead end" in strict.stderr
+    assert author.titles() == {"w": "Before"}
+    done = author.publish(tmp_path)
+    assert done.returncode == 0
+    assert "warning: 'a' is a dead end" in done.stderr
+    until(lambda: author.titles() == {"w": "After"}, REVALIDATED_EVERY + A_CALL)
+
+
+def test_documents_and_workflows_are_one_publication(author: Author, tmp_path: Path) -> None:
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills/guide.md").write_text("# Guide")
+    greet = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
+    (tmp_path / "prompts.json").write_text(json.dumps([greet]))
+    written(tmp_path, workflows={"w": flow("W")}, skills={"inline": "# Inline"})
+    diff = ["+ guide", "+ inline", "+ prompt:greet", "+ workflow:w"]
+    assert author.published(tmp_path) == diff
+    author.sees(w="W")
+    for uri, text in (("iii://guide", "# Guide"), ("iii://inline", "# Inline")):
+        read = author.gateway.ask(author.key, "resources/read", {"uri": uri}).json
+        assert read["result"]["contents"][0]["text"] == text
+    assert author.published(tmp_path) == [line.replace("+", "=") for line in diff]
+
+
+def test_five_hundred_workflows_go_in_slices_and_are_seen_at_once(author: Author, tmp_path: Path) -> None:
+    many = {f"w{number:03}": flow(f"Workflow {number}") for number in range(450)}
+    exposed: Json = [exposure(f"c{number:03}") for number in range(50)]
+    path = written(tmp_path, workflows=many, proxy={"expose": exposed})
+    done = author.publish(path)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("sent")] == [
+        f"sent {sent} of 500 definitions" for sent in (100, 200, 300, 400, 500)
+    ]
+    assert len(author.titles()) == 500
+    again = author.publish(path)
+    assert "sent" not in again.stderr
+    assert again.stdout.splitlines()[-1] == "published: 0 added, 0 changed, 500 same, 0 removed"
+
+
+def test_a_definition_may_be_as_large_as_a_slice(author: Author, tmp_path: Path) -> None:
+    large = flow("Large", initialContext={"handbook": "x" * 3_400_000})
+    path = written(tmp_path, workflows={"large": large, "small": flow("Small")})
+    assert author.published(path) == ["+ workflow:large", "+ workflow:small"]
+    author.sees(large="Large", small="Small")
+    assert author.published(path) == ["= workflow:large", "= workflow:small"]
+
+
+class Killed(Exception):  # noqa: N818 - it names what happened
+    """The process of the author has ended."""
+
+
+def test_of_a_publisher_that_dies_after_sending_everything_nothing_is_seen(
+    author: Author, laptop: Laptop, tmp_path: Path
+) -> None:
+    author.published(written(tmp_path, workflows={"w": flow("Before")}))
+    name = author.gateway.deployed.outputs["RegistryFunctionName"]
+    sent: list[str] = []
+
+    def ask(function: str, payload: JsonObject) -> JsonObject:
+        if function == "manifest::publish":
+            raise Killed
+        sent.append(function)
+        event = {"function_id": function, "payload": payload, "authorization": f"Bearer {author.key}"}
+        answered = laptop.client("lambda").invoke(FunctionName=name, Payload=json.dumps(event).encode())
+        answer = json.loads(answered["Payload"].read())
+        assert "error" not in answer, answer
+        return answer
+
+    publication = publication_at(written(tmp_path, workflows={"w": flow("After"), "v": flow("V")}), Rules())
+    publisher = RemotePublisher(ask, say=lambda _: None)
+    with suppress(Killed):
+        publisher.publish(publication, publisher.plan(publication, prune=True), prune=True)
+    assert sent == ["manifest::plan", "manifest::bodies"]
+    time.sleep(REVALIDATED_EVERY)  # there is nothing that could be awaited: nothing may come
+    assert author.titles() == {"w": "Before"}
+    assert author.published(tmp_path / "manifest.json") == ["+ workflow:v", "~ workflow:w"]
+
+
+def test_what_was_never_sent_cannot_be_published_by_its_digest(author: Author) -> None:
+    named = {"workflows": [{"id": "w", "digest": "0" * 64}], "prune": False}
+    done = author.signpost(
+        "call", "manifest::publish", json.dumps(named), "--stack", STACK, SIGNPOST_AUTHORIZATION=author.key
+    )
+    assert done.returncode == 1, done.stdout
+    assert "workflow w: Its body was not sent" in done.stderr
+    assert author.titles() == {}
+
+
+def test_the_bus_tells_of_workflows_that_came_changed_and_went(author: Author, laptop: Laptop, tmp_path: Path) -> None:
+    sqs = laptop.client("sqs")
+    name = f"manifests-{uuid.uuid4().hex[:8]}"
+    queue = sqs.create_queue(QueueName=name)["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    pattern = {"source": ["signpost"], "detail-type": ["workflows::on-change"]}
+    add_target(laptop, author.gateway.deployed.outputs["EventBusName"], name, pattern, arn)
+    heard: list[tuple[str, str]] = []
+
+    def hear(amount: int) -> bool:
+        for message in sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10).get("Messages", []):
+            event = json.loads(message["Body"])
+            if any(resource == f"urn:signpost:tenant:{author.tenant}" for resource in event["resources"]):
+                heard.append((event["detail"]["op"], event["detail"]["id"]))
+            sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+        return len(heard) >= amount
+
+    path = written(tmp_path, workflows={"w": flow("Before"), "v": flow("V")})
+    author.published(path)
+    author.published(written(tmp_path, workflows={"w": flow("After"), "v": flow("V")}))
+    author.published(written(tmp_path, workflows={"w": flow("After")}), "--prune")
+    until(lambda: hear(4), PATIENCE)
+    assert sorted(heard) == [("register", "v"), ("register", "w"), ("register", "w"), ("unregister", "v")]

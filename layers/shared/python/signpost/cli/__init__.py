@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from signpost import __version__
 from signpost.cli import (
+    approvals,
+    audit,
     breakers,
     call,
     check,
@@ -19,6 +21,7 @@ from signpost.cli import (
     secret,
     settings,
     subscriptions,
+    workflow,
 )
 from signpost.cli.failure import CommandFailed
 
@@ -42,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         call,
         check,
         publish,
+        workflow,
+        approvals,
+        audit,
         subscriptions,
         deliveries,
     ):

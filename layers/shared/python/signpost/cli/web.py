@@ -9,7 +9,7 @@ from urllib.error import HTTPError
 from urllib.parse import SplitResult, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
-from signpost.cli.failure import CommandFailed
+from signpost.cli.failure import CommandFailed, Unanswered
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 LARGEST_ANSWER = 1 << 20
@@ -66,26 +66,29 @@ def post(url: str, form: Mapping[str, str]) -> Document:
     return document
 
 
+def ask(url: str, body: bytes, headers: Mapping[str, str], *, patience: float, longest: int) -> Document:
+    """Sends a message of JSON. A refusal is for the caller to explain."""
+    return _fetch(Request(url, body, dict(headers)), patience, longest)  # noqa: S310  # _fetch checks it
+
+
 class _NoRedirects(HTTPRedirectHandler):
     @override
     def redirect_request(self, req: Request, fp: IO[bytes], code: int, msg: str, headers: object, newurl: str) -> None:
         """None makes urllib raise an HTTPError instead of following."""
 
 
-def _fetch(request: Request) -> Document:
+def _fetch(request: Request, patience: float = PATIENCE, longest: int = LARGEST_ANSWER) -> Document:
     url = request.full_url
     opener = _opener(secure(url))
     try:
-        with opener.open(request, timeout=PATIENCE) as answer:
-            return Document(url, answer.status, _required_object(answer.read(LARGEST_ANSWER), url))
+        with opener.open(request, timeout=patience) as answer:
+            return Document(url, answer.status, _required_object(answer.read(longest), url))
     except HTTPError as error:
         with error:
             return _unhappy(error, url)
     except (OSError, HTTPException) as error:
         reason = getattr(error, "reason", error)
-        raise CommandFailed(
-            f"{url} cannot be reached ({reason}). Is the address right and the server running?"
-        ) from None
+        raise Unanswered(f"{url} cannot be reached ({reason}). Is the address right and the server running?") from None
 
 
 def _unhappy(error: HTTPError, url: str) -> Document:

@@ -161,7 +161,7 @@ def _deadline(
         return (), ()
     hops = enumerate(trail.hops if trail else (), 1)
     taken = tuple(number for number, hop in hops if _was_late(definition, hop))
-    node = Node("late", f"after {_duration(definition.timeout_ms)}", "deadline", is_visited=bool(taken))
+    node = Node("late", f"after {duration(definition.timeout_ms)}", "deadline", is_visited=bool(taken))
     return (node,), (_Way(node.id, ids[target], Label(BY_DEADLINE, "deterministic", taken=taken)),)
 
 
@@ -170,7 +170,7 @@ def _was_late(definition: Definition, hop: Hop) -> bool:
     return hop.transition == BY_DEADLINE and (state is None or hop.transition not in state.transitions)
 
 
-def _duration(milliseconds: int) -> str:
+def duration(milliseconds: int) -> str:
     size, unit = next((size, unit) for size, unit in _UNITS if milliseconds >= size and milliseconds % size == 0)
     return f"{milliseconds // size} {unit}"
 
@@ -190,7 +190,7 @@ def _ways(state: State, ids: Mapping[str, str], taken: _Taken) -> Iterator[_Way]
     if state.terminal:
         return  # nothing leads out of it, whatever is written there
     for transition in state.transitions.values():
-        for target, condition in _targets(transition).items():
+        for target, condition in targets(transition).items():
             label = Label(
                 _name(transition.name),
                 transition.actor,
@@ -200,7 +200,7 @@ def _ways(state: State, ids: Mapping[str, str], taken: _Taken) -> Iterator[_Way]
             yield _Way(ids[state.name], ids[target], label)
 
 
-def _targets(transition: Transition) -> Mapping[str, str]:
+def targets(transition: Transition) -> Mapping[str, str]:
     """With what has to hold for each."""
     needed = _joined(transition.guards, "and") if len(transition.guards) > 1 else _alone(*transition.guards)
     found: dict[str, list[str]] = {}

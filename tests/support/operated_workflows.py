@@ -1,0 +1,104 @@
+"""Workflows in memory behind the operator's commands: run by the real engine, read by the commands as from tables."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryTexts
+from signpost.cli import mcp, stack
+from signpost.cli.publisher import Say
+from signpost.cli.runs import Runs
+from signpost.model import CatalogueItem, JsonObject, Principal, as_object
+from signpost.registry.catalogue import CatalogueView
+from signpost.registry.publication import Published
+from signpost.workflow.story import text_of
+from tests.support.catalogues import put_in_place
+from tests.support.workflow_world import TENANT, WorkflowWorld
+
+URL = "https://gateway.test/mcp"
+EXPENSE, DEPLOY = "expense_approval", "deploy_pipeline"
+CLAIM: Mapping[str, Any] = {"amount": 2000, "purpose": "Train to the customer", "receipt": "R-20311"}
+
+type Printed = Callable[..., str]
+"""What a command printed."""
+
+
+class OperatedWorkflows:
+    """One stack, with one tenant that has something."""
+
+    def __init__(self, callers: Mapping[str, Principal], monkeypatch: pytest.MonkeyPatch) -> None:
+        with _unheard():
+            self.world = WorkflowWorld(callers)
+        self.at_terminal = ""
+        """Whoever is logged in there."""
+        self.urls: list[str] = []
+        """Where the commands looked for the server."""
+        self._content, self._texts = MemoryContentStore(FunctionTable()), MemoryTexts()
+        self._items: list[CatalogueItem] = []
+        monkeypatch.setattr(stack, "runs", self._of_any_stack)
+        monkeypatch.setattr(mcp, "tools_of", self._tools_of)
+
+    def publish(self, name: str, document: JsonObject, *, enabled: bool = True, switched_off: bool = False) -> None:
+        self.world.publish(name, document)
+        self._items = [item for item in self._items if item.id != name]
+        title, digest = str(document.get("title", name)), self._texts.keep(TENANT, text_of(document))
+        item = CatalogueItem(name, "workflow", title, definition=digest, enabled=enabled, switched_off=switched_off)
+        self._items.append(item)
+        put_in_place(self._content, self._texts, TENANT, self._items)
+
+    def expose(self, proxy: JsonObject) -> None:
+        """The transitions of this definition, as capabilities."""
+        transitions = as_object(as_object(as_object(proxy["states"])["ready"])["transitions"])
+        capabilities = [CatalogueItem(name, "capability", name) for name in transitions]
+        published = Published(proxy=self._texts.keep(TENANT, text_of(proxy)))
+        put_in_place(self._content, self._texts, TENANT, [*self._items, *capabilities], published)
+
+    def call(self, tool: str, arguments: Mapping[str, Any], who: str) -> Any:
+        with _unheard():
+            return self.world.call(tool, arguments, who)
+
+    @contextmanager
+    def _of_any_stack(self, _name: str) -> Generator[Runs]:
+        clock = self.world.clock
+        view = CatalogueView(content=self._content, texts=self._texts, clock=clock)
+        yield Runs(instances=self.world.instances, definitions=self._texts, catalogue=view, clock=clock, mcp_url=URL)
+
+    def _tools_of(self, url: str, say: Say) -> "_Tools":
+        del say  # there is nothing to be said
+        self.urls.append(url)
+        return _Tools(self)
+
+
+def _unheard() -> redirect_stdout[StringIO]:
+    """A gateway logs where it runs, and here the commands print."""
+    return redirect_stdout(StringIO())
+
+
+class _Tools:
+    """As of a gateway."""
+
+    def __init__(self, operated: OperatedWorkflows) -> None:
+        self._operated = operated
+
+    def call(self, tool: str, arguments: JsonObject) -> JsonObject:
+        return self._operated.call(tool, arguments, self._operated.at_terminal)
+
+
+def started(operated: OperatedWorkflows, name: str = EXPENSE, **given: Any) -> str:
+    """The id of the run."""
+    return operated.call("workflow.start", {"definitionId": name, "input": given}, "agent")["workflowId"]
+
+
+def take(operated: OperatedWorkflows, run: str, transition: str, who: str = "agent", **arguments: Any) -> Any:
+    version = operated.call("workflow.get", {"workflowId": run}, who)["version"]
+    submitted = {"workflowId": run, "expectedVersion": version, "transition": transition, "arguments": arguments}
+    return operated.call("workflow.submit", submitted, who)
+
+
+def claimed(operated: OperatedWorkflows, **changes: Any) -> tuple[str, str]:
+    """A run, and the request of it that waits for two people of finance."""
+    run = started(operated)
+    return run, take(operated, run, "claim", **{**CLAIM, **changes})["approval"]["requestId"]

@@ -1,0 +1,260 @@
+"""`signpost approvals approve|reject`: what is sent is what was shown, and a refusal says what to do."""
+
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any, override
+
+import pytest
+
+from signpost.cli import approvals, main, stack
+from signpost.cli.decision import asked_in, chosen
+from signpost.cli.failure import CommandFailed, Unanswered
+from signpost.model import JsonObject
+from tests.support.operated_workflows import CLAIM, URL, OperatedWorkflows, Printed, claimed, take
+
+APPROVE, REJECT = ("approvals", "approve"), ("approvals", "reject")
+
+
+class Terminal(StringIO):
+    """Somebody sits at it, and types this."""
+
+    @override
+    def isatty(self) -> bool:
+        return True
+
+
+def state_of(operated: OperatedWorkflows, run: str) -> str:
+    return operated.call("workflow.get", {"workflowId": run}, "ann")["state"]
+
+
+def test_two_people_approve_what_they_were_shown(operated: OperatedWorkflows, signpost: Printed) -> None:
+    run, request = claimed(operated)
+    digest = operated.call("workflow.get", {"workflowId": run}, "fay")["approval"]["digest"]
+    first = signpost(*APPROVE, request, "--yes", who="fay")
+    assert first == (
+        f"expense_approval, {run}: stands in with_finance, version 3\n"
+        f"request {request} in the queue finance\n"
+        f"digest {digest}\n"
+        "approved by nobody so far\n"
+        "\n"
+        "amount: 2000\n"
+        'purpose: "Train to the customer"\n'
+        'receipt: "R-20311"\n'
+        "\n"
+        "approve approves this: Approve the expense\n"
+        f"Your approval of {digest} is recorded.\n"
+        "It stands in with_finance now, version 4.\n"
+        "It goes on waiting in the queue finance; approved so far by fay.\n"
+    )
+    second = signpost(*APPROVE, request, "--yes", "--digest", digest, who="finn")
+    assert second.endswith("It stands in paid now, version 6, and has ended there.\n")
+
+
+def test_whoever_has_no_aws_credentials_names_the_server_and_the_run(
+    operated: OperatedWorkflows, signpost: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = claimed(operated)
+    monkeypatch.setattr(stack, "runs", None)
+    signpost(*APPROVE, run, "--yes", "--url", "https://elsewhere.test/mcp", who="fay")
+    assert state_of(operated, run) == "with_finance"
+    assert operated.urls == ["https://elsewhere.test/mcp"]
+
+
+def test_the_stack_says_where_the_server_is(operated: OperatedWorkflows, signpost: Printed) -> None:
+    run, _ = claimed(operated)
+    signpost(*APPROVE, run, "--yes", who="fay")
+    assert operated.urls == [URL]
+
+
+def test_several_ways_to_reject_are_named_and_one_is_chosen_with_its_arguments(
+    operated: OperatedWorkflows, signpost: Printed, refused: Printed
+) -> None:
+    run, request = claimed(operated)
+    said = refused(*REJECT, request, "--yes", who="fay")
+    assert "refuse (Refuse the expense), send_back (Send it back with a question)" in said
+    assert "--transition" in said
+    assert "Did you mean send_back?" in refused(*REJECT, request, "--transition", "sendback", who="fay")
+    assert "approve approves what was asked" in refused(*REJECT, request, "--transition", "approve", who="fay")
+    assert "withdraw decides nothing about" in refused(*APPROVE, request, "--transition", "withdraw", who="fay")
+    send_back = ("--transition", "send_back", "--yes")
+    assert "send_back needs --argument reason=…" in refused(*REJECT, request, *send_back, who="fay")
+    assert "NAME=VALUE, not 'reason'" in refused(*REJECT, request, *send_back, "--argument", "reason", who="fay")
+    assert state_of(operated, run) == "with_finance"
+    printed = signpost(*REJECT, request, *send_back, "--argument", "reason=123", who="fay")
+    assert 'send_back rejects this: Send it back with a question\n  reason: "123"\n' in printed
+    assert printed.endswith("It stands in draft now, version 4.\n")
+    assert operated.call("workflow.get", {"workflowId": run}, "fay")["context"]["reason"] == "123"
+
+
+def test_arguments_that_are_no_texts_are_read_as_json(operated: OperatedWorkflows, signpost: Printed) -> None:
+    schema: JsonObject = {"type": "object", "properties": {"amount": {"type": "integer"}, "tags": {"type": "array"}}}
+    answer = {
+        "actor": "human",
+        "decision": "approve",
+        "target": "end",
+        "inputSchema": schema,
+        "output": {"all": "$.arguments"},
+    }
+    ask = {"target": "asked", "executor": {"kind": "human"}, "output": {}}
+    states = {
+        "open": {"transitions": {"ask": ask}},
+        "asked": {"transitions": {"ok": answer}},
+        "end": {"terminal": True},
+    }
+    operated.publish("small", {"initialState": "open", "states": states})
+    run = operated.call("workflow.start", {"definitionId": "small"}, "agent")["workflowId"]
+    take(operated, run, "ask")
+    given = ("--argument", "amount=12", "--argument", 'tags=["a"]', "--argument", "other=some text")
+    signpost(*APPROVE, run, "--yes", *given, who="ann")
+    context = operated.call("workflow.get", {"workflowId": run}, "ann")["context"]
+    assert context["all"] == {"amount": 12, "tags": ["a"], "other": "some text"}
+
+
+@pytest.mark.invariant(49)
+def test_nothing_is_approved_that_has_changed_since_it_was_shown(
+    operated: OperatedWorkflows, refused: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, request = claimed(operated)
+    monkeypatch.setattr("sys.stdin", Terminal())
+
+    def meanwhile(_prompt: str) -> str:
+        """Somebody sends it back, and a larger sum is asked for, while another one thinks about it."""
+        take(operated, run, "send_back", "finn", reason="Why so little?")
+        claim: Mapping[str, Any] = {**CLAIM, "amount": 90_000}
+        take(operated, run, "claim", **claim)
+        return "y"
+
+    monkeypatch.setattr("builtins.input", meanwhile)
+    said = refused(*APPROVE, request, who="fay")
+    assert "Nothing was decided." in said
+    assert "Look at it again" in said
+    stand = operated.call("workflow.get", {"workflowId": run}, "fay")
+    assert (stand["state"], stand["approval"]["approvedBy"]) == ("with_finance", [])
+
+
+def test_a_script_approves_what_it_has_seen_and_nothing_else(operated: OperatedWorkflows, refused: Printed) -> None:
+    run, request = claimed(operated)
+    seen = operated.call("workflow.get", {"workflowId": run}, "fay")["approval"]["digest"]
+    take(operated, run, "send_back", "finn", reason="Why so little?")
+    claim: Mapping[str, Any] = {**CLAIM, "amount": 90_000}
+    take(operated, run, "claim", **claim)
+    said = refused(*APPROVE, run, "--yes", "--digest", seen, who="fay")
+    assert "What is to be approved now has the digest" in said
+    assert f"Nothing waits for people as {request!r}" in refused(*APPROVE, request, "--yes", who="fay")
+    assert operated.call("workflow.get", {"workflowId": run}, "fay")["approval"]["approvedBy"] == []
+
+
+STAND: JsonObject = {
+    "workflowId": "wf_1",
+    "definitionId": "pay",
+    "state": "asked",
+    "version": 2,
+    "context": {"amount": 90_000},
+    "approval": {"requestId": "hr_1", "queue": "q", "digest": "0" * 64, "shows": ["amount"], "approvedBy": []},
+    "links": [
+        {"rel": "self", "method": "workflow.get", "args": {"workflowId": "wf_1"}},
+        {"rel": "transition", "args": {"transition": "ok"}, "title": "OK", "actor": "human", "decision": "approve"},
+        {"rel": "transition", "args": {"transition": "no"}, "title": "No", "actor": "human", "decision": "reject"},
+    ],
+}
+
+
+def test_what_is_not_what_was_asked_can_be_rejected_but_not_approved() -> None:
+    asked = asked_in(STAND, "hr_1")
+    with pytest.raises(CommandFailed, match="It has to be asked for again"):
+        chosen(asked, "approve", None)
+    assert chosen(asked, "reject", None)["title"] == "No"
+
+
+def test_a_request_that_is_answered_is_not_taken_for_the_one_that_is_open_now() -> None:
+    with pytest.raises(CommandFailed, match=r"hr_0 is answered already\. What is open there now is hr_1"):
+        asked_in(STAND, "hr_0")
+
+
+@pytest.mark.parametrize(
+    ("who", "arguments", "says"),
+    [
+        ("ann", APPROVE, "Nothing that is open to you approves it (open: withdraw)"),
+        ("agent", APPROVE, "log in with `signpost login"),
+        ("fay", (*REJECT, "--transition", "refuse", "--argument", "reason=x"), "Say it with `--argument NAME=VALUE`"),
+    ],
+)
+def test_a_refusal_says_what_to_do_and_changes_nothing(
+    operated: OperatedWorkflows, refused: Printed, who: str, arguments: tuple[str, ...], says: str
+) -> None:
+    run, _ = claimed(operated)
+    assert says in refused(*arguments, run, "--yes", who=who)
+    stand = operated.call("workflow.get", {"workflowId": run}, "fay")
+    assert (stand["version"], stand["approval"]["approvedBy"]) == (3, [])
+
+
+def test_where_nothing_is_asked_that_is_said(operated: OperatedWorkflows, refused: Printed) -> None:
+    run, _ = claimed(operated)
+    take(operated, run, "withdraw")
+    url = ("--url", URL)
+    assert "it stands in dropped" in refused(*APPROVE, run, *url, "--yes", who="fay")
+    assert "wf_nowhere" in refused(*APPROVE, "wf_nowhere", *url, "--yes", who="fay")
+
+
+@pytest.mark.parametrize("typed", ["n", "", "yess", EOFError()])
+def test_without_a_yes_nothing_is_decided(
+    operated: OperatedWorkflows, refused: Printed, monkeypatch: pytest.MonkeyPatch, typed: str | EOFError
+) -> None:
+    run, request = claimed(operated)
+
+    def answered(_prompt: str) -> str:
+        if isinstance(typed, EOFError):
+            raise typed
+        return typed
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("builtins.input", answered)
+    assert "Nothing was decided." in refused(*APPROVE, request, who="fay")
+    assert operated.call("workflow.get", {"workflowId": run}, "fay")["version"] == 3
+
+
+def test_a_yes_at_the_terminal_decides(
+    operated: OperatedWorkflows, signpost: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, request = claimed(operated)
+    monkeypatch.setattr("sys.stdin", Terminal())
+    asked: list[str] = []
+
+    def answered(prompt: str) -> str:
+        asked.append(prompt)
+        return "Y"
+
+    monkeypatch.setattr("builtins.input", answered)
+    signpost(*APPROVE, request, who="fay")
+    assert operated.call("workflow.get", {"workflowId": run}, "fay")["version"] == 4
+    assert asked == ["Approve this? [y/N] "]
+
+
+def test_where_nobody_sits_a_yes_has_to_be_said_before(operated: OperatedWorkflows, refused: Printed) -> None:
+    _, request = claimed(operated)
+    assert "--yes" in refused(*APPROVE, request, who="fay")
+
+
+def test_an_answer_that_got_lost_may_have_counted(
+    operated: OperatedWorkflows, refused: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, request = claimed(operated)
+    call = operated.call
+
+    def lost(tool: str, arguments: Any, who: str) -> Any:
+        answer = call(tool, arguments, who)
+        if tool == "workflow.submit":
+            raise Unanswered("The connection broke.")
+        return answer
+
+    monkeypatch.setattr(operated, "call", lost)
+    assert "signpost workflow timeline" in refused(*APPROVE, request, "--yes", who="fay")
+    assert call("workflow.get", {"workflowId": run}, "fay")["approval"]["approvedBy"] == ["fay"]
+
+
+def test_the_help_says_as_whom_it_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([*APPROVE, "--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "SIGNPOST_AUTHORIZATION" in approvals.ANSWERING
+    assert approvals.ANSWERING in printed

@@ -1,0 +1,331 @@
+"""What `signpost workflow`, `audit` and `approvals` print; `tests/e2e/test_workflow_commands.py` runs them deployed."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from signpost.adapters.written_files import parsed
+from tests.support.example_workflows import EXAMPLES
+from tests.support.operated_workflows import CLAIM, DEPLOY, EXPENSE, OperatedWorkflows, Printed, claimed, started, take
+from tests.support.workflow_world import TENANT
+
+# What there is.
+
+
+def test_all_of_the_catalogue_is_listed_with_what_cannot_be_started(
+    operated: OperatedWorkflows, signpost: Printed
+) -> None:
+    small = {"title": "Small", "initialState": "done", "states": {"done": {"terminal": True}}}
+    operated.publish("old", {**small, "title": "Old", "enabled": False}, enabled=False)
+    operated.publish("off", {**small, "title": "Off\x1b[2J\u202e"}, switched_off=True)
+    lines = signpost("workflow", "list").splitlines()
+    assert [re.split(r"  +", line) for line in lines] == [
+        ["ID", "KIND", "STATE", "TITLE"],
+        ["deploy_pipeline", "workflow", "on", "Deploy a service"],
+        ["expense_approval", "workflow", "on", "Approve an expense"],
+        ["off", "workflow", "switched off", r"Off\x1b[2J\u202e"],
+        ["old", "workflow", "disabled by its author", "Old"],
+    ]
+    assert len({line.index(word) for line, word in zip(lines, ["KIND", *["workflow"] * 4], strict=True)}) == 1
+    rows = [json.loads(line) for line in signpost("workflow", "list", "--json").splitlines()]
+    assert [(row["id"], row["state"]) for row in rows][2:] == [
+        ("off", "switched off"),
+        ("old", "disabled by its author"),
+    ]
+    assert rows[2]["title"] == "Off\x1b[2J\u202e"
+
+
+def test_a_tenant_that_has_nothing_is_told_what_to_do(signpost: Printed) -> None:
+    assert "signpost publish" in signpost("workflow", "list", tenant="nobody")
+
+
+def test_a_workflow_is_shown_with_who_may_do_what(signpost: Printed) -> None:
+    printed = signpost("workflow", "show", EXPENSE)
+    assert printed.startswith("expense_approval: Approve an expense\nSmall expenses are paid at once")
+    assert "\ndraft (it begins here)\n" in printed
+    assert "\npaid (it ends here)\n" in printed
+    states = {part.split()[0]: part for part in printed.split("\n\n")[1:]}
+    rows = [re.split(r"  +", line.strip()) for line in states["with_finance"].splitlines()]
+    assert ["approve", "with_finance", "a person", "is finance, else", "approves what was asked"] in rows
+    assert [
+        "approve",
+        "approved",
+        "a person",
+        "is finance, 2 distinct human_approval",
+        "approves what was asked",
+    ] in rows
+    assert ["withdraw", "dropped", "anybody", "-", "-"] in rows
+    assert ["medium", "with_manager", "follows by itself", "amount >= 50 and amount <= 1000", "human"] in [
+        re.split(r"  +", line.strip()) for line in states["sorting"].splitlines()
+    ]
+
+
+def test_the_document_of_a_workflow_is_printed_in_the_order_in_which_it_was_written(signpost: Printed) -> None:
+    document = parsed(EXAMPLES["expense-approval"] / "manifest.yaml")["workflows"][EXPENSE]
+    assert json.dumps(json.loads(signpost("workflow", "show", EXPENSE, "--json"))) == json.dumps(document)
+
+
+def test_a_workflow_that_is_switched_off_can_be_looked_at_and_says_so(
+    operated: OperatedWorkflows, signpost: Printed
+) -> None:
+    states = {"done": {"terminal": True}}
+    operated.publish("off", {"initialState": "done", "states": states, "enabled": False}, switched_off=True)
+    printed = signpost("workflow", "show", "off")
+    assert "signpost workflow enable" in printed
+    assert "its author says that it cannot be started" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("workflow", "show", "expense_aproval"), "Did you mean expense_approval?"),
+        (("workflow", "show", "zzz"), "`signpost workflow list --tenant acme` says what there is"),
+        (("workflow", "graph", "deploy"), "Tenant 'acme' has no workflow 'deploy'"),
+        (("workflow", "show", "a\x1b[2J"), r"has no workflow 'a\x1b[2J'"),
+        (("workflow", "graph"), "Say which workflow"),
+        (("workflow", "timeline", "wf_1"), "No run of a workflow in tenant 'acme' has the id 'wf_1'"),
+        (("audit", "show", "expense_approval"), "wf_"),
+        (("approvals", "show", "hr_1"), "`signpost approvals list --tenant acme`"),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_to_do(refused: Printed, arguments: tuple[str, ...], says: str) -> None:
+    assert says in refused(*arguments)
+
+
+# What has happened.
+
+
+def test_the_timeline_tells_who_did_what_and_what_was_refused(operated: OperatedWorkflows, signpost: Printed) -> None:
+    run, request = claimed(operated)
+    take(operated, run, "approve", "ann")
+    take(operated, run, "approve", "fay")
+    take(operated, run, "approve", "finn")
+    lines = signpost("workflow", "timeline", run).splitlines()
+    assert lines[0].startswith(f"{run}: Approve an expense (expense_approval, definition ")
+    assert lines[1] == "ended in paid, version 6"
+    calls = "\n".join(lines[3:])
+    headed = re.findall(r"^2027-01-15 08:00:00Z  (\S+)  cor_[0-9a-f]{32}$", calls, re.MULTILINE)
+    assert headed == ["agent-1", "agent-1", "ann", "fay", "finn"]
+    told = [line.strip() for line in lines[3:] if line.startswith(" ")]
+    digest = operated.world.instances.load(TENANT, run).request.digest  # pyright: ignore[reportOptionalMemberAccess] - else the test fails
+    assert told == [
+        "1  started in draft",
+        "2  claim: draft → sorting",
+        f"request {request}: asked in the queue finance",
+        "3  large: sorting → with_finance, by itself",
+        f"evidence: human_request by agent-1 (id {request}, queue finance)",
+        "refused: approve: GUARD_REJECTED. A guard of approve did not pass.",
+        f"request {request}: approve",
+        "4  approve: with_finance → with_finance",
+        f"evidence: human_approval by fay (id {request}, digest {digest})",
+        f"request {request}: approve",
+        "5  approve: with_finance → approved",
+        "6  pay: approved → paid, by itself",
+        "ended in paid",
+        f"evidence: human_approval by finn (id {request}, digest {digest})",
+    ]
+
+
+def test_the_timeline_says_what_is_waited_for_and_what_came_too_late(
+    operated: OperatedWorkflows, signpost: Printed
+) -> None:
+    go = {"target": "over", "executor": {"kind": "nothing-like-it"}}
+    document = {
+        "timeoutMs": 60_000,
+        "onTimeout": {"target": "over"},
+        "initialState": "open",
+        "states": {"open": {"transitions": {"go": go}}, "over": {"terminal": True}},
+    }
+    operated.publish("short", document)
+    run = started(operated, "short")
+    take(operated, run, "go")
+    before = signpost("workflow", "timeline", run)
+    assert "\ntimes out at 2027-01-15 08:01:00Z: whoever looks then finds it in over\n" in before
+    assert "refused: go: EXECUTOR_FAILED. There is no executor of the kind 'nothing-like-it' here." in before
+    operated.world.clock.advance(61)
+    assert "\nhas timed out at 2027-01-15 08:01:00Z: whoever looks then" in signpost("workflow", "timeline", run)
+    operated.call("workflow.get", {"workflowId": run}, "ann")
+    after = signpost("workflow", "timeline", run)
+    assert "timed out in open, after 61 s" in after
+    assert "2  timeout: open → over" in after
+    assert "ended in over, version 2" in after
+
+
+def test_a_run_is_told_by_the_definition_that_it_was_started_with(
+    operated: OperatedWorkflows, signpost: Printed, tmp_path: Path
+) -> None:
+    run, _ = claimed(operated)
+    operated.publish(EXPENSE, {"title": "Another", "initialState": "end", "states": {"end": {"terminal": True}}})
+    assert "Approve an expense" in signpost("workflow", "timeline", run)
+    signpost("workflow", "graph", "--instance", run, "--out", str(tmp_path))
+    assert "with_finance" in (tmp_path / f"{run}.mmd").read_text("utf-8")
+    assert "with_finance" not in signpost("workflow", "show", EXPENSE)
+
+
+def test_what_others_wrote_gives_the_terminal_no_orders(operated: OperatedWorkflows, signpost: Printed) -> None:
+    run, request = claimed(operated, purpose="nice\n| amount: 1\x1b[2J\u202e")
+    take(operated, run, "send_back\x07", "fay")
+    shown = signpost("approvals", "show", request)
+    assert "purpose:\n  | nice\n  | | amount: 1\\x1b[2J\\u202e\n" in shown
+    for printed in (
+        shown,
+        signpost("workflow", "timeline", run),
+        signpost("audit", "show", run),
+        signpost("approvals", "list"),
+    ):
+        assert all(character.isprintable() or character == "\n" for character in printed)
+    assert r"send_back\x07" in signpost("workflow", "timeline", run)
+
+
+def test_every_audit_event_is_shown_in_order_with_its_correlation_id(
+    operated: OperatedWorkflows, signpost: Printed
+) -> None:
+    run, request = claimed(operated)
+    take(operated, run, "approve", "ann")
+    events = [json.loads(line) for line in signpost("audit", "show", run, "--json").splitlines()]
+    assert [event["event_type"] for event in events] == [
+        "workflow.started",
+        "transition.requested",
+        "workflow.transitioned",
+        "human.approval.requested",
+        "chain.step",
+        "workflow.transitioned",
+        "chain.completed",
+        "transition.requested",
+        "guard.evaluated",
+        "transition.rejected",
+    ]
+    assert [event["actor"] for event in events] == ["agent-1"] * 7 + ["ann"] * 3
+    correlations = [event["correlation_id"] for event in events]
+    assert [correlations.count(one) for one in dict.fromkeys(correlations)] == [1, 6, 3]
+    assert events[3]["payload"] == {"queue": "finance", "requestId": request, "transition": "large"}
+    assert {event["workflow_id"] for event in events} == {run}
+    assert events[0]["timestamp"] == "2027-01-15T08:00:00.000+00:00"
+    lines = signpost("audit", "show", run).splitlines()
+    assert lines[0].split() == ["TIME", "CORRELATION", "WHO", "EVENT", "PAYLOAD"]
+    assert [line.split()[3] for line in lines[1:]] == [event["event_type"] for event in events]
+
+
+# Pictures.
+
+
+def test_a_picture_is_written_as_mermaid_and_as_svg(signpost: Printed, tmp_path: Path) -> None:
+    printed = signpost("workflow", "graph", EXPENSE, "--out", str(tmp_path / "pictures"))
+    files = [tmp_path / "pictures" / f"expense_approval.{suffix}" for suffix in ("mmd", "svg")]
+    assert printed.splitlines() == list(map(str, files))
+    example = EXAMPLES["expense-approval"]
+    assert files[0].read_text("utf-8") in (example / "README.md").read_text("utf-8")
+    assert files[1].read_text("utf-8") == (example / "picture.svg").read_text("utf-8")
+
+
+def test_a_picture_of_a_run_marks_where_it_stands_and_the_way_it_came(
+    operated: OperatedWorkflows, signpost: Printed, tmp_path: Path
+) -> None:
+    run, _ = claimed(operated)
+    take(operated, run, "approve", "fay")
+    signpost("workflow", "graph", EXPENSE, "--instance", run, "--out", str(tmp_path))
+    lines = (tmp_path / f"{run}.mmd").read_text("utf-8").splitlines()
+    ids = {found[1]: found[2] for line in lines if (found := re.fullmatch(r' +state "(.*)" as (\w+)', line))}
+    current = ids["with_finance, a person decides, now"]
+    classes = {found[2]: found[1].split(",") for line in lines if (found := re.fullmatch(r" +class (\S+) (\w+)", line))}
+    assert classes["current"] == [current]
+    assert classes["visited"] == [ids["draft"], ids["sorting, goes on by itself"]]
+    taken = [line.split(" : ")[1] for line in lines if "✓" in line]
+    assert [one.split(",")[0] for one in taken] == ["✓ 1", "✓ 2", "✓ 3"]
+    drawn = ET.fromstring((tmp_path / f"{run}.svg").read_text("utf-8"))  # noqa: S314 - our own
+    marked = [group for group in drawn.iter() if group.get("class", "").startswith("pointer")]
+    assert len(marked) == 1
+
+
+def test_a_picture_is_of_one_workflow_and_its_file_stays_in_the_folder(
+    operated: OperatedWorkflows, signpost: Printed, refused: Printed, tmp_path: Path
+) -> None:
+    run, _ = claimed(operated)
+    wrong = refused("workflow", "graph", DEPLOY, "--instance", run)
+    assert f"{run} is a run of expense_approval, not of deploy_pipeline." in wrong
+    operated.publish("../../up", {"initialState": "end", "states": {"end": {"terminal": True}}})
+    signpost("workflow", "graph", "../../up", "--out", str(tmp_path / "in"))
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")) == [
+        "in/__.._up.mmd",
+        "in/__.._up.svg",
+    ]
+    (tmp_path / "file").touch()
+    assert "Choose another one with --out" in refused("workflow", "graph", EXPENSE, "--out", str(tmp_path / "file"))
+
+
+# What people are asked.
+
+
+def test_what_waits_is_listed_by_queue(operated: OperatedWorkflows, signpost: Printed) -> None:
+    assert signpost("approvals", "list") == "Nobody is asked to approve anything.\n"
+    run, request = claimed(operated)
+    take(operated, run, "approve", "fay")
+    heading, row = signpost("approvals", "list", "--queue", "finance").splitlines()
+    assert re.split(r"  +", heading) == ["REQUEST", "QUEUE", "WORKFLOW", "ASKED BY", "ASKED AT", "UNTIL", "APPROVED BY"]
+    assert re.split(r"  +", row) == [request, "finance", EXPENSE, "agent-1", "2027-01-15 08:00:00Z", "-", "fay"]
+    assert "Did you mean finance?" in signpost("approvals", "list", "--queue", "finanse")
+    assert "Queues with requests: finance." in signpost("approvals", "list", "--queue", "x")
+    (waiting,) = map(json.loads, signpost("approvals", "list", "--json").splitlines())
+    assert (waiting["workflow"], waiting["approvedBy"], waiting["state"]) == (run, ["fay"], "with_finance")
+    take(operated, run, "withdraw")
+    assert signpost("approvals", "list") == "Nobody is asked to approve anything.\n"
+
+
+def test_a_request_says_until_when_it_can_be_answered(operated: OperatedWorkflows, signpost: Printed) -> None:
+    run = started(operated, DEPLOY, service="billing", revision="0a1b2c3")
+    build: Mapping[str, Any] = {"lint": "clean", "failedTests": 0, "coverage": 91}
+    take(operated, run, "report_build", service="billing", revision="0a1b2c3", **build)
+    request = take(operated, run, "ask_for_release", notes="Invoices")["approval"]["requestId"]
+    until = "2027-01-15 12:00:00Z"
+    assert f"  {until}  " in signpost("approvals", "list")
+    assert f"\nto be answered until {until}\n" in signpost("approvals", "show", request)
+    operated.world.clock.advance(4 * 3600)
+    assert f"  expired {until}  " in signpost("approvals", "list")
+    assert f"\nto be answered until {until}, which is over\n" in signpost("approvals", "show", request)
+
+
+def test_a_request_is_shown_with_exactly_what_is_to_be_approved(operated: OperatedWorkflows, signpost: Printed) -> None:
+    run, request = claimed(operated)
+    printed = signpost("approvals", "show", request)
+    assert printed == signpost("approvals", "show", run)
+    described = json.loads(signpost("approvals", "show", request, "--json"))
+    assert described["values"] == CLAIM
+    assert printed.startswith(
+        f"expense_approval, {run}: stands in with_finance, version 3\n"
+        f"request {request} in the queue finance\n"
+        f"digest {described['digest']}\n"
+        "approved by nobody so far\n"
+        "asked by agent-1 at 2027-01-15 08:00:00Z\n"
+        "\n"
+        "amount: 2000\n"
+        'purpose: "Train to the customer"\n'
+        'receipt: "R-20311"\n'
+    )
+    assert [line.split()[0] for line in printed.split("\n\n")[2].splitlines()] == [
+        "TRANSITION",
+        "approve",
+        "approve",
+        "refuse",
+        "send_back",
+    ]
+
+
+def test_a_mistyped_request_is_guessed(operated: OperatedWorkflows, refused: Printed) -> None:
+    run, request = claimed(operated)
+    assert f"Did you mean {request}?" in refused("approvals", "show", request[:-1])
+    assert f"Did you mean {run}?" in refused("workflow", "timeline", run[:-1])
+
+
+def test_a_capability_is_no_workflow_and_can_be_looked_at_where_it_is(
+    operated: OperatedWorkflows, signpost: Printed, refused: Printed
+) -> None:
+    ready = {"transitions": {"tickets.close": {"title": "Close a ticket", "target": "ready"}}}
+    operated.expose({"title": "Capabilities", "initialState": "ready", "states": {"ready": ready}})
+    assert re.search(r"tickets\.close +capability +on", signpost("workflow", "list"))
+    assert "capabilities are transitions of proxy_default" in refused("workflow", "show", "tickets.close")
+    assert re.search(r"tickets\.close +ready +anybody", signpost("workflow", "show", "proxy_default"))

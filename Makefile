@@ -70,9 +70,9 @@ invoke: ## the files of events/ on the real Lambda runtime client
 	@$(SETUP) dev sam emulator
 	@python -m local.invoke
 
-acceptance: ## the cases of the registry against a deployed test stage (REGISTRY_CASES=file)
+acceptance: ## the cases against a deployed test stage (REGISTRY_CASES=file, WORKFLOW_CASES=file)
 	@$(SETUP) dev sam emulator
-	@python -m tests.acceptance $(REGISTRY_CASES)
+	@python -m tests.acceptance $(if $(REGISTRY_CASES),--registry "$(REGISTRY_CASES)") $(if $(WORKFLOW_CASES),--workflow "$(WORKFLOW_CASES)") $(if $(FACTOR),--factor $(FACTOR))
 
 bench: ## cold starts and warm calls against their bars, beside other servers
 	@$(SETUP) dev sam $(PEERS)

@@ -1,4 +1,4 @@
-"""Plays a file of cases against a test stage on this machine: python -m tests.acceptance FILE."""
+"""Plays files of cases against a test stage on this machine: python -m tests.acceptance."""
 
 import argparse
 import sys
@@ -13,37 +13,55 @@ sys.path.append(str(PROJECT / "tests"))
 
 from local.errors import CloudError  # noqa: E402 - only now can everything be found
 from local.progress import Progress  # noqa: E402 - only now can everything be found
-from tests.acceptance.cases import DEFAULT, Case, load  # noqa: E402 - only now can everything be found
+from tests.acceptance import suites  # noqa: E402 - only now can everything be found
 from tests.acceptance.deployed import deployed  # noqa: E402 - only now can everything be found
-from tests.acceptance.player import AT_ONCE, Outcome, play  # noqa: E402 - only now can everything be found
-from tests.acceptance.report import failed, lines  # noqa: E402 - only now can everything be found
+from tests.acceptance.outcomes import AT_ONCE, Outcome  # noqa: E402 - only now can everything be found
+from tests.acceptance.report import exit_code, lines  # noqa: E402 - only now can everything be found
+from tests.acceptance.suites import Suite  # noqa: E402 - only now can everything be found
 from tests.support.laptop import Laptop  # noqa: E402 - only now can everything be found
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.acceptance", description="Plays a file of cases.")
-    parser.add_argument("file", type=Path, nargs="?", default=DEFAULT, help="default: %(default)s")
-    parser.add_argument("--only", metavar="ID", action="append", help="play this case alone; may be repeated")
-    given = parser.parse_args()
+    given = _parser().parse_args()
     try:
-        cases = [case for case in load(given.file) if not given.only or case.id in given.only]
-        outcomes = _outcomes(cases, Progress(sys.stderr))
+        chosen = suites.chosen(given.registry, given.workflow, factor=given.factor, only=given.only)
+        outcomes = _outcomes(chosen, Progress(sys.stderr))
     except (CloudError, OSError, ValueError) as error:
-        Progress(sys.stderr).say(f"cannot play {given.file}: {error}")
+        Progress(sys.stderr).say(f"cannot play: {error}")
         return 2
-    Progress(sys.stdout).say("\n".join(lines(outcomes)))
-    return 1 if failed(outcomes) else 0
+    return exit_code(outcomes)
 
 
-def _outcomes(cases: Sequence[Case], progress: Progress) -> Sequence[Outcome]:
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.acceptance", description="Plays files of cases; without any, those of this repository."
+    )
+    parser.add_argument("--registry", type=Path, metavar="FILE", help="cases of the registry")
+    parser.add_argument("--workflow", type=Path, metavar="FILE", help="cases of workflows")
+    parser.add_argument(
+        "--factor",
+        type=suites.factor,
+        default=suites.FACTOR,
+        help="by which all times of workflow cases are multiplied (default: %(default)s)",
+    )
+    parser.add_argument("--only", metavar="ID", action="append", help="play this case alone; may be repeated")
+    return parser
+
+
+def _outcomes(chosen: Sequence[Suite], progress: Progress) -> Sequence[Outcome]:
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="acceptance-")))
         with progress.step("deploying a test stage to an emulator of its own"):
             laptop = stack.enter_context(Laptop(home))
             deployment = stack.enter_context(deployed(laptop))
             deployment.warm_up(AT_ONCE)
-        with progress.step(f"playing {len(cases)} cases") as step:
-            return play(cases, deployment, lambda played: step.show(f"{played} played"))
+        found: list[Outcome] = []
+        for suite in chosen:
+            with progress.step(f"playing {len(suite.cases)} {suite.what}") as step:
+                outcomes = suite.play(deployment, home, lambda played, step=step: step.show(f"{played} played"))
+            Progress(sys.stdout).say("\n".join([f"{suite.what}, {step.elapsed():.1f} s", *lines(outcomes)]))
+            found += outcomes
+        return found
 
 
 if __name__ == "__main__":

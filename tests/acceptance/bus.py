@@ -7,13 +7,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Self
 
+from tests.acceptance.outcomes import NotPlayed
 from tests.support.laptop import Laptop
 
 PATIENCE = 60.0
 """Seconds for an event to come."""
 
 
-class Overdue(Exception):  # noqa: N818 - it names what happened
+class Overdue(NotPlayed):
     """An event that had to come did not."""
 
 

@@ -41,7 +41,10 @@ class Case:
 
 def load(path: Path) -> Sequence[Case]:
     """Raises ValueError for what is no such file."""
-    cases = [_case(row) for row in json.loads(path.read_text("utf-8"), object_hook=built)]
+    try:
+        cases = [_case(row) for row in json.loads(path.read_text("utf-8"), object_hook=built)]
+    except (AttributeError, KeyError, TypeError) as fault:
+        raise ValueError(f"these are no cases of the registry: {fault!r}") from fault
     if len({case.id for case in cases}) < len(cases):
         raise ValueError("two cases have the same id.")
     return cases

@@ -25,6 +25,7 @@ from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
 from tests.acceptance.frames import endpoint_of, frame_of, seen_of_rpc
 from tests.acceptance.worlds import check_given, check_known, hosted_of, seen_of, settings_of
+from tests.support.catalogues import catalogues
 from tests.support.memory_gateway import MemoryGateway
 
 TENANT = "case"
@@ -89,7 +90,12 @@ class InProcess:
         self._door = RegistryDoor(
             functions=gateway.composition.documents.functions,
             manifests=ManifestFunctions(
-                Publisher(content=self._content, bodies=gateway.adapters.bodies, timestamps=SystemTimestamps())
+                Publisher(
+                    content=self._content,
+                    bodies=gateway.adapters.bodies,
+                    catalogues=catalogues(self._content),
+                    timestamps=SystemTimestamps(),
+                )
             ),
             identify=lambda _: Principal(
                 "operator", TENANT, "signpost:operator", permissions=frozenset({ADMINISTRATION})

@@ -6,6 +6,8 @@ from typing import Any
 
 MISSING = object()
 TOLERANCE = 1e-4
+SAME = 1e-9
+"""Between numbers that were reckoned."""
 _TYPES: Mapping[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "object": lambda value: isinstance(value, Mapping),
@@ -30,7 +32,7 @@ def mismatches(expected: Any, seen: Any, at: str = "$") -> Iterator[str]:
     elif type(expected) is bool or type(seen) is bool or expected is None or isinstance(expected, str):
         if expected is not seen and (type(expected) is not type(seen) or expected != seen):
             yield f"{at} is {_short(seen)}, not {expected!r}"
-    elif expected != seen:
+    elif not (_TYPES["number"](seen) and abs(expected - seen) <= SAME):
         yield f"{at} is {_short(seen)}, not {expected!r}"
 
 
@@ -97,7 +99,7 @@ _MATCHERS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$contains": lambda value, seen: all(any(matches(one, found) for found in seen) for one in value),
     "$excludes": lambda value, seen: not any(matches(one, found) for one in value for found in seen),
     "$ordered": _in_order,
-    "$count": lambda value, seen: sum(matches(value["match"], found) for found in seen) == value["n"],
+    "$count": lambda value, seen: matches(value["n"], sum(matches(value["match"], found) for found in seen)),
 }
 
 

@@ -1,34 +1,22 @@
 """Plays cases, each in a world of its own, and says what came of them."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tests.acceptance import pure
-from tests.acceptance.bus import Overdue
 from tests.acceptance.cases import Case
 from tests.acceptance.decisions import CONTRADICTED
 from tests.acceptance.deployed import Deployment, Tenant
 from tests.acceptance.expectations import Judge, Seen
 from tests.acceptance.in_process import InProcess
-from tests.acceptance.worlds import GivenFailed, World
-
-AT_ONCE = 4
-"""More, on two cores, wait for each other until the product's own clients give up."""
+from tests.acceptance.outcomes import Outcome, Tell, judged, together
+from tests.acceptance.worlds import World
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    case: Case
-    problems: Sequence[str] = ()
-    skipped: str = ""
-    """Why, or nothing."""
-
-
-def play(cases: Sequence[Case], deployment: Deployment, tell: Callable[[int], None]) -> Sequence[Outcome]:
-    """In the order of the cases; tells how many have been played."""
+def play(cases: Sequence[Case], deployment: Deployment, tell: Tell) -> Sequence[Outcome]:
+    """In the order of the cases."""
     contradicted = [case for case in cases if case.id in CONTRADICTED]
     outcomes = {case.id: Outcome(case, skipped=CONTRADICTED[case.id].reason) for case in contradicted}
     here = [case for case in cases if case.id not in outcomes and (case.is_pure or case.breaks_storage)]
@@ -39,16 +27,13 @@ def play(cases: Sequence[Case], deployment: Deployment, tell: Callable[[int], No
     def played(case: Case) -> Outcome:
         return _played_in(Tenant(deployment), case)
 
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        for outcome in threads.map(played, there):
-            outcomes[outcome.case.id] = outcome
-            tell(len(outcomes))
+    outcomes |= {outcome.case.id: outcome for outcome in together(there, played, tell)}
     return [outcomes[case.id] for case in cases]
 
 
 def played_by_rules(case: Case) -> Outcome:
     """A case that is pure."""
-    return _judged(case, lambda: [pure.seen(step.op, step.input) for step in case.steps])
+    return judged(case, lambda: _problems(case, [pure.seen(step.op, step.input) for step in case.steps]))
 
 
 def _played_here(case: Case) -> Outcome:
@@ -56,20 +41,11 @@ def _played_here(case: Case) -> Outcome:
 
 
 def _played_in(world: World, case: Case) -> Outcome:
-    def seen() -> Sequence[Seen]:
+    def problems() -> Sequence[str]:
         world.prepare(case)
-        return _seen(world, case)
+        return _problems(case, _seen(world, case))
 
-    return _judged(case, seen)
-
-
-def _judged(case: Case, play: Callable[[], Sequence[Seen]]) -> Outcome:
-    try:
-        return Outcome(case, _problems(case, play()))
-    except (GivenFailed, Overdue) as fault:
-        return Outcome(case, [str(fault)])
-    except Exception as fault:  # noqa: BLE001 - one case must not end the others
-        return Outcome(case, [f"it could not be played: {fault!r}"])
+    return judged(case, problems)
 
 
 def _seen(world: World, case: Case) -> Sequence[Seen]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tests.acceptance.player import Outcome
+from tests.acceptance.outcomes import Outcome, failed
 
 
 def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -17,5 +17,5 @@ def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield f"{len(outcomes) - skipped - fell} passed, {fell} failed, {skipped} skipped"
 
 
-def failed(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
-    return [one for one in outcomes if one.problems]
+def exit_code(outcomes: Sequence[Outcome]) -> int:
+    return 1 if failed(outcomes) else 0

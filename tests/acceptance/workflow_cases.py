@@ -3,14 +3,16 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from signpost.model import Principal
 
 DEFAULT = Path(__file__).parent / "workflow-cases.json"
-_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+TIMES = ("timeoutMs", "delayMs")
+"""Members that are times wherever they stand."""
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 _VARIABLE = re.compile(r"\{\{(\w+)(?:([+-])(\d+))?\}\}")
 
 
@@ -23,6 +25,8 @@ class Step:
     expect: Any = None
     error: str | None = None
     """What an error has to say, as a regular expression."""
+    milliseconds: Any = None
+    """What is expected of the time it takes."""
     save: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -35,10 +39,41 @@ class Case:
     definition: Mapping[str, Any] | None
     config: Mapping[str, Any]
     steps: Sequence[Step] = field(repr=False)
+    callers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """Of its own, beside the seven."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What an author would publish. The format leaves the version out wherever a case is not about it."""
+        if self.definition is None:
+            return {"version": 1, **self.config}
+        workflows = {**self.config.get("workflows", {}), self.definition_id: self.definition}
+        return {"version": 1, **self.config, "workflows": workflows}
+
+    def with_other(self, args: Mapping[str, Any]) -> "Case":
+        """With what the arguments of a `$check` or a `$reload` say in the place of its own."""
+        return replace(
+            self,
+            definition_id=args.get("definitionId", self.definition_id),
+            definition=args.get("definition", self.definition),
+            config=args.get("config", self.config),
+        )
+
+    @property
+    def sleeps(self) -> float:
+        """Seconds."""
+        return sum(step.args["ms"] for step in self.steps if step.tool == "$sleep") / 1000
 
 
-def load(path: Path = DEFAULT) -> Sequence[Case]:
-    return [_case(row) for row in json.loads(path.read_text("utf-8"))]
+def load(path: Path = DEFAULT, factor: float = 1) -> Sequence[Case]:
+    """With all times multiplied by the factor. Raises ValueError for what is no such file."""
+    try:
+        cases = [_case(_slowed(row, factor)) for row in json.loads(path.read_text("utf-8"))]
+    except (AttributeError, KeyError, TypeError) as fault:
+        raise ValueError(f"these are no cases of workflows: {fault!r}") from fault
+    if len({case.id for case in cases}) < len(cases):
+        raise ValueError("two cases have the same id.")
+    return cases
 
 
 def _case(row: Mapping[str, Any]) -> Case:
@@ -50,6 +85,7 @@ def _case(row: Mapping[str, Any]) -> Case:
         definition=row.get("definition"),
         config=row.get("config") or {},
         steps=[_step(step) for step in row["steps"]],
+        callers=row.get("principals", {}),
     )
 
 
@@ -60,12 +96,44 @@ def _step(row: Mapping[str, Any]) -> Step:
         caller=row.get("as", "agent"),
         expect=row.get("expect"),
         error=row.get("expectError"),
+        milliseconds=row.get("expectMs"),
         save=row.get("save", {}),
     )
 
 
-def principals(tenant: str) -> Mapping[str, Principal]:
-    """The seven callers."""
+def _slowed(value: Any, factor: float) -> Any:
+    if isinstance(value, list):
+        return [_slowed(one, factor) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+    if not isinstance(value, dict):
+        return value
+    members: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType] - JSON
+    slowed = {name: _slowed_member(name, member, factor) for name, member in members.items()}
+    if members.get("tool") == "$sleep":
+        slowed["args"] = _multiplied(members["args"], factor)
+    return slowed
+
+
+def _slowed_member(name: str, value: Any, factor: float) -> Any:
+    if name == "expectMs" or (name in TIMES and _is_number(value)):
+        return _multiplied(value, factor)
+    return _slowed(value, factor)
+
+
+def _multiplied(value: Any, factor: float) -> Any:
+    """Every number in it, whole ones to whole ones: a time in a manifest has no fractions."""
+    if isinstance(value, list):
+        return [_multiplied(one, factor) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+    if isinstance(value, dict):
+        return {name: _multiplied(one, factor) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+    return round(value * factor) if _is_number(value) else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def principals(case: Case, tenant: str) -> Mapping[str, Principal]:
+    """The seven callers, and those of the case."""
 
     def caller(subject: str, *, roles: Sequence[str] = (), permissions: Sequence[str] = ()) -> Principal:
         human = "human" in roles
@@ -79,13 +147,14 @@ def principals(tenant: str) -> Mapping[str, Principal]:
         "admin": caller("root", roles=["admin"], permissions=["write", "read"]),
         "user": caller("ursula", roles=["user"], permissions=["read"]),
         "writer": caller("walt", permissions=["write"]),
+        **{name: caller(**own) for name, own in case.callers.items()},
     }
 
 
 def substituted(value: Any, saved: Mapping[str, Any]) -> Any:
     """With what earlier steps saved in the place of `{{name}}`; a whole text becomes the value itself."""
     if isinstance(value, Mapping):
-        return {name: substituted(member, saved) for name, member in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+        return {str(substituted(name, saved)): substituted(member, saved) for name, member in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
     if isinstance(value, list):
         return [substituted(member, saved) for member in value]  # pyright: ignore[reportUnknownVariableType] - JSON
     if not isinstance(value, str):

@@ -10,13 +10,14 @@ from signpost.execution.members import VERSION
 from signpost.model import SettingValue
 from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
+from tests.acceptance.outcomes import NotPlayed
 from tests.acceptance.values import elements_of
 
 KINDS = ("call", "stub", "config", "storage", "subscribe")
 """Of what may be given."""
 
 
-class GivenFailed(Exception):  # noqa: N818 - it names what happened
+class GivenFailed(NotPlayed):
     """What a case takes for granted could not be had; the message says what came instead."""
 
 

@@ -1,0 +1,69 @@
+"""The cases of workflows over HTTP, as `make acceptance` plays them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.deployed import Deployment
+from tests.acceptance.outcomes import Outcome, failed
+from tests.acceptance.suites import FACTOR
+from tests.acceptance.workflow_cases import DEFAULT, load
+from tests.acceptance.workflow_player import play
+from tests.acceptance.workflow_selection import NOT_YET, reason_to_skip
+from tests.acceptance.workflows_deployed import Deployed
+
+OWN = DEFAULT.with_name("own-workflow-cases.json")
+"""Callers, races and timeouts, which the other file shows only with executors that run."""
+DECLARE_ONLY = {
+    *("DSC-01", "DSC-03", "EXP-01", "EXP-02", "HOM-01", "HOM-03"),
+    *("SRC-01", "SRC-04", "SRC-05", "SRC-06", "SRC-07", "SRC-10"),
+}
+"""They declare a stub that nothing runs."""
+
+
+def test_what_needs_no_executor_is_played_and_so_is_what_only_declares_one() -> None:
+    played = {case.id for case in load(DEFAULT) if not reason_to_skip(case)}
+    assert played == DECLARE_ONLY | {case.id for case in load(DEFAULT) if not case.requires & set(NOT_YET)}
+    assert len(played) >= 68
+
+
+@pytest.mark.cloud
+@pytest.mark.parametrize("file", [DEFAULT, OWN], ids=lambda file: file.name)
+def test_workflows_do_what_their_cases_say(deployment: Deployment, tmp_path: Path, file: Path) -> None:
+    outcomes = played(file, deployment, tmp_path)
+    assert {one.case.id: one.problems for one in failed(outcomes)} == {}
+
+
+ANY: Mapping[str, Any] = {"initialState": "a", "states": {"a": {}}}
+CANNOT: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
+    ({"tool": "$dance"}, ANY, "this player does not know the step $dance"),
+    ({"tool": "workflow.start", "as": "nobody"}, ANY, "this player does not know the caller nobody"),
+    (
+        {"tool": "workflow.start"},
+        {"initialState": "b", "states": {"a": {}}},
+        "what it defines could not be published: ",
+    ),
+]
+
+
+@pytest.mark.cloud
+@pytest.mark.parametrize(("step", "definition", "says"), CANNOT, ids=["step", "caller", "definition"])
+def test_what_cannot_be_played_failed(
+    deployment: Deployment, tmp_path: Path, step: Mapping[str, Any], definition: Mapping[str, Any], says: str
+) -> None:
+    file = tmp_path / "cases.json"
+    file.write_text(json.dumps([{"id": "A-1", "definitionId": "demo", "definition": definition, "steps": [step]}]))
+    (outcome,) = played(file, deployment, tmp_path)
+    (problem,) = outcome.problems
+    assert problem.startswith(says)
+
+
+def played(file: Path, deployment: Deployment, home: Path) -> Sequence[Outcome]:
+    cases = load(file, FACTOR)
+    outcomes = play(cases, partial(Deployed, deployment, home), lambda _: None)
+    assert [one.case.id for one in outcomes] == [case.id for case in cases]
+    return outcomes

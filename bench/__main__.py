@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from bench import search
+from bench import engine, search
 from bench.bars import Results, Row, verdicts
 from bench.caller import PARAMETERS, Issuer, call_event, first_answer_event
 from bench.contender import Contender, floor, ours, peers
@@ -92,14 +92,16 @@ def main() -> int:
     try:
         built = build("product", log=_BUILD_LOG, progress=progress)
         results = measure(Project(build=built.directory), counts, progress)
+        driven = engine.measure(progress)
         searched = search.measure(datasets(search.DATA), progress)
     except (BenchError, CloudError, TemplateError, OSError) as error:
         print(f"cannot measure: {error}", file=sys.stderr)
         return 2
-    print(*table(results), "", *search.table(searched), sep="\n")
-    written = {**document(results, counts), "search": search.document(searched)}
+    print(*table(results), *engine.table(driven), "", *search.table(searched), sep="\n")
+    written = {**document(results, counts), "engine": engine.document(driven), "search": search.document(searched)}
     _RESULTS.write_text(json.dumps(written, indent=2, sort_keys=True) + "\n", "utf-8")
-    return 0 if all(verdict.met for verdict in (*verdicts(results), *search.verdicts(searched))) else 1
+    judged = (*verdicts(results), *engine.verdicts(driven), *search.verdicts(searched))
+    return 0 if all(verdict.met for verdict in judged) else 1
 
 
 if __name__ == "__main__":

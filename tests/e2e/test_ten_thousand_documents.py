@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from signpost.adapters import keys
-from signpost.adapters.dynamodb import DynamoApiKeys, DynamoContentStore, DynamoRuntimeSettings
+from signpost.adapters.dynamodb import DynamoContentStore, DynamoRuntimeSettings
 from signpost.adapters.dynamodb.content_store import JUST_NOW
 from signpost.adapters.s3 import S3Bodies, S3Publications
-from signpost.cli.keys import new_key, stored_key
 from signpost.content import Scopes, SkillChange
 from signpost.registry.markdown import LARGEST_INDEX
 from signpost.registry.skills import described
@@ -59,9 +58,7 @@ def library(laptop: Laptop, both: Stack) -> Library:
     store.apply(tenant, [SkillChange(skill.id, skill) for skill in skills])
     make_it_long_ago(laptop, both, tenant)
     DynamoRuntimeSettings(dynamodb, table).set(tenant, None, "shipped_content", 0)
-    key = new_key(tenant)
-    assert DynamoApiKeys(dynamodb, table).add(stored_key(key, "a reader", created_at=time.time()))
-    return Library(both, str(key), tenant)
+    return Library(both, laptop.key(both, tenant), tenant)
 
 
 def make_it_long_ago(laptop: Laptop, stack: Stack, tenant: str) -> None:

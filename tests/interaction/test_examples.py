@@ -1,83 +1,38 @@
 """The workflows of examples/, driven to their ends through the tools, by the people that they need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
 from local.pictures import files
-from signpost.adapters.written_files import parsed, read
-from signpost.model import Principal
+from signpost.adapters.written_files import read
 from signpost.workflow.check import EXECUTORS, problems
 from signpost.workflow.configuration import Configuration, resolved
+from tests.support.example_runs import Deployed, InMemory, Run
 from tests.support.example_workflows import EXAMPLES, ROLES
-from tests.support.workflow_world import TENANT, WorkflowWorld
+from tests.support.laptop import Laptop, Stack
 
 DAY = 86_400.0
 
-
-def person(subject: str, *roles: str) -> Principal:
-    return Principal(subject, TENANT, "t", frozenset(roles), human=True)
-
-
-PEOPLE: Mapping[str, Principal] = {
-    "agent": Principal("agent-1", TENANT, "t"),
-    "scheduler": Principal("scheduler-1", TENANT, "t"),
-    "night-agent": Principal("agent-2", TENANT, "t", frozenset({"on_call"})),
-    "ann": person("ann"),
-    "rita": person("rita", "release_manager"),
-    "max": person("max", "manager"),
-    "mia": person("mia", "manager"),
-    "fay": person("fay", "finance"),
-    "finn": person("finn", "finance"),
-    "ed": person("ed", "editor"),
-    "olga": person("olga", "system_owner"),
-    "bea": person("bea", "board"),
-    "ben": person("ben", "board"),
-    "carl": person("carl", "change_manager"),
-}
+type Begin = Callable[..., Run]
+"""Starts an example: its name, what is given, and by whom."""
 
 
-class Run:
-    """One instance, as its callers see it."""
+@pytest.fixture(scope="module")
+def deployed(laptop: Laptop, both: Stack) -> Deployed:
+    return Deployed(laptop, both)
 
-    def __init__(self, example: str, given: Mapping[str, Any], by: str = "agent") -> None:
-        self._world = WorkflowWorld(PEOPLE)
-        ((name, document),) = parsed(EXAMPLES[example] / "manifest.yaml")["workflows"].items()
-        self._world.publish(name, document)
-        self.now = self._world.call("workflow.start", {"definitionId": name, "input": given}, by)
 
-    @property
-    def state(self) -> str:
-        return self.now["state"]
+@pytest.fixture(params=["in memory", pytest.param("deployed", marks=pytest.mark.cloud)])
+def begin(request: pytest.FixtureRequest) -> Begin:
+    stage = InMemory() if request.param == "in memory" else request.getfixturevalue("deployed")
+    return partial(Run, stage)
 
-    @property
-    def chain(self) -> Sequence[str]:
-        return [hop["transition"] for hop in self.now.get("chain", [])]
 
-    def links(self, who: str) -> Sequence[str]:
-        seen = self._world.call("workflow.get", {"workflowId": self.now["workflowId"]}, who)
-        return [link["args"]["transition"] for link in seen["links"]]
-
-    def prefilled(self, transition: str) -> Mapping[str, Any]:
-        links = {link["args"]["transition"]: link for link in self.now["links"]}
-        return links[transition]["args"]["arguments"]
-
-    def take(self, transition: str, who: str = "agent", **arguments: Any) -> str | None:
-        """What it was refused with; None if it was not."""
-        args = {
-            "workflowId": self.now["workflowId"],
-            "expectedVersion": self.now["version"],
-            "transition": transition,
-            "arguments": arguments,
-        }
-        answer = self._world.call("workflow.submit", args, who)
-        self.now = {**answer, "chain": answer.get("chain", [])}
-        return answer.get("error", {}).get("code")
-
-    def wait(self, seconds: float) -> None:
-        self._world.clock.advance(seconds)
-        self.now = self._world.call("workflow.get", {"workflowId": self.now["workflowId"]}, "agent")
+turns_the_clock = pytest.mark.parametrize("begin", ["in memory"], indirect=True)
+"""Nobody can on a deployed stack; tests/e2e/test_workflows.py waits for a deadline there."""
 
 
 def no_progress(done: int, of: int) -> None:
@@ -118,29 +73,29 @@ BUILD: Mapping[str, Any] = {
 }
 
 
-def deployed_to_staging() -> Run:
-    run = Run("deploy-pipeline", {"service": "billing", "revision": "0a1b2c3"})
+def deployed_to_staging(begin: Begin) -> Run:
+    run = begin("deploy-pipeline", {"service": "billing", "revision": "0a1b2c3"})
     assert run.take("report_build", **BUILD) is None
     assert (run.state, run.chain) == ("in_staging", ["lint_clean", "tests_pass", "deploy_to_staging"])
     return run
 
 
-def released() -> Run:
-    run = deployed_to_staging()
+def released(begin: Begin) -> Run:
+    run = deployed_to_staging(begin)
     assert run.take("ask_for_release", notes="Invoices in two languages") is None
     assert run.take("release", "rita") is None
     assert (run.state, run.chain) == ("in_production", ["deploy_to_production"])
     return run
 
 
-def test_a_service_is_deployed_to_staging_and_after_a_release_to_production() -> None:
-    run = released()
+def test_a_service_is_deployed_to_staging_and_after_a_release_to_production(begin: Begin) -> None:
+    run = released(begin)
     assert run.take("report_health", errorsPerMille=3) is None
     assert (run.state, run.now["terminal"], run.now["links"]) == ("live", True, [])
 
 
-def test_a_build_that_is_not_good_enough_goes_back_and_the_service_is_filled_in() -> None:
-    run = Run("deploy-pipeline", {"service": "billing", "revision": "0a1b2c3"})
+def test_a_build_that_is_not_good_enough_goes_back_and_the_service_is_filled_in(begin: Begin) -> None:
+    run = begin("deploy-pipeline", {"service": "billing", "revision": "0a1b2c3"})
     assert run.prefilled("report_build") == {"service": "billing", "revision": "0a1b2c3"}
     faults: Sequence[tuple[Mapping[str, Any], Sequence[str]]] = [
         ({"lint": "dirty"}, ["lint_dirty"]),
@@ -156,8 +111,8 @@ def test_a_build_that_is_not_good_enough_goes_back_and_the_service_is_filled_in(
     assert run.state == "in_staging"
 
 
-def test_nobody_but_a_release_manager_who_did_not_ask_releases() -> None:
-    run = deployed_to_staging()
+def test_nobody_but_a_release_manager_who_did_not_ask_releases(begin: Begin) -> None:
+    run = deployed_to_staging(begin)
     assert run.take("ask_for_release", "rita", notes="Mine") is None
     assert run.take("release", "agent") == "ACTOR_MISMATCH"
     assert run.take("release", "ann") == "GUARD_REJECTED"
@@ -168,8 +123,9 @@ def test_nobody_but_a_release_manager_who_did_not_ask_releases() -> None:
     assert (run.state, run.now["context"]["heldBackFor"]) == ("building", "On Monday")
 
 
-def test_a_release_that_nobody_answered_in_time_is_asked_for_again() -> None:
-    run = deployed_to_staging()
+@turns_the_clock
+def test_a_release_that_nobody_answered_in_time_is_asked_for_again(begin: Begin) -> None:
+    run = deployed_to_staging(begin)
     run.take("ask_for_release", notes="Invoices")
     run.wait(4 * 3600)
     assert run.take("release", "rita") == "GUARD_REJECTED"
@@ -179,8 +135,8 @@ def test_a_release_that_nobody_answered_in_time_is_asked_for_again() -> None:
 
 
 @pytest.mark.parametrize("move", [("report_health", {"errorsPerMille": 11}), ("roll_back", {})])
-def test_what_is_not_healthy_in_production_is_rolled_back(move: tuple[str, Mapping[str, Any]]) -> None:
-    run = released()
+def test_what_is_not_healthy_in_production_is_rolled_back(begin: Begin, move: tuple[str, Mapping[str, Any]]) -> None:
+    run = released(begin)
     transition, arguments = move
     assert run.take(transition, **arguments) is None
     assert (run.state, run.chain) == ("rolled_back", ["restore_previous", "drain"])
@@ -191,16 +147,16 @@ def test_what_is_not_healthy_in_production_is_rolled_back(move: tuple[str, Mappi
 CLAIM = {"purpose": "Train to the customer", "receipt": "R-20311"}
 
 
-def test_a_small_expense_is_paid_at_once() -> None:
-    run = Run("expense-approval", {"amount": 49.99, "purpose": "Paper"})
+def test_a_small_expense_is_paid_at_once(begin: Begin) -> None:
+    run = begin("expense-approval", {"amount": 49.99, "purpose": "Paper"})
     assert run.prefilled("claim") == {"amount": 49.99, "purpose": "Paper"}
     assert run.take("claim", **{**run.prefilled("claim"), "receipt": "R-0001"}) is None
     assert (run.state, run.chain) == ("paid", ["small", "pay"])
 
 
 @pytest.mark.parametrize("amount", [50, 1000])
-def test_an_expense_is_approved_by_a_manager_who_did_not_claim_it(amount: int) -> None:
-    run = Run("expense-approval", {}, "max")
+def test_an_expense_is_approved_by_a_manager_who_did_not_claim_it(begin: Begin, amount: int) -> None:
+    run = begin("expense-approval", {}, "max")
     assert run.take("claim", "max", amount=amount, **CLAIM) is None
     assert run.state == "with_manager"
     assert run.take("approve", "agent") == "ACTOR_MISMATCH"
@@ -211,8 +167,8 @@ def test_an_expense_is_approved_by_a_manager_who_did_not_claim_it(amount: int) -
     assert (run.state, run.chain) == ("paid", ["pay"])
 
 
-def test_a_large_expense_is_approved_by_two_distinct_people_of_finance() -> None:
-    run = Run("expense-approval", {})
+def test_a_large_expense_is_approved_by_two_distinct_people_of_finance(begin: Begin) -> None:
+    run = begin("expense-approval", {})
     run.take("claim", amount=1000.01, **CLAIM)
     assert run.state == "with_finance"
     assert run.take("approve", "max") == "GUARD_REJECTED"
@@ -224,8 +180,8 @@ def test_a_large_expense_is_approved_by_two_distinct_people_of_finance() -> None
     assert run.state == "paid"
 
 
-def test_a_claim_that_is_sent_back_and_grows_needs_its_approvals_anew() -> None:
-    run = Run("expense-approval", {})
+def test_a_claim_that_is_sent_back_and_grows_needs_its_approvals_anew(begin: Begin) -> None:
+    run = begin("expense-approval", {})
     run.take("claim", amount=2000, **CLAIM)
     run.take("approve", "fay")
     assert run.take("send_back", "finn", reason="Why first class?") is None
@@ -238,8 +194,8 @@ def test_a_claim_that_is_sent_back_and_grows_needs_its_approvals_anew() -> None:
     assert run.state == "refused"
 
 
-def test_a_claim_has_a_receipt_and_can_be_withdrawn() -> None:
-    run = Run("expense-approval", {})
+def test_a_claim_has_a_receipt_and_can_be_withdrawn(begin: Begin) -> None:
+    run = begin("expense-approval", {})
     assert run.take("claim", amount=60, purpose="Lunch") == "INPUT_SCHEMA_VIOLATION"
     assert run.take("claim", amount=60, purpose="Lunch", receipt="none") == "INPUT_SCHEMA_VIOLATION"
     assert run.take("claim", amount=60, purpose="Lunch", receipt="R-0815") is None
@@ -254,8 +210,8 @@ def test_a_claim_has_a_receipt_and_can_be_withdrawn() -> None:
 ARTICLE = {"headline": "A bridge is opened", "body": "The bridge over the river was opened on Sunday."}
 
 
-def in_review() -> Run:
-    run = Run("content-publishing", {"headline": "A bridge is opened"})
+def in_review(begin: Begin) -> Run:
+    run = begin("content-publishing", {"headline": "A bridge is opened"})
     assert run.links("agent") == ["save", "discard"]
     assert run.take("save", **ARTICLE) is None
     assert run.take("ask_for_review") is None
@@ -263,8 +219,8 @@ def in_review() -> Run:
     return run
 
 
-def test_an_article_is_written_reviewed_sent_back_approved_and_published() -> None:
-    run = in_review()
+def test_an_article_is_written_reviewed_sent_back_approved_and_published(begin: Begin) -> None:
+    run = in_review(begin)
     assert run.take("approve", "ann") == "GUARD_REJECTED"
     assert run.take("send_back", "ed", comments=[]) == "INPUT_SCHEMA_VIOLATION"
     assert run.take("send_back", "ed", comments=["Which river?"]) is None
@@ -276,8 +232,8 @@ def test_an_article_is_written_reviewed_sent_back_approved_and_published() -> No
     assert (run.state, run.chain, run.now["context"]["rounds"]) == ("published", ["publish", "announce"], 2)
 
 
-def test_an_article_is_published_on_its_day() -> None:
-    run = in_review()
+def test_an_article_is_published_on_its_day(begin: Begin) -> None:
+    run = in_review(begin)
     run.take("approve", "ed")
     assert run.take("schedule", day="tomorrow") == "INPUT_SCHEMA_VIOLATION"
     assert run.take("schedule", day="2031-05-04") is None
@@ -285,8 +241,8 @@ def test_an_article_is_published_on_its_day() -> None:
     assert run.state == "published"
 
 
-def test_whoever_changes_an_approved_article_has_to_ask_again() -> None:
-    run = in_review()
+def test_whoever_changes_an_approved_article_has_to_ask_again(begin: Begin) -> None:
+    run = in_review(begin)
     run.take("approve", "ed")
     run.take("rework")
     run.take("save", **{**ARTICLE, "headline": "A bridge has fallen"})
@@ -297,8 +253,9 @@ def test_whoever_changes_an_approved_article_has_to_ask_again() -> None:
     assert "publish_now" in run.links("agent")
 
 
-def test_a_review_lapses_and_an_article_that_nobody_finishes_is_abandoned() -> None:
-    run = in_review()
+@turns_the_clock
+def test_a_review_lapses_and_an_article_that_nobody_finishes_is_abandoned(begin: Begin) -> None:
+    run = in_review(begin)
     run.wait(3 * DAY)
     assert run.take("approve", "ed") == "GUARD_REJECTED"
     assert run.take("ask_again") is None
@@ -313,8 +270,8 @@ def test_a_review_lapses_and_an_article_that_nobody_finishes_is_abandoned() -> N
 CHANGE = {"summary": "Larger disks", "system": "archive"}
 
 
-def assessed(impact: int, likelihood: int, by: str = "agent") -> Run:
-    run = Run("change-management", CHANGE, by)
+def assessed(begin: Begin, impact: int, likelihood: int, by: str = "agent") -> Run:
+    run = begin("change-management", CHANGE, by)
     arguments = {**run.prefilled("assess"), "impact": impact, "likelihood": likelihood, "wayBack": "The old disks"}
     assert run.take("assess", by, **arguments) is None
     return run
@@ -324,13 +281,13 @@ def assessed(impact: int, likelihood: int, by: str = "agent") -> Run:
     ("impact", "likelihood", "state"),
     [(2, 2, "ready"), (1, 5, "with_owner"), (3, 4, "with_owner"), (3, 5, "with_board"), (5, 5, "with_board")],
 )
-def test_the_risk_of_a_change_decides_who_has_to_agree(impact: int, likelihood: int, state: str) -> None:
-    run = assessed(impact, likelihood)
+def test_the_risk_of_a_change_decides_who_has_to_agree(begin: Begin, impact: int, likelihood: int, state: str) -> None:
+    run = assessed(begin, impact, likelihood)
     assert (run.state, run.now["context"]["risk"]) == (state, impact * likelihood)
 
 
-def test_a_change_of_low_risk_is_scheduled_made_and_done() -> None:
-    run = assessed(1, 1)
+def test_a_change_of_low_risk_is_scheduled_made_and_done(begin: Begin) -> None:
+    run = assessed(begin, 1, 1)
     assert run.take("schedule", day="2031-05-04", duringFreeze=False) is None
     run.take("postpone")
     run.take("schedule", day="2031-05-05", duringFreeze=False)
@@ -339,8 +296,8 @@ def test_a_change_of_low_risk_is_scheduled_made_and_done() -> None:
     assert (run.state, run.now["terminal"]) == ("done", True)
 
 
-def test_the_owner_agrees_or_does_not_and_never_to_a_change_of_their_own() -> None:
-    run = assessed(3, 3, "olga")
+def test_the_owner_agrees_or_does_not_and_never_to_a_change_of_their_own(begin: Begin) -> None:
+    run = assessed(begin, 3, 3, "olga")
     assert run.take("agree", "olga") is None
     assert run.state == "with_owner"
     assert run.take("agree", "bea") == "GUARD_REJECTED"
@@ -348,8 +305,8 @@ def test_the_owner_agrees_or_does_not_and_never_to_a_change_of_their_own() -> No
     assert run.state == "registered"
 
 
-def test_a_change_of_high_risk_needs_two_members_of_the_board() -> None:
-    run = assessed(4, 5)
+def test_a_change_of_high_risk_needs_two_members_of_the_board(begin: Begin) -> None:
+    run = assessed(begin, 4, 5)
     assert run.take("agree", "bea") is None
     assert run.take("agree", "bea") is None
     assert run.state == "with_board"
@@ -358,8 +315,8 @@ def test_a_change_of_high_risk_needs_two_members_of_the_board() -> None:
     assert run.state == "ready"
 
 
-def test_during_a_freeze_only_a_change_manager_lets_it_happen() -> None:
-    run = assessed(1, 1)
+def test_during_a_freeze_only_a_change_manager_lets_it_happen(begin: Begin) -> None:
+    run = assessed(begin, 1, 1)
     assert run.take("schedule", day="2031-12-24") is None
     assert run.state == "frozen"
     assert run.take("begin") == "INVALID_TRANSITION"
@@ -370,8 +327,8 @@ def test_during_a_freeze_only_a_change_manager_lets_it_happen() -> None:
 
 
 @pytest.mark.parametrize(("verdict", "state"), [("accept", "done"), ("revert", "backed_out")])
-def test_an_emergency_comes_first_and_is_looked_at_afterwards(verdict: str, state: str) -> None:
-    run = Run("change-management", CHANGE)
+def test_an_emergency_comes_first_and_is_looked_at_afterwards(begin: Begin, verdict: str, state: str) -> None:
+    run = begin("change-management", CHANGE)
     assert run.take("declare_emergency", "agent", reason="The archive is full") == "GUARD_REJECTED"
     assert run.take("declare_emergency", "night-agent", reason="The archive is full") is None
     assert run.take("report", "night-agent", works=True) is None
@@ -383,16 +340,17 @@ def test_an_emergency_comes_first_and_is_looked_at_afterwards(verdict: str, stat
     assert run.state == state
 
 
-def test_what_does_not_work_is_taken_back() -> None:
-    run = assessed(1, 1)
+def test_what_does_not_work_is_taken_back(begin: Begin) -> None:
+    run = assessed(begin, 1, 1)
     run.take("schedule", day="2031-05-04", duringFreeze=False)
     run.take("begin")
     assert run.take("report", works=False, notes="The controller is too old") is None
     assert (run.state, run.chain) == ("backed_out", ["take_back"])
 
 
-def test_a_change_that_nobody_brings_to_an_end_lapses() -> None:
-    run = assessed(3, 3)
+@turns_the_clock
+def test_a_change_that_nobody_brings_to_an_end_lapses(begin: Begin) -> None:
+    run = assessed(begin, 3, 3)
     run.wait(14 * DAY - 1)
     assert run.state == "with_owner"
     run.wait(1)

@@ -1,0 +1,120 @@
+"""How long a step of a workflow takes without a table: the engine, and a store in memory."""
+
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from time import perf_counter
+
+from bench.bars import Verdict
+from bench.table import judged, said
+from local.json_values import JsonObject
+from local.progress import Progress
+from signpost.adapters.clock import SystemClock
+from signpost.adapters.ids import RandomIds
+from signpost.adapters.memory.definitions import MemoryDefinitions
+from signpost.adapters.memory.instances import MemoryInstances
+from signpost.model import Principal
+from signpost.workflow.answers import answer
+from signpost.workflow.engine import Engine
+from signpost.workflow.service import PerKind, Told, Workflows
+from signpost.workflow.steps import Submitted
+
+TENANT, DEFINITION = "bench", "loop"
+CONTEXT_BYTES = 4_096
+STEPS = 500
+"""In a round, of which the median counts."""
+HISTORY = 10_000
+MOST_MS = 0.5
+"""On the two-core test machine."""
+MOST_GROWTH = 1.3
+"""By how much a step may take longer after a long history. It takes no longer; this is for the clock of the machine."""
+
+WORKFLOW: Mapping[str, object] = {
+    "initialState": "open",
+    "initialContext": {"text": "x" * CONTEXT_BYTES, "count": 0},
+    "states": {
+        "open": {
+            "transitions": {
+                "next": {
+                    "target": "open",
+                    "guards": [{"kind": "expr", "expr": "$.arguments.amount > 0"}, {"kind": "role", "role": "clerk"}],
+                    "inputSchema": {
+                        "type": "object",
+                        "properties": {"amount": {"type": "number"}},
+                        "required": ["amount"],
+                    },
+                    "output": {"last": "$.arguments.amount"},
+                },
+                "stop": {"target": "done", "guards": [{"kind": "permission", "permission": "stop"}]},
+            }
+        },
+        "done": {"terminal": True},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    submit_ms: float
+    submit_after_history_ms: float
+    history: int
+
+
+def measure(progress: Progress) -> Findings:
+    with progress.step("timing the engine"):
+        instance = _Instance()
+        instance.steps(STEPS)  # what a process does once
+        early = instance.steps(STEPS)
+        instance.steps(HISTORY - 2 * STEPS)
+        return Findings(early, instance.steps(STEPS), HISTORY)
+
+
+class _Instance:
+    """One that goes on and on."""
+
+    def __init__(self) -> None:
+        definitions = MemoryDefinitions()
+        definitions.publish(TENANT, DEFINITION, WORKFLOW)  # pyright: ignore[reportArgumentType] - plain JSON
+        self._principal = Principal("somebody", TENANT, "bench", roles=frozenset({"clerk"}))
+        self._workflows = Workflows(
+            definitions=definitions,
+            instances=MemoryInstances(),
+            executors=PerKind({}),
+            engine=Engine(),
+            clock=SystemClock(),
+            ids=RandomIds(),
+        )
+        started = self._workflows.start(DEFINITION, {}, self._principal)
+        if not isinstance(started, Told):
+            raise TypeError(started.message)
+        self._id, self._version = started.step.instance.id, started.step.instance.version
+
+    def steps(self, count: int) -> float:
+        """The median of so many, in milliseconds, from what was sent to what is answered."""
+        taken = [self._step() for _ in range(count)]
+        return statistics.median(taken) * 1000
+
+    def _step(self) -> float:
+        submitted = Submitted(self._version, "next", {"amount": 7}, self._principal)
+        began = perf_counter()
+        told = self._workflows.submit(self._id, submitted)
+        if not isinstance(told, Told) or told.step.refusal is not None:
+            raise TypeError(str(told))
+        answer(told.definition, told.step)
+        ended = perf_counter()
+        self._version = told.step.instance.version
+        return ended - began
+
+
+def verdicts(findings: Findings) -> Iterator[Verdict]:
+    yield Verdict("workflow.submit, engine alone", findings.submit_ms, MOST_MS, "ms")
+    growth = findings.submit_after_history_ms / findings.submit_ms
+    yield Verdict(f"the same after {findings.history:,} steps", growth, MOST_GROWTH, "x before")
+
+
+def table(findings: Findings) -> Iterator[str]:
+    yield from map(said, verdicts(findings))
+
+
+def document(findings: Findings) -> JsonObject:
+    return {**asdict(findings), "verdicts": [judged(verdict) for verdict in verdicts(findings)]}

@@ -1,0 +1,135 @@
+"""The workflows of examples/ as they are driven: in memory, where the clock can be turned, and on a deployed stack."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, Protocol
+
+from signpost.adapters.written_files import parsed
+from signpost.identity.permissions import ADMINISTRATION
+from signpost.model import Principal
+from tests.acceptance.callers import Credentials
+from tests.support.commands import runner
+from tests.support.example_workflows import EXAMPLES
+from tests.support.laptop import Laptop, Stack
+from tests.support.tool_answers import said
+from tests.support.workflow_world import TENANT, WorkflowWorld
+
+
+def _person(subject: str, *roles: str) -> Principal:
+    return Principal(subject, TENANT, "t", frozenset(roles), human=True)
+
+
+PEOPLE: Mapping[str, Principal] = {
+    "agent": Principal("agent-1", TENANT, "t"),
+    "scheduler": Principal("scheduler-1", TENANT, "t"),
+    "night-agent": Principal("agent-2", TENANT, "t", frozenset({"on_call"})),
+    "ann": _person("ann"),
+    "rita": _person("rita", "release_manager"),
+    "max": _person("max", "manager"),
+    "mia": _person("mia", "manager"),
+    "fay": _person("fay", "finance"),
+    "finn": _person("finn", "finance"),
+    "ed": _person("ed", "editor"),
+    "olga": _person("olga", "system_owner"),
+    "bea": _person("bea", "board"),
+    "ben": _person("ben", "board"),
+    "carl": _person("carl", "change_manager"),
+}
+
+
+class Stage(Protocol):
+    """Where an example is played."""
+
+    def publish(self, example: str) -> str:
+        """Answers the id of its workflow."""
+        ...
+
+    def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any: ...
+
+    def wait(self, seconds: float) -> None: ...
+
+
+class InMemory:
+    def __init__(self) -> None:
+        self._world = WorkflowWorld(PEOPLE)
+
+    def publish(self, example: str) -> str:
+        ((name, document),) = parsed(EXAMPLES[example] / "manifest.yaml")["workflows"].items()
+        self._world.publish(name, document)
+        return name
+
+    def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
+        return self._world.call(tool, args, caller)
+
+    def wait(self, seconds: float) -> None:
+        self._world.clock.advance(seconds)
+
+
+class Deployed:
+    """Published by the command, called over HTTP, by people who have logged in and machines with keys."""
+
+    def __init__(self, laptop: Laptop, stack: Stack) -> None:
+        self._stack = stack
+        self._signpost = runner(laptop)
+        self._credentials = Credentials(laptop, stack)
+        tenant = f"examples-{uuid.uuid4().hex[:8]}"
+        self._callers = {name: replace(caller, tenant=tenant) for name, caller in PEOPLE.items()}
+        self._author = Principal("author", tenant, "t", permissions=frozenset({ADMINISTRATION}))
+        self.publish = cache(self._published)
+
+    def _published(self, example: str) -> str:
+        path, key = EXAMPLES[example] / "manifest.yaml", self._credentials.of(self._author)
+        done = self._signpost("publish", str(path), "--stack", self._stack.deployed.name, SIGNPOST_AUTHORIZATION=key)
+        assert done.returncode == 0, done.stderr
+        (name,) = parsed(path)["workflows"]
+        return name
+
+    def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
+        credential = self._credentials.of(self._callers[caller])
+        return said(self._stack.ask(credential, "tools/call", {"name": tool, "arguments": args}))
+
+    def wait(self, seconds: float) -> None:
+        raise NotImplementedError("Nobody turns the clock of a deployed stack.")
+
+
+class Run:
+    """One instance, as its callers see it."""
+
+    def __init__(self, stage: Stage, example: str, given: Mapping[str, Any], by: str = "agent") -> None:
+        self._stage = stage
+        started: Mapping[str, Any] = {"definitionId": stage.publish(example), "input": given}
+        self.now = stage.call("workflow.start", started, by)
+
+    @property
+    def state(self) -> str:
+        return self.now["state"]
+
+    @property
+    def chain(self) -> Sequence[str]:
+        return [hop["transition"] for hop in self.now.get("chain", [])]
+
+    def links(self, who: str) -> Sequence[str]:
+        seen = self._stage.call("workflow.get", {"workflowId": self.now["workflowId"]}, who)
+        return [link["args"]["transition"] for link in seen["links"]]
+
+    def prefilled(self, transition: str) -> Mapping[str, Any]:
+        links = {link["args"]["transition"]: link for link in self.now["links"]}
+        return links[transition]["args"]["arguments"]
+
+    def take(self, transition: str, who: str = "agent", **arguments: Any) -> str | None:
+        """What it was refused with; None if it was not."""
+        args = {
+            "workflowId": self.now["workflowId"],
+            "expectedVersion": self.now["version"],
+            "transition": transition,
+            "arguments": arguments,
+        }
+        answer = self._stage.call("workflow.submit", args, who)
+        self.now = {**answer, "chain": answer.get("chain", [])}
+        return answer.get("error", {}).get("code")
+
+    def wait(self, seconds: float) -> None:
+        self._stage.wait(seconds)
+        self.now = self._stage.call("workflow.get", {"workflowId": self.now["workflowId"]}, "agent")

@@ -32,7 +32,7 @@ def begin(request: pytest.FixtureRequest) -> Begin:
 
 
 turns_the_clock = pytest.mark.parametrize("begin", ["in memory"], indirect=True)
-"""Nobody can on a deployed stack; tests/e2e/test_workflows.py waits for a deadline there."""
+"""Nobody can on a deployed stack; a case of tests/acceptance waits for a deadline there."""
 
 
 def no_progress(done: int, of: int) -> None:

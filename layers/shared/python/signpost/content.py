@@ -1,10 +1,11 @@
 """What the registry holds: skill documents, prompts, and who wants to hear of them; and how it changes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from signpost.model import Json, JsonObject, PromptArgument, SettingValue
+from signpost.records import dataclass
 
 type Operation = Literal["register", "unregister"]
 type TriggerType = Literal["skills::on-change", "prompts::on-change", "workflows::on-change"]

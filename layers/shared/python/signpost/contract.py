@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from signpost.model import InputRequired, Json, JsonObject, Principal, SettingValue, Trace
+from signpost.records import dataclass
 
 type FailureClass = Literal["timeout", "rate_limited", "connection_error", "transient_error", "permanent_error"]
 type Outcome = Literal["none", "unknown"]

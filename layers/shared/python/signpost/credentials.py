@@ -1,9 +1,9 @@
 """What is kept of credentials, and of those who issue them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from signpost.model import JsonObject
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

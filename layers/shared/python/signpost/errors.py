@@ -1,8 +1,7 @@
 """Refusals are values with stable codes; one table each says what they are on the wire."""
 
-from dataclasses import dataclass
-
 from signpost.model import Json
+from signpost.records import dataclass
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

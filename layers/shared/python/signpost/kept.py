@@ -1,7 +1,8 @@
 """What the registry keeps as objects beside its rows, and what is known of how long no row has named them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import batched
 from typing import Any
 
 from signpost.content import BusEvent, ChangeEvent
 from signpost.model import JsonObject
 from signpost.ports import EventBus
+from signpost.records import dataclass
 from signpost.telemetry import Telemetry
 
 SOURCE = "signpost"

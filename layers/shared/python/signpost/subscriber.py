@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from signpost.content import Subscription
 from signpost.model import JsonObject
 from signpost.ports import ContentStore, DeliveryQueue
+from signpost.records import dataclass
 from signpost.registry.deliveries import change_in, deliveries_of, to_text
 from signpost.telemetry import Telemetry
 

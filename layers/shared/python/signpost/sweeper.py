@@ -1,13 +1,13 @@
 """Finishes what somebody left half done, and collects the objects that nothing names any more."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import batched
 
 from signpost.errors import Unavailable
 from signpost.kept import Look
 from signpost.model import JsonObject
 from signpost.ports import Clock, ContentReferences, KeptObjects
+from signpost.records import dataclass
 from signpost.registry.collection import Ages, collectable, continued, looked
 from signpost.telemetry import Telemetry
 

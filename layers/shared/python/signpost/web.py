@@ -1,8 +1,10 @@
 """Requests to places outside, whose address somebody else has named, and what comes of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from signpost.records import dataclass
 
 type NotReachedCode = Literal[
     "malformed",  # the URL

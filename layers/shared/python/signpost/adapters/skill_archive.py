@@ -9,11 +9,12 @@ import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, Protocol, cast
 
 from signpost.adapters.skill_folder import ARCHIVES, is_hidden
+from signpost.records import dataclass
 from signpost.registry.refusals import quoted
 from signpost.registry.skill_files import LARGEST_FILE, SKILL_FILE, problem_with_path
 from signpost.registry.skill_trees import (

@@ -1,13 +1,13 @@
 """Queues of the stack: that of deliveries, and those in which failures end."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
 from signpost.adapters.aws import call, code_of
+from signpost.records import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

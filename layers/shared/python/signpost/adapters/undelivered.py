@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from signpost.adapters.sqs import Message, SetAside
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

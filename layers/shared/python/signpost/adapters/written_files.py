@@ -1,9 +1,9 @@
 """Files in YAML or JSON that people write, with the place of everything that they say."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from signpost.records import dataclass
 from signpost.workflow.written import NOWHERE, Place, Written, plain
 
 SUFFIXES = (".yaml", ".yml", ".json")

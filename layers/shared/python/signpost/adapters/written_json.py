@@ -3,11 +3,11 @@
 import json
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from math import isinf
 from typing import Any, NoReturn
 
 from signpost.adapters.written_files import DEEPEST, Misread
+from signpost.records import dataclass
 from signpost.workflow.written import Place, Written
 
 _BLANK = re.compile(r"[ \t\r\n]*")

@@ -5,12 +5,13 @@ would take the process down.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 import yaml
 
 from signpost.adapters.written_files import DEEPEST, MOST_VALUES, Misread
+from signpost.records import dataclass
 from signpost.registry.yaml_block import resolved
 from signpost.workflow.written import Place, Written
 

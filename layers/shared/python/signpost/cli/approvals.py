@@ -4,11 +4,11 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from signpost.cli import decision, outline, stack, terminal
 from signpost.cli.failure import CommandFailed, Unanswered
+from signpost.records import dataclass
 from signpost.spelling import meant
 
 if TYPE_CHECKING:

@@ -3,12 +3,13 @@
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from urllib.parse import urlencode
 
 from signpost.cli.discovery import Authority, Server
 from signpost.cli.failure import CommandFailed
+from signpost.records import dataclass
 
 
 def _secret() -> str:

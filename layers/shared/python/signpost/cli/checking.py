@@ -3,12 +3,12 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from signpost.cli.manifest_files import Found
 from signpost.cli.terminal import visible
+from signpost.records import dataclass
 from signpost.workflow.check import EXECUTORS, problems
 from signpost.workflow.problems import Problem
 

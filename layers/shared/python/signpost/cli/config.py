@@ -2,12 +2,13 @@
 the defaults count instead of all of it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from signpost.cli.documents import parsed
 from signpost.cli.failure import CommandFailed
+from signpost.records import dataclass
 
 type Warn = Callable[[str], None]
 

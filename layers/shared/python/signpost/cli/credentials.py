@@ -5,13 +5,14 @@ import json
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
 from signpost.cli import private_file
 from signpost.cli.failure import CommandFailed
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from signpost.cli import terminal
 from signpost.cli.failure import CommandFailed
 from signpost.model import Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.spelling import meant
 from signpost.workflow.instance import HUMAN_APPROVAL, digest_of
 

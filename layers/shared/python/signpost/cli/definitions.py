@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from signpost.model import PROXY, Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.registry.digests import digest_of
 from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
 from signpost.workflow.configuration import Resolution, resolve

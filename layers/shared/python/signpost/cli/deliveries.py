@@ -4,10 +4,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from signpost.cli import stack
+from signpost.records import dataclass
 
 if TYPE_CHECKING:
     from signpost.adapters.sqs import Message

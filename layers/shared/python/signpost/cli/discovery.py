@@ -1,9 +1,8 @@
 """From the URL of an MCP server to the endpoints of its authorization server (RFC 9728, RFC 8414)."""
 
-from dataclasses import dataclass
-
 from signpost.cli import web
 from signpost.cli.failure import CommandFailed
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from signpost.adapters.written_files import SUFFIXES, Unreadable, read
 from signpost.cli.failure import CommandFailed
+from signpost.records import dataclass
 from signpost.workflow.configuration import MAPPINGS
 from signpost.workflow.inclusion import INCLUDE, Inclusion, Source, names_in, whole
 from signpost.workflow.problems import Problem, error

@@ -1,11 +1,12 @@
 """A publication, and how it comes together from files of many kinds."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from signpost.cli.checking import Rules, line
 from signpost.cli.definitions import Collected, Definitions, Part
 from signpost.model import Json
+from signpost.records import dataclass
 from signpost.registry.skill_trees import Found
 from signpost.workflow.problems import Problem, error
 from signpost.workflow.written import Place

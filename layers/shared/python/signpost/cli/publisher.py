@@ -4,7 +4,6 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
@@ -12,6 +11,7 @@ from signpost.cli.definitions import entries_of, rows_of, slice_of
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publication import Publication
 from signpost.model import JsonObject, as_object
+from signpost.records import dataclass
 from signpost.registry.digests import digest_of
 
 LARGEST_INVOCATION = 5_500_000

@@ -6,12 +6,12 @@ of each change at least once, and of some twice, which it must be ready for anyw
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from signpost.adapters.dynamodb.outbox import KEPT_FOR
 from signpost.cli.failure import CommandFailed
 from signpost.contract import Undelivered
+from signpost.records import dataclass
 
 if TYPE_CHECKING:
     from signpost.ports import Clock, Link

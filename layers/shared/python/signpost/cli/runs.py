@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from signpost.cli.failure import CommandFailed
 from signpost.model import PROXY
+from signpost.records import dataclass
 from signpost.spelling import meant
 from signpost.workflow.definition import NotADefinition, published
 

@@ -1,13 +1,13 @@
 """Logging in, staying logged in, logging out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from signpost.cli import discovery, web
 from signpost.cli.attempt import Attempt, reason
 from signpost.cli.credentials import Credentials, CredentialStore, Source
 from signpost.cli.failure import CommandFailed
 from signpost.cli.redirect import listening
+from signpost.records import dataclass
 
 # A token must outlive the request it is fetched for.
 MARGIN = 60

@@ -3,10 +3,10 @@
 import argparse
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from signpost.cli.failure import CommandFailed
+from signpost.records import dataclass
 from signpost.settings import TENANT
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http.client import HTTPException
 from typing import IO, TypeGuard, cast, override
 from urllib.error import HTTPError
@@ -10,6 +9,7 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from signpost.cli.failure import CommandFailed, Unanswered
+from signpost.records import dataclass
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 LARGEST_ANSWER = 1 << 20

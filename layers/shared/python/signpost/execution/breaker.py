@@ -6,7 +6,6 @@ seconds. After the pause one caller finds out for everybody whether the function
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
@@ -16,6 +15,7 @@ from signpost.execution.failures import REPORTED, counts, failure
 from signpost.execution.functions import FunctionView
 from signpost.execution.tuning import effective, placement_of, timeout_ms
 from signpost.ports import Breakers, Clock
+from signpost.records import dataclass
 
 PROBE_MARGIN = 5.0
 """Seconds beyond its time that a probe may take to be settled, before somebody else may try."""

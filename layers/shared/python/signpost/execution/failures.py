@@ -1,9 +1,9 @@
 """Every way in which a call can fail, and what that says about its effect. `docs/executors.md` shows this table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from signpost.contract import Failure, FailureClass, Outcome
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

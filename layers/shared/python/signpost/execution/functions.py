@@ -3,12 +3,12 @@ is."""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from signpost.contract import FunctionState, Hosted
 from signpost.execution.tuning import of_tenant
 from signpost.model import SettingValue
 from signpost.ports import Clock, FunctionStates, PlacedFunctions
+from signpost.records import dataclass
 
 REVALIDATED_EVERY = 2.0
 """Seconds for which calls may go by what was placed, set, opened or closed before."""

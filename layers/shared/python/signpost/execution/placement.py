@@ -1,7 +1,7 @@
 """Putting executors into the directory: afterwards their functions can be called, and only by this stack."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from signpost.contract import LONGEST_DESCRIPTION, Executor, Hosted, Undelivered
 from signpost.execution import manifest
@@ -11,6 +11,7 @@ from signpost.execution.members import NotOurs
 from signpost.model import MasterKeys
 from signpost.policy.capabilities import executor_key
 from signpost.ports import Clock, Directory, ExecutorInspector, ExecutorSecrets, Link, MasterKeyStore
+from signpost.records import dataclass
 from signpost.schema.validation import SchemaRefused, check
 
 ANSWERS_WITHIN = 15.0

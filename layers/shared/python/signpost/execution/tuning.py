@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from signpost.contract import FunctionState, Placement
 from signpost.model import SettingValue
+from signpost.records import dataclass
 from signpost.spelling import meant
 
 LONGEST_QUOTE = 100

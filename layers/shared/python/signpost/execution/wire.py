@@ -1,7 +1,6 @@
 """The contract on the wire, version 1: one JSON object there, one back. `docs/executors.md` describes it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast, get_args
 
 from signpost.contract import (
@@ -25,6 +24,7 @@ from signpost.execution.members import (
     texts_in,
 )
 from signpost.model import InputRequired, Json, JsonObject, Principal, Trace, as_object
+from signpost.records import dataclass
 
 LARGEST_PAYLOAD = 6_000_000
 """Bytes of a call or a reply. Lambda takes 6 MB, and says so only after everything was sent."""

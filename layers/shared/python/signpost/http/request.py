@@ -2,8 +2,9 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from signpost.records import dataclass
 
 API_GATEWAY_PATIENCE = 28.0
 """Seconds after API Gateway received the request by which we answer; it gives up after 30."""

@@ -3,11 +3,12 @@
 import base64
 import gzip
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from signpost.model import Json
 from signpost.protocol.messages import encode
+from signpost.records import dataclass
 
 COMPRESSED_FROM = 32 * 1024
 """Bytes above which an answer is compressed for a client that accepts it."""

@@ -7,12 +7,12 @@ import hashlib
 import hmac
 import re
 from collections import OrderedDict
-from dataclasses import dataclass
 
 from signpost.credentials import ApiKey
 from signpost.identity.denial import Denial, Reason
 from signpost.model import Principal
 from signpost.ports import ApiKeys, Clock
+from signpost.records import dataclass
 from signpost.settings import TENANT
 
 PREFIX = "sp_"

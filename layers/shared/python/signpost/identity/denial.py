@@ -1,7 +1,8 @@
 """Why a caller was not let in, and what the answer tells it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from signpost.records import dataclass
 
 
 class Reason(StrEnum):

@@ -7,7 +7,7 @@ it: when a function calls another one through the gateway, it can show only what
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from signpost.contract import FunctionCall
@@ -15,6 +15,7 @@ from signpost.model import Json, Principal
 from signpost.policy.key_ring import AT_ONCE, KeyRing, derived
 from signpost.policy.signed_text import is_signature, parts, signature, signed
 from signpost.ports import Clock
+from signpost.records import dataclass
 
 FOR_EXECUTOR, FOR_GATEWAY = "capability", "capability:nested"
 DEEPEST = 3

@@ -7,8 +7,9 @@ owner says it is at that moment; whoever connects has to connect to the addresse
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from signpost.records import dataclass
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 VISIBLE = re.compile(r"[!-\[\]-~]+")

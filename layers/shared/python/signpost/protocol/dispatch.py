@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from signpost.errors import (
@@ -25,6 +25,7 @@ from signpost.protocol.exchange import Exchange, client_of
 from signpost.protocol.messages import Message, MessageId, PostedResponse
 from signpost.protocol.services import Services
 from signpost.protocol.surface import Surface
+from signpost.records import dataclass
 
 type Failed = Callable[[Exception], None]
 

@@ -4,11 +4,10 @@ There are no sessions: every request says it anew, the modern ones in `params._m
 header, and the oldest not at all. A new revision is a row here.
 """
 
-from dataclasses import dataclass
-
 from signpost.errors import INVALID_PARAMS, VERSION_UNSUPPORTED, Rejection
 from signpost.model import JsonObject, as_object
 from signpost.protocol.messages import Message
+from signpost.records import dataclass
 
 MODERN = ("2026-07-28",)
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")

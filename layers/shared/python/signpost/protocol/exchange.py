@@ -1,13 +1,14 @@
 """One request being answered: what was asked, in which era, by whom, of which surface."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.model import LOG_LEVELS, Call, Client, Json, JsonObject, as_object
 from signpost.protocol.eras import CLIENT_CAPABILITIES, Era
 from signpost.protocol.services import Services
 from signpost.protocol.surface import Surface
+from signpost.records import dataclass
 
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 LEGACY_LOG_LEVEL = "info"

@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NoReturn
 
 from signpost.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Rejection
 from signpost.model import Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.schema.limits import is_too_deep
 
 type MessageId = str | int

@@ -1,7 +1,6 @@
 """The methods of the protocol, as a table: who may call them, what they need, what they answer."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from signpost.errors import INVALID_PARAMS, Rejection
@@ -13,6 +12,7 @@ from signpost.protocol.messages import encode
 from signpost.protocol.pages import page
 from signpost.protocol.results import DISCOVERY, LISTS, Freshness, Listing
 from signpost.protocol.surface import SKILLS, Surface
+from signpost.records import dataclass
 
 RESOURCE_NOT_FOUND_LEGACY = -32002
 CANNOT_ASK = Rejection(

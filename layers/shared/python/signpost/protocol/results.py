@@ -1,7 +1,6 @@
 """The wire form of what providers return, per revision of the protocol."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from signpost import __version__
 from signpost.content import AgentSkill
@@ -19,6 +18,7 @@ from signpost.model import (
 )
 from signpost.protocol.eras import Era
 from signpost.protocol.messages import encode
+from signpost.records import dataclass
 
 SERVER_INFO: JsonObject = {"name": "signpost", "title": "Signpost", "version": __version__}
 

@@ -1,10 +1,9 @@
 """What the protocol itself needs to answer, whatever the surface."""
 
-from dataclasses import dataclass
-
 from signpost.policy.seals import Sealer
 from signpost.ports import Alarm, AnswerStore, Clock
 from signpost.protocol.tool_texts import ToolTexts
+from signpost.records import dataclass
 from signpost.schema.validation import Validators
 
 

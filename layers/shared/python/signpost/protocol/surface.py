@@ -1,10 +1,10 @@
 """A surface: one view of the registry as MCP, put together from providers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from signpost.model import JsonObject
 from signpost.ports import CompletionProvider, PromptProvider, ResourceProvider, SkillProvider, ToolProvider
+from signpost.records import dataclass
 
 SKILLS = "io.modelcontextprotocol/skills"
 

@@ -7,12 +7,13 @@ outer one and one of the inner one have the same place, it is the inner one's.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
 from signpost.content import AgentSkill, ListedSkill, Manifest, Skill, SkillFile, StoredFile
 from signpost.errors import Unavailable
+from signpost.records import dataclass
 from signpost.registry import manifests
 from signpost.registry.callers import Caller
 from signpost.registry.manifests import FORM, is_agent_skill

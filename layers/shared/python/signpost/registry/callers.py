@@ -1,10 +1,9 @@
 """Who asks the registry for something, and whose content is meant."""
 
-from dataclasses import dataclass
-
 from signpost.content import Layers
 from signpost.execution.tuning import of_tenant
 from signpost.model import Principal, Trace
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """The catalogue of a tenant: what can be started, in memory, revalidated by one row."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from signpost.model import CatalogueItem
 from signpost.ports import Clock, ContentStore, Texts
+from signpost.records import dataclass
 from signpost.registry.publication import NOTHING, Published, from_text
 from signpost.workflow.discovery import shown_kinds
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from signpost.content import CatalogueChange, Change, Overtaken, WorkflowChange
 from signpost.errors import Unavailable
 from signpost.model import PROXY, CatalogueItem, JsonObject
 from signpost.ports import ContentStore, Texts
+from signpost.records import dataclass
 from signpost.registry import publication
 from signpost.registry.differences import UNTOUCHED, Difference, Plan, difference
 from signpost.registry.manifest import Manifest, Problem

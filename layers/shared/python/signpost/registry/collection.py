@@ -9,9 +9,9 @@ be restored to any moment of 35 days, and then names what it named at that momen
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from signpost.kept import Look, Named, Version
+from signpost.records import dataclass
 from signpost.registry.parts import PART
 
 DAY = 24 * 3600.0

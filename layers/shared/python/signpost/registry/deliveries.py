@@ -3,11 +3,12 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, cast
 
 from signpost.content import SubscriberKind, Subscription, TriggerType
 from signpost.model import JsonObject, Principal, as_object
+from signpost.records import dataclass
 from signpost.registry.subscriptions import TRIGGER_TYPES
 
 SEQUENCE, TENANT = "urn:signpost:seq:", "urn:signpost:tenant:"

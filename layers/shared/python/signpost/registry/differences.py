@@ -1,7 +1,8 @@
 """What a publication changes, by name."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 enough. A plan without a clock; who carries it out brings one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from signpost.records import dataclass
 
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
 GIVE_UP_AFTER = 180.0

@@ -7,11 +7,12 @@ then names ids, digests and parts. A digest that somebody sends only chooses amo
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Literal
 
 from signpost.content import StoredPrompt, Subscription
 from signpost.model import Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.registry import payloads, prompts, skills, subscriptions
 from signpost.registry.digests import DIGEST, digest_of
 from signpost.registry.names import problem_with_skill_id

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from signpost.content import Skill
 from signpost.model import Json, JsonObject
+from signpost.records import dataclass
 from signpost.registry import uris
 
 LONGEST_DESCRIPTION = 140

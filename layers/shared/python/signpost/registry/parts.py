@@ -3,13 +3,14 @@ publication of thousands reads none of them again."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 from signpost import content as stored
 from signpost.content import Skill, StoredFile
 from signpost.model import CatalogueItem, JsonObject
 from signpost.ports import Bodies
+from signpost.records import dataclass
 from signpost.registry import skills
 from signpost.registry.digests import digest_of
 from signpost.registry.manifest import Document, Manifest, Problem

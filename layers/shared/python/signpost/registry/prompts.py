@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from signpost.content import PromptChange, StoredPrompt
 from signpost.model import Json, JsonObject, PromptArgument
 from signpost.ports import ContentStore, Timestamps
+from signpost.records import dataclass
 from signpost.registry import markdown
 from signpost.registry.callers import Caller, uppermost
 from signpost.registry.handlers import Handlers, guarded

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, field, fields
 
 from signpost.model import CatalogueItem, Json, JsonObject
+from signpost.records import dataclass
 
 _MEMBERS = len(fields(CatalogueItem))
 

@@ -1,9 +1,9 @@
 """What the registry publishes of itself, as data: its functions and triggers with their schemas."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from signpost.model import Json, JsonObject
+from signpost.records import dataclass
 from signpost.registry.names import LONGEST_ID, LONGEST_SEGMENT, is_internal
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -1,7 +1,7 @@
 """Publications: everything that an author has, as one change that is seen whole or not at all."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 
 from signpost.content import (
     CatalogueChange,
@@ -18,6 +18,7 @@ from signpost.content import (
 from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject
 from signpost.ports import Bodies, ContentStore, Timestamps
+from signpost.records import dataclass
 from signpost.registry import catalogue_publisher, payloads, subscriptions
 from signpost.registry.callers import Caller
 from signpost.registry.catalogue_publisher import ATTEMPTS, CataloguePublisher

@@ -1,9 +1,10 @@
 """Why the registry does not do what it was asked, as a value. Codes are stable; messages say what to do."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from signpost.model import Json, JsonObject
+from signpost.records import dataclass
 
 type Code = Literal[
     "unknown_function",  # the registry has no function of this id

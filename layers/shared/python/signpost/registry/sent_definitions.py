@@ -3,10 +3,10 @@ what they are made of."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from signpost.model import CatalogueItem, Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.registry import payloads
 from signpost.registry.digests import DIGEST
 from signpost.registry.refusals import Refused, quoted

@@ -4,10 +4,10 @@ import binascii
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from signpost.model import Json, JsonObject
+from signpost.records import dataclass
 from signpost.registry import payloads
 from signpost.registry.digests import DIGEST
 from signpost.registry.manifests import is_agent_skill

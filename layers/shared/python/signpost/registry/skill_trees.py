@@ -2,11 +2,11 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import accumulate
 
 from signpost.model import Json, JsonObject
+from signpost.records import dataclass
 from signpost.registry import manifests
 from signpost.registry.names import problem_with_skill_id
 from signpost.registry.refusals import quoted

@@ -4,8 +4,7 @@ Parsed by prefix and segment. A URL library would decode, fold or drop parts of 
 what is read could be two things.
 """
 
-from dataclasses import dataclass
-
+from signpost.records import dataclass
 from signpost.registry.names import RESERVED, problem_with_segment, problem_with_skill_id
 from signpost.registry.refusals import Refused, quoted
 

@@ -1,12 +1,12 @@
 """What lists and the index show, in memory for as long as the catalogue is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from signpost.content import Skill, StoredPrompt
 from signpost.execution.tuning import of_tenant
 from signpost.model import SettingValue
 from signpost.ports import Clock, ContentStore
+from signpost.records import dataclass
 
 REVALIDATED_EVERY = 2.0
 """Seconds for which lists may lag behind a change."""

@@ -4,10 +4,10 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from signpost.model import Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.schema.limits import LARGEST_SCHEMA, fault_of_pattern, is_too_deep
 from signpost.schema.plain import satisfies
 

@@ -1,7 +1,8 @@
 """What is searched."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

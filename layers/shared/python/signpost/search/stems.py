@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
+from signpost.records import dataclass
 from signpost.search.documents import Document
 from signpost.search.words import STOP_WORDS, WORD, parts, stem
 

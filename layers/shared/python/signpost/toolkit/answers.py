@@ -1,11 +1,11 @@
 """What a function may answer besides plain JSON, and what it may raise to say why it does not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from signpost.contract import Failure, FailureClass, Outcome
 from signpost.execution.wire import CLASSES
 from signpost.model import JsonObject
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

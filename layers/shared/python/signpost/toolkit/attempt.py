@@ -6,13 +6,13 @@ raised. What it answers is plain, and nothing that the function left behind can 
 
 import json
 import traceback
-from dataclasses import dataclass
 
 from signpost.contract import Failure
 from signpost.errors import DeadlinePassed
 from signpost.execution.failures import REPORTED, failure
 from signpost.execution.wire import CLASSES, LARGEST_KEPT_RESULT, LARGEST_REPLY
 from signpost.model import InputRequired, JsonObject
+from signpost.records import dataclass
 from signpost.toolkit.answers import Answer, ToolError
 from signpost.toolkit.context import Context
 from signpost.toolkit.function import Function

@@ -1,7 +1,7 @@
 """A function as its author declares it. What cannot work is refused at import, when somebody is looking."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from inspect import (
     Parameter,
     isasyncgenfunction,
@@ -14,6 +14,7 @@ from typing import cast
 from signpost.contract import LONGEST_DESCRIPTION, Hosted
 from signpost.execution.function_ids import FUNCTION_ID, is_function_id
 from signpost.model import JsonObject
+from signpost.records import dataclass
 from signpost.schema.validation import SchemaRefused, check
 from signpost.toolkit.context import Context
 

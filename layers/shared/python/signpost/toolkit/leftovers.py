@@ -6,7 +6,8 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from signpost.records import dataclass
 
 PROC = "/proc"
 TICK = 0.01

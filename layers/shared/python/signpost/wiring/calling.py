@@ -1,13 +1,12 @@
 """How functions are called, alike from every function of the stack that calls any."""
 
-from dataclasses import dataclass
-
 from signpost.execution.breaker import Breaker
 from signpost.execution.caller import FunctionCaller, GuardedCaller
 from signpost.execution.functions import FunctionView
 from signpost.policy.capabilities import TokenMint
 from signpost.policy.key_ring import KeyRing
 from signpost.ports import Breakers, Clock, Executors, FunctionStates, Ids, Link
+from signpost.records import dataclass
 from signpost.telemetry import Telemetry
 
 

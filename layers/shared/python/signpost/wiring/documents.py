@@ -1,8 +1,7 @@
 """Skill documents and prompts, alike for the gateway, which reads them, and the registry, which changes them."""
 
-from dataclasses import dataclass
-
 from signpost.ports import Bodies, Clock, ContentStore, Timestamps
+from signpost.records import dataclass
 from signpost.registry.agent_skills import AgentSkills
 from signpost.registry.functions import RegistryFunctions
 from signpost.registry.handlers import Handlers

@@ -1,7 +1,6 @@
 """The gateway function: which adapter stands behind which port in an AWS account. One graph, made at init."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +52,7 @@ from signpost.protocol.dispatch import Dispatcher
 from signpost.protocol.services import Services
 from signpost.protocol.surface import Surface
 from signpost.protocol.tool_texts import ToolTexts
+from signpost.records import dataclass
 from signpost.registry.catalogue import CatalogueView
 from signpost.schema.validation import Validators
 from signpost.settings import ENDPOINTS, GatewaySettings, IdentitySettings, gateway_settings

@@ -1,7 +1,6 @@
 """The registry function: the thirteen functions, and what a deployment ships."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, Principal
 from signpost.policy.key_ring import KeyRing
 from signpost.ports import Bodies, ContentStore
+from signpost.records import dataclass
 from signpost.registry.catalogue_publisher import CataloguePublisher
 from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry_door import RegistryDoor

@@ -6,8 +6,8 @@ looked for is a way that is open to whoever takes it.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from signpost.records import dataclass
 from signpost.workflow.deciding import paths_of
 from signpost.workflow.definition import Pointer
 from signpost.workflow.graph import Edge, Graph, Reached

@@ -1,8 +1,9 @@
 """Capabilities: what is declared once and named in many places; and what is put there instead of the name."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from signpost.records import dataclass
 from signpost.workflow.problems import Problem, error, or_rather
 from signpost.workflow.written import NOWHERE, Place, Written, written
 

@@ -5,9 +5,10 @@ answers is resolved once and for all.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from signpost.model import PROXY, Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.workflow.capabilities import OF_ENTERING, OF_TRANSITIONS, Capabilities
 from signpost.workflow.definition import Definition, read
 from signpost.workflow.discovery import EntryKind

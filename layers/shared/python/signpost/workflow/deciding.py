@@ -6,11 +6,11 @@ of value was asked, what passed nowhere passes never.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from json import dumps
 
 from signpost.model import Json
+from signpost.records import dataclass
 from signpost.workflow.expressions import Comparison, Constant, Operand
 from signpost.workflow.guards import AllOf, AnyOf, Expression, Guard, Not, NotUnderstood
 from signpost.workflow.paths import Known, Path

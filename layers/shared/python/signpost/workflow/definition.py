@@ -1,10 +1,11 @@
 """Workflow definitions: what a document says, as values; and everything that keeps it from being one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, cast, get_args
 
 from signpost.model import Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.schema.validation import SchemaRefused, check
 from signpost.workflow.guards import Guard, guard_of, guards_of
 

@@ -2,9 +2,9 @@
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
+from signpost.records import dataclass
 from signpost.workflow.layout import Box, Layout, Link, Point, Route, Size, laid_out
 from signpost.workflow.picture import KIND_WORDS, Arrow, Label, Node, Picture, numbers
 

@@ -6,9 +6,10 @@ came of that it is taken up again. Nothing here runs anything.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from signpost.model import Json, JsonObject, Principal
+from signpost.records import dataclass
 from signpost.schema.defaults import with_defaults
 from signpost.schema.validation import Validators
 from signpost.workflow.definition import Definition, Executor, OnEnter, State, Transition

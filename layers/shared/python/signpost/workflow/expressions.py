@@ -6,12 +6,12 @@ nobody passes a guard because somebody else mistyped it.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import ge, gt, le, lt
 from sys import float_info
 from typing import Literal, TypeIs
 
 from signpost.model import Json
+from signpost.records import dataclass
 from signpost.workflow.paths import Known, Path, path_of
 
 type Operator = Literal["==", "!=", "<", "<=", ">", ">=", "starts_with", "contains"]

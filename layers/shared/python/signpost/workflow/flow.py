@@ -1,9 +1,9 @@
 """What can be at a path when a definition runs: who writes it, and what schemas allow."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from signpost.model import Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.workflow.deciding import ValuesOf
 from signpost.workflow.definition import Definition, OnEnter, State, Transition
 from signpost.workflow.paths import Known, Path

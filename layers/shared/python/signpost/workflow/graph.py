@@ -2,8 +2,8 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from signpost.records import dataclass
 from signpost.workflow.definition import Definition, Pointer, State, Transition
 
 

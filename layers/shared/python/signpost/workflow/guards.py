@@ -1,10 +1,11 @@
 """Guards: who may take a transition, and when."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from signpost.model import Json, JsonObject, Principal
+from signpost.records import dataclass
 from signpost.workflow import expressions
 from signpost.workflow.expressions import Comparison
 from signpost.workflow.paths import Known

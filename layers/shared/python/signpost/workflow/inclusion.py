@@ -1,8 +1,9 @@
 """Manifests that include others: what all of them say together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from signpost.records import dataclass
 from signpost.workflow.problems import Problem, error
 from signpost.workflow.written import Place, Written, merged
 

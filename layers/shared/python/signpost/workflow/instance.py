@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from typing import Self
 
 from signpost.model import Json, JsonObject
+from signpost.records import dataclass
 from signpost.workflow.guards import Tally
 
 FIRST_VERSION = 1

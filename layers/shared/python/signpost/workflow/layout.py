@@ -6,7 +6,9 @@ the same node. So no two boxes or labels overlap and no line crosses one, whatev
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from signpost.records import dataclass
 
 type Point = tuple[float, float]
 type Route = Sequence[Point]

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from signpost.model import Json, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.workflow.definition import Definition, Executor, OnEnter, Pointer, Transition
 from signpost.workflow.flow import ANY_ARGUMENTS, Arguments, Flow, arguments_of, flow_of
 from signpost.workflow.paths import Path, path_of

@@ -2,10 +2,11 @@
 definitions that do not exist."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from signpost.model import PROXY, JsonObject, as_object
+from signpost.records import dataclass
 from signpost.workflow.expressions import FORM
 from signpost.workflow.forms import COMMON, EXTRA, NEEDED, SETTINGS, schema
 from signpost.workflow.guards import DEEPEST, Expression, NotUnderstood, guard_of

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from signpost.model import Json, JsonObject
+from signpost.records import dataclass
 
 type Scope = Literal["context", "arguments", "input", "output"]
 

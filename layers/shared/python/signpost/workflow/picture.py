@@ -6,9 +6,9 @@ With a trail it is the picture of one instance: where it stands, and which way i
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from signpost.records import dataclass
 from signpost.workflow.definition import Actor, Definition, State, Transition
 from signpost.workflow.guards import AllOf, AnyOf, Evidence, Expression, Guard, Not, Permission, Required, Role
 from signpost.workflow.instance import Hop

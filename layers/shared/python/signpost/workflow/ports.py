@@ -1,10 +1,10 @@
 """What workflows need of the world."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from signpost.model import Principal
+from signpost.records import dataclass
 from signpost.workflow.definition import Definition
 from signpost.workflow.instance import AuditEvent, Entry, Instance, Waiting
 from signpost.workflow.steps import Doing, Failed, Outcome

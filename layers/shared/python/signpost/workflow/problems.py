@@ -1,9 +1,9 @@
 """What is wrong with a manifest, or looks wrong."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from signpost.records import dataclass
 from signpost.spelling import meant
 from signpost.workflow.definition import Pointer
 from signpost.workflow.written import Place

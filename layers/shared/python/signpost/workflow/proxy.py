@@ -3,9 +3,10 @@ of the workflow `proxy_default`, which leads back to itself."""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from signpost.model import JsonObject, as_object
+from signpost.records import dataclass
 from signpost.workflow.capabilities import OWN_WINS, TOGETHER, Capabilities
 from signpost.workflow.links import NO_ARGUMENTS
 from signpost.workflow.problems import Problem, error

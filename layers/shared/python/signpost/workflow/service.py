@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from signpost.model import PROXY, JsonObject, Principal
 from signpost.ports import Clock, Ids
+from signpost.records import dataclass
 from signpost.spelling import meant
 from signpost.workflow.answers import may_read
 from signpost.workflow.definition import Definition

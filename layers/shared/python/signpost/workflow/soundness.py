@@ -1,9 +1,10 @@
 """Whether a definition leads somewhere: what its states and transitions look like as a graph."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from signpost.model import JsonObject, as_object
+from signpost.records import dataclass
 from signpost.workflow.bypasses import bypasses
 from signpost.workflow.deciding import leaves, paths_of
 from signpost.workflow.definition import Definition, State, Transition

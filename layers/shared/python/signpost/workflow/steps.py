@@ -1,10 +1,10 @@
 """What can happen to an instance, and what comes of that: the words of the engine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from signpost.model import Json, JsonObject, Principal
+from signpost.records import dataclass
 from signpost.workflow.definition import Executor
 from signpost.workflow.instance import EvidenceItem, Hop, Instance, Record, Request
 

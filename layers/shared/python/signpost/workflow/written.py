@@ -1,10 +1,11 @@
 """Documents as somebody wrote them: values that know where they stand, whatever is made of them later."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
 from signpost.model import Json
+from signpost.records import dataclass
 from signpost.workflow.definition import Pointer
 
 type Scalar = str | int | float | bool | None

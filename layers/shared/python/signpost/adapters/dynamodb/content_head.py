@@ -1,10 +1,9 @@
 """The row by which changes of skill documents and prompts in a scope follow each other."""
 
-from dataclasses import dataclass
-
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
+from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ An entry is one attribute. A list reads thousands of them, and taking apart an a
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, TypeIs
 
 from signpost.adapters import keys
@@ -28,6 +28,7 @@ from signpost.content import (
     WorkflowChange,
 )
 from signpost.model import PromptArgument
+from signpost.records import dataclass
 
 type Name = tuple[str, str]
 """The kind of an entry, and its id or name."""

@@ -5,7 +5,6 @@ The relay tells the bus what is in them. Who lists a tenant's entries looks here
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from time import time
@@ -23,6 +22,7 @@ from signpost.adapters.dynamodb.content_rows import (
 )
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.content import Change, ChangeEvent
+from signpost.records import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

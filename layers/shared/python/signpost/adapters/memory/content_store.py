@@ -1,7 +1,7 @@
 """Skill documents, prompts and subscriptions, in memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 
 from signpost.adapters.change_events import event_of
@@ -21,6 +21,7 @@ from signpost.content import (
     WorkflowChange,
 )
 from signpost.model import SettingValue
+from signpost.records import dataclass
 
 
 @dataclass(slots=True)

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 from threading import Lock
 
 from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Placement
 from signpost.model import SettingValue
+from signpost.records import dataclass
 
 
 @dataclass(slots=True)

@@ -259,7 +259,7 @@ def test_what_was_never_sent_cannot_be_published_by_its_digest(author: Author) -
         "call", "manifest::publish", json.dumps(named), "--stack", STACK, SIGNPOST_AUTHORIZATION=author.key
     )
     assert done.returncode == 1, done.stdout
-    assert "workflow w: Its body was not sent" in done.stderr
+    assert "workflow w: Its definition was not sent" in done.stderr
     assert author.titles() == {}
 
 

@@ -1,4 +1,4 @@
-"""Who exists on a laptop: four people, one for each role, and one machine."""
+"""Who exists on a laptop: people, each named after what they do, and one machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,25 +10,32 @@ class Subject:
     name: str
     may: str
     permissions: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    """Roles beside the one of that name."""
     human: bool = True
 
     def claims(self) -> dict[str, object]:
         claims: dict[str, object] = {
             "sub": self.name,
             "tenant": "default",
-            "roles": [self.name],
+            "roles": [self.name, *self.also],
             "scope": " ".join(self.permissions),
         }
         return claims | {"amr": ["user"]} if self.human else claims
 
 
+DECISIONS = ("workflow.approve",)
+OF_THE_EXAMPLES = ("release_manager", "manager", "finance", "editor", "system_owner", "board", "change_manager")
+"""What the workflows of examples/ want of the people who decide; a test holds it against them."""
 _PEOPLE = (
     Subject("operator", "Publishes, loads executors, changes settings and reads the audit.", ("signpost.admin",)),
     Subject("author", "Writes skills, prompts and workflows, and tries them out."),
-    Subject("approver", "Decides the human steps of a workflow.", ("workflow.approve",)),
+    Subject("approver", "Decides the human steps of a workflow.", DECISIONS, OF_THE_EXAMPLES),
+    Subject("second-approver", "Decides with the approver, where it takes two.", DECISIONS, OF_THE_EXAMPLES),
     Subject("reader", "Searches and reads, and does what your policies leave to everyone."),
 )
 PEOPLE: Mapping[str, Subject] = MappingProxyType({person.name: person for person in _PEOPLE})
 AGENT = Subject("agent", "A program that works without a person.", human=False)
 SUBJECTS: Mapping[str, Subject] = MappingProxyType({**PEOPLE, AGENT.name: AGENT})
-SCOPES = ("openid", "offline_access", *(scope for person in _PEOPLE for scope in person.permissions))
+_PERMISSIONS = dict.fromkeys(permission for person in _PEOPLE for permission in person.permissions)
+SCOPES = ("openid", "offline_access", *_PERMISSIONS)

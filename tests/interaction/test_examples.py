@@ -1,5 +1,7 @@
 """The workflows of examples/, driven to their ends through the tools, by the people that they need."""
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import pytest
 
 from local.pictures import files
-from signpost.adapters.written_files import read
+from signpost.adapters.written_files import parsed, read
 from signpost.workflow.check import EXECUTORS, problems
 from signpost.workflow.configuration import Configuration, resolved
 from tests.support.example_runs import Deployed, InMemory, Run
@@ -57,9 +59,16 @@ def test_their_pictures_are_those_of_their_manifests(name: str) -> None:
     assert "```mermaid\nstateDiagram-v2\n" in (EXAMPLES[name] / "README.md").read_text("utf-8")
 
 
-def test_every_role_of_a_person_is_wanted_by_one_of_them() -> None:
-    written = "".join((path / "manifest.yaml").read_text("utf-8") for path in EXAMPLES.values())
-    assert all(f"role: {role}}}" in written for role in ROLES)
+def test_the_roles_of_people_are_those_that_they_want_of_people() -> None:
+    wanted: set[str] = set()
+    for path in EXAMPLES.values():
+        (workflow,) = parsed(path / "manifest.yaml")["workflows"].values()
+        for state in workflow["states"].values():
+            guards = [
+                move.get("guards") for move in state.get("transitions", {}).values() if move.get("actor") == "human"
+            ]
+            wanted.update(re.findall(r'"role": "(\w+)"', json.dumps(guards)))
+    assert wanted == set(ROLES)
 
 
 # The deploy pipeline.
@@ -210,11 +219,11 @@ def test_a_claim_has_a_receipt_and_can_be_withdrawn(begin: Begin) -> None:
 ARTICLE = {"headline": "A bridge is opened", "body": "The bridge over the river was opened on Sunday."}
 
 
-def in_review(begin: Begin) -> Run:
-    run = begin("content-publishing", {"headline": "A bridge is opened"})
-    assert run.links("agent") == ["save", "discard"]
-    assert run.take("save", **ARTICLE) is None
-    assert run.take("ask_for_review") is None
+def in_review(begin: Begin, by: str = "agent") -> Run:
+    run = begin("content-publishing", {"headline": "A bridge is opened"}, by)
+    assert run.links(by) == ["save", "discard"]
+    assert run.take("save", by, **ARTICLE) is None
+    assert run.take("ask_for_review", by) is None
     assert run.now["approval"]["shows"] == ["headline", "body"]
     return run
 
@@ -230,6 +239,17 @@ def test_an_article_is_written_reviewed_sent_back_approved_and_published(begin: 
     assert run.take("approve", "ed") is None
     assert run.take("publish_now") is None
     assert (run.state, run.chain, run.now["context"]["rounds"]) == ("published", ["publish", "announce"], 2)
+
+
+def test_an_editor_does_not_publish_an_article_of_their_own(begin: Begin) -> None:
+    run = in_review(begin, "ed")
+    assert run.take("approve", "ed") is None
+    assert run.state == "in_review"
+    assert run.take("publish_now", "ed") == "INVALID_TRANSITION"
+    assert run.take("approve", "eve") is None
+    assert run.state == "approved"
+    assert run.take("publish_now", "ed") is None
+    assert run.state == "published"
 
 
 def test_an_article_is_published_on_its_day(begin: Begin) -> None:

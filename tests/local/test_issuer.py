@@ -22,6 +22,7 @@ from local.issuer.exchange import Answer as Answered
 from local.issuer.exchange import Request
 from local.issuer.server import Server
 from tests.support.browser import Answer, Page, choose, fetch, post
+from tests.support.example_workflows import ROLES
 
 MCP = "http://localhost:8765/mcp"
 CALLBACK = "http://127.0.0.1:49152/callback"
@@ -109,6 +110,7 @@ class TestMetadata:
     def test_names_the_issuer_and_its_endpoints(self, issuer: Issuer, name: str) -> None:
         metadata = fetch("GET", f"{issuer.url}/.well-known/{name}").json()
         assert metadata["issuer"] == issuer.url
+        assert metadata["scopes_supported"] == ["openid", "offline_access", "signpost.admin", "workflow.approve"]
         assert metadata["token_endpoint"] == f"{issuer.url}/token"
         assert metadata["code_challenge_methods_supported"] == ["S256"]
 
@@ -171,7 +173,7 @@ class TestMetadata:
 class TestPage:
     def test_offers_every_sample_person(self, issuer: Issuer) -> None:
         page = Page(fetch("GET", page_url(issuer)).text)
-        assert page.buttons == ["operator", "author", "approver", "reader", ""]
+        assert page.buttons == ["operator", "author", "approver", "second-approver", "reader", ""]
 
     def test_says_that_it_is_for_this_laptop_only(self, issuer: Issuer) -> None:
         assert "this laptop only" in fetch("GET", page_url(issuer)).text
@@ -277,10 +279,17 @@ class TestTokens:
         assert claims["amr"] == ["user"]
         assert claims["client_id"] == "signpost-cli"
 
-    @pytest.mark.parametrize("person", ["author", "approver", "reader"])
+    @pytest.mark.parametrize("person", ["author", "approver", "second-approver", "reader"])
     def test_only_the_operator_administers(self, issuer: Issuer, person: str) -> None:
         token = redeem(issuer, code_for(issuer, person)).json()["access_token"]
         assert "signpost.admin" not in str(verified(issuer, token)["scope"])
+
+    @pytest.mark.parametrize("person", ["approver", "second-approver"])
+    def test_two_people_may_decide_whatever_the_examples_ask_of_people(self, issuer: Issuer, person: str) -> None:
+        claims = verified(issuer, redeem(issuer, code_for(issuer, person)).json()["access_token"])
+        assert claims["sub"] == person
+        assert claims["roles"] == [person, *ROLES]
+        assert claims["scope"] == "workflow.approve"
 
     def test_openid_scope_brings_an_id_token_for_the_client(self, issuer: Issuer) -> None:
         answer = redeem(issuer, code_for(issuer, scope="openid", nonce="once")).json()

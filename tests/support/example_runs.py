@@ -32,6 +32,7 @@ PEOPLE: Mapping[str, Principal] = {
     "fay": _person("fay", "finance"),
     "finn": _person("finn", "finance"),
     "ed": _person("ed", "editor"),
+    "eve": _person("eve", "editor"),
     "olga": _person("olga", "system_owner"),
     "bea": _person("bea", "board"),
     "ben": _person("ben", "board"),
@@ -112,7 +113,7 @@ class Run:
 
     def links(self, who: str) -> Sequence[str]:
         seen = self._stage.call("workflow.get", {"workflowId": self.now["workflowId"]}, who)
-        return [link["args"]["transition"] for link in seen["links"]]
+        return [link["args"]["transition"] for link in seen["links"] if link["rel"] == "transition"]
 
     def prefilled(self, transition: str) -> Mapping[str, Any]:
         links = {link["args"]["transition"]: link for link in self.now["links"]}

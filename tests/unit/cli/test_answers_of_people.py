@@ -1,16 +1,16 @@
 """`signpost approvals approve|reject`: what is sent is what was shown, and a refusal says what to do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import StringIO
 from typing import Any, override
 
 import pytest
 
 from signpost.cli import approvals, main, stack
-from signpost.cli.decision import asked_in, chosen
+from signpost.cli.decision import asked_in, chosen, outcome, request_lines
 from signpost.cli.failure import CommandFailed, Unanswered
-from signpost.model import JsonObject
-from tests.support.operated_workflows import CLAIM, URL, OperatedWorkflows, Printed, claimed, take
+from signpost.model import JsonObject, as_object
+from tests.support.operated_workflows import CLAIM, URL, OperatedWorkflows, Printed, claimed, started, take
 
 APPROVE, REJECT = ("approvals", "approve"), ("approvals", "reject")
 
@@ -250,6 +250,161 @@ def test_an_answer_that_got_lost_may_have_counted(
     monkeypatch.setattr(operated, "call", lost)
     assert "signpost workflow timeline" in refused(*APPROVE, request, "--yes", who="fay")
     assert call("workflow.get", {"workflowId": run}, "fay")["approval"]["approvedBy"] == ["fay"]
+
+
+SMALL: JsonObject = {
+    "timeoutMs": 60_000,
+    "onTimeout": {"target": "over"},
+    "initialState": "open",
+    "states": {
+        "open": {"transitions": {"ask": {"target": "asked", "executor": {"kind": "human"}}}},
+        "asked": {
+            "transitions": {
+                "ok": {"actor": "human", "decision": "approve", "target": "sorting"},
+                "no": {"actor": "human", "decision": "reject", "target": "sorting"},
+            }
+        },
+        "sorting": {
+            "transitions": {
+                "left": {"actor": "deterministic", "target": "over"},
+                "right": {"actor": "deterministic", "target": "over"},
+            }
+        },
+        "over": {"terminal": True},
+    },
+}
+"""Whatever is decided, what has to follow by itself cannot."""
+
+
+def asked_of(operated: OperatedWorkflows, document: JsonObject) -> tuple[str, JsonObject]:
+    """A run in which people are asked, and what they are asked."""
+    operated.publish("small", document)
+    run = started(operated, "small")
+    return run, take(operated, run, "ask")["approval"]
+
+
+@pytest.mark.parametrize(("command", "decided"), [(APPROVE, "Your approval of {}"), (REJECT, "Your rejection")])
+def test_a_decision_counts_though_what_follows_it_fails(
+    operated: OperatedWorkflows, refused: Printed, command: tuple[str, ...], decided: str
+) -> None:
+    run, asked = asked_of(operated, SMALL)
+    said = refused(*command, run, "--yes", who="ann")
+    assert said == (
+        f"signpost: {decided.format(asked['digest'])} is recorded. What follows it failed: In the state sorting one "
+        "transition has to follow by itself, but left, right may. It stands in sorting now, version 3. "
+        f"`signpost workflow timeline {run}` says what happened.\n"
+    )
+    assert state_of(operated, run) == "sorting"
+
+
+@pytest.mark.parametrize("command", [APPROVE, REJECT])
+def test_a_decision_that_comes_after_the_deadline_is_none(
+    operated: OperatedWorkflows, refused: Printed, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    run, _ = asked_of(operated, SMALL)
+    monkeypatch.setattr("sys.stdin", Terminal())
+
+    def thought_about_for_long(_prompt: str) -> str:
+        operated.world.clock.advance(61)
+        return "y"
+
+    monkeypatch.setattr("builtins.input", thought_about_for_long)
+    assert refused(*command, run, who="ann") == (
+        "signpost: Nothing was decided: the time was over before the decision came. "
+        "It stands in over now, version 3, and has ended there.\n"
+    )
+    assert state_of(operated, run) == "over"
+
+
+@pytest.mark.parametrize("command", [APPROVE, REJECT])
+def test_who_finds_the_time_over_is_asked_nothing_more(
+    operated: OperatedWorkflows, refused: Printed, command: tuple[str, ...]
+) -> None:
+    run, asked = asked_of(operated, SMALL)
+    operated.world.clock.advance(61)
+    said = refused(*command, str(asked["requestId"]), who="ann")
+    assert "Nothing was decided: the time was over before the decision came. It stands in over now" in said
+    assert run not in said
+
+
+def test_a_deadline_goes_before_what_failed_after_it(operated: OperatedWorkflows, refused: Printed) -> None:
+    run, _ = asked_of(operated, {**SMALL, "onTimeout": {"target": "sorting"}})
+    operated.world.clock.advance(61)
+    said = refused(*APPROVE, run, "--yes", who="ann")
+    assert "the time was over before the decision came. What follows a timeout failed: In the state sorting" in said
+    assert "It stands in sorting now, version 3." in said
+    assert "recorded" not in said
+
+
+def test_who_approves_again_is_told_that_they_had(operated: OperatedWorkflows, signpost: Printed) -> None:
+    run, request = claimed(operated)
+    digest = operated.call("workflow.get", {"workflowId": run}, "fay")["approval"]["digest"]
+    assert f"Your approval of {digest} is recorded.\n" in signpost(*APPROVE, request, "--yes", who="fay")
+    again = signpost(*APPROVE, request, "--yes", who="fay")
+    assert again.endswith(
+        f"You had approved {digest} already.\n"
+        "It stands in with_finance now, version 5.\n"
+        "It goes on waiting in the queue finance; approved so far by fay.\n"
+    )
+    assert "is recorded" not in again
+    assert f"Your approval of {digest} is recorded.\n" in signpost(*APPROVE, request, "--yes", who="finn")
+
+
+LINK: JsonObject = {"rel": "transition", "args": {"transition": "ok"}, "title": "OK", "decision": "approve"}
+
+
+@pytest.mark.parametrize("evidence", [[], [{"kind": "check"}], [{"kind": "human_approval", "id": "hr_0"}]])
+@pytest.mark.parametrize("error", [{}, {"error": {"code": "CHAIN_FAILED", "message": "Two may."}}])
+def test_an_approval_of_which_the_answer_has_no_evidence_is_not_called_recorded(
+    evidence: list[JsonObject], error: JsonObject
+) -> None:
+    answer: JsonObject = {"state": "over", "version": 3, "terminal": True, "evidence": evidence, **error}
+    with pytest.raises(CommandFailed) as raised:
+        list(outcome(asked_in(STAND, "hr_1"), LINK, answer))
+    said = str(raised.value)
+    assert said.startswith("The server does not say that your approval is recorded.")
+    assert "It stands in over now, version 3, and has ended there. `signpost workflow timeline wf_1` says" in said
+    assert ("Two may." in said) is bool(error)
+
+
+def test_what_a_server_writes_gives_the_terminal_no_orders() -> None:
+    evil = "\x1b[2J\x07\n\u202e"
+    approval = {**as_object(STAND["approval"]), "requestId": f"hr{evil}", "digest": evil, "queue": evil}
+    stand: JsonObject = {**STAND, "approval": approval, "workflowId": f"wf{evil}"}
+    asked = asked_in(stand, None)
+    moved: JsonObject = {"state": evil, "version": 3, "evidence": []}
+    evident: JsonObject = {**moved, "evidence": [{"kind": "human_approval", "id": asked.request_id}]}
+    failed: JsonObject = {"error": {"code": "CHAIN_FAILED", "message": evil}}
+    said = [
+        *request_lines(asked.request_id, asked.queue, asked.digest, [evil]),
+        *outcome(asked, LINK, {**evident, "approval": {**approval, "approvedBy": [evil]}}),
+        *outcome(asked, LINK, {**evident, "approval": approval}),
+        _failure_of(lambda: asked_in(stand, "hr_0")),
+        _failure_of(lambda: asked_in({**moved, "timedOut": True, **failed}, None)),
+        *(
+            _failure_of(lambda answer=answer: list(outcome(asked, LINK, answer)))
+            for answer in (moved, {**moved, **failed}, {**evident, **failed}, {**moved, **failed, "version": 2})
+        ),
+    ]
+    assert [line for line in said if not line.isprintable()] == []
+    assert all(any(mark in line for line in said) for mark in ("digest \\x1b", "is answered already", "is recorded"))
+
+
+def test_a_digest_that_a_server_made_up_gives_the_terminal_no_orders(
+    operated: OperatedWorkflows, refused: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made_up(_tool: str, _arguments: Any, _who: str) -> JsonObject:
+        return {**STAND, "approval": {**as_object(STAND["approval"]), "digest": "\x1b[2J"}}
+
+    monkeypatch.setattr(operated, "call", made_up)
+    said = refused(*APPROVE, "wf_1", "--url", URL, "--digest", "0" * 64, who="fay")
+    assert r"has the digest \x1b[2J: look at it again" in said
+
+
+def _failure_of(act: Callable[[], object]) -> str:
+    with pytest.raises(CommandFailed) as raised:
+        act()
+    return str(raised.value)
 
 
 def test_the_help_says_as_whom_it_is_answered(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -10,6 +11,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from signpost.adapters.written_files import parsed
+from signpost.cli import stack
+from signpost.model import CatalogueItem, JsonObject
+from signpost.registry.catalogue import CatalogueView, Snapshot
 from tests.support.example_workflows import EXAMPLES
 from tests.support.operated_workflows import CLAIM, DEPLOY, EXPENSE, OperatedWorkflows, Printed, claimed, started, take
 from tests.support.workflow_world import TENANT
@@ -329,3 +333,51 @@ def test_a_capability_is_no_workflow_and_can_be_looked_at_where_it_is(
     assert re.search(r"tickets\.close +capability +on", signpost("workflow", "list"))
     assert "capabilities are transitions of proxy_default" in refused("workflow", "show", "tickets.close")
     assert re.search(r"tickets\.close +ready +anybody", signpost("workflow", "show", "proxy_default"))
+
+
+def test_a_capability_of_the_same_name_is_not_switched_off_with_a_workflow(
+    operated: OperatedWorkflows, signpost: Printed
+) -> None:
+    end: JsonObject = {"initialState": "end", "states": {"end": {"terminal": True}}}
+    operated.publish("tickets.close", end, switched_off=True)
+    ready = {"transitions": {"tickets.close": {"title": "Close a ticket", "target": "ready"}}}
+    operated.expose({"title": "Capabilities", "initialState": "ready", "states": {"ready": ready}})
+    listed = [json.loads(line) for line in signpost("workflow", "list", "--json").splitlines()]
+    states = {one["kind"]: one["state"] for one in listed if one["id"] == "tickets.close"}
+    assert states == {"workflow": "switched off", "capability": "on"}
+    printed = signpost("workflow", "list")
+    assert re.search(r"tickets\.close +workflow +switched off", printed)
+    assert re.search(r"tickets\.close +capability +on ", printed)
+
+
+def test_what_is_said_of_a_capability_is_not_said_of_a_workflow_of_its_name(
+    operated: OperatedWorkflows, signpost: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end: JsonObject = {"initialState": "end", "states": {"end": {"terminal": True}}}
+    operated.publish("both", end)
+    with stack.runs("any") as runs:
+        published = runs.snapshot(TENANT).published
+    capability = CatalogueItem("both", "capability", "Both", switched_off=True)
+
+    def with_one(capability: CatalogueItem) -> None:
+        items, discovery = [capability, *published.items], {"include": ["workflows"]}
+        snapshot = Snapshot("1", replace(published, items=items, discovery=discovery))
+
+        def of_any_tenant(_view: CatalogueView, _tenant: str) -> Snapshot:
+            return snapshot
+
+        monkeypatch.setattr(CatalogueView, "snapshot", of_any_tenant)
+
+    with_one(capability)
+    assert "switched off" not in signpost("workflow", "show", "both")
+    with_one(replace(capability, switched_off=False))
+    listed = signpost("workflow", "list")
+    assert re.search(r"both +capability +on, not listed", listed)
+    assert re.search(r"both +workflow +on  ", listed)
+
+
+def test_names_that_are_guessed_give_the_terminal_no_orders(operated: OperatedWorkflows, refused: Printed) -> None:
+    operated.publish("evil\x1b[2J", {"initialState": "end", "states": {"end": {"terminal": True}}})
+    assert r"Did you mean evil\x1b[2J?" in refused("workflow", "show", "evil[2J")
+    run = started(operated, "evil\x1b[2J")
+    assert rf"{run} is a run of evil\x1b[2J, not of" in refused("workflow", "graph", EXPENSE, "--instance", run)

@@ -148,7 +148,8 @@ def _open(runs: "Runs", tenant: str, name: str) -> _Open:
     instance = runs.instance(tenant, waiting.workflow_id)
     request = instance.waits_for
     if request is None or request.id != waiting.request.id:
-        raise CommandFailed(f"{waiting.request.id} was answered this moment. See `signpost approvals list`.")
+        message = f"{waiting.request.id} was answered this moment. See `signpost approvals list`."
+        raise CommandFailed(terminal.visible(message))
     return _Open(waiting, instance, runs.pinned(tenant, instance))
 
 
@@ -158,7 +159,11 @@ def _waiting(runs: "Runs", tenant: str, name: str) -> "Waiting":
     if name in by_name:
         return by_name[name]
     close = meant(name, by_name)
-    advice = f"Did you mean {close}?" if close else f"`signpost approvals list --tenant {tenant}` says what does."
+    advice = (
+        f"Did you mean {terminal.visible(close)}?"
+        if close
+        else f"`signpost approvals list --tenant {tenant}` says what does."
+    )
     raise CommandFailed(f"Nothing waits for people as {name!r} in tenant {tenant!r}. {advice}")
 
 
@@ -188,14 +193,14 @@ def _answer(arguments: argparse.Namespace) -> int:
     asked = decision.asked_in(tools.call("workflow.get", {"workflowId": run}), request)
     if arguments.digest not in (None, asked.digest):
         now = f"What is to be approved now has the digest {asked.digest}: look at it again"
-        raise CommandFailed(f"Nothing was decided. {now}.")
+        raise CommandFailed(terminal.visible(f"Nothing was decided. {now}."))
     link = decision.chosen(asked, arguments.decision, arguments.transition)
     submission = decision.submission(asked, link, arguments.argument)
     for line in decision.shown(asked, link, submission):
         print(line)
     if not arguments.yes:
         _confirm(arguments.decision)
-    for line in decision.outcome(asked, _submitted(tools, submission)):
+    for line in decision.outcome(asked, link, _submitted(tools, submission)):
         print(line)
     return 0
 

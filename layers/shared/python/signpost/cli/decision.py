@@ -43,6 +43,8 @@ class Asked:
 
 def asked_in(stand: JsonObject, request_id: str | None) -> Asked:
     """From what `workflow.get` answered; with None whatever is asked there."""
+    if stand.get("timedOut"):
+        raise CommandFailed(_timed_out(stand))
     if error := as_object(stand.get("error")):
         raise CommandFailed(terminal.visible(str(error.get("message"))))
     approval, context = as_object(stand.get("approval")), as_object(stand.get("context"))
@@ -50,7 +52,8 @@ def asked_in(stand: JsonObject, request_id: str | None) -> Asked:
         state = terminal.visible(str(stand.get("state")))
         raise CommandFailed(f"Nobody is asked to approve anything there: it stands in {state}.")
     if request_id not in (None, approval["requestId"]):
-        raise CommandFailed(f"{request_id} is answered already. What is open there now is {approval['requestId']}.")
+        message = f"{request_id} is answered already. What is open there now is {approval['requestId']}."
+        raise CommandFailed(terminal.visible(message))
     version = stand["version"]
     return Asked(
         workflow_id=str(stand["workflowId"]),
@@ -113,36 +116,94 @@ def shown(asked: Asked, link: JsonObject, submitted: JsonObject) -> Iterator[str
 
 def request_lines(request_id: str, queue: str, digest: str, approved_by: Sequence[str]) -> Iterator[str]:
     yield terminal.visible(f"request {request_id} in the queue {queue}")
-    yield f"digest {digest}"
+    yield terminal.visible(f"digest {digest}")
     yield terminal.visible(f"approved by {', '.join(approved_by) if approved_by else 'nobody so far'}")
 
 
-def outcome(asked: Asked, answer: JsonObject) -> Iterator[str]:
-    """What came of it. Raises CommandFailed for a refusal."""
-    if error := as_object(answer.get("error")):
+def outcome(asked: Asked, link: JsonObject, answer: JsonObject) -> Iterator[str]:
+    """What came of it. Raises CommandFailed if it did not count, or if what follows it failed."""
+    if answer.get("timedOut"):
+        raise CommandFailed(_timed_out(answer))
+    error = as_object(answer.get("error"))
+    if error and not _has_moved(asked, answer, error):
         raise CommandFailed(_refused(error))
-    evidence = [as_object(item) for item in _entries(answer.get("evidence"))]
-    if any(item.get("kind") == HUMAN_APPROVAL for item in evidence):
-        yield f"Your approval of {asked.digest} is recorded."
-    ended = ", and has ended there" if answer.get("terminal") else ""
-    yield terminal.visible(f"It stands in {answer.get('state')} now, version {answer.get('version')}{ended}.")
+    approves = link.get("decision") == "approve"
+    if approves and not _is_evident(asked, answer):
+        raise CommandFailed(_unconfirmed(asked, answer))
+    if error:
+        raise CommandFailed(_stopped(_approved(asked, answer) if approves else REJECTED, asked, answer))
+    if approves:
+        yield _approved(asked, answer)
+    yield _standing(answer)
     approval = as_object(answer.get("approval"))
     if approval.get("requestId") == asked.request_id:
         approved_by = ", ".join(_texts(approval.get("approvedBy"))) or "nobody"
         yield terminal.visible(f"It goes on waiting in the queue {asked.queue}; approved so far by {approved_by}.")
 
 
+STALE = "STALE_WORKFLOW_VERSION"
+REJECTED = "Your rejection is recorded."
 ADVICE: Mapping[str, str] = {
-    "STALE_WORKFLOW_VERSION": "Something has happened since it was shown to you. Look at it again, and then decide.",
+    STALE: "Something has happened since it was shown to you. Look at it again, and then decide.",
     "ACTOR_MISMATCH": "The credential is not a person's: log in with `signpost login --url`, with the server's URL.",
     "INPUT_SCHEMA_VIOLATION": "Say it with `--argument NAME=VALUE`.",
     "GUARD_REJECTED": "`signpost approvals show` says who may, and until when.",
 }
 
 
+def _has_moved(asked: Asked, answer: JsonObject, error: JsonObject) -> bool:
+    """Whether the decision was taken before something failed. If it came too late, others have moved it."""
+    version = answer.get("version")
+    return error.get("code") != STALE and isinstance(version, int) and version > asked.version
+
+
+def _is_evident(asked: Asked, answer: JsonObject) -> bool:
+    evidence = map(as_object, _entries(answer.get("evidence")))
+    return any(item.get("kind") == HUMAN_APPROVAL and item.get("id") == asked.request_id for item in evidence)
+
+
+def _approved(asked: Asked, answer: JsonObject) -> str:
+    """Nobody counts twice: where the same persons have approved as before, this one was among them."""
+    approval = as_object(answer.get("approval"))
+    is_the_same = approval.get("requestId") == asked.request_id
+    if is_the_same and set(_texts(approval.get("approvedBy"))) == set(asked.approved_by):
+        return terminal.visible(f"You had approved {asked.digest} already.")
+    return terminal.visible(f"Your approval of {asked.digest} is recorded.")
+
+
 def _refused(error: JsonObject) -> str:
-    said = terminal.visible(str(error.get("message")).rstrip("."))
-    return " ".join(filter(None, (f"Nothing was decided. {said}.", ADVICE.get(str(error.get("code"))))))
+    return " ".join(filter(None, (f"Nothing was decided. {_why(error)}", ADVICE.get(str(error.get("code"))))))
+
+
+def _timed_out(answer: JsonObject) -> str:
+    error = as_object(answer.get("error"))
+    failed = f" What follows a timeout failed: {_why(error)}" if error else ""
+    return f"Nothing was decided: the time was over before the decision came.{failed} {_standing(answer)}"
+
+
+def _stopped(recorded: str, asked: Asked, answer: JsonObject) -> str:
+    why = _why(as_object(answer.get("error")))
+    return f"{recorded} What follows it failed: {why} {_standing(answer)} {_see(asked)} what happened."
+
+
+def _unconfirmed(asked: Asked, answer: JsonObject) -> str:
+    error = as_object(answer.get("error"))
+    failed = f" Something failed: {_why(error)}" if error else ""
+    message = f"The server does not say that your approval is recorded.{failed} {_standing(answer)}"
+    return f"{message} {_see(asked)} whether it is."
+
+
+def _why(error: JsonObject) -> str:
+    return terminal.visible(f"{str(error.get('message')).rstrip('.')}.")
+
+
+def _standing(answer: JsonObject) -> str:
+    ended = ", and has ended there" if answer.get("terminal") else ""
+    return terminal.visible(f"It stands in {answer.get('state')} now, version {answer.get('version')}{ended}.")
+
+
+def _see(asked: Asked) -> str:
+    return terminal.visible(f"`signpost workflow timeline {asked.workflow_id}` says")
 
 
 def _argument(written: str, properties: JsonObject) -> tuple[str, Json]:

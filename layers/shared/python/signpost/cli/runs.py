@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from signpost.cli.failure import CommandFailed
+from signpost.cli.terminal import visible
 from signpost.model import PROXY
 from signpost.records import dataclass
 from signpost.spelling import meant
@@ -44,7 +45,7 @@ class Runs:
             return self.catalogue.snapshot(tenant)
         except LookupError as fault:
             message = f"The catalogue of tenant {tenant!r} cannot be read: {str(fault).rstrip('.')}"
-            raise CommandFailed(f"{message}. Publish its manifests again.") from fault
+            raise CommandFailed(visible(f"{message}. Publish its manifests again.")) from fault
 
     def current(self, tenant: str, definition_id: str) -> str:
         """The digest of what would be started now, were it not switched off."""
@@ -60,18 +61,19 @@ class Runs:
             advice = f"Did you mean {close}?"
         else:
             advice = f"`signpost workflow list --tenant {tenant}` says what there is."
-        raise CommandFailed(f"Tenant {tenant!r} has no workflow {definition_id!r}. {advice}")
+        raise CommandFailed(visible(f"Tenant {tenant!r} has no workflow {definition_id!r}. {advice}"))
 
     def instance(self, tenant: str, workflow_id: str) -> "Instance":
         try:
             found = self.instances.load(tenant, workflow_id)
         except LookupError as fault:  # a value that is too long for a row
-            raise CommandFailed(f"A part of {workflow_id} is not there: {fault}") from fault
+            raise CommandFailed(visible(f"A part of {workflow_id} is not there: {fault}")) from fault
         if found is not None:
             return found
         close = meant(workflow_id, {waiting.workflow_id for waiting in self.instances.waiting(tenant)})
         advice = f"Did you mean {close}?" if close else "The answer of workflow.start says it: it begins with wf_."
-        raise CommandFailed(f"No run of a workflow in tenant {tenant!r} has the id {workflow_id!r}. {advice}")
+        message = f"No run of a workflow in tenant {tenant!r} has the id {workflow_id!r}. {advice}"
+        raise CommandFailed(visible(message))
 
     def pinned(self, tenant: str, instance: "Instance") -> "Definition":
         """The definition that it was started with, whatever was published since."""
@@ -86,7 +88,7 @@ class Runs:
             return published(definition_id, json.loads(self.definitions.read(tenant, digest)))
         except LookupError as fault:
             message = f"The definition {digest} of {definition_id} is not there: {str(fault).rstrip('.')}"
-            raise CommandFailed(f"{message}. Publish what it came from again.") from fault
+            raise CommandFailed(visible(f"{message}. Publish what it came from again.")) from fault
         except NotADefinition as fault:
             message = f"This release cannot read the definition {digest} of {definition_id}"
-            raise CommandFailed(f"{message} ({fault}). Use the release of the stack.") from fault
+            raise CommandFailed(visible(f"{message} ({fault}). Use the release of the stack.")) from fault

@@ -76,13 +76,12 @@ def _register_reading(actions: "Commands") -> None:
 def _list(arguments: argparse.Namespace) -> int:
     with stack.runs(arguments.stack) as runs:
         snapshot = runs.snapshot(arguments.tenant)
-    states = {item.id: _state(item, snapshot) for item in snapshot.published.items}
+    states = [(item, _state(item, snapshot)) for item in snapshot.published.items]
     if arguments.json:
-        for item in snapshot.published.items:
-            print(json.dumps({**_described(item), "state": states[item.id]}, ensure_ascii=False))
+        for item, state in states:
+            print(json.dumps({**_described(item), "state": state}, ensure_ascii=False))
     elif states:
-        rows = [(item.id, item.kind, states[item.id], item.title) for item in snapshot.published.items]
-        for line in terminal.table(HEADINGS, rows):
+        for line in terminal.table(HEADINGS, [(item.id, item.kind, state, item.title) for item, state in states]):
             print(line)
     else:
         print(f"Tenant {arguments.tenant} has published nothing that could be started: see `signpost publish`.")
@@ -98,7 +97,7 @@ def _state(item: CatalogueItem, snapshot: "Snapshot") -> str:
         return "switched off"
     if not item.enabled:
         return "disabled by its author"
-    return "on" if item.id in snapshot.by_id else "on, not listed"
+    return "on" if (item.kind, item.id) in snapshot.by_kind else "on, not listed"
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -106,15 +105,14 @@ def _show(arguments: argparse.Namespace) -> int:
         digest = runs.current(arguments.tenant, arguments.id)
         definition = runs.definition(arguments.tenant, arguments.id, digest)
         text = runs.text(arguments.tenant, digest)
-        switched_off = any(
-            item.id == arguments.id and item.switched_off for item in runs.snapshot(arguments.tenant).published.items
-        )
+        items = runs.snapshot(arguments.tenant).published.items
+    workflows = [item for item in items if item.kind == "workflow" and item.id == arguments.id]
     if arguments.json:
         print(json.dumps(json.loads(text), indent=2, ensure_ascii=False))
         return 0
     for line in outline.outlined(definition):
         print(line)
-    if switched_off:
+    if any(item.switched_off for item in workflows):
         print("\nIt is switched off: `signpost workflow enable` lets it be started again.")
     return 0
 
@@ -150,7 +148,8 @@ def _pictured(runs: "Runs", arguments: argparse.Namespace) -> "tuple[str, Defini
         return asked, runs.definition(tenant, asked, runs.current(tenant, asked)), None
     instance = runs.instance(tenant, arguments.instance)
     if asked not in (None, instance.definition_id):
-        raise CommandFailed(f"{instance.id} is a run of {instance.definition_id}, not of {terminal.visible(asked)}.")
+        message = f"{instance.id} is a run of {instance.definition_id}, not of {asked}."
+        raise CommandFailed(terminal.visible(message))
     hops = [hop for step, _ in runs.instances.history(tenant, instance.id) for hop in step]
     return instance.id, runs.pinned(tenant, instance), Trail(instance.state, hops)
 

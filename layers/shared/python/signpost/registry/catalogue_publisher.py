@@ -108,9 +108,7 @@ class CataloguePublisher:
             workflows = current.of_kind("workflow")
             item = workflows.get(workflow)
             if item is None:
-                close = meant(workflow, workflows)
-                advice = f" Did you mean {quoted(close)}?" if close else ""
-                return Refused("not_found", f"There is no workflow {quoted(workflow)}.{advice}")
+                return Refused("not_found", _no_workflow(workflow, current))
             changes = self._move(current, _switched(current.published, item, enabled=enabled), tenant)
             if isinstance(changes, Problem):
                 return Refused("too_much", changes.message)
@@ -134,6 +132,15 @@ class CataloguePublisher:
         from signpost.workflow.story import text_of  # noqa: PLC0415 - as above
 
         return self._definitions.keep(tenant, text_of(document_of(transitions))) if transitions else ""
+
+
+def _no_workflow(name: str, current: Current) -> str:
+    others = [item.kind for item in current.published.items if item.id == name]
+    if others:
+        return f"{quoted(name)} is a {others[0]}, and only workflows are switched."
+    close = meant(name, current.of_kind("workflow"))
+    advice = f" Did you mean {quoted(close)}?" if close else ""
+    return f"There is no workflow {quoted(name)}.{advice}"
 
 
 def _switched(published: Published, item: CatalogueItem, *, enabled: bool) -> Published:

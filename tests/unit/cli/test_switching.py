@@ -1,0 +1,78 @@
+"""`signpost workflow enable|disable` of what is no workflow: nothing is switched, and the command says why."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryTexts
+from signpost.cli import main, remote
+from signpost.cli.failure import CommandFailed
+from signpost.cli.publisher import Ask, Say
+from signpost.model import CatalogueItem, JsonObject
+from signpost.registry.refusals import Refused
+from tests.support.catalogues import catalogues, put_in_place
+
+TENANT = "acme"
+ITEMS = [
+    CatalogueItem("free.form", "capability", "Write anything"),
+    CatalogueItem("connection:crm", "connection", "Customers"),
+    CatalogueItem("both", "capability", "Both"),
+    CatalogueItem("both", "workflow", "Both"),
+    CatalogueItem("expense_approval", "workflow", "Approve an expense"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    captured: pytest.CaptureFixture[str]
+    content: MemoryContentStore
+
+    def refusal(self, action: str, name: str) -> str:
+        before = self.content.catalogue(TENANT)
+        assert main(["workflow", action, name]) == 1
+        assert self.content.catalogue(TENANT) == before
+        return self.captured.readouterr().err
+
+    def said(self, action: str, name: str) -> str:
+        assert main(["workflow", action, name]) == 0
+        return self.captured.readouterr().out
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Of a registry in memory."""
+    content, texts = MemoryContentStore(FunctionTable()), MemoryTexts()
+    put_in_place(content, texts, TENANT, ITEMS)
+    publisher = catalogues(content, texts)
+
+    def ask(function_id: str, payload: JsonObject) -> JsonObject:
+        assert function_id == "manifest::switch"
+        answer = publisher.switch(str(payload["id"]), TENANT, enabled=payload["enabled"] is True)
+        if isinstance(answer, Refused):
+            raise CommandFailed(answer.message)
+        return answer
+
+    @contextmanager
+    def registry(_stack: str, _url: str | None, _say: Say) -> Generator[Ask]:
+        yield ask
+
+    monkeypatch.setattr(remote, "registry", registry)
+    return Command(capsys, content)
+
+
+@pytest.mark.parametrize("action", ["enable", "disable"])
+@pytest.mark.parametrize(("name", "kind"), [("free.form", "capability"), ("connection:crm", "connection")])
+def test_only_workflows_are_switched(command: Command, action: str, name: str, kind: str) -> None:
+    assert command.refusal(action, name) == f"signpost: '{name}' is a {kind}, and only workflows are switched.\n"
+
+
+def test_a_mistyped_workflow_is_guessed(command: Command) -> None:
+    said = command.refusal("disable", "expense_aproval")
+    assert said == "signpost: There is no workflow 'expense_aproval'. Did you mean 'expense_approval'?\n"
+    assert command.refusal("disable", "zzz") == "signpost: There is no workflow 'zzz'.\n"
+
+
+def test_a_workflow_that_shares_its_name_with_a_capability_is_switched(command: Command) -> None:
+    assert command.said("disable", "both").startswith("both is switched off")

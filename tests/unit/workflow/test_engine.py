@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from signpost.model import Json, JsonObject, Principal
+from signpost.workflow import engine
 from signpost.workflow.definition import Definition, read
 from signpost.workflow.engine import Engine
 from signpost.workflow.instance import EvidenceItem, Instance, Request
@@ -83,8 +84,8 @@ class Run:
         self.last = self._played(self._engine.advance(self._definition, self.instance, event, now))
         return self.last
 
-    def look(self, now: float) -> Step:
-        self.last = self._played(self._engine.advance(self._definition, self.instance, Looked(AGENT), now))
+    def look(self, now: float, principal: Principal = AGENT) -> Step:
+        self.last = self._played(self._engine.advance(self._definition, self.instance, Looked(principal), now))
         return self.last
 
     def _played(self, step: Step) -> Step:
@@ -387,7 +388,7 @@ class Review(Run):
         ends = NOW + expires / 1000 if isinstance(expires, int) else None
         name = f"hr_{self._asked}"
         shown = tuple(settings.get("shows", ()))
-        request = Request(name, "editors", "bob", NOW, ends, shown=shown)
+        request = Request(name, "editors", doing.step.principal.subject, NOW, ends, shown=shown)
         return Outcome({"id": name}, (EvidenceItem("human_request", "bob"),), request)
 
     def asked(self) -> "Review":
@@ -410,6 +411,7 @@ def test_people_are_asked_and_their_approvals_count_by_person() -> None:
     assert (run.code, run.instance.state) == (None, "out")
 
 
+@pytest.mark.invariant(52)
 def test_whoever_asked_is_no_second_person() -> None:
     run = Review().asked()
     for person in (BOB, DAN):
@@ -418,6 +420,7 @@ def test_whoever_asked_is_no_second_person() -> None:
     assert run.code == "GUARD_REJECTED"
 
 
+@pytest.mark.invariant(52)
 def test_an_approval_is_of_what_was_shown_and_of_nothing_else() -> None:
     run = Review().asked()
     for person in (PERSON, DAN):
@@ -486,3 +489,54 @@ def test_only_a_part_may_be_what_is_approved() -> None:
     run.submit("amend", {"draft": "v2"})
     run.submit("publish")
     assert run.code is None
+
+
+@pytest.mark.invariant(52)
+def test_a_rejection_takes_back_what_was_approved_and_whoever_asks_next_does_not_approve() -> None:
+    run = Review(shows=["draft"]).asked()
+    run.submit("sign", principal=PERSON)
+    run.submit("back", principal=DAN)
+    run.submit("ask", principal=DAN)
+    for person in (DAN, BOB):
+        run.submit("sign", principal=person)
+    run.submit("publish")
+    assert run.code == "GUARD_REJECTED"
+    assert run.instance.request is not None
+    assert run.instance.request.tally.subjects == frozenset()
+
+
+@pytest.mark.invariant(52)
+def test_nobody_approves_what_they_asked_for_by_having_somebody_else_ask_again() -> None:
+    run = Review(shows=["draft"]).asked()
+    run.submit("back", principal=PERSON)
+    run.submit("ask")
+    for person in (BOB, DAN):
+        run.submit("sign", principal=person)
+    run.submit("publish")
+    assert run.code == "GUARD_REJECTED"
+
+
+def test_a_state_that_goes_on_asking_asks_nobody_twice() -> None:
+    run = Review(asking_on_entering()).asked()
+    run.submit("sign", principal=PERSON)
+    assert [item.kind for item in run.last.evidence] == ["human_approval"]
+
+
+def test_a_context_has_so_many_characters_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "LARGEST_CONTEXT", 100)
+    run = Review().asked()
+    run.submit("amend", {"draft": "x" * 100})
+    assert (run.code, run.instance.context["draft"]) == ("EXECUTOR_FAILED", "v1")
+
+
+@pytest.mark.invariant(52)
+def test_whoever_notices_a_deadline_has_asked_for_nothing() -> None:
+    review = {
+        "onEnter": {"executor": {"kind": "human"}},
+        **state(sign=step("review", actor="human", decision="approve")),
+    }
+    states = {"open": state(wait=step("open")), "review": review}
+    run = Review(definition(initialState="open", states=states, timeoutMs=1000, onTimeout={"target": "review"}))
+    run.look(NOW + 2, principal=DAN)
+    assert run.instance.waits_for is not None
+    assert run.instance.waits_for.asked_by == run.instance.started_by != "dan"

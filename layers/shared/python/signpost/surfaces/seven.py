@@ -8,15 +8,16 @@ from signpost.model import PROXY, Call, Json, JsonObject, Tool, ToolResult
 INSTRUCTIONS = (
     "Signpost is a gateway to capabilities and governed workflows. Every answer carries `links`: each names the tool "
     "to call next (`method`) and what to send (`args`). Follow links instead of guessing names. "
+    "If your tool names have `_` in the place of `.`, so has each `method`. "
     "1. Find: gateway.search with a few words, or gateway.home for everything there is; gateway.describe says what an "
     "item needs. "
     "2. Start: workflow.start with the args of a `start` link, its `input` filled in. "
     "3. Go on: take a `transition` link, fill in `arguments` as its inputSchema says, and send its args, with their "
     "expectedVersion, to workflow.submit. Read the links of the answer, and repeat. "
-    "4. An answer with `error` has changed nothing: follow its `self` link to see where the workflow stands, then "
-    "choose again. "
-    "5. A link with `actor: human` is for a person. When `waitingFor` is human, say so and look again later with "
-    "workflow.get. "
+    "4. An answer with `error` has changed nothing, unless its code is CHAIN_FAILED: then the step is done, and what "
+    "followed it failed. Follow the `self` link to see where the workflow stands, then choose again. "
+    "5. A link with `actor: human` is for a person. When `waitingFor` is human, say so, and who is asked for what "
+    "(`approval`); look again later with workflow.get. Other links then take back what was asked. "
     "6. Stop when `terminal` is true."
 )
 PAGE = 200

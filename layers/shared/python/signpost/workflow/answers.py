@@ -22,14 +22,27 @@ def answer(definition: Definition, step: Step) -> JsonObject:
     }
     if step.chain:
         told["chain"] = [_hop(hop) for hop in step.chain]
-    if waits_for_a_person(definition, step.instance):
+    if step.timed_out and step.moved:
+        told["timedOut"] = True
+    request = step.instance.waits_for
+    if request is not None:
+        told["approval"] = _approval(request, step.at)
+    is_waiting = _waits(definition, step.instance, request, step.at)
+    if is_waiting:
         told["waitingFor"] = "human"
-    if (request := step.instance.waits_for) is not None:
-        told["approval"] = _approval(request)
     legal = narrowed(step.instance, links(definition, step.instance, step.principal, step.at))
-    if step.refusal is None:
-        return {**told, "links": list(legal)}
-    return {**told, "error": _error(step.refusal, legal), "links": [self_link(step.instance.id), *legal]}
+    if step.refusal is not None:
+        told["error"] = _error(step.refusal, legal)
+    look_again = step.refusal is not None or (is_waiting and not legal)
+    again = [self_link(step.instance.id)] if look_again else []
+    return {**told, "links": [*again, *legal]}
+
+
+def _waits(definition: Definition, instance: Instance, request: Request | None, now: float) -> bool:
+    """For people. What they have not answered in time they cannot answer any more."""
+    if request is not None:
+        return not request.has_expired(now)
+    return waits_for_a_person(definition, instance)
 
 
 def _stand(definition: Definition, instance: Instance) -> dict[str, Json]:
@@ -66,7 +79,7 @@ def _meant(transition: str | None, legal: Sequence[JsonObject]) -> str | None:
     return meant(transition or "", [str(as_object(link["args"])["transition"]) for link in legal])
 
 
-def _approval(request: Request) -> JsonObject:
+def _approval(request: Request, now: float) -> JsonObject:
     return {
         "requestId": request.id,
         "queue": request.queue,
@@ -74,7 +87,12 @@ def _approval(request: Request) -> JsonObject:
         "shows": list(request.shown),
         "askedBy": request.asked_by,
         "approvedBy": sorted(request.approved_by),
+        **({} if request.expires_at is None else _patience(request.expires_at - now)),
     }
+
+
+def _patience(seconds: float) -> JsonObject:
+    return {"expiresInSeconds": round(seconds)} if seconds > 0 else {"expired": True}
 
 
 def _hop(hop: Hop) -> JsonObject:
@@ -119,8 +137,11 @@ def explained_transition(definition: Definition, name: str) -> JsonObject | None
         "definitionId": definition.id,
         "transition": name,
         "title": transition.title,
+        "description": transition.description,
         "target": transition.target,
+        **({"branches": [branch.target for branch in transition.branches]} if transition.branches else {}),
         "actor": transition.actor,
+        **({"decision": transition.decision} if transition.decision else {}),
         "guards": list(transition.written_guards),
         "inputSchema": transition.input_schema,
         "executor": None if transition.executor is None else _without_secrets(transition.executor.settings),

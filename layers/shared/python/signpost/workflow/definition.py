@@ -16,6 +16,8 @@ type Pointer = tuple[str | int, ...]
 
 ACTORS: Sequence[str] = get_args(Actor.__value__)
 DECISIONS: Sequence[str] = get_args(Decision.__value__)
+DEEPEST_CHAIN = 500
+"""Of `maxChainDepth`: all of a chain is saved by one step."""
 MOST_HOPS = 50
 """Of a chain, where the definition does not say."""
 LARGEST_COUNT = 2**53 - 1
@@ -151,7 +153,7 @@ class _Reader:
             initial_context=self._object(fields.get("initialContext", {}), ("initialContext",)),
             timeout_ms=self._count(fields, "timeoutMs", ()),
             timeout_target=self._state_named(on_timeout, "target", ("onTimeout",), states) if on_timeout else None,
-            most_hops=self._count(fields, "maxChainDepth", ()) or MOST_HOPS,
+            most_hops=min(self._count(fields, "maxChainDepth", ()) or MOST_HOPS, DEEPEST_CHAIN),
             enabled=self._flag(fields, "enabled", (), default=True),
             readers=guards_of(fields.get("readers")),
         )

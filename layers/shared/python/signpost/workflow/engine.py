@@ -5,6 +5,7 @@ entered and what a deadline does are all *moves*. Where a move needs an executor
 came of that it is taken up again. Nothing here runs anything.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
@@ -30,6 +31,8 @@ from signpost.workflow.steps import (
     BY_DEADLINE,
     NOTHING_TO_RUN,
     ON_ENTER,
+    PEOPLE,
+    TIMED_OUT,
     Doing,
     Event,
     Failed,
@@ -41,6 +44,9 @@ from signpost.workflow.steps import (
     Submitted,
 )
 from signpost.workflow.values import mapped
+
+LARGEST_CONTEXT = 1_000_000
+"""Characters. Every answer shows it, and an answer has a few megabytes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,7 @@ class Engine:
             context=definition.initial_context,
             input=given,
             started_at=now,
+            started_by=principal.subject,
             ends_at=now + definition.timeout_ms / 1000 if definition.timeout_ms and definition.timeout_target else None,
         )
         born: JsonObject = {"definitionId": definition.id, "state": instance.state, "version": instance.version}
@@ -110,7 +117,7 @@ class _Walk:
             return False
         elapsed = round((self._now - instance.started_at) * 1000)
         self._record(
-            "workflow.timed_out",
+            TIMED_OUT,
             elapsedMs=elapsed,
             timeoutMs=self._definition.timeout_ms,
             fromState=instance.state,
@@ -226,7 +233,7 @@ class _Walk:
             before,
             context={**before.context, **mapped(transition.output, known)},
             evidence=with_evidence(before.evidence, gathered),
-            request=_approved(outcome.request or before.request, move.gathered),
+            request=_answered(before, transition, move.gathered),
         )
         target = self._branch(transition, after, move.arguments)
         after = self._asking(after, outcome.request, target, move.transition)
@@ -237,7 +244,11 @@ class _Walk:
         if request is None:
             return after
         self._record("human.approval.requested", queue=request.queue, requestId=request.id, transition=by)
-        return replace(after, request=_asked(request, target, after.context))
+        if self.step.timed_out:
+            # Whoever noticed the deadline has asked for nothing.
+            asker = after.request.asked_by if after.request is not None else after.started_by
+            request = replace(request, asked_by=asker)
+        return replace(after, request=_asked(request, target, after))
 
     def _branch(self, transition: Transition, after: Instance, arguments: JsonObject) -> str:
         situation = self._situation(after, arguments)
@@ -252,7 +263,7 @@ class _Walk:
     def _enter(self, move: Move) -> None:
         after = move.carrying or self.step.instance
         on_enter = self._definition.states[str(move.entering)].on_enter
-        if on_enter is None:
+        if on_enter is None or (on_enter.executor.kind == PEOPLE and self._still_asks(after, str(move.entering))):
             self._arrive(move, after)
         elif self._may_enter(on_enter, after, move):
             self._run(on_enter.executor, on_enter.reliability, move)
@@ -273,21 +284,24 @@ class _Walk:
             context={**before.context, **mapped(on_enter.output if on_enter else {}, known)},
             evidence=with_evidence(before.evidence, outcome.evidence),
         )
-        if not self._still_asks(after, entered):
-            after = self._asking(after, outcome.request, entered, ON_ENTER)
+        after = self._asking(after, outcome.request, entered, ON_ENTER)
         self._arrive(replace(move, gathered=(*move.gathered, *outcome.evidence)), after)
 
     def _still_asks(self, after: Instance, entered: str) -> bool:
-        """Whether people have been asked the same before: who approves and stays in a state enters it again."""
+        """Whether people are being asked the same already: who approves and stays in a state enters it again."""
         open_one = after.request
         return (
             open_one is not None
-            and open_one.state == entered
+            and open_one.state == entered == self.step.instance.state
             and open_one.is_about(after.context)
             and not open_one.has_expired(self._now)
         )
 
     def _arrive(self, move: Move, after: Instance) -> None:
+        if move.transition and (size := len(json.dumps(after.context))) > LARGEST_CONTEXT:
+            message = f"The context would have {size} characters, and {LARGEST_CONTEXT} are the most that are kept."
+            self._fail(move, Failed("permanent_error", message))
+            return
         self.step = replace(self.step, evidence=(*self.step.evidence, *move.gathered))
         if move.transition:
             self._move(move, after)
@@ -375,13 +389,21 @@ def filled(schema: JsonObject, given: JsonObject) -> JsonObject:
     return value if isinstance(value, Mapping) else given
 
 
-def _asked(request: Request, state: str, context: JsonObject) -> Request:
+def _asked(request: Request, state: str, after: Instance) -> Request:
     """With what is to be approved, as it is now."""
-    shown = tuple(request.shown) or tuple(sorted(context))
-    digest = digest_of({name: context.get(name) for name in shown})
-    return replace(request, state=state, shown=shown, digest=digest)
+    shown = tuple(request.shown) or tuple(sorted(after.context))
+    digest = digest_of({name: after.context.get(name) for name in shown})
+    earlier = after.request
+    before = earlier.askers if earlier is not None and earlier.digest == digest else frozenset[str]()
+    return replace(request, state=state, shown=shown, digest=digest, asked_before_by=before)
 
 
-def _approved(request: Request | None, gathered: Sequence[EvidenceItem]) -> Request | None:
+def _answered(before: Instance, transition: Transition, gathered: Sequence[EvidenceItem]) -> Request | None:
+    """The request after what somebody has said to it, if this is an answer."""
+    request = before.request
+    if request is None:
+        return None
+    if before.waits_for is not None and transition.actor == "human" and transition.decision == "reject":
+        return request.rejected
     persons = {item.subject for item in gathered if item.kind == HUMAN_APPROVAL}
-    return replace(request, approved_by=request.approved_by | persons) if request is not None and persons else request
+    return replace(request, approved_by=request.approved_by | persons) if persons else request

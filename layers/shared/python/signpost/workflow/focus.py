@@ -8,6 +8,8 @@ from signpost.workflow.instance import Instance
 from signpost.workflow.links import NO_ARGUMENTS
 
 CAPABILITY, ARGUMENTS = "capability", "arguments"
+LONGEST_SHOWN = 200
+"""Characters of a name that nothing has."""
 
 
 def capabilities(proxy: Definition) -> Mapping[str, Transition]:
@@ -25,7 +27,9 @@ def unknown_capability(definition: Definition, given: JsonObject) -> str | None:
     wanted = given.get(CAPABILITY)
     if definition.id != PROXY or wanted is None:
         return None
-    return None if isinstance(wanted, str) and wanted in capabilities(definition) else str(wanted)
+    if not isinstance(wanted, str):
+        return "of that kind: `capability` is its name, a text"
+    return None if wanted in capabilities(definition) else wanted[:LONGEST_SHOWN]
 
 
 def narrowed(instance: Instance, links: Sequence[JsonObject]) -> Sequence[JsonObject]:

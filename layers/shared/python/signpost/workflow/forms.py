@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from signpost.model import Json, JsonObject
 from signpost.schema.validation import DIALECT
-from signpost.workflow.definition import ACTORS, BY_GUARDS, DECISIONS
+from signpost.workflow.definition import ACTORS, BY_GUARDS, DECISIONS, DEEPEST_CHAIN
 from signpost.workflow.discovery import LISTED
 from signpost.workflow.guards import KINDS
 
@@ -190,7 +190,7 @@ _WORKFLOW = _closed(
         "timeoutMs": _COUNT,
         "onTimeout": _closed({"target": _TEXT}, ["target"]),
         "linkFilter": _ref("linkFilter"),
-        "maxChainDepth": _said(_COUNT, "Of what follows by itself at once."),
+        "maxChainDepth": _said({**_COUNT, "maximum": DEEPEST_CHAIN}, "Of what follows by itself at once."),
     },
     ["initialState", "states"],
 )

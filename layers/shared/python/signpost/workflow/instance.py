@@ -31,11 +31,22 @@ class Request:
     digest: str = ""
     """Of what these parts were when they were asked."""
     approved_by: frozenset[str] = frozenset()
+    asked_before_by: frozenset[str] = frozenset()
+    """Who has asked for exactly this already: nobody approves their own by having somebody else ask again."""
 
     @property
     def tally(self) -> Tally:
         """Each person counts once; where distinct persons are wanted, whoever asked does not count."""
-        return Tally(len(self.approved_by), self.approved_by - {self.asked_by})
+        return Tally(len(self.approved_by), self.approved_by - self.askers)
+
+    @property
+    def askers(self) -> frozenset[str]:
+        return self.asked_before_by | {self.asked_by}
+
+    @property
+    def rejected(self) -> "Request":
+        """It waits for nobody any more, and what was approved of it is not."""
+        return replace(self, state="", approved_by=frozenset())
 
     def has_expired(self, now: float) -> bool:
         return self.expires_at is not None and now >= self.expires_at
@@ -65,6 +76,7 @@ class Instance:
     evidence: Mapping[str, Tally] = field(default_factory=dict[str, Tally])
     request: Request | None = None
     """The last time that people were asked to approve something."""
+    started_by: str = ""
 
     def is_overdue(self, now: float) -> bool:
         return self.ends_at is not None and now >= self.ends_at

@@ -19,8 +19,11 @@ type Code = Literal[
 ]
 
 NOTHING_TO_RUN = "noop"
+PEOPLE = "human"
+"""The kind of the executor that asks them."""
 ON_ENTER = "on_enter"
 """What entering a state is called where a transition would be named."""
+TIMED_OUT = "workflow.timed_out"
 BY_DEADLINE = "timeout"
 """What the move to a timeout's target is called in the trace."""
 
@@ -123,3 +126,8 @@ class Step:
     @property
     def moved(self) -> bool:
         return bool(self.hops)
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether a deadline was noticed. What was submitted then came too late."""
+        return any(record.type == TIMED_OUT for record in self.records)

@@ -9,6 +9,8 @@ from signpost.model import JsonObject
 from signpost.workflow.guards import Tally
 from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Record, Request, Waiting
 
+_SETS = ("approved_by", "asked_before_by")
+
 
 def head_text(instance: Instance) -> str:
     """All that decides but context and input, which may be long."""
@@ -18,6 +20,7 @@ def head_text(instance: Instance) -> str:
         "state": instance.state,
         "version": instance.version,
         "startedAt": instance.started_at,
+        "startedBy": instance.started_by,
         "endsAt": instance.ends_at,
         "evidence": {
             kind: {"count": tally.count, "subjects": sorted(tally.subjects)}
@@ -44,16 +47,20 @@ def instance_of(workflow_id: str, head: str, context: str, given: str) -> Instan
             kind: Tally(tally["count"], frozenset(tally["subjects"])) for kind, tally in fields["evidence"].items()
         },
         request=None if fields["request"] is None else _request_of(fields["request"]),
+        started_by=fields["startedBy"],
     )
 
 
 def _request_fields(request: Request) -> dict[str, Any]:
-    return {**asdict(request), "shown": list(request.shown), "approved_by": sorted(request.approved_by)}
+    sets = {name: sorted(getattr(request, name)) for name in _SETS}
+    return {**asdict(request), **sets, "shown": list(request.shown)}
 
 
 def _request_of(fields: dict[str, Any]) -> Request:
     read: dict[str, Any] = dict(fields)
-    read["shown"], read["approved_by"] = tuple(fields["shown"]), frozenset(fields["approved_by"])
+    read["shown"] = tuple(fields["shown"])
+    for name in _SETS:
+        read[name] = frozenset(fields[name])
     return Request(**read)
 
 

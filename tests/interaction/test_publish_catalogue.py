@@ -296,6 +296,13 @@ class TestLimits:
         assert "at most" in world.refusal("publish", named)
         assert world.content.catalogue(TENANT) is None
 
+    def test_a_catalogue_has_so_many_items_at_most(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(catalogue_publisher, "MOST_ITEMS", 2)
+        world.publish(workflows={"a": workflow(), "b": workflow()})
+        named = world.named({"workflows": {"c": workflow()}})
+        assert "2 items at most" in world.refusal("publish", named)
+        assert [item.id for item in world.snapshot.items] == ["a", "b"]
+
     def test_so_many_definitions_are_sent_at_once(self, world: World) -> None:
         manifest: Manifest = {"version": 1, "workflows": {f"w{n}": workflow() for n in range(MOST_BODIES + 1)}}
         assert f"send {MOST_BODIES} at most" in world.refusal("bodies", {"definitions": manifest})

@@ -1,7 +1,7 @@
 """What a publication makes of a tenant's catalogue: the next snapshot, and who hears of it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -60,24 +60,13 @@ class CataloguePublisher:
         digest = self._content.catalogue(tenant)
         return Current(digest, publication.from_text(self._values.read(tenant, digest)) if digest else NOTHING)
 
-    def problems_with(self, manifest: Manifest, seen: Seen, current: Current) -> Sequence[Problem]:
-        said = manifest.said
-        unseen = [
-            Problem(one.kind, one.id, UNSENT)
-            for one in (*(said.workflows or ()), *(said.capabilities or ()))
-            if _item_of(one, current, seen) is None
-        ]
-        if unseen:
-            return unseen
-        items = _items(said, current, seen, prune=manifest.prune)
-        if len(items) <= MOST_ITEMS:
-            return ()
-        return [Problem("manifest", "manifest", f"A catalogue has {MOST_ITEMS} items at most, these are {len(items)}.")]
-
     def changes(self, manifest: Manifest, seen: Seen, current: Current, tenant: str) -> Sequence[Change] | Problem:
-        """Those that lead to what is to be there. Nothing is told of what stays the same."""
+        """Those that lead to what is to be there, each of it sent. Nothing is told of what stays the same."""
         said, before = manifest.said, current.published
         items, proxy = _items(said, current, seen, prune=manifest.prune), before.proxy
+        if len(items) > MOST_ITEMS:
+            message = f"A catalogue has {MOST_ITEMS} items at most, these are {len(items)}."
+            return Problem("manifest", "manifest", message)
         if said.capabilities is not None:
             proxy = self._proxy(_transitions(said, items, seen, self._transitions(proxy, tenant)), tenant)
         after = Published(
@@ -103,22 +92,19 @@ class CataloguePublisher:
 
     def switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | Refused:
         """Whether a workflow is offered, whatever its author publishes."""
-        for _ in range(ATTEMPTS):
-            current = self.current(tenant)
-            workflows = current.of_kind("workflow")
-            item = workflows.get(workflow)
-            if item is None:
-                return Refused("not_found", _no_workflow(workflow, current))
-            changes = self._move(current, _switched(current.published, item, enabled=enabled), tenant)
-            if isinstance(changes, Problem):
-                return Refused("too_much", changes.message)
-            try:
-                if changes:
-                    self._content.apply(tenant, changes)
-            except Overtaken:
-                continue
-            return {"id": workflow, "enabled": enabled, "changed": item.switched_off == enabled}
-        raise Unavailable("Others are publishing all the time.")
+        return anew_while_overtaken(lambda: self._switch(workflow, tenant, enabled=enabled))
+
+    def _switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | Refused:
+        current = self.current(tenant)
+        item = current.of_kind("workflow").get(workflow)
+        if item is None:
+            return Refused("not_found", _no_workflow(workflow, current))
+        changes = self._move(current, _switched(current.published, item, enabled=enabled), tenant)
+        if isinstance(changes, Problem):
+            return Refused("too_much", changes.message)
+        if changes:
+            self._content.apply(tenant, changes)
+        return {"id": workflow, "enabled": enabled, "changed": item.switched_off == enabled}
 
     def _transitions(self, digest: str, tenant: str) -> Mapping[str, JsonObject]:
         """Of the capabilities that are there, by name."""
@@ -132,6 +118,22 @@ class CataloguePublisher:
         from signpost.workflow.story import text_of  # noqa: PLC0415 - as above
 
         return self._definitions.keep(tenant, text_of(document_of(transitions))) if transitions else ""
+
+
+def anew_while_overtaken[Done](attempt: Callable[[], Done]) -> Done:
+    """Who finds another catalogue than the one that was decided by decides anew."""
+    for _ in range(ATTEMPTS):
+        try:
+            return attempt()
+        except Overtaken:
+            continue
+    raise Unavailable("Others are publishing all the time.")
+
+
+def unsent(said: Said, seen: Seen, current: Current) -> Sequence[Problem]:
+    """What it names, and nobody has sent."""
+    named = (*(said.workflows or ()), *(said.capabilities or ()))
+    return [Problem(one.kind, one.id, UNSENT) for one in named if _item_of(one, current, seen) is None]
 
 
 def _no_workflow(name: str, current: Current) -> str:

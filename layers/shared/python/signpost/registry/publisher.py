@@ -6,7 +6,6 @@ from dataclasses import asdict, field, replace
 from signpost.content import (
     CatalogueChange,
     Change,
-    Overtaken,
     PromptChange,
     Skill,
     SkillChange,
@@ -15,13 +14,12 @@ from signpost.content import (
     Subscription,
     SubscriptionChange,
 )
-from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject
 from signpost.ports import Bodies, ContentStore, Timestamps
 from signpost.records import dataclass
 from signpost.registry import catalogue_publisher, payloads, subscriptions
 from signpost.registry.callers import Caller
-from signpost.registry.catalogue_publisher import ATTEMPTS, CataloguePublisher
+from signpost.registry.catalogue_publisher import CataloguePublisher, anew_while_overtaken
 from signpost.registry.differences import UNTOUCHED, Difference, Plan, difference
 from signpost.registry.manifest import Document, Manifest, Problem, read, refusal_for
 from signpost.registry.parts import Parts, Seen
@@ -66,12 +64,7 @@ class Publisher:
     def publish(self, manifest: Manifest, tenant: str | None) -> JsonObject | Sequence[Problem]:
         """All of it or nothing. What is the same is registered again too: its time is that of the publication, and
         whoever follows the changes hears of it; a workflow is told of only if it is another one."""
-        for _ in range(ATTEMPTS):
-            try:
-                return self._published(manifest, tenant)
-            except Overtaken:
-                continue
-        raise Unavailable("Others are publishing all the time.")
+        return anew_while_overtaken(lambda: self._published(manifest, tenant))
 
     def _published(self, manifest: Manifest, tenant: str | None) -> JsonObject | Sequence[Problem]:
         there = self._skills(tenant, manifest)
@@ -103,7 +96,7 @@ class Publisher:
         if tenant is None:
             return _Catalogue([Problem("manifest", "manifest", "Workflows and capabilities are a tenant's.")])
         current = self._catalogues.current(tenant)
-        if problems := self._catalogues.problems_with(manifest, seen, current):
+        if problems := catalogue_publisher.unsent(manifest.said, seen, current):
             return _Catalogue(problems)
         changes = self._catalogues.changes(manifest, seen, current, tenant)
         if isinstance(changes, Problem):

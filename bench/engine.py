@@ -1,7 +1,7 @@
 """How long a step of a workflow takes without a table: the engine, and a store in memory."""
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from time import perf_counter
 
@@ -29,7 +29,7 @@ MOST_MS = 0.5
 MOST_GROWTH = 1.3
 """By how much a step may take longer after a long history. It takes no longer; this is for the clock of the machine."""
 
-WORKFLOW: Mapping[str, object] = {
+WORKFLOW: JsonObject = {
     "initialState": "open",
     "initialContext": {"text": "x" * CONTEXT_BYTES, "count": 0},
     "states": {
@@ -74,7 +74,7 @@ class _Instance:
 
     def __init__(self) -> None:
         definitions = MemoryDefinitions()
-        definitions.publish(TENANT, DEFINITION, WORKFLOW)  # pyright: ignore[reportArgumentType] - plain JSON
+        definitions.publish(TENANT, DEFINITION, WORKFLOW)
         self._principal = Principal("somebody", TENANT, "bench", roles=frozenset({"clerk"}))
         self._workflows = Workflows(
             definitions=definitions,

@@ -141,6 +141,7 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
     table = settings.registry_table
     clock = SystemClock()
     s3 = cache(lambda: boto3.client("s3", config=SIGNED_URLS))
+    values = S3Values(s3, settings.content_bucket)
     return Adapters(
         api_keys=DynamoApiKeys(dynamodb, table),
         issuer_key_sets=DynamoIssuerKeySets(dynamodb, table),
@@ -152,7 +153,7 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
         breakers=DynamoBreakers(dynamodb, table),
         content=DynamoContentStore(dynamodb, table, S3Publications(s3, settings.content_bucket), settings.scopes),
         bodies=S3Bodies(s3, settings.content_bucket),
-        values=(values := S3Values(s3, settings.content_bucket)),
+        values=values,
         definitions=DynamoDefinitionTexts(dynamodb, table, values),
         instances=lambda: _instances(dynamodb, settings.workflows_table, values),
         machines=dict,

@@ -12,6 +12,7 @@ from signpost.workflow.engine import Engine
 from signpost.workflow.people import People
 from signpost.workflow.ports import Definitions, Executors, Instances
 from signpost.workflow.service import PerKind, Workflows
+from signpost.workflow.steps import PEOPLE
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -36,7 +37,7 @@ def driving(
     workflows = Workflows(
         definitions=definitions,
         instances=instances,
-        executors=PerKind({"human": People(clock=clock, ids=ids), **machines}),
+        executors=PerKind({PEOPLE: People(clock=clock, ids=ids), **machines}),
         engine=Engine(),
         clock=clock,
         ids=ids,

@@ -9,7 +9,7 @@ from signpost.workflow.definition import Definition, Executor, OnEnter, Pointer,
 from signpost.workflow.flow import ANY_ARGUMENTS, Arguments, Flow, arguments_of, flow_of
 from signpost.workflow.paths import Path, path_of
 from signpost.workflow.problems import Doubt, or_rather
-from signpost.workflow.steps import NOTHING_TO_RUN
+from signpost.workflow.steps import NOTHING_TO_RUN, PEOPLE
 from signpost.workflow.values import OPERATORS
 
 _LIKE_A_PATH = re.compile(r"\$?\.?(context|arguments|workflow\.input|input|output)\.[\w.\[\]]+|\$\..*", re.DOTALL)
@@ -45,7 +45,7 @@ def doubts(definition: Definition) -> Iterator[Doubt]:
 
 
 def _shown(executor: Executor | None, flow: Flow, at: Pointer) -> Iterator[Doubt]:
-    shows = executor.settings.get("shows") if executor and executor.kind == "human" else None
+    shows = executor.settings.get("shows") if executor and executor.kind == PEOPLE else None
     for place, name in enumerate(shows if isinstance(shows, list) else ()):
         if isinstance(name, str) and (why := flow.why_nothing(Path("context", (name,)), ANY_ARGUMENTS)):
             yield Doubt((*at, place), f"nothing is shown of {name!r}: {why}")

@@ -383,6 +383,11 @@ class TestCapabilities:
         if isinstance(capability, str):
             assert answered["links"][0]["args"] == {"id": "github.list_issues"}
 
+    @pytest.mark.parametrize(("wanted", "shown"), [({"a": 1}, '{"a": 1}'), ("x" * 900_000, "x" * 200)])
+    def test_what_it_shows_of_it_is_json_and_short(self, desk: Desk, wanted: Any, shown: str) -> None:
+        answer = desk.fails("workflow.start", input={"capability": wanted})
+        assert answer["error"]["message"].startswith(f"There is no capability {shown} that")
+
     def test_where_there_are_none_there_is_no_session(self, desk: Desk) -> None:
         desk.publish({"version": 1})
         assert desk.fails("workflow.start", definitionId="proxy_default")["error"]["code"] == "NOT_FOUND"

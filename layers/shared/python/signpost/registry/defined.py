@@ -1,6 +1,6 @@
 """What a manifest defines, as the catalogue keeps it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from signpost.model import PROXY, CatalogueItem, Json, JsonObject, as_object
 from signpost.registry.digests import digest_of
@@ -20,7 +20,7 @@ def defined_in(value: Json) -> SentDefinitions | Sequence[str]:
     if not isinstance(configuration, Configuration):
         return [problem.message for problem in configuration]
     texts = {name: story.text_of(document) for name, document in configuration.workflows.items() if name != PROXY}
-    transitions = transitions_of(configuration)
+    transitions = transitions_in(as_object(configuration.workflows.get(PROXY)))
     digests = {
         "workflow": {name: digest_of(text) for name, text in texts.items()},
         "capability": {name: digest_of(story.text_of(transition)) for name, transition in transitions.items()},
@@ -36,11 +36,6 @@ def problems_with_settings(settings: JsonObject) -> Sequence[str]:
     """As a manifest of nothing else would have them."""
     found = resolved(written({"version": 1, **settings}))
     return () if isinstance(found, Configuration) else [f"{problem.message}." for problem in found]
-
-
-def transitions_of(configuration: Configuration) -> Mapping[str, JsonObject]:
-    """Of its capabilities, by name."""
-    return transitions_in(as_object(configuration.workflows.get(PROXY)))
 
 
 def connection_items(connections: JsonObject) -> Sequence[CatalogueItem]:

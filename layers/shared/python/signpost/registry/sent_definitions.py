@@ -68,7 +68,7 @@ def said_in(payload: JsonObject) -> tuple[Said, Sequence[Wrong]]:
     named = {part: _named(payload, part, problems) for part in DEFINED}
     settings = {name: _settings(payload, name, problems) for name in SETTINGS}
     if any(settings.values()):
-        from signpost.registry.defined import problems_with_settings  # noqa: PLC0415 - as below
+        from signpost.registry.defined import problems_with_settings  # noqa: PLC0415 - as above
 
         said: JsonObject = {name: value for name, value in settings.items() if value is not None}
         problems.extend(("manifest", "manifest", message) for message in problems_with_settings(said))

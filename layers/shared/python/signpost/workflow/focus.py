@@ -1,5 +1,6 @@
 """Instances of `proxy_default` that were started for one capability: that one is linked, with what was given for it."""
 
+import json
 from collections.abc import Mapping, Sequence
 
 from signpost.model import PROXY, JsonObject, as_object
@@ -27,9 +28,9 @@ def unknown_capability(definition: Definition, given: JsonObject) -> str | None:
     wanted = given.get(CAPABILITY)
     if definition.id != PROXY or wanted is None:
         return None
-    if not isinstance(wanted, str):
-        return "of that kind: `capability` is its name, a text"
-    return None if wanted in capabilities(definition) else wanted[:LONGEST_SHOWN]
+    if isinstance(wanted, str):
+        return None if wanted in capabilities(definition) else wanted[:LONGEST_SHOWN]
+    return json.dumps(wanted)[:LONGEST_SHOWN]
 
 
 def narrowed(instance: Instance, links: Sequence[JsonObject]) -> Sequence[JsonObject]:

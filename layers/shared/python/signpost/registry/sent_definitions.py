@@ -56,8 +56,7 @@ class SentDefinitions:
 
 def sent_definitions(value: Json) -> SentDefinitions | Sequence[str]:
     """Of a manifest with capabilities in their places, or a part of one; or what is wrong with it."""
-    # Only publications of workflows get here, and what reads them is slow to import.
-    from signpost.registry.defined import defined_in  # noqa: PLC0415
+    from signpost.registry.defined import defined_in  # noqa: PLC0415 - slow to import, and only workflows need it
 
     return defined_in(value)
 
@@ -68,7 +67,7 @@ def said_in(payload: JsonObject) -> tuple[Said, Sequence[Wrong]]:
     named = {part: _named(payload, part, problems) for part in DEFINED}
     settings = {name: _settings(payload, name, problems) for name in SETTINGS}
     if any(settings.values()):
-        from signpost.registry.defined import problems_with_settings  # noqa: PLC0415 - as above
+        from signpost.registry.defined import problems_with_settings  # noqa: PLC0415 - slow to import
 
         said: JsonObject = {name: value for name, value in settings.items() if value is not None}
         problems.extend(("manifest", "manifest", message) for message in problems_with_settings(said))

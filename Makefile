@@ -59,6 +59,7 @@ check: ## format, lint, types, import contracts, template
 
 format: ## the formatter and the linter's fixes
 	@$(SETUP) dev
+	ruff format --quiet $(PYTHON_CODE)
 	ruff check --fix $(PYTHON_CODE)
 	ruff format $(PYTHON_CODE)
 

@@ -1,11 +1,29 @@
 """Fixtures that more than one kind of test stands on."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from stage.fixtures import TENANT
 from tests.support.laptop import Laptop, MakeKey, Stack
+from tests.support.saying import Say
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+"""How fast a machine is says nothing of what is tested. A fresh one first makes tables of characters, for a second."""
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Say:
+    """What is said is seen also of a test that passes."""
+
+    def said(line: str) -> None:
+        with capsys.disabled():
+            sys.stdout.write(f"\n{line}")
+
+    return said
 
 
 @pytest.fixture(scope="session")

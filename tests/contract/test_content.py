@@ -34,6 +34,7 @@ from signpost.content import (
 from signpost.model import PromptArgument
 from signpost.ports import Bodies, ContentStore
 from tests.contract.conftest import BUCKET, TABLE, Content, publications_of
+from tests.support.saying import Say
 
 NOTHING = Layers[Skill](own=None, shipped=None, tenant_settings={})
 DIGEST = "0f" * 32
@@ -350,12 +351,12 @@ def test_changes_leave_what_they_leave_in_the_model(content: Content, tenant: st
     assert list(content.told(tenant)) == model.events
 
 
-def test_ten_thousand_skills_are_listed(content: Content, tenant: str) -> None:
+def test_ten_thousand_skills_are_listed(content: Content, tenant: str, say: Say) -> None:
     started = perf_counter()
     content.store.apply(tenant, registered(*many(10_000)))
     written = perf_counter()
     listed = content.store.skills(tenant)
-    print(f"10,000 published in {written - started:.2f} s, listed in {perf_counter() - written:.2f} s")  # noqa: T201 - shown by -s
+    say(f"10,000 published in {written - started:.2f} s, listed in {perf_counter() - written:.2f} s")
     assert [skill.id for skill in listed] == many(10_000)
 
 

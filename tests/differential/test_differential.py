@@ -2,7 +2,6 @@
 explained or a failure."""
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from tests.differential.generated import MODERN, every_method_with_every_header,
 from tests.differential.kernel import Kernel
 from tests.differential.outcome import Outcome, Sent, outcome_of
 from tests.support.memory_gateway import MemoryGateway
+from tests.support.saying import Say
 from tests.support.silence import silence
 
 FEWEST_REQUESTS = 4_000
@@ -47,7 +47,7 @@ class Comparison:
         total, different = self.requests.total(), self.counts.total() + len(self.unexplained)
         eras = ", ".join(f"{count} {era}" for era, count in sorted(self.requests.items()))
         lines = [f"{count:6} {name}" for name, count in self.counts.most_common()]
-        return "\n".join([f"\nSDK kernel: {total} requests ({eras}), {different} answered differently", *lines, ""])
+        return "\n".join([f"SDK kernel: {total} requests ({eras}), {different} answered differently", *lines, ""])
 
 
 def compare(sent: Iterable[Sent], *, without_prompts: bool = False) -> Comparison:
@@ -69,9 +69,8 @@ def compared() -> Comparison:
     return compare(requests())
 
 
-def test_every_difference_from_the_sdk_has_a_reason(compared: Comparison, capsys: pytest.CaptureFixture[str]) -> None:
-    with capsys.disabled():
-        sys.stdout.write(compared.table())
+def test_every_difference_from_the_sdk_has_a_reason(compared: Comparison, say: Say) -> None:
+    say(compared.table())
     assert not compared.unexplained, "\n".join(
         [f"{len(compared.unexplained)}, of which:", *compared.unexplained[:SHOWN]]
     )

@@ -16,7 +16,6 @@ from tests.fuzz.target import Target
 same_every_time = settings(
     derandomize=True,
     database=None,
-    deadline=None,
     max_examples=1_000,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

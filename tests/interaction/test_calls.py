@@ -319,7 +319,7 @@ sets_of_permissions = st.frozensets(st.sampled_from(sorted(PERMISSIONS)))
 
 
 @given(st.none() | sets_of_permissions, st.lists(sets_of_permissions, min_size=2, max_size=DEEPEST + 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_along_a_chain_of_calls_permissions_only_ever_shrink(
     most: frozenset[str] | None, declared: Sequence[frozenset[str]]
 ) -> None:

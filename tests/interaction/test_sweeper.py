@@ -302,4 +302,4 @@ class Interleavings(RuleBasedStateMachine):
 
 @pytest.mark.invariant(43)
 def test_whatever_is_interleaved_nothing_that_is_named_is_missing() -> None:
-    run_state_machine_as_test(Interleavings, settings=settings(max_examples=150, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(Interleavings, settings=settings(max_examples=150, stateful_step_count=25))

@@ -113,7 +113,7 @@ def test_a_file_that_is_no_text_or_not_there_is_said(tmp_path: Path) -> None:
     assert "cannot be read" in str(refusal(tmp_path))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(DOCUMENTS, st.booleans())
 def test_what_is_written_as_json_reads_the_same_as_json_and_as_yaml(
     tmp_path: Path, document: Json, is_spread: bool

@@ -223,7 +223,7 @@ def manifests(draw: st.DrawFn) -> Json:
 
 
 @pytest.mark.invariant(45)
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400)
 @given(manifests())
 def test_whatever_is_written_is_either_refused_or_can_be_run(value: Json) -> None:
     manifest = written(value, Place("m.yaml", 1, 1))
@@ -240,7 +240,7 @@ def test_whatever_is_written_is_either_refused_or_can_be_run(value: Json) -> Non
 
 
 @pytest.mark.invariant(45)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(text=st.one_of(st.binary(max_size=200), MESSES.map(str.encode)), suffix=st.sampled_from(SUFFIXES))
 def test_no_file_breaks_the_reader(tmp_path: Path, text: bytes, suffix: str) -> None:
     path = tmp_path / f"m{suffix}"

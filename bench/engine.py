@@ -1,6 +1,7 @@
 """How long a step of a workflow takes without a table: the engine, and a store in memory."""
 
 import statistics
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from time import perf_counter
@@ -15,12 +16,16 @@ from signpost.adapters.memory.definitions import MemoryDefinitions
 from signpost.adapters.memory.instances import MemoryInstances
 from signpost.model import Principal
 from signpost.workflow.answers import answer
+from signpost.workflow.carrying import Carrier
 from signpost.workflow.engine import Engine
-from signpost.workflow.service import PerKind, Told, Workflows
+from signpost.workflow.executing import World
+from signpost.workflow.people import People
+from signpost.workflow.service import Start, Told, Workflows
 from signpost.workflow.steps import Submitted
 
 TENANT, DEFINITION = "bench", "loop"
 CONTEXT_BYTES = 4_096
+CALL_SECONDS = 29.0
 STEPS = 500
 """In a round, of which the median counts."""
 HISTORY = 10_000
@@ -76,18 +81,25 @@ class _Instance:
         definitions = MemoryDefinitions()
         definitions.publish(TENANT, DEFINITION, WORKFLOW)
         self._principal = Principal("somebody", TENANT, "bench", roles=frozenset({"clerk"}))
+        self._clock, ids, instances, engine = SystemClock(), RandomIds(), MemoryInstances(), Engine()
+        world = World(machines=lambda _: None, clock=self._clock, pause=time.sleep, margin=0.0)
+        people = People(clock=self._clock, ids=ids)
         self._workflows = Workflows(
             definitions=definitions,
-            instances=MemoryInstances(),
-            executors=PerKind({}),
-            engine=Engine(),
-            clock=SystemClock(),
-            ids=RandomIds(),
+            instances=instances,
+            carrier=Carrier(instances=instances, people=people, world=world, engine=engine, ids=ids),
+            engine=engine,
+            clock=self._clock,
+            ids=ids,
         )
-        started = self._workflows.start(DEFINITION, {}, self._principal)
+        started = self._workflows.start(Start(DEFINITION), self._principal, self._ends_at)
         if not isinstance(started, Told):
             raise TypeError(started.message)
         self._id, self._version = started.step.instance.id, started.step.instance.version
+
+    @property
+    def _ends_at(self) -> float:
+        return self._clock.now() + CALL_SECONDS
 
     def steps(self, count: int) -> float:
         """The median of so many, in milliseconds, from what was sent to what is answered."""
@@ -97,7 +109,7 @@ class _Instance:
     def _step(self) -> float:
         submitted = Submitted(self._version, "next", {"amount": 7}, self._principal)
         began = perf_counter()
-        told = self._workflows.submit(self._id, submitted)
+        told = self._workflows.submit(self._id, submitted, self._ends_at)
         if not isinstance(told, Told) or told.step.refusal is not None:
             raise TypeError(str(told))
         answer(told.definition, told.step)

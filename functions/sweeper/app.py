@@ -1,4 +1,4 @@
-"""The sweeper function: finishes what was left half done, and collects what nothing names any more."""
+"""The sweeper function: finishes what was left half done, collects what nothing names, and wakes what is due."""
 
 import os
 from importlib import import_module
@@ -13,5 +13,4 @@ sweeper = import_module(f"{os.environ['WIRING']}.sweeper").sweeper(os.environ)
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> "JsonObject":
-    del event  # that it is time is all that it says
-    return sweeper.handle(context.get_remaining_time_in_millis, context.aws_request_id)
+    return sweeper.handle(event, context.get_remaining_time_in_millis, context.aws_request_id)

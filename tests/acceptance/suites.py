@@ -13,7 +13,7 @@ from tests.acceptance.deployed import Deployment
 from tests.acceptance.outcomes import Outcome, Tell, Titled
 from tests.acceptance.workflows_deployed import Deployed
 
-FACTOR = 5.0
+FACTOR = 8.0
 """A deployment on a laptop takes longer than the milliseconds that cases allow an engine in memory."""
 
 

@@ -86,8 +86,8 @@ def test_an_error_is_found_whatever_its_case(written: Callable[..., Path]) -> No
 
 
 SKIPPED = [
-    (["stub"], "requires stub (an executor that plays a script)"),
-    (["audit", "rest", "workflow"], "requires rest (an executor that calls a REST interface), workflow (an executor"),
+    (["cli"], "requires cli (an executor that runs programs)"),
+    (["audit", "rest", "mcp"], "requires mcp (an executor that calls another MCP server), rest (an executor"),
     (["telepathy"], "requires telepathy, which this player does not know"),
 ]
 
@@ -100,13 +100,6 @@ def test_what_is_skipped_says_why(written: Callable[..., Path], requires: list[s
     assert first.startswith(f"skipped A-1 a case: {says}")
     assert summed == "0 passed, 0 failed, 1 skipped"
     assert exit_code([outcome]) == 0
-
-
-def test_a_stub_that_nothing_could_run_is_no_reason_to_skip(written: Callable[..., Path]) -> None:
-    look: Mapping[str, Any] = {"tool": "gateway.home", "args": {}}
-    assert not played(written(look, requires=["stub"])).skipped
-    assert played(written(look, {"tool": "workflow.start", "args": {}}, requires=["stub"])).skipped
-    assert played(written(look, requires=["stub", "rest"])).skipped
 
 
 def test_all_times_of_a_case_are_made_longer(written: Callable[..., Path]) -> None:

@@ -4,29 +4,23 @@ from collections.abc import Mapping
 
 from tests.acceptance.workflow_cases import Case
 
-PLAYED = frozenset({"principal", "audit", "check", "reload", "sleep", "parallel", "tools"})
+PLAYED = frozenset({
+    *("principal", "audit", "check", "reload", "sleep", "parallel", "tools"),
+    *("stub", "workflow", "onenter-failure"),
+})  # fmt: skip
 """What a case may require."""
 NOT_YET: Mapping[str, str] = {
-    "stub": "an executor that plays a script",
     "cli": "an executor that runs programs",
     "rest": "an executor that calls a REST interface",
     "mcp": "an executor that calls another MCP server",
-    "workflow": "an executor that runs workflows",
-    "onenter-failure": "an executor that fails when a state is entered",
 }
 """What transitions run are executors, which a deployment does not run yet."""
-_LOOKS = ("gateway.home", "gateway.search", "gateway.describe", "workflow.explain", "$check", "$tools")
 
 
 def reason_to_skip(case: Case) -> str:
     """Nothing, if it is played."""
-    missing = sorted(case.requires - PLAYED - _declared_only(case))
+    missing = sorted(case.requires - PLAYED)
     return f"requires {', '.join(map(_described, missing))}" if missing else ""
-
-
-def _declared_only(case: Case) -> frozenset[str]:
-    """A stub that nothing could run is as good as any other executor."""
-    return frozenset({"stub"} if all(step.tool in _LOOKS for step in case.steps) else ())
 
 
 def _described(name: str) -> str:

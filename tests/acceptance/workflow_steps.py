@@ -58,11 +58,12 @@ def _filled_in(step: Step, saved: Mapping[str, Any]) -> Step:
 
 
 def _unmet(step: Step, seen: Any, milliseconds: float) -> Iterator[str]:
-    if step.error is not None:
-        error = seen.get("error") if isinstance(seen, Mapping) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - JSON
-        if not error or not re.search(step.error, json.dumps(error), re.IGNORECASE):
-            yield f"no error like {step.error!r} in {seen}"
+    error = seen.get("error") if isinstance(seen, Mapping) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - JSON
+    if step.error is not None and (not error or not re.search(step.error, json.dumps(error), re.IGNORECASE)):
+        yield f"no error like {step.error!r} in {seen}"
     if step.expect is not None:
-        yield from mismatches(step.expect, seen)
+        yield from (found := list(mismatches(step.expect, seen)))
+        if found and error:
+            yield f"the error was {error}"
     if step.milliseconds is not None:
         yield from mismatches(step.milliseconds, milliseconds, "the time it took")

@@ -19,6 +19,7 @@ from signpost.model import JsonObject, Principal, as_object
 from tests.acceptance.callers import Credentials
 from tests.acceptance.deployed import Deployment
 from tests.acceptance.outcomes import NotPlayed
+from tests.acceptance.stubs import Stubs
 from tests.acceptance.workflow_cases import Case, Step, principals
 from tests.acceptance.workflow_steps import told
 from tests.support.commands import runner
@@ -41,6 +42,7 @@ class Deployed:
         self._laptop, self._stack = deployment.executors.laptop, deployment.executors.gateway
         self._credentials = Credentials(self._laptop, self._stack)
         self._callers = principals(case, self._tenant)
+        self._stubs = Stubs(deployment, self._tenant)
         self._does: Mapping[str, Callable[[Step], Any]] = {
             "$sleep": self._sleep,
             "$audit": self._audit,
@@ -48,14 +50,17 @@ class Deployed:
             "$reload": self._reload,
             "$tools": self._tools,
             "$parallel": self._at_once,
+            "$stub": self._called,
         }
-        deployment.executors.set(self._tenant, shipped_content=0)
+        # No case speaks of breakers, and some let a function fail as often as one takes to open.
+        deployment.executors.set(self._tenant, shipped_content=0, breaker_failures=0)
         if any(step.tool != "$check" for step in case.steps):
             self._publish(case.manifest)
 
     def play(self, step: Step) -> Any:
         if not step.tool.startswith("$"):
-            return said(self._ask(step, "tools/call", {"name": step.tool, "arguments": step.args}))
+            answered = said(self._ask(step, "tools/call", {"name": step.tool, "arguments": step.args}))
+            return self._stubs.as_written(answered)
         if step.tool not in self._does:
             raise NotPlayed(f"this player does not know the step {step.tool}")
         return self._does[step.tool](step)
@@ -70,6 +75,9 @@ class Deployed:
         values = S3Values(lambda: self._laptop.client("s3"), outputs["ContentBucketName"])
         instances = DynamoInstances(self._laptop.client("dynamodb"), outputs["WorkflowsTableName"], values)
         return told(instances.audit(self._tenant, step.args["workflowId"]))
+
+    def _called(self, step: Step) -> Any:
+        return {"calls": self._stubs.calls(step.args["id"])}
 
     def _check(self, step: Step) -> Any:
         """By the command itself. The cases want texts, and do not speak of places in files."""
@@ -102,6 +110,7 @@ class Deployed:
         return answer
 
     def _publish(self, manifest: Mapping[str, Any]) -> None:
+        manifest = self._stubs.placed(manifest)
         publisher = RemotePublisher(self._ask_registry, say=lambda _: None)
         try:
             publication = publication_at(self._written(manifest), Rules())

@@ -72,7 +72,7 @@ def test_what_a_rule_for_changes_cannot_deliver_goes_to_a_queue_that_takes_it() 
         assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["SubscriberRule", "Arn"]}}}
 
 
-@pytest.mark.parametrize("name", ["UndeliveredChanges", "UnheardChanges", "FailedDeliveries"])
+@pytest.mark.parametrize("name", ["UndeliveredChanges", "UnheardChanges", "FailedDeliveries", "FailedWork"])
 def test_a_queue_in_which_failures_end_keeps_them_and_has_an_alarm(name: str) -> None:
     assert QUEUES[name]["Properties"]["MessageRetentionPeriod"] == 14 * 24 * 3600
     alarm = RESOURCES[f"{name}Alarm"]["Properties"]
@@ -83,7 +83,7 @@ SOURCES = [source for _, source in of_type("AWS::Lambda::EventSourceMapping")]
 QUEUED = [source["Properties"] for source in SOURCES if source["Properties"]["EventSourceArn"].get("Fn::GetAtt")]
 
 
-@pytest.mark.parametrize("name", ["Changes", "Deliveries"])
+@pytest.mark.parametrize("name", ["Changes", "Deliveries", "WorkQueue"])
 def test_a_message_is_shown_again_long_after_its_function_has_ended(name: str) -> None:
     """AWS refuses less than the function may take, and advises six times that; the emulator takes anything."""
     (source,) = [source for source in QUEUED if source["EventSourceArn"]["Fn::GetAtt"][0] == name]
@@ -91,8 +91,25 @@ def test_a_message_is_shown_again_long_after_its_function_has_ended(name: str) -
     assert QUEUES[name]["Properties"]["VisibilityTimeout"] >= 6 * function["Timeout"]
 
 
-def test_who_sends_changes_after_all_waits_longer_than_the_relay_may_take() -> None:
-    assert FUNCTIONS["RelayFunction"]["Properties"]["Timeout"] < PATIENCE
+@pytest.mark.parametrize("name", ["RelayFunction", "HeraldFunction"])
+def test_who_sends_after_all_what_was_given_up_waits_longer_than_the_function_may_take(name: str) -> None:
+    assert FUNCTIONS[name]["Properties"]["Timeout"] < PATIENCE
+
+
+def test_what_nobody_could_be_told_of_goes_to_the_queue_that_one_command_empties() -> None:
+    """The emulator shows nothing again, so that it is looked at here."""
+    for name in ("RelaySource", "HeraldSource"):
+        source = RESOURCES[name]["Properties"]
+        assert source["DestinationConfig"]["OnFailure"]["Destination"] == {"Fn::GetAtt": ["UndeliveredChanges", "Arn"]}
+        assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert source["MaximumRetryAttempts"] == 20
+        assert source["BisectBatchOnFunctionError"] is True
+
+
+def test_a_chain_of_many_hops_is_no_loop_by_mistake() -> None:
+    """Lambda ends what comes by the same function sixteen times; these two come by as often as a chain has hops."""
+    allowed = {name for name, function in FUNCTIONS.items() if function["Properties"].get("RecursiveLoop") == "Allow"}
+    assert allowed == {"HeraldFunction", "WorkerFunction"}
 
 
 def test_the_names_of_scopes_are_those_that_the_functions_take() -> None:

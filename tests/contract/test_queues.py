@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.sqs import Message, SetAside, SqsQueue
+from signpost.adapters.sqs import Message, SetAside, SqsQueue, SqsWorkQueue
+from signpost.wakes import Message as Look
+from signpost.wakes import Posted, message_of
 from tests.support.laptop import Laptop
 
 pytestmark = pytest.mark.cloud
@@ -45,3 +47,11 @@ def test_what_was_put_off_is_not_shown_before_its_time(client: Any, url: str) ->
     assert SetAside(lambda: client, url).received() == []
     queue.put_off(taken["ReceiptHandle"], 0)
     assert [Message("", message.body) for message in SetAside(lambda: client, url).received()] == [Message("", "later")]
+
+
+def test_what_is_to_be_looked_at_later_waits_for_its_time(client: Any, url: str) -> None:
+    queue = SqsWorkQueue(lambda: client, url)
+    queue.put(Posted(Look("acme", "wf_later"), 900))
+    queue.put(Posted(Look("acme", "wf_now")))
+    (shown,) = SetAside(lambda: client, url).received()
+    assert message_of(shown.body) == Look("acme", "wf_now")

@@ -13,7 +13,7 @@ from tests.support.laptop import Laptop
 @pytest.fixture(scope="session")
 def executors(laptop: Laptop) -> Executors:
     allowed = ",".join(executor_stack.arns(STACK))
-    gateway = laptop.deploy("calling", variant="test", AuthMode="both", ExecutorFunctions=allowed)
+    gateway = laptop.deploy("calling", variant="test", AuthMode="both", ExecutorFunctions=allowed, LeaseMarginMs="1000")
     deployed = executor_stack.deploy(laptop, gateway, STACK)
     for name in ("blocking", "trials"):
         deployed.place_as_it_says(name, tenant=None)

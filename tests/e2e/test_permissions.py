@@ -16,27 +16,31 @@ import pytest
 
 from local.intrinsics import parse_template
 from local.stack import PROJECT
+from signpost.adapters import keys
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoDirectory, DynamoRuntimeSettings
 from signpost.adapters.dynamodb.content_head import Head, head_row
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
-from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
+from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
+from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW, DynamoInstances
 from signpost.adapters.dynamodb.outbox import Publication, row_of_publication
 from signpost.adapters.dynamodb.scopes import row_of_scope
 from signpost.adapters.s3 import S3Bodies, S3Publications, S3Values
 from signpost.content import PromptChange, SkillChange, StoredPrompt, SubscriberKind, Subscription, SubscriptionChange
 from signpost.contract import BreakerState, Executor, Hosted
-from signpost.model import CatalogueItem
+from signpost.model import CatalogueItem, Principal
 from signpost.protocol.dispatch import LONGEST_ANSWER
 from signpost.registry.deliveries import Delivery, to_text
 from signpost.registry.parts import PART
-from signpost.workflow.story import text_of
+from signpost.wakes import Message, Wake
+from signpost.workflow.instance import AuditEvent, Claim, Entry, Instance, Job, Record, Request
+from signpost.workflow.story import audit_text, text_of
 from stage.calls import CALL_FUNCTION
 from stage.fixtures import TENANT
 from tests.support.catalogues import put_in_place_of
 from tests.support.executors import Executors
+from tests.support.functions import functions_of
 from tests.support.laptop import Laptop, Stack
 from tests.support.receiver import Receiver, receiving
-from tests.support.swept import hurry
 
 pytestmark = pytest.mark.cloud
 
@@ -52,6 +56,13 @@ POLICIES: Mapping[str, Sequence[Any]] = {
     ],
     "RelayFunctionName": [
         policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["RelayRole"]["Properties"]["Policies"]
+    ],
+    "HeraldFunctionName": [
+        policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["HeraldRole"]["Properties"]["Policies"]
+    ],
+    "WorkerFunctionName": [
+        *(policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["WorkerRole"]["Properties"]["Policies"]),
+        TEMPLATE["Resources"]["CallsOfExecutors"]["Properties"]["PolicyDocument"],
     ],
     "SweeperFunctionName": [
         policy["PolicyDocument"] for policy in TEMPLATE["Resources"]["SweeperRole"]["Properties"]["Policies"]
@@ -116,6 +127,24 @@ RELEASE: Mapping[str, Any] = {
         "released": {"terminal": True},
     },
 }
+WORK: Mapping[str, Any] = {
+    "initialState": "ready",
+    "states": {
+        "ready": {
+            "transitions": {
+                "wait": {
+                    "target": "done",
+                    "executor": {"kind": "function", "function": "core::wait", "arguments": {"seconds": 0}},
+                },
+                "fail": {"target": "done", "executor": {"kind": "function", "function": STRANGE}},
+            }
+        },
+        "asked": {"transitions": {"approve": {"target": "done", "actor": "human"}}},
+        "done": {"terminal": True},
+    },
+    "timeoutMs": 3_600_000,
+    "onTimeout": {"target": "done"},
+}
 LISTENER = "listener"
 """A tenant that has just published who listens."""
 
@@ -169,32 +198,31 @@ def exercised(laptop: Laptop, executors: Executors) -> Exercised:
         "exercised", variant="test", AuthMode="both", ExecutorFunctions=stranger, AllowedPrivateHosts="127.0.0.1"
     )
     items = [CatalogueItem(f"item-{number:03}", "workflow", "Item") for number in range(201)]
-    put_in_place_of(laptop, stack, TENANT, [*items, _release(laptop, stack)])
+    defined = [_defined(laptop, stack, "release", RELEASE), _defined(laptop, stack, "work", WORK)]
+    put_in_place_of(laptop, stack, TENANT, [*items, *defined])
     settings = DynamoRuntimeSettings(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
     settings.set(TENANT, STRANGE, "breaker_failures", 1)
     exercised = Exercised(laptop, stack)
-    hurry(laptop, stack)
-    functions = laptop.client("lambda")
-    (source,) = functions.list_event_source_mappings(FunctionName=stack.deployed.outputs["DeliveryFunctionName"])[
-        "EventSourceMappings"
-    ]
-    functions.update_event_source_mapping(UUID=source["UUID"], Enabled=False)  # what is in the queue is the test's
-    functions.invoke(FunctionName=stranger, Payload=b"{}")  # awake, for it has three seconds
+    functions = functions_of(laptop, stack)
+    functions.configure("Sweeper", HURRIED="1")
+    for name in ("Delivery", "Worker"):  # what is in their queues is the test's
+        functions.source(name, Enabled=False)
+    functions.lambdas.invoke(FunctionName=stranger, Payload=b"{}")  # awake, for it has three seconds
     for tenant in (TENANT, "default"):
         exercised.directory.place(tenant, Executor(stranger, "none", 3_000), [Hosted(STRANGE)])
     return exercised
 
 
-def _release(laptop: Laptop, stack: Stack) -> CatalogueItem:
+def _defined(laptop: Laptop, stack: Stack, name: str, document: Mapping[str, Any]) -> CatalogueItem:
     table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
     values = S3Values(lambda: laptop.client("s3"), bucket)
-    definition = DynamoDefinitionTexts(laptop.client("dynamodb"), table, values).keep(TENANT, json.dumps(RELEASE))
-    return CatalogueItem("release", "workflow", "Release", definition=definition)
+    definition = DynamoDefinitionTexts(laptop.client("dynamodb"), table, values).keep(TENANT, json.dumps(document))
+    return CatalogueItem(name, "workflow", name, definition=definition)
 
 
 def the_gateway_works(exercised: Exercised) -> bool:
     """A token under a key unknown so far, a page with a cursor, skill documents, an answer too long to be sent, a call
-    of a function that fails, and of one that works again, and a workflow that people approve."""
+    of a function that fails, and of one that works again, a workflow that people approve, and one that calls."""
     exercised.laptop.issuer.rotate()
     _forget_the_issuers_keys(exercised)
     exercised.restart("GatewayFunctionName")
@@ -231,7 +259,10 @@ def _releases(exercised: Exercised) -> bool:
         if not links or told["isError"]:
             return False
         told = follow("workflow.submit", {**links[-1]["args"], "arguments": arguments})
-    return told.get("structuredContent", {}).get("terminal", False)
+    started = follow("workflow.start", {"definitionId": "work"}).get("structuredContent", {})
+    taken = {"workflowId": started.get("workflowId"), "expectedVersion": 1, "transition": "wait"}
+    worked = follow("workflow.submit", taken)
+    return all(one.get("structuredContent", {}).get("terminal", False) for one in (told, worked))
 
 
 def _recovers(exercised: Exercised, token: str) -> bool:
@@ -353,6 +384,23 @@ def the_relay_works(exercised: Exercised) -> bool:
     return exercised.invoke("RelayFunctionName", {"Records": records}) == {"batchItemFailures": []}
 
 
+def the_herald_works(exercised: Exercised) -> bool:
+    """A step, and somebody who is to be looked at, as the stream shows them."""
+    step = {
+        **keys.workflow_row("exercise", "wf_1", keys.audit(1.0, "cor_1")),
+        "correlation": {"S": "cor_1"},
+        "subject": {"S": "ann"},
+        "text": {"S": audit_text([AuditEvent(Record("workflow.started", {}), 1.0, "cor_1", "ann")])},
+    }
+    head = {**keys.workflow_row("exercise", "wf_1", keys.HEAD), **wake_attributes([Wake("wf_1")])}
+    exercised.restart("HeraldFunctionName")
+    records = [
+        {"eventName": "INSERT", "dynamodb": {"SequenceNumber": str(number), "NewImage": image}}
+        for number, image in enumerate((step, head))
+    ]
+    return exercised.invoke("HeraldFunctionName", {"Records": records}) == {"batchItemFailures": []}
+
+
 def the_subscriber_works(exercised: Exercised) -> bool:
     """A change of a tenant whose last publication is not in its rows yet."""
     trigger = Subscription("trigger", "skills::on-change", STRANGE, "2026-11-18T12:00:00.000Z")
@@ -404,8 +452,87 @@ def _delivers(exercised: Exercised, kind: SubscriberKind, target: str) -> bool |
     return False if sqs.receive_message(QueueUrl=queue).get("Messages") else None
 
 
+def the_worker_works(exercised: Exercised) -> bool:
+    """Steps that are to be gone on with, of a function that works again and of one that fails, with a context that is
+    too long for a row; a request that nobody has answered in time; and a message that says nothing."""
+    breakers = exercised.breakers
+    breakers.close(TENANT, STRANGE)
+    breakers.open(TENANT, "core::wait", BreakerState(opened_until=0, failures=1, last_failure="crashed"))
+    exercised.restart("WorkerFunctionName")
+    taken_up = [
+        _wakes(exercised, _new(exercised, "ready", claim=_left("wait"))),
+        _wakes(exercised, _new(exercised, "ready", claim=_left("fail"))),
+        _wakes(exercised, _new(exercised, "asked", request=_asked(), ends_at=2.0)),
+    ]
+    opened = set(breakers.of_tenant(TENANT)) == {STRANGE}
+    return taken_up == ["done", "in_doubt", "done"] and opened and _puts_off(exercised)
+
+
+def _instances(exercised: Exercised) -> DynamoInstances:
+    outputs, s3 = exercised.stack.deployed.outputs, exercised.laptop.client("s3")
+    values = S3Values(lambda: s3, outputs["ContentBucketName"])
+    return DynamoInstances(exercised.laptop.client("dynamodb"), outputs["WorkflowsTableName"], values)
+
+
+def _new(exercised: Exercised, state: str, **members: Any) -> Instance:
+    digest = _defined(exercised.laptop, exercised.stack, "work", WORK).definition
+    context = {"text": "x" * (LONGEST_IN_A_ROW + 1)}
+    return Instance(f"wf_{uuid.uuid4().hex}", "work", str(digest), state, 1, context, {}, started_at=1.0, **members)
+
+
+def _left(transition: str) -> Claim:
+    job = Job(transition, {}, Principal("ann", TENANT, "issuer"))
+    return Claim("token", "waiting", job, since=1.0, until=1.0)
+
+
+def _asked() -> Request:
+    return Request(f"hr_{uuid.uuid4().hex}", "anyone", "ann", 1.0, state="asked")
+
+
+def _wakes(exercised: Exercised, instance: Instance) -> str:
+    """Where it stands after that, or how whatever is under way does."""
+    instances = _instances(exercised)
+    assert instances.save(TENANT, Entry(instance, token=uuid.uuid4().hex), replacing=None)
+    record = {
+        "messageId": "m",
+        "receiptHandle": "none",
+        "body": Message(TENANT, instance.id).text,
+        "attributes": {"ApproximateReceiveCount": "1"},
+    }
+    exercised.invoke("WorkerFunctionName", {"Records": [record]})
+    after = instances.load(TENANT, instance.id)
+    assert after is not None
+    return after.state if after.claim is None else after.claim.standing
+
+
+def _puts_off(exercised: Exercised) -> bool:
+    """Whether what nobody can read comes back at once, as the test stage wants it."""
+    sqs, queue = exercised.laptop.client("sqs"), exercised.stack.deployed.outputs["WorkQueueUrl"]
+    nonsense = uuid.uuid4().hex
+    sqs.send_message(QueueUrl=queue, MessageBody=nonsense)
+    message = _received(sqs, queue, nonsense)
+    record = {
+        "messageId": "m",
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": {"ApproximateReceiveCount": "1"},
+    }
+    answer = exercised.invoke("WorkerFunctionName", {"Records": [record]})
+    return answer == {"batchItemFailures": [{"itemIdentifier": "m"}]}
+
+
+def _received(sqs: Any, queue: str, body: str) -> Any:
+    """Among what others have put there."""
+    while True:
+        messages = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=5)["Messages"]
+        for message in messages:
+            if message["Body"] == body:
+                return message
+            sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+
+
 def the_sweeper_works(exercised: Exercised) -> bool:
-    """A publication that is to be written into rows, and an object that nothing names."""
+    """A publication that is to be written into rows, an object that nothing names, and a workflow that is due."""
     client, name, tenant = exercised.laptop.client("dynamodb"), uuid.uuid4().hex, "swept"
     bucket = exercised.stack.deployed.outputs["ContentBucketName"]
     publications = S3Publications(lambda: exercised.laptop.client("s3"), bucket)
@@ -414,8 +541,11 @@ def the_sweeper_works(exercised: Exercised) -> bool:
     client.put_item(TableName=exercised.table, Item=row_of_scope(tenant))
     client.put_item(TableName=exercised.table, Item=head_row(tenant, Head(version=2, overlay=key)))
     S3Bodies(lambda: exercised.laptop.client("s3"), bucket).keep(tenant, f"{PART}{name}", b"[]")
+    due = {**keys.workflow_row(tenant, "wf_1", keys.HEAD), **due_attributes("wf_1", 1.0)}
+    client.put_item(TableName=exercised.stack.deployed.outputs["WorkflowsTableName"], Item=due)
     answer = exercised.invoke("SweeperFunctionName", {"source": "aws.events"})
-    return answer.get("completed", 0) > 0 and answer["removed"] > 0
+    looked = exercised.invoke("SweeperFunctionName", {"sweep": "due"})
+    return answer.get("completed", 0) > 0 and answer["removed"] > 0 and looked.get("woken", 0) > 0
 
 
 def the_core_works(exercised: Exercised) -> bool:
@@ -439,6 +569,8 @@ def works(exercised: Exercised, cloudformation: CloudFormation, receiver: Receiv
         "GatewayFunctionName": lambda: the_gateway_works(exercised),
         "RegistryFunctionName": lambda: the_registry_works(exercised, cloudformation),
         "RelayFunctionName": lambda: the_relay_works(exercised),
+        "HeraldFunctionName": lambda: the_herald_works(exercised),
+        "WorkerFunctionName": lambda: the_worker_works(exercised),
         "SweeperFunctionName": lambda: the_sweeper_works(exercised),
         "SubscriberFunctionName": lambda: the_subscriber_works(exercised),
         "DeliveryFunctionName": lambda: the_delivery_works(exercised, receiver),

@@ -39,11 +39,12 @@ def test_restored_tables_are_used_in_place_of_the_stacks_own(laptop: Laptop, mak
     key, outputs = make_key(own), own.deployed.outputs
     started = start(laptop, own, key)
     stream = restored(laptop, outputs["RegistryTableName"], "restored-registry")
-    restored(laptop, outputs["WorkflowsTableName"], "restored-workflows")
+    steps = restored(laptop, outputs["WorkflowsTableName"], "restored-workflows")
     parameters = {
         "RegistryTableName": "restored-registry",
         "RegistryStreamArn": stream,
         "WorkflowsTableName": "restored-workflows",
+        "WorkflowsStreamArn": steps,
     }
     moved = laptop.deploy("restored", "product", AuthMode="both", **parameters)
     assert moved.deployed.outputs["RegistryTableName"] == "restored-registry"
@@ -70,12 +71,15 @@ def restored(laptop: Laptop, source: str, target: str) -> str:
     """Under another name, with a stream of its own; answers that."""
     dynamodb = laptop.client("dynamodb")
     described = dynamodb.describe_table(TableName=source)["Table"]
+    told = ("IndexName", "KeySchema", "Projection")
+    indexes = [{name: index[name] for name in told} for index in described.get("GlobalSecondaryIndexes", [])]
     dynamodb.create_table(
         TableName=target,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=described["AttributeDefinitions"],
         KeySchema=described["KeySchema"],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+        **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
     )
     for page in dynamodb.get_paginator("scan").paginate(TableName=source):
         for row in page["Items"]:
@@ -90,6 +94,7 @@ def restored(laptop: Laptop, source: str, target: str) -> str:
         ({"AuthMode": "local", "EndpointUrl": ""}, "laptop cloud"),
         ({"AuthMode": "jwt", "OidcIssuer": ""}, "OidcIssuer"),
         ({"AuthMode": "api-key", "RegistryTableName": "restored"}, "RegistryStreamArn"),
+        ({"AuthMode": "api-key", "WorkflowsTableName": "restored"}, "WorkflowsStreamArn"),
         ({"AuthMode": "api-key", "DomainName": "gateway.test"}, "CertificateArn"),
     ],
 )

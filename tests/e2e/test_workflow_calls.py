@@ -2,7 +2,8 @@
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +21,15 @@ from tests.support.catalogues import put_in_place
 from tests.support.counted import CountedGateway, counted_gateway
 from tests.support.laptop import Laptop, Stack
 from tests.support.manifests import publish
+from tests.support.tool_answers import said
 
 pytestmark = pytest.mark.cloud
 
-READ, WRITTEN = {"Query": 1}, {"TransactWriteItems": 1}
+READ, WRITTEN, NOTED = {"Query": 1}, {"TransactWriteItems": 1}, {"PutItem": 1}
+CLAIMED, EXECUTED = {"UpdateItem": 1}, {"Invoke": 1}
 HEAD, SNAPSHOT = {"GetItem": 1}, {"GetObject": 1}
 REVALIDATED_AFTER = 2.1
+STALE = "STALE_WORKFLOW_VERSION"
 MANY, LONGEST_COLD_SECONDS = 10_000, 0.150
 MANIFEST: Mapping[str, Any] = {
     "version": 1,
@@ -37,6 +41,7 @@ MANIFEST: Mapping[str, Any] = {
                 "open": {
                     "transitions": {
                         "next": {"target": "open", "output": {"said": "$.arguments.text"}, "inputSchema": {}},
+                        "run": {"target": "open", "executor": {"kind": "function", "function": "core::wait"}},
                         "never": {"target": "open", "guards": [{"kind": "role", "role": "nobody"}]},
                     }
                 }
@@ -81,6 +86,9 @@ class Driver:
         answer, self.calls = self._gateway.ask(self._key, "tools/call", params)
         return answer.json["result"]["structuredContent"]
 
+    def before_the_next(self, operation: str, happens: Callable[[], object]) -> None:
+        self._gateway.before_the_next(operation, happens)
+
     def start(self) -> Any:
         return self.call("workflow.start", definitionId="loop")
 
@@ -116,10 +124,77 @@ def test_a_step_is_one_read_and_one_transaction(driver: Driver) -> None:
 def test_a_refused_step_is_one_read_and_one_write(driver: Driver) -> None:
     at = driver.start()
     assert driver.submit(at, "never")["error"]["code"] == "GUARD_REJECTED"
-    assert driver.calls == READ | {"PutItem": 1}
+    assert driver.calls == READ | NOTED
     driver.submit(at, "next", text="a")
-    assert driver.submit(at, "next", text="b")["error"]["code"] == "STALE_WORKFLOW_VERSION"
-    assert driver.calls == READ | {"PutItem": 1}
+    assert driver.submit(at, "next", text="b")["error"]["code"] == STALE
+    assert driver.calls == READ | NOTED
+
+
+def test_a_step_with_an_executor_is_one_read_a_claim_an_invocation_and_one_transaction(driver: Driver) -> None:
+    at = driver.start()
+    for _ in range(3):  # what is known of a function is read anew every two seconds, and its first start takes longer
+        at = driver.submit(at, "run", seconds=0)
+    assert (at["version"], driver.calls) == (4, READ | CLAIMED | EXECUTED | WRITTEN)
+
+
+class Rival:
+    """Somebody else who takes the same step, by the deployed gateway."""
+
+    def __init__(self, stack: Stack, key: str, at: Any) -> None:
+        self._stack = stack
+        self._key = key
+        self._at = at
+        self._threads = ThreadPoolExecutor(1)
+
+    def begins(self, seconds: float) -> Future[Any]:
+        """And has the claim when this is over."""
+        known = {"workflowId": self._at["workflowId"], "expectedVersion": self._at["version"]}
+        arguments = {"seconds": seconds}
+        submitted = self._threads.submit(self._ask, "workflow.submit", **known, transition="run", arguments=arguments)
+        while not submitted.done() and "pending" not in self._ask("workflow.get", workflowId=self._at["workflowId"]):
+            time.sleep(0.05)
+        return submitted
+
+    def _ask(self, tool: str, **arguments: Any) -> Any:
+        return said(self._stack.ask(self._key, "tools/call", {"name": tool, "arguments": arguments}))
+
+
+A_WHILE = 4.0
+"""Seconds that a step takes during which others come."""
+
+
+def test_who_comes_while_a_step_is_executed_costs_one_read_and_one_write(
+    driver: Driver, both: Stack, tenant: Catalogued
+) -> None:
+    at = driver.start()
+    rival = Rival(both, tenant.key, at).begins(A_WHILE)
+    driver.submit(at, "run", seconds=0)  # the key may have to be read again
+    refused = driver.submit(at, "run", seconds=0)
+    assert (refused["error"]["code"], driver.calls) == (STALE, READ | NOTED)
+    assert "error" not in rival.result()
+
+
+def test_who_loses_the_claim_costs_a_refused_write_more(driver: Driver, both: Stack, tenant: Catalogued) -> None:
+    at = driver.start()
+    rival = Rival(both, tenant.key, at)
+    begun: list[Future[Any]] = []
+    driver.before_the_next("UpdateItem", lambda: begun.append(rival.begins(A_WHILE)))
+    driver.submit(at, "run", seconds=0)
+    assert (driver.calls["Query"], driver.calls["UpdateItem"], driver.calls["PutItem"]) == (1, 1, 1)
+    assert "Invoke" not in driver.calls
+    assert "error" not in begun[0].result()
+
+
+def test_who_loses_it_to_somebody_who_is_done_already_looks_again(
+    driver: Driver, both: Stack, tenant: Catalogued
+) -> None:
+    at = driver.start()
+    rival = Rival(both, tenant.key, at)
+    driver.before_the_next("UpdateItem", lambda: rival.begins(0).result())
+    refused = driver.submit(at, "run", seconds=0)
+    assert (refused["error"]["code"], refused["version"]) == (STALE, 2)
+    assert (driver.calls["Query"], driver.calls["UpdateItem"], driver.calls["PutItem"]) == (2, 1, 1)
+    assert not {"Invoke", "TransactWriteItems"} & set(driver.calls)
 
 
 def test_a_long_value_is_one_call_for_an_object_each_time(driver: Driver) -> None:

@@ -13,10 +13,13 @@ from signpost.adapters.written_files import parsed
 from signpost.model import PROXY, Principal
 from signpost.workflow.configuration import Configuration, resolved
 from signpost.workflow.instance import EvidenceItem
-from signpost.workflow.steps import Doing, Failed, Outcome
+from signpost.workflow.ports import Errand
+from signpost.workflow.steps import ON_ENTER, Outcome
 from signpost.workflow.written import written as as_written
 from tests.support.example_workflows import EXAMPLES, ROLES
+from tests.support.machines import Played
 from tests.support.random_definitions import PERMISSION, ROLE, definition
+from tests.support.saying import Say
 from tests.support.schema_values import arguments_for
 from tests.support.workflow_world import TENANT, WorkflowWorld
 
@@ -37,10 +40,10 @@ EXPIRING = (0, 40, 70)
 """Around what generated requests to people last."""
 
 
-class Scan:
-    def perform(self, doing: Doing, principal: Principal) -> Outcome | Failed:
-        del doing  # it always finds something
-        return Outcome({"by": principal.subject}, [EvidenceItem("scan", principal.subject)])
+def scanned(errand: Errand) -> Outcome:
+    """It always finds something."""
+    by = errand.principal.subject
+    return Outcome({"by": by}, [EvidenceItem("scan", by)])
 
 
 @dataclass
@@ -107,6 +110,9 @@ class Walk:
         state = self._document["states"][stand["state"]]
         links = {link["args"]["transition"]: link for link in stand["links"] if link["rel"] == "transition"}
         offered: Mapping[str, Any] = {} if state.get("terminal") else state.get("transitions", {})
+        if stand.get("entering"):
+            assert links.keys() == {ON_ENTER}
+            offered = {**offered, ON_ENTER: {}}
         assert links.keys() <= offered.keys()
         kept = self._world.kept()
         for transition, written in offered.items():
@@ -189,7 +195,7 @@ class Walk:
                 "context": stand["context"],
                 "caller": attempt.caller,
                 "transition": attempt.transition,
-                "written": self._document["states"][stand["state"]]["transitions"][attempt.transition],
+                "written": self._document["states"][stand["state"]]["transitions"].get(attempt.transition),
                 "arguments": attempt.arguments,
                 "answer": attempt.answer.get("error"),
             },
@@ -210,7 +216,7 @@ class Walk:
 def explored(block: int, *, requests_expire: bool = False, waits: Sequence[float] = ()) -> Tally:
     random, tally = Random(block), Tally()  # noqa: S311 - for a test to be the same every time
     for number in range(DEFINITIONS):
-        world = WorkflowWorld(CALLERS, {"scan": Scan()})
+        world = WorkflowWorld(CALLERS, {"scan": Played(scanned)})
         name, document = f"d{block}_{number}", definition(random, requests_expire=requests_expire)
         world.publish(name, document)
         for _ in range(WALKS):
@@ -218,17 +224,11 @@ def explored(block: int, *, requests_expire: bool = False, waits: Sequence[float
     return tally
 
 
-def show(capsys: pytest.CaptureFixture[str], what: str, tally: Tally) -> None:
-    """Whether or not the test passes: what falls outside is to be seen."""
-    with capsys.disabled():
-        print(f"\n{what}: {tally}")  # noqa: T201 - that is what it is for
-
-
 @pytest.mark.invariant(47)
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_links_of_generated_definitions_are_sound_and_complete(block: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_of_generated_definitions_are_sound_and_complete(block: int, say: Say) -> None:
     tally = explored(block, waits=WAITS)
-    show(capsys, f"generated definitions, block {block}", tally)
+    say(f"generated definitions, block {block}: {tally}")
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.followed > 1000
     assert tally.possible > 1000
@@ -242,14 +242,14 @@ def test_what_people_were_asked_and_has_expired_is_not_linked() -> None:
 
 @pytest.mark.invariant(47)
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_links_of_the_examples_are_sound_and_complete(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_of_the_examples_are_sound_and_complete(name: str, say: Say) -> None:
     random, tally = Random(name), Tally()  # noqa: S311 - for a test to be the same every time
     for definition_id, document in parsed(EXAMPLES[name] / "manifest.yaml")["workflows"].items():
         world = WorkflowWorld(CALLERS)
         world.publish(definition_id, document)
         for _ in range(EXAMPLE_WALKS):
             Walk(world, definition_id, document, random, tally).go(EXAMPLE_STEPS)
-    show(capsys, name, tally)
+    say(f"{name}: {tally}")
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.followed > 100
 
@@ -267,12 +267,12 @@ EXPOSED: Any = {
 }
 
 
-def test_every_exposure_that_can_be_called_is_linked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_exposure_that_can_be_called_is_linked(say: Say) -> None:
     found = resolved(as_written(EXPOSED))
     assert isinstance(found, Configuration)
     random, tally, world = Random(PROXY), Tally(), WorkflowWorld(CALLERS)  # noqa: S311 - as above
     world.publish(PROXY, found.workflows[PROXY])
     Walk(world, PROXY, found.workflows[PROXY], random, tally).go(EXAMPLE_STEPS)
-    show(capsys, PROXY, tally)
+    say(f"{PROXY}: {tally}")
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.possible == EXAMPLE_STEPS * (2 * len(CALLERS) + 2)

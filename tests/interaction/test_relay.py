@@ -8,7 +8,8 @@ import pytest
 
 from signpost.content import BusEvent, ChangeEvent
 from signpost.errors import Unavailable
-from signpost.relay import AT_ONCE, Relay, bus_event
+from signpost.relay import Relay, bus_event
+from signpost.stream import AT_ONCE
 from signpost.telemetry import Telemetry
 
 

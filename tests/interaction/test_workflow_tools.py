@@ -352,12 +352,21 @@ class TestCapabilities:
 
     @pytest.mark.parametrize("given", [{"repo": "o/r"}, {"arguments": {"repo": "o/r"}}])
     def test_what_was_given_with_it_is_filled_in(self, desk: Desk, given: Mapping[str, Any]) -> None:
-        started = self.start(desk, capability="github.list_issues", **given)
-        (link,) = started["links"]
+        schema: JsonObject = {"type": "object", "required": ["repo", "text"], "properties": {"repo": {}, "text": {}}}
+        desk.publish({"version": 1, "proxy": {"expose": [{"name": "github.comment", "inputSchema": schema}]}})
+        (link,) = self.start(desk, capability="github.comment", **given)["links"]
         assert link["args"]["arguments"] == {"repo": "o/r"}
-        done = desk.ask(link["method"], **link["args"])
+        arguments = {**link["args"]["arguments"], "text": "hi"}
+        done = desk.ask(link["method"], **{**link["args"], "arguments": arguments})
         assert (done["state"], done["version"], done["context"]) == ("ready", 2, {"lastResult": {}})
-        assert [one["args"]["transition"] for one in done["links"]] == ["github.list_issues"]
+        assert [one["args"]["transition"] for one in done["links"]] == ["github.comment"]
+
+    @pytest.mark.parametrize("given", [{"repo": "o/r"}, {"arguments": {"repo": "o/r"}}])
+    def test_what_is_given_everything_runs_at_once(self, desk: Desk, given: Mapping[str, Any]) -> None:
+        done = self.start(desk, capability="github.list_issues", **given)
+        assert (done["state"], done["version"], done["context"]) == ("ready", 2, {"lastResult": {}})
+        (link,) = done["links"]
+        assert (link["args"]["transition"], link["args"]["arguments"]) == ("github.list_issues", {"repo": "o/r"})
 
     def test_an_argument_of_that_name_is_one(self, desk: Desk) -> None:
         schema = {"type": "object", "properties": {"arguments": {"type": "object"}}}

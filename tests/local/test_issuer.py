@@ -110,7 +110,8 @@ class TestMetadata:
     def test_names_the_issuer_and_its_endpoints(self, issuer: Issuer, name: str) -> None:
         metadata = fetch("GET", f"{issuer.url}/.well-known/{name}").json()
         assert metadata["issuer"] == issuer.url
-        assert metadata["scopes_supported"] == ["openid", "offline_access", "signpost.admin", "workflow.approve"]
+        permissions = ["signpost.admin", "workflow.resolve", "workflow.cancel", "workflow.approve"]
+        assert metadata["scopes_supported"] == ["openid", "offline_access", *permissions]
         assert metadata["token_endpoint"] == f"{issuer.url}/token"
         assert metadata["code_challenge_methods_supported"] == ["S256"]
 

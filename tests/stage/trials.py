@@ -57,6 +57,14 @@ def _show(_arguments: JsonObject, ctx: Context) -> Json:
     }
 
 
+def _second(arguments: JsonObject, _ctx: Context) -> None:
+    """Does nothing when it is called for the first time, and then what it is for."""
+    effect = str(arguments["once_asked"])
+    if effects.count(f"{effect}.asked") == 1:
+        raise ToolError("Not yet.", kind="rate_limited")
+    effects.count(effect)
+
+
 def _read_secret(arguments: JsonObject, _ctx: Context) -> Json:
     """What AWS says to this executor about a secret."""
     try:
@@ -82,6 +90,7 @@ TRIALS: Mapping[str, Trial] = {
     "nested": _nested,
     "call": _call,
     "secret": _read_secret,
+    "second": _second,
 }
 
 

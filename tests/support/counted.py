@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,11 +17,18 @@ from tests.support.memory_gateway import Answer, as_lambda_would, modern
 
 
 class CountedGateway:
-    def __init__(self, gateway: Gateway, calls: Counter[str]) -> None:
+    def __init__(self, gateway: Gateway, calls: Counter[str], meanwhile: dict[str, Callable[[], object]]) -> None:
         self._gateway = gateway
         self._calls = calls
+        self._meanwhile = meanwhile
 
-    def ask(self, key: str, method: str, params: JsonObject | None = None) -> tuple[Answer, Mapping[str, int]]:
+    def before_the_next(self, operation: str, happens: Callable[[], object]) -> None:
+        """Between whatever came before such a call and the call itself."""
+        self._meanwhile[operation] = happens
+
+    def ask(
+        self, key: str, method: str, params: JsonObject | None = None, remaining_ms: int = 30_000
+    ) -> tuple[Answer, Mapping[str, int]]:
         """The answer, and which calls it took."""
         self._calls.clear()
         message, headers = modern(method, params or {})
@@ -37,7 +44,7 @@ class CountedGateway:
                 "http": {"method": "POST", "path": "/mcp", "sourceIp": "198.51.100.7"},
             },
         }
-        answer = as_lambda_would(self._gateway.handle(event, 30_000))
+        answer = as_lambda_would(self._gateway.handle(event, remaining_ms))
         return answer, dict(self._calls)
 
 
@@ -46,10 +53,12 @@ def counted_gateway(laptop: Laptop, stack: Stack) -> Generator[CountedGateway]:
     """Composed as on Lambda, from the environment of the deployed function."""
     name = stack.deployed.outputs["GatewayFunctionName"]
     configuration = laptop.client("lambda").get_function_configuration(FunctionName=name)
-    calls = Counter[str]()
+    calls, meanwhile = Counter[str](), dict[str, Callable[[], object]]()
 
     def count(model: Any, **_: Any) -> None:
         calls[model.name] += 1
+        if model.name in meanwhile:
+            meanwhile.pop(model.name)()
 
     with pytest.MonkeyPatch.context() as patch:
         for variable, value in laptop.emulator.environment().items():
@@ -58,6 +67,6 @@ def counted_gateway(laptop: Laptop, stack: Stack) -> Generator[CountedGateway]:
         assert boto3.DEFAULT_SESSION is not None
         boto3.DEFAULT_SESSION.events.register("before-call", count)
         try:
-            yield CountedGateway(gateway(configuration["Environment"]["Variables"]), calls)
+            yield CountedGateway(gateway(configuration["Environment"]["Variables"]), calls, meanwhile)
         finally:
             boto3.DEFAULT_SESSION = None

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from local.stack import PROJECT, machine_architecture
@@ -19,6 +19,7 @@ from stage.effects import script_of
 from tests.support.laptop import Laptop, Stack
 
 STACK = "stage-executors"
+TIMEOUT_MS = 3_000
 NAMES = ("blocking", "trials", "stub", "stranger", "doomed")
 
 
@@ -38,11 +39,11 @@ class Executors:
 
     def executor(self, name: str) -> Executor:
         arn = f"arn:aws:lambda:us-east-1:000000000000:function:{self.stack}-{name}"
-        return Executor(arn, self.outputs.get(f"{name.capitalize()}Keys", self.outputs["StubKeys"]), 3_000)
+        return Executor(arn, self.outputs.get(f"{name.capitalize()}Keys", self.outputs["StubKeys"]), TIMEOUT_MS)
 
-    def place(self, name: str, hosted: Sequence[Hosted], tenant: str | None) -> None:
+    def place(self, name: str, hosted: Sequence[Hosted], tenant: str | None, *, timeout_ms: int = TIMEOUT_MS) -> None:
         """Functions that it does not list: any id there is."""
-        self._placer.place_as(self.executor(name), hosted, tenant)
+        self._placer.place_as(replace(self.executor(name), timeout_ms=timeout_ms), hosted, tenant)
 
     def place_as_it_says(self, name: str, tenant: str | None) -> None:
         """The functions that its manifest lists."""

@@ -36,7 +36,7 @@ from signpost.protocol.surface import Surface
 from signpost.settings import GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.gateway import Adapters, Gateway, back_door, composed, front_door, gateway_surface, surfaces
-from signpost.workflow.ports import Executors
+from signpost.workflow.ports import Machine
 from tests.support.catalogues import put_in_place
 from tests.support.oracle import check_exchange
 from tests.support.tokens import ISSUER, Signer
@@ -44,6 +44,7 @@ from tests.support.tokens import ISSUER, Signer
 ENVIRONMENT = {
     "REGISTRY_TABLE": "registry",
     "WORKFLOWS_TABLE": "workflows",
+    "LEASE_MARGIN_MS": "15000",
     "MASTER_SECRET_ARN": "secret",
     "PUBLIC_URL": "https://gateway.test",
     "AUTH_MODE": "both",
@@ -140,7 +141,7 @@ class MemoryGateway:
         self.functions = FunctionTable(deployment=self.settings.tuning)
         self.executors: dict[str, Handler] = {}
         self.instances = MemoryInstances()
-        self.machines: dict[str, Executors] = {}
+        self.machines: dict[str, Machine] = {}
         """What runs steps of workflows, by kind; to be filled before the first workflow."""
         self.adapters = Adapters(
             api_keys=MemoryApiKeys(),
@@ -157,6 +158,8 @@ class MemoryGateway:
             definitions=MemoryTexts(),
             instances=lambda: self.instances,
             machines=lambda: self.machines,
+            pause=lambda: self.clock.advance,
+            lease_margin=self.settings.lease_margin,
             link=MemoryLink(self.executors),
             clock=self.clock,
             timestamps=SystemTimestamps(),

@@ -77,7 +77,7 @@ class _Author:
         if self._happens(0.2):
             state["linkFilter"] = self._random.choice(["all", "byGuards"])
         if self._happens(0.15):
-            state["onEnter"] = {"executor": {"kind": self._random.choice(["noop", "scan"])}}
+            state["onEnter"] = {"executor": {"kind": self._random.choice(["noop", "scan", "broken"])}}
         return state
 
     def _transition(self, actor: str | None = None) -> Any:

@@ -1,6 +1,5 @@
 """A stack of the test stage whose registry function dies where it is told to, and whose sweeper is in a hurry."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import DynamoRuntimeSettings, rows
 from signpost.adapters.dynamodb.content_head import Head, head_in
+from tests.support.functions import Functions, functions_of
 from tests.support.laptop import Laptop, Stack
 
 STACK = "swept"
@@ -17,24 +17,21 @@ STACK = "swept"
 class Swept:
     laptop: Laptop
     stack: Stack
-    lambdas: Any
-    """A client."""
+    functions: Functions
     dynamodb: Any
     s3: Any
 
     def ask(self, tenant: str, function_id: str, payload: Mapping[str, Any], **more: int) -> Any:
         """None if the process died."""
         event = {"function_id": function_id, "payload": payload, "tenant": tenant, **more}
-        answer = self._invoke("RegistryFunctionName", event)
-        if "FunctionError" in answer:
-            assert "crash_after" in more, answer["Payload"].read()
-            return None
-        return json.loads(answer["Payload"].read())
+        answer = self.functions.invoke("Registry", event)
+        assert answer is not None or "crash_after" in more, self._failures("registry")
+        return answer
 
     def sweep(self) -> Any:
-        answer = self._invoke("SweeperFunctionName", {"source": "aws.events"})
-        assert "FunctionError" not in answer, self._failures("sweeper")
-        return json.loads(answer["Payload"].read())
+        answer = self.functions.invoke("Sweeper", {"source": "aws.events"})
+        assert answer is not None, self._failures("sweeper")
+        return answer
 
     def register(self, tenant: str, skill_id: str, body: str) -> None:
         assert "error" not in self.ask(tenant, "skills::register", {"id": skill_id, "skill": body})
@@ -73,18 +70,9 @@ class Swept:
     def table(self) -> str:
         return self.stack.deployed.outputs["RegistryTableName"]
 
-    def _invoke(self, function: str, event: Mapping[str, Any]) -> Any:
-        name = self.stack.deployed.outputs[function]
-        return self.lambdas.invoke(FunctionName=name, Payload=json.dumps(event).encode())
-
 
 def swept(laptop: Laptop) -> Swept:
     stack = laptop.deploy(STACK, variant="test", AuthMode="both")
-    hurry(laptop, stack)
-    return Swept(laptop, stack, laptop.client("lambda"), laptop.client("dynamodb"), laptop.client("s3"))
-
-
-def hurry(laptop: Laptop, stack: Stack) -> None:
-    lambdas, name = laptop.client("lambda"), stack.deployed.outputs["SweeperFunctionName"]
-    variables = lambdas.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-    lambdas.update_function_configuration(FunctionName=name, Environment={"Variables": {**variables, "HURRIED": "1"}})
+    functions = functions_of(laptop, stack)
+    functions.configure("Sweeper", HURRIED="1")
+    return Swept(laptop, stack, functions, laptop.client("dynamodb"), laptop.client("s3"))

@@ -6,10 +6,11 @@ from typing import Any
 
 from signpost.adapters.memory.instances import MemoryInstances
 from signpost.model import JsonObject, Principal
-from signpost.workflow.ports import Executors
+from signpost.workflow.ports import Machine
 from tests.support.manifests import publish, publish_documents
 from tests.support.memory_gateway import MemoryGateway, SetClock
 from tests.support.tool_answers import said
+from tests.support.workshop import settle
 
 TENANT = "acme"
 
@@ -17,9 +18,9 @@ type Kept = Mapping[str, Any]
 
 
 class WorkflowWorld:
-    def __init__(self, callers: Mapping[str, Principal], executors: Mapping[str, Executors] | None = None) -> None:
+    def __init__(self, callers: Mapping[str, Principal], machines: Mapping[str, Machine] | None = None) -> None:
         self._gateway = MemoryGateway()
-        self._gateway.machines.update(executors or {})
+        self._gateway.machines.update(machines or {})
         self._callers = callers
         self._tokens: dict[tuple[str, float], str] = {}
         self._documents: dict[str, JsonObject] = {}
@@ -31,6 +32,10 @@ class WorkflowWorld:
     @property
     def instances(self) -> MemoryInstances:
         return self._gateway.instances
+
+    def has(self, kind: str, machine: Machine) -> None:
+        """To be said before the first workflow."""
+        self._gateway.machines[kind] = machine
 
     def publish(self, definition_id: str, document: JsonObject) -> None:
         """Beside those that were published so."""
@@ -45,6 +50,10 @@ class WorkflowWorld:
     def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
         params: JsonObject = {"name": tool, "arguments": args}
         return said(self._gateway.ask("tools/call", params, credential=self._token(caller)))
+
+    def settle(self) -> None:
+        """Until nothing is left that somebody asked to be looked at by now. The index is swept once a minute only."""
+        settle(self._gateway.composition.driven().waker, self.instances, self.clock, is_swept=False)
 
     def kept(self) -> Kept:
         """How all instances stand, to come back to."""

@@ -1,7 +1,8 @@
-"""The composition of the test stage: the product's, with the fixtures beside it."""
+"""The composition of the test stage: the product's, with the fixtures beside it, and faults where a request asks."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from signpost.protocol.surface import Surface
 from signpost.settings import gateway_settings
@@ -17,10 +18,34 @@ from signpost.wiring.gateway import (
     surfaces,
 )
 from stage.calls import FunctionCalls
+from stage.crashes import mortal
+from stage.faults import FAULTS, Faults
 from stage.fixtures import Fixtures
 
 
-def gateway(environment: Mapping[str, str]) -> Gateway:
+class StageGateway:
+    def __init__(self, product: Gateway, faults: Faults) -> None:
+        self._product = product
+        self._faults = faults
+
+    def handle(self, event: Mapping[str, Any], remaining_ms: int) -> Mapping[str, Any]:
+        self._faults.arm(event.get("headers") or {})
+        answer = self._product.handle(event, remaining_ms)
+        if not self._faults.happened:
+            return answer
+        return {**answer, "headers": {**answer["headers"], FAULTS: ", ".join(self._faults.happened)}}
+
+
+def gateway(environment: Mapping[str, str]) -> StageGateway:
+    return mortal(environment, lambda: faulty(environment))
+
+
+def faulty(environment: Mapping[str, str]) -> StageGateway:
+    faults = Faults()
+    return StageGateway(composed_with_fixtures(environment), faults)
+
+
+def composed_with_fixtures(environment: Mapping[str, str]) -> Gateway:
     settings = gateway_settings(environment)
     telemetry = Telemetry("gateway")
     composition = composed(aws_adapters(settings, telemetry), telemetry)

@@ -1,4 +1,4 @@
-"""What is sent again when the relay has given up, and what stays in the queue."""
+"""What is sent again when the relay or the herald has given up, and what stays in the queue."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,9 +9,19 @@ import pytest
 
 from signpost.adapters.dynamodb.outbox import KEPT_FOR
 from signpost.adapters.sqs import Message
-from signpost.adapters.undelivered import GivenUp, given_up
+from signpost.adapters.undelivered import GivenUp, Place, given_up
 from signpost.cli.failure import CommandFailed
-from signpost.cli.redrive import CHARACTERS_AT_ONCE, EVENTS_AT_ONCE, RECORDS_AT_ONCE, Redrive, Redriven, portions
+from signpost.cli.redrive import (
+    CHARACTERS_AT_ONCE,
+    EVENTS_AT_ONCE,
+    RECORDS_AT_ONCE,
+    ByPlace,
+    ByTime,
+    Redrive,
+    Redriven,
+    Teller,
+    portions,
+)
 from signpost.contract import Undelivered
 from tests.support.memory_gateway import SetClock
 
@@ -38,26 +48,24 @@ class Queue:
 
 @dataclass
 class Outbox:
-    rows: Mapping[str | None, Sequence[tuple[float, Mapping[str, Any]]]]
+    rows: Mapping[str, Sequence[tuple[float, Mapping[str, Any]]]]
 
-    def tenants(self) -> Iterator[str | None]:
-        return iter(self.rows)
-
-    def written_in(self, tenant: str | None, periods: Sequence[tuple[float, float]]) -> Iterator[Mapping[str, Any]]:
-        for at, row in self.rows[tenant]:
-            if any(first <= at <= last for first, last in periods):
-                yield row
+    def written_in(self, periods: Sequence[tuple[float, float]]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+        for whose, rows in self.rows.items():
+            yield whose, [row for at, row in rows if any(first <= at <= last for first, last in periods)]
 
 
 @dataclass
-class Relay:
-    """Answers with each of these, and then that the bus has taken everything."""
+class Functions:
+    """Answer with each of these, and then that the bus has taken everything."""
 
     answers: list[Any] = field(default_factory=list[Any])
     sent: list[Sequence[Any]] = field(default_factory=list[Sequence[Any]])
+    called: list[str] = field(default_factory=list[str])
 
     def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes | Undelivered:
-        assert (function_arn, give_up_at > NOW) == ("relay", True)
+        assert give_up_at > NOW
+        self.called.append(function_arn)
         self.sent.append([record["dynamodb"]["NewImage"] for record in json.loads(payload)["Records"]])
         answer: Any = self.answers.pop(0) if self.answers else {"batchItemFailures": []}
         return answer if isinstance(answer, Undelivered) else json.dumps(answer).encode()
@@ -67,39 +75,78 @@ def row(name: str) -> Mapping[str, Any]:
     return {"key": {"S": name}}
 
 
-def batch(at: float = MOMENT) -> GivenUp:
-    return GivenUp(Message(f"receipt at {at}", ""), at, at + 1)
+def batch(at: float = MOMENT, function: str = "relay", number: int = 1) -> GivenUp:
+    place = Place("stream", "shard", str(number), number + 9)
+    return GivenUp(Message(f"receipt at {at} of {number}", ""), function, place, at, at + 1)
 
 
 OUTBOX = Outbox({
     "acme": [(MOMENT - 4000, row("long before")), (MOMENT, row("a")), (MOMENT + 4000, row("long after"))],
     "umbrella": [(MOMENT + 30, row("b"))],
-    None: [(MOMENT - 30, row("shipped"))],
+    "what is shipped": [(MOMENT - 30, row("shipped"))],
     "idle": [],
 })  # fmt: skip
+IN_STREAM: Mapping[int, Sequence[Mapping[str, Any]]] = {1: [row("step"), row("wake")], 11: [], 21: [row("another")]}
+"""By the number of the first in a batch; what is not there, the stream has forgotten."""
 
 
-def redriven(queue: Queue, relay: Relay, *, dry: bool = False, forget: bool = False) -> Redriven:
+def redriven(queue: Queue, functions: Functions, *, dry: bool = False, forget: bool = False) -> Redriven:
     clock, said = SetClock(), list[str]()
-    redrive = Redrive(queue=queue, outbox=OUTBOX, link=relay, relay="relay", clock=clock)
+    tellers: Sequence[Teller[GivenUp]] = [
+        Teller("relay", ByTime(OUTBOX, kept_for=KEPT_FOR, clock=clock)),
+        Teller("herald", ByPlace(lambda batch: IN_STREAM.get(int(batch.place.first)))),
+    ]
+    redrive = Redrive(queue=queue, tellers=tellers, link=functions, clock=clock)
     return redrive.run(said.append, dry=dry, forget=forget)
 
 
 def test_what_was_changed_at_that_time_is_sent_by_the_relay_and_the_queue_is_empty() -> None:
-    queue, relay = Queue([batch(), batch(MOMENT + 10)]), Relay()
+    queue, relay = Queue([batch(), batch(MOMENT + 10)]), Functions()
     assert redriven(queue, relay) == Redriven(batches=2, changes=3, too_old=0)
     assert relay.sent == [[row("a"), row("b"), row("shipped")]]
     assert (queue.there, queue.received_now) == ([], [])
 
 
+def test_each_function_tells_what_it_gave_up_and_nothing_else() -> None:
+    functions = Functions()
+    assert redriven(Queue([batch(function="herald")]), functions) == Redriven(batches=1, changes=2, too_old=0)
+    assert (functions.called, functions.sent) == (["herald"], [[row("step"), row("wake")]])
+    both = Functions()
+    assert redriven(Queue([batch(function="herald"), batch()]), both).changes == 5
+    assert both.called == ["relay", "herald"]
+
+
+def test_of_steps_exactly_those_are_sent_that_were_in_the_batches() -> None:
+    queue, functions = Queue([batch(function="herald", number=number) for number in (21, 11, 1)]), Functions()
+    assert redriven(queue, functions) == Redriven(batches=3, changes=3, too_old=0)
+    assert (queue.there, functions.sent) == ([], [[row("another"), row("step"), row("wake")]])
+
+
+def test_steps_that_the_stream_has_forgotten_leave_the_queue_only_if_it_is_told_to() -> None:
+    forgotten = batch(function="herald", number=31)
+    queue, functions = Queue([forgotten, batch(function="herald")]), Functions()
+    assert redriven(queue, functions) == Redriven(batches=2, changes=2, too_old=1)
+    assert (queue.there, functions.sent) == ([forgotten], [[row("step"), row("wake")]])
+    again = Functions()
+    assert redriven(queue, again, forget=True) == Redriven(batches=1, changes=0, too_old=1)
+    assert (queue.there, again.sent) == ([], [])
+
+
+def test_what_a_function_of_another_stack_gave_up_stays_where_it_is() -> None:
+    queue, functions = Queue([batch(), batch(function="stranger")]), Functions()
+    with pytest.raises(CommandFailed, match="stranger"):
+        redriven(queue, functions)
+    assert (len(queue.there), functions.sent) == (2, [])
+
+
 def test_where_nothing_was_given_up_nothing_is_read_or_sent() -> None:
-    relay = Relay()
+    relay = Functions()
     assert redriven(Queue([]), relay) == Redriven(0, 0, 0)
     assert relay.sent == []
 
 
 def test_a_dry_run_sends_nothing_and_leaves_the_queue() -> None:
-    queue, relay = Queue([batch()]), Relay()
+    queue, relay = Queue([batch()]), Functions()
     assert redriven(queue, relay, dry=True, forget=True).changes == 3
     assert (relay.sent, queue.there) == ([], [batch()])
 
@@ -109,16 +156,16 @@ def test_a_dry_run_sends_nothing_and_leaves_the_queue() -> None:
 def test_what_the_bus_did_not_take_stays_in_the_queue(answer: Any) -> None:
     queue = Queue([batch()])
     with pytest.raises(CommandFailed, match="3 changes are left"):
-        redriven(queue, Relay([answer]))
+        redriven(queue, Functions([answer]))
     assert queue.there == [batch()]
 
 
 def test_what_the_outbox_may_have_forgotten_leaves_the_queue_only_if_it_is_told_to() -> None:
     old = batch(NOW - KEPT_FOR - 1)
     queue = Queue([old, batch()])
-    assert redriven(queue, Relay()) == Redriven(batches=2, changes=3, too_old=1)
+    assert redriven(queue, Functions()) == Redriven(batches=2, changes=3, too_old=1)
     assert queue.there == [old]
-    redriven(queue, Relay(), forget=True)
+    redriven(queue, Functions(), forget=True)
     assert queue.there == []
 
 
@@ -135,7 +182,11 @@ def test_the_relay_is_sent_no_more_than_it_manages() -> None:
 
 def test_a_batch_is_read_as_lambda_describes_it() -> None:
     described = {
-        "requestContext": {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 21},
+        "requestContext": {
+            "functionArn": "arn:aws:lambda:us-east-1:123456789012:function:signpost-relay",
+            "condition": "RetryAttemptsExhausted",
+            "approximateInvokeCount": 21,
+        },
         "version": "1.0",
         "DDBStreamBatchInfo": {
             "shardId": "shardId-1",
@@ -148,7 +199,8 @@ def test_a_batch_is_read_as_lambda_describes_it() -> None:
         },
     }
     message = Message("receipt", json.dumps(described))
-    assert given_up(message) == GivenUp(message, 1795003200.0, 1795003205.25)
+    place = Place("arn:aws:dynamodb:us-east-1:123456789012:table/registry/stream/1", "shardId-1", "1", 2)
+    assert given_up(message) == GivenUp(message, "signpost-relay", place, 1795003200.0, 1795003205.25)
     for other in ("no JSON", "[]", "{}", '{"DDBStreamBatchInfo": {}}', '{"DDBStreamBatchInfo": null}'):
         with pytest.raises(ValueError, match=r"Lambda|Expecting"):
             given_up(Message("receipt", other))

@@ -30,6 +30,7 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         "additionalProperties": st.booleans(),
         "enum": st.lists(_NAMES, unique=True, min_size=1, max_size=2),
         "minimum": st.integers(0, 3),
+        "minLength": st.integers(0, 3),
         "maxLength": st.integers(0, 3),
         "default": st.integers(),
         "title": st.text(max_size=3),

@@ -10,13 +10,14 @@ from signpost.cli.manifest_files import manifest_at
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.configuration import Configuration, Entry, resolved
 from signpost.workflow.discovery import shown_kinds
-from signpost.workflow.engine import Engine
+from signpost.workflow.engine import Birth, Engine
 from signpost.workflow.guards import Permission
 from signpost.workflow.links import NO_ARGUMENTS
 from signpost.workflow.problems import Problem
 from signpost.workflow.written import written
 
 AGENT = Principal("agent-1", "acme", "test")
+BIRTH = Birth("wf_1", "digest", {})
 MAY_PAY: JsonObject = {"kind": "permission", "permission": "pay"}
 IS_LARGE: JsonObject = {"kind": "expr", "expr": "$.context.amount > 100"}
 BANK: JsonObject = {"kind": "function", "function": "bank::pay"}
@@ -144,12 +145,10 @@ class TestACapability:
         assert found.workflows["demo"]["states"] == {
             "open": {"onEnter": {"executor": NOTHING, "output": {"entered": True}, "guards": [MAY_PAY]}}
         }
-        refused = Engine().started(found.definitions["demo"], "digest", "wf_1", {}, AGENT, 0.0)
+        refused = Engine().started(found.definitions["demo"], BIRTH, AGENT, 0.0)
         assert (refused.refusal is not None, refused.instance.context) == (True, {})
         teller = Principal("t", "acme", "test", permissions=frozenset({"pay"}))
-        assert Engine().started(found.definitions["demo"], "digest", "wf_1", {}, teller, 0.0).instance.context == {
-            "entered": True
-        }
+        assert Engine().started(found.definitions["demo"], BIRTH, teller, 0.0).instance.context == {"entered": True}
 
     def test_keeps_guards_that_are_no_list(self) -> None:
         found = transition_with({"pay": {"executor": BANK, "guards": MAY_PAY}}, executor={"capability": "pay"})

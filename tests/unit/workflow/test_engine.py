@@ -1,14 +1,14 @@
 """What becomes of an instance, with executors played by the test."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, override
 
 import pytest
 
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow import engine
 from signpost.workflow.definition import Definition, read
-from signpost.workflow.engine import Engine
+from signpost.workflow.engine import Birth, Engine
 from signpost.workflow.instance import EvidenceItem, Instance, Request
 from signpost.workflow.links import links
 from signpost.workflow.steps import Code, Doing, Failed, Looked, Outcome, Performed, Step, Submitted
@@ -53,7 +53,9 @@ class Run:
         self._scripts = {name: list(script) for name, script in (scripts or {}).items()}
         self._engine = Engine()
         self.ran: list[str] = []
-        self.last = self._played(self._engine.started(definition, "digest", "wf_1", {"region": "eu"}, AGENT, NOW))
+        self.last = self._played(
+            self._engine.started(definition, Birth("wf_1", "digest", {"region": "eu"}), AGENT, NOW)
+        )
 
     @property
     def instance(self) -> Instance:
@@ -261,19 +263,31 @@ def test_a_state_is_entered_with_what_it_does_then() -> None:
     shape = definition(initialState="a", states={"a": state(go=go), "b": ENTRY})
     run = Run(shape, {"go": [Outcome(1)], "enter": [Outcome(2), Outcome(3)]})
     run.submit("go")
-    assert (run.instance.version, run.instance.context) == (2, {"went": 1, "entered": 2})
+    assert (run.instance.version, run.instance.context) == (3, {"went": 1, "entered": 2})
     run.submit("again")
-    assert (run.instance.version, run.instance.context["entered"]) == (3, 3)
+    assert (run.instance.version, run.instance.context["entered"]) == (4, 3)
 
 
-def test_a_state_whose_entry_fails_is_not_entered() -> None:
-    shape = definition(initialState="a", states={"a": state(go=step("b", executor=stub("go"))), "b": ENTRY})
-    seen = EvidenceItem("seen", "go")
-    run = Run(shape, {"go": [Outcome(1, (seen,))], "enter": [Failed("permanent_error", "no luck")]})
+def test_a_state_whose_entry_fails_is_not_entered_where_nothing_was_done_for_the_move() -> None:
+    shape = definition(initialState="a", states={"a": state(go=step("b")), "b": ENTRY})
+    run = Run(shape, {"enter": [Failed("permanent_error", "no luck")]})
     before = run.instance
     run.submit("go")
-    assert (run.code, run.instance) == ("EXECUTOR_FAILED", before)
-    assert run.last.evidence == ()
+    assert (run.code, run.instance, run.last.hops) == ("EXECUTOR_FAILED", before, ())
+
+
+def test_a_move_for_which_something_was_done_stands_and_its_entry_is_owed() -> None:
+    shape = definition(initialState="a", states={"a": state(go=step("b", executor=stub("go"))), "b": ENTRY})
+    seen = EvidenceItem("seen", "go")
+    run = Run(shape, {"go": [Outcome(1, (seen,))], "enter": [Failed("permanent_error", "no luck"), Outcome(2)]})
+    run.submit("go")
+    assert (run.code, run.instance.state, run.instance.version) == ("EXECUTOR_FAILED", "b", 2)
+    assert (run.instance.entering, run.linked, run.last.evidence) == (True, ["on_enter"], (seen,))
+    run.submit("again")
+    assert run.code == "INVALID_TRANSITION"
+    run.submit("on_enter")
+    assert (run.code, run.instance.version, run.instance.entering, run.linked) == (None, 3, False, ["again"])
+    assert (run.instance.context, run.ran) == ({"entered": 2}, ["go", "enter", "enter"])
 
 
 def timed(**late: Any) -> Definition:
@@ -395,6 +409,12 @@ class Review(Run):
         """By bob."""
         self.submit("ask", principal=BOB)
         return self
+
+
+class Sending(Review):
+    @override
+    def _perform(self, doing: Doing) -> Outcome | Failed:
+        return Outcome() if doing.executor.kind == "stub" else super()._perform(doing)
 
 
 def test_people_are_asked_and_their_approvals_count_by_person() -> None:
@@ -540,3 +560,23 @@ def test_whoever_notices_a_deadline_has_asked_for_nothing() -> None:
     run.look(NOW + 2, principal=DAN)
     assert run.instance.waits_for is not None
     assert run.instance.waits_for.asked_by == run.instance.started_by != "dan"
+
+
+def test_what_is_still_asked_owes_nothing_though_it_was_entered_anew_and_may_not_ask() -> None:
+    """What was done for the move cannot be taken back, and people look at the same as before."""
+    asking = {"executor": {"kind": "human", "shows": ["draft"]}, "guards": when("$.context.ok == true")}
+    shape = definition(
+        initialState="edit",
+        initialContext={"draft": "x", "ok": True},
+        states={
+            "edit": state(send=step("review", executor=stub("send"))),
+            "review": {"onEnter": asking, **state(back=step("edit", output={"ok": False}))},
+        },
+    )
+    run = Sending(shape)
+    run.submit("send")
+    asked = run.instance.waits_for
+    run.submit("back")
+    run.submit("send")
+    assert (run.code, run.instance.state, run.instance.entering) == (None, "review", False)
+    assert (run.instance.waits_for, run.linked) == (asked, ["back"])

@@ -173,6 +173,10 @@ class ChangeEvent:
     """Of a definition, if that is what changed."""
 
 
+SOURCE = "signpost"
+"""Of every event of ours on the bus."""
+
+
 @dataclass(frozen=True, slots=True)
 class BusEvent:
     """An event in the form of the bus."""

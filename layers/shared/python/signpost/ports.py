@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Tool,
         ToolResult,
     )
+    from signpost.wakes import Message, Posted
     from signpost.web import NotReached, WebAnswer, WebRequest
 
 
@@ -210,6 +211,26 @@ class DeliveryQueue(Protocol):
 
     def put_off(self, receipt: str, seconds: int) -> None:
         """Shows a message that somebody has taken out again after so long."""
+        ...
+
+
+class WorkQueue(Protocol):
+    """What instances of workflows the worker is to look at."""
+
+    def put(self, posted: Posted) -> None: ...
+
+
+class Due(Protocol):
+    """Which instances of workflows something is due of, whoever has forgotten to look at them."""
+
+    def by(self, now: float, most: int) -> Sequence[Message]:
+        """At most so many, those that have waited longest first."""
+        ...
+
+
+class Wakeful(Protocol):
+    def wake(self, tenant: str, workflow_id: str, ends_at: float) -> None:
+        """Looks at an instance, and does what it stands for, be it nothing. Has ended by `ends_at`."""
         ...
 
 

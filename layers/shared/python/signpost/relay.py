@@ -1,19 +1,15 @@
 """From the stream of the registry table to the bus: every change that has happened is told, at least once."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import batched
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from signpost.content import BusEvent, ChangeEvent
+from signpost.content import SOURCE, BusEvent, ChangeEvent
 from signpost.model import JsonObject
 from signpost.ports import EventBus
-from signpost.records import dataclass
+from signpost.stream import Failed, Image, StreamRecord, first_untold, shown
 from signpost.telemetry import Telemetry
 
-SOURCE = "signpost"
-AT_ONCE = 10
-"""Events that the bus takes in one call."""
 KEY_NAMES = {"skills::on-change": "id", "prompts::on-change": "name", "workflows::on-change": "id"}
 URIS = {
     "skills::on-change": "iii://{}",
@@ -21,16 +17,8 @@ URIS = {
     "workflows::on-change": "urn:signpost:workflow:{}",
 }
 
-type EventsOf = Callable[[Mapping[str, Any]], Sequence[ChangeEvent]]
-"""The events of an outbox row, as the stream shows it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """An event, and the record that it must be sent for."""
-
-    record: str
-    event: ChangeEvent
+type EventsOf = Callable[[Image], Sequence[ChangeEvent]]
+"""The events of an outbox row."""
 
 
 class Relay:
@@ -40,31 +28,13 @@ class Relay:
         self._telemetry = telemetry
 
     def handle(self, event: Mapping[str, Any], request_id: str) -> JsonObject:
-        """Names the first record whose events were not all taken: Lambda shows it again, with those behind it."""
-        with self._telemetry.request(request_id, "STREAM", "outbox") as record:
-            record.operation = "relay"
-            failed = self._relayed(event["Records"], record.failed)
-            record.answered(503 if failed else 200)
-        return {"batchItemFailures": [{"itemIdentifier": failed}] if failed else []}
+        return shown(event, request_id, self._telemetry, self._relay, path="outbox", operation="relay")
 
-    def _relayed(self, records: Sequence[Mapping[str, Any]], fault: Callable[[BaseException], None]) -> str | None:
-        current = ""
-        try:
-            for batch in batched(self._pending(records), AT_ONCE, strict=False):
-                current = batch[0].record
-                taken = self._bus.put([bus_event(pending.event) for pending in batch])
-                refused = [pending.record for pending, was_taken in zip(batch, taken, strict=True) if not was_taken]
-                if refused:
-                    return refused[0]
-        except Exception as problem:  # noqa: BLE001 - the boundary: what was sent already is not sent again for it
-            fault(problem)
-            return current or _sequence_of(records[0])
-        return None
+    def _relay(self, records: Sequence[StreamRecord], failed: Failed) -> int | None:
+        return first_untold(records, self._bus_events, self._bus.put, failed)
 
-    def _pending(self, records: Sequence[Mapping[str, Any]]) -> Iterator[_Pending]:
-        for record in records:
-            for event in self._events_of(record["dynamodb"]["NewImage"]):
-                yield _Pending(_sequence_of(record), event)
+    def _bus_events(self, image: Image) -> Sequence[BusEvent]:
+        return [bus_event(event) for event in self._events_of(image)]
 
 
 def bus_event(event: ChangeEvent) -> BusEvent:
@@ -77,7 +47,3 @@ def bus_event(event: ChangeEvent) -> BusEvent:
         detail=json.dumps({"op": event.op, KEY_NAMES[event.type]: event.key, **digest}, ensure_ascii=False),
         resources=(URIS[event.type].format(event.key), f"urn:signpost:seq:{event.sequence}", *tenant),
     )
-
-
-def _sequence_of(record: Mapping[str, Any]) -> str:
-    return record["dynamodb"]["SequenceNumber"]

@@ -53,6 +53,8 @@ class IdentitySettings:
 class GatewaySettings:
     registry_table: str
     workflows_table: str
+    lease_margin: float
+    """Seconds for which a step is left to whoever executes it, beyond what its executor may take."""
     master_secret_arn: str
     public_url: str
     identity: IdentitySettings
@@ -101,12 +103,51 @@ class SweeperSettings:
     registry_table: str
     content_bucket: str
     scopes: Scopes
+    workflows_table: str
+    work_queue: str
+    """Its URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelaySettings:
     event_bus: str
     content_bucket: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeraldSettings:
+    event_bus: str
+    work_queue: str
+    """Its URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    registry_table: str
+    workflows_table: str
+    content_bucket: str
+    scopes: Scopes
+    master_secret_arn: str
+    work_queue: str
+    """Its URL."""
+    lease_margin: float
+    """Seconds for which a step is left to whoever executes it, beyond what its executor may take."""
+
+
+def herald_settings(environment: Mapping[str, str]) -> HeraldSettings:
+    return HeraldSettings(event_bus=environment["EVENT_BUS"], work_queue=environment["WORK_QUEUE"])
+
+
+def worker_settings(environment: Mapping[str, str]) -> WorkerSettings:
+    return WorkerSettings(
+        registry_table=environment["REGISTRY_TABLE"],
+        workflows_table=environment["WORKFLOWS_TABLE"],
+        content_bucket=environment["CONTENT_BUCKET"],
+        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+        master_secret_arn=environment["MASTER_SECRET_ARN"],
+        work_queue=environment["WORK_QUEUE"],
+        lease_margin=_lease_margin(environment["LEASE_MARGIN_MS"]),
+    )
 
 
 def relay_settings(environment: Mapping[str, str]) -> RelaySettings:
@@ -118,6 +159,8 @@ def sweeper_settings(environment: Mapping[str, str]) -> SweeperSettings:
         registry_table=environment["REGISTRY_TABLE"],
         content_bucket=environment["CONTENT_BUCKET"],
         scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+        workflows_table=environment["WORKFLOWS_TABLE"],
+        work_queue=environment["WORK_QUEUE"],
     )
 
 
@@ -172,6 +215,7 @@ def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
     return GatewaySettings(
         registry_table=environment["REGISTRY_TABLE"],
         workflows_table=environment["WORKFLOWS_TABLE"],
+        lease_margin=_lease_margin(environment["LEASE_MARGIN_MS"]),
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         public_url=public_url,
         identity=identity_settings(environment),
@@ -185,6 +229,10 @@ def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
             "hidden_prefixes": environment["HIDDEN_PREFIXES"],
         },
     )
+
+
+def _lease_margin(milliseconds: str) -> float:
+    return int(milliseconds) / 1000
 
 
 def _public_url(environment: Mapping[str, str]) -> str:

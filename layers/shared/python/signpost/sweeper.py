@@ -1,20 +1,26 @@
-"""Finishes what somebody left half done, and collects the objects that nothing names any more."""
+"""Finishes what somebody left half done, collects the objects that nothing names any more, and has workflows looked
+at that something is due of.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import batched
+from typing import Any
 
 from signpost.errors import Unavailable
 from signpost.kept import Look
 from signpost.model import JsonObject
-from signpost.ports import Clock, ContentReferences, KeptObjects
+from signpost.ports import Clock, ContentReferences, Due, KeptObjects, WorkQueue
 from signpost.records import dataclass
 from signpost.registry.collection import Ages, collectable, continued, looked
 from signpost.telemetry import Telemetry
+from signpost.wakes import Posted
 
 RESERVE_MS = 20_000
 """For what is under way when the time is up; the next run goes on."""
 AT_ONCE = 100
 """Versions to remove between two looks at the clock."""
+MOST_DUE = 1_000
+"""Workflows of a run. It is over long before the next; who has waited less is found by that."""
 
 type Failed = Callable[[BaseException], None]
 
@@ -103,3 +109,42 @@ class Sweeper:
             done.removed += len(some)
         self._objects.remember(tenant, look)
         return True
+
+
+class DueSweeper:
+    """Whoever was to wake a workflow may have died, or wakes it later than the queue can wait: its row says when."""
+
+    def __init__(self, *, due: Due, queue: WorkQueue, clock: Clock, telemetry: Telemetry) -> None:
+        self._due = due
+        self._queue = queue
+        self._clock = clock
+        self._telemetry = telemetry
+
+    def handle(self, request_id: str) -> JsonObject:
+        """Oldest first. Raises Unavailable if the queue did not take all of them, so that the alarm hears of it."""
+        woken = 0
+        with self._telemetry.request(request_id, "SCHEDULE", "sweeper") as record:
+            record.operation = "sweep due"
+            try:
+                for message in self._due.by(self._clock.now(), MOST_DUE):
+                    self._queue.put(Posted(message))
+                    woken += 1
+            except Exception as fault:  # noqa: BLE001 - the boundary: what fails is logged without its message
+                record.failed(fault)
+            record.answered(503 if record.fault else 200)
+        if record.fault is not None:
+            raise Unavailable("Not all that is due could be sent; the next run tries again.")
+        return {"woken": woken}
+
+
+class SweeperDoor:
+    """Two things that there are schedules for."""
+
+    def __init__(self, *, sweeper: Sweeper, due: DueSweeper) -> None:
+        self._sweeper = sweeper
+        self._due = due
+
+    def handle(self, event: Mapping[str, Any], remaining_ms: Callable[[], int], request_id: str) -> JsonObject:
+        if event.get("sweep") == "due":
+            return self._due.handle(request_id)
+        return self._sweeper.handle(remaining_ms, request_id)

@@ -55,12 +55,15 @@ class Telemetry:
     @contextmanager
     def request(self, request_id: str, method: str, path: str) -> Generator[Record]:
         self._record = record = Record(method, path)
-        self._logger.append_keys(request_id=request_id, trace_id=None, tenant=None, principal=None)
+        self._logger.append_keys(request_id=request_id, trace_id=None, tenant=None, principal=None, workflow=None)
         yield record
         self._report(record)
 
     def identified(self, principal: Principal) -> None:
         self._logger.append_keys(tenant=principal.tenant, principal=principal.subject)
+
+    def woken(self, tenant: str, workflow_id: str) -> None:
+        self._logger.append_keys(tenant=tenant, workflow=workflow_id)
 
     def dispatched(self, operation: str, trace: Trace | None) -> None:
         self._record.operation = operation

@@ -135,6 +135,14 @@ def workflow(tenant: str, workflow_id: str) -> str:
     return f"tenant#{tenant}#wf#{workflow_id}"
 
 
+def instance_of(pk: str) -> tuple[str, str]:
+    """The tenant and the id of the instance whose partition this is. No tenant and no id contains a `#`."""
+    kind, tenant, mark, workflow_id = pk.split("#")
+    if (kind, mark) != ("tenant", "wf"):
+        raise ValueError(f"{pk} is no partition of an instance.")
+    return tenant, workflow_id
+
+
 def workflow_row(tenant: str, workflow_id: str, name: str) -> Key:
     return _key(workflow(tenant, workflow_id), name)
 

@@ -1,4 +1,4 @@
-"""Queues of the stack: that of deliveries, and those in which failures end."""
+"""Queues of the stack: that of deliveries, that of work, and those in which failures end."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -11,6 +11,8 @@ from signpost.records import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+
+    from signpost.wakes import Posted
 
 BELONGING_TO_US = 3_600
 """Seconds in which nobody else gets what was received. Whoever dies gives it back by that."""
@@ -47,6 +49,15 @@ class SqsQueue(_Queue):
 
     def put(self, text: str) -> None:
         call(self._client.send_message, QueueUrl=self._url, MessageBody=text)
+
+
+class SqsWorkQueue(_Queue):
+    """The queue of workflows that are to be looked at."""
+
+    def put(self, posted: "Posted") -> None:
+        """One at a time: the emulator asks for a permission for ten at once that AWS does not know."""
+        about = {"MessageBody": posted.message.text, "DelaySeconds": posted.seconds}
+        call(self._client.send_message, QueueUrl=self._url, **about)
 
 
 class SetAside(_Queue):

@@ -3,28 +3,18 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from signpost.cli import stack
+from signpost.cli.set_aside import GivenUp, sent_again
 from signpost.records import dataclass
 
 if TYPE_CHECKING:
-    from signpost.adapters.sqs import Message
     from signpost.cli import Commands
     from signpost.ports import DeliveryQueue
 
 type Say = Callable[[str], None]
-
-
-class GivenUp(Protocol):
-    """A queue in which failures end."""
-
-    def received(self) -> "Sequence[Message]": ...
-
-    def settle(self, message: "Message") -> None: ...
-
-    def put_back(self, message: "Message") -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +28,11 @@ class Retry:
 
     def run(self, say: Say, *, dry: bool) -> tuple[int, int]:
         """How many changes and how many deliveries. What could not be sent again stays where it was."""
-        changes = _each(self.unheard, self.changes.put, dry=dry)
+        changes = sent_again(self.unheard, self.changes.put, dry=dry)
         say(f"{changes} changes {'to be ' if dry else ''}told again")
-        deliveries = _each(self.failed, self.deliveries.put, dry=dry)
+        deliveries = sent_again(self.failed, self.deliveries.put, dry=dry)
         say(f"{deliveries} deliveries {'to be ' if dry else ''}tried again")
         return changes, deliveries
-
-
-def _each(queue: GivenUp, send: Callable[[str], None], *, dry: bool) -> int:
-    """All of them are taken out before the first is sent: one that fails again is not sent for ever."""
-    messages = queue.received()
-    unsettled = list(messages)
-    try:
-        for message in () if dry else messages:
-            send(message.body)
-            queue.settle(message)
-            unsettled.remove(message)
-    finally:
-        for message in unsettled:
-            queue.put_back(message)
-    return len(messages)
 
 
 def register(commands: "Commands") -> None:

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 def register(commands: "Commands") -> None:
     parser = commands.add_parser("events", help="change events that did not reach the bus")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    redriving = actions.add_parser("redrive", help="send the changes that the relay gave up after all")
+    redriving = actions.add_parser("redrive", help="send what the relay and the herald gave up after all")
     redriving.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
     redriving.add_argument(
-        "--forget-lost", action="store_true", help="give up what is more than seven days old and cannot be sent whole"
+        "--forget-lost",
+        action="store_true",
+        help="give up what is too old to be sent whole: changes after seven days, steps of workflows after one",
     )
     stack.add_option(redriving)
     redriving.set_defaults(handler=_redrive)
@@ -31,8 +33,9 @@ def _redrive(arguments: argparse.Namespace) -> int:
     print(json.dumps(asdict(done)))
     if done.too_old and not (arguments.dry_run or arguments.forget_lost):
         raise CommandFailed(
-            f"{done.too_old} batches are more than seven days old. What the outbox still had of them was sent; the "
-            "rest is lost, and subscribers see a gap in the sequence numbers. With --forget-lost they leave the queue."
+            f"{done.too_old} batches are too old. What the outbox still had of changes of more than seven days ago was "
+            "sent; the rest is lost, and subscribers see a gap in the sequence numbers. Steps of more than a day ago "
+            "were not sent; the audits have them. With --forget-lost the batches leave the queue."
         )
     return 0
 

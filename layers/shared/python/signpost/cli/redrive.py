@@ -1,14 +1,14 @@
-"""Sends changes that the relay gave up to the bus after all: by the relay itself, from the outbox.
+"""Sends what the relay and the herald gave up to the bus after all: by themselves, from where it can be read again.
 
-The queue says when they were made. All that was made at about that time, by whomever, is sent again: a subscriber hears
-of each change at least once, and of some twice, which it must be ready for anyway.
+The queue says when it was written and where in the stream it was. Of changes all is sent again that was made at about
+that time, by whomever; of steps what is at that place. A subscriber hears of each at least once, and of some twice,
+which it must be ready for anyway.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from signpost.adapters.dynamodb.outbox import KEPT_FOR
 from signpost.cli.failure import CommandFailed
 from signpost.contract import Undelivered
 from signpost.records import dataclass
@@ -17,18 +17,21 @@ if TYPE_CHECKING:
     from signpost.ports import Clock, Link
 
 CLOCKS_DIFFER = 60.0
-"""Seconds between the clock of who wrote a change and that of the stream, at most."""
+"""Seconds between the clock of who wrote a row and that of the stream, at most."""
 RECORDS_AT_ONCE, EVENTS_AT_ONCE, CHARACTERS_AT_ONCE = 100, 1000, 1_000_000
-"""What the relay is sure to manage in one invocation."""
+"""What these functions are sure to manage in one invocation."""
 PATIENCE = 310.0
-"""Seconds; longer than the relay may take."""
+"""Seconds; longer than they may take."""
 
 type Row = Mapping[str, Any]
 type Say = Callable[[str], None]
 
 
 class Batch(Protocol):
-    """That the relay gave up."""
+    """Of a stream, that a function gave up."""
+
+    @property
+    def function(self) -> str: ...
 
     @property
     def first(self) -> float: ...
@@ -45,27 +48,89 @@ class Queue[Given: Batch](Protocol):
     def put_back(self, batch: Given) -> None: ...
 
 
-class Outbox(Protocol):
-    def tenants(self) -> Iterator[str | None]: ...
+@dataclass(frozen=True, slots=True)
+class Kept[Given: Batch]:
+    """What can be read again of some batches."""
 
-    def written_in(self, tenant: str | None, periods: Sequence[tuple[float, float]]) -> Iterator[Row]: ...
+    rows: Sequence[Row]
+    too_old: Sequence[Given]
+    """Of which something may be forgotten."""
+
+
+class Outbox[Given: Batch](Protocol):
+    def kept(self, batches: Sequence[Given], say: Say) -> Kept[Given]:
+        """What the function was shown, or more than that."""
+        ...
+
+
+class Times(Protocol):
+    def written_in(self, periods: Sequence[tuple[float, float]]) -> Iterator[tuple[str, Sequence[Row]]]:
+        """With whose they are, as people say it."""
+        ...
+
+
+class ByTime[Given: Batch]:
+    """Rows that say when they were written, and are there for so many seconds."""
+
+    def __init__(self, rows: Times, *, kept_for: float, clock: "Clock") -> None:
+        self._rows = rows
+        self._kept_for = kept_for
+        self._clock = clock
+
+    def kept(self, batches: Sequence[Given], say: Say) -> Kept[Given]:
+        forgotten = self._clock.now() - self._kept_for
+        periods = [(batch.first - CLOCKS_DIFFER, batch.last + 1 + CLOCKS_DIFFER) for batch in batches]
+        found: list[Row] = []
+        for whose, rows in self._rows.written_in(periods):
+            if rows:
+                say(f"{whose}: {len(rows)} changes")
+            found += rows
+        return Kept(found, [batch for batch in batches if batch.first < forgotten])
+
+
+class ByPlace[Given: Batch]:
+    """Rows that the stream itself shows again, by the place of each batch; None where it has forgotten them."""
+
+    def __init__(self, again: Callable[[Given], Sequence[Row] | None]) -> None:
+        self._again = again
+
+    def kept(self, batches: Sequence[Given], say: Say) -> Kept[Given]:
+        found: list[Row] = []
+        too_old: list[Given] = []
+        for batch in batches:
+            rows = self._again(batch)
+            if rows is None:
+                too_old.append(batch)
+            else:
+                found += rows
+        say(f"the stream still has {len(found)} rows of {len(batches) - len(too_old)} batches")
+        return Kept(found, too_old)
+
+
+@dataclass(frozen=True, slots=True)
+class Teller[Given: Batch]:
+    """A function that tells of a stream, and where the rows are that it was shown."""
+
+    function: str
+    """Its name."""
+    outbox: Outbox[Given]
 
 
 @dataclass(frozen=True, slots=True)
 class Redriven:
     batches: int
     changes: int
-    """Rows of the outbox: one for each change, or for each publication."""
+    """Rows: one for each change, for each publication, for each call of a workflow, and for each time that one was to
+    be looked at."""
     too_old: int
-    """Batches of which the outbox may have forgotten something."""
+    """Batches of which something may be forgotten."""
 
 
 class Redrive[Given: Batch]:
-    def __init__(self, *, queue: Queue[Given], outbox: Outbox, link: "Link", relay: str, clock: "Clock") -> None:
+    def __init__(self, *, queue: Queue[Given], tellers: Sequence[Teller[Given]], link: "Link", clock: "Clock") -> None:
         self._queue = queue
-        self._outbox = outbox
+        self._tellers = {teller.function: teller for teller in tellers}
         self._link = link
-        self._relay = relay
         self._clock = clock
 
     def run(self, say: Say, *, dry: bool, forget: bool) -> Redriven:
@@ -73,17 +138,18 @@ class Redrive[Given: Batch]:
         batches = self._received()
         unsettled = list(batches)
         try:
-            found = list(self._found(batches, say)) if batches else []
-            too_old = [batch for batch in batches if batch.first < self._clock.now() - KEPT_FOR]
+            found = [(teller, self._kept(teller, batches, say)) for teller in self._asked(batches)]
+            too_old = [batch for _, kept in found for batch in kept.too_old]
             if not dry:
-                self._send(found, say)
+                for teller, kept in found:
+                    self._send(teller, kept.rows, say)
                 for batch in [batch for batch in batches if forget or batch not in too_old]:
                     self._queue.settle(batch)
                     unsettled.remove(batch)
         finally:
             for batch in unsettled:
                 self._queue.put_back(batch)
-        return Redriven(len(batches), len(found), len(too_old))
+        return Redriven(len(batches), sum(len(kept.rows) for _, kept in found), len(too_old))
 
     def _received(self) -> Sequence[Given]:
         try:
@@ -91,37 +157,44 @@ class Redrive[Given: Batch]:
         except ValueError as fault:
             raise CommandFailed(f"In the queue is something else than changes. {fault}") from fault
 
-    def _found(self, batches: Sequence[Batch], say: Say) -> Iterator[Row]:
-        say(f"{len(batches)} batches were given up; reading the outbox")
-        periods = [(batch.first - CLOCKS_DIFFER, batch.last + 1 + CLOCKS_DIFFER) for batch in batches]
-        for tenant in self._outbox.tenants():
-            rows = list(self._outbox.written_in(tenant, periods))
-            if rows:
-                say(f"{tenant or 'what is shipped'}: {len(rows)} changes")
-            yield from rows
+    def _asked(self, batches: Sequence[Given]) -> Sequence[Teller[Given]]:
+        """Those that gave something up."""
+        gave_up = {batch.function for batch in batches}
+        if strangers := gave_up - self._tellers.keys():
+            raise CommandFailed(
+                f"In the queue is what {', '.join(sorted(strangers))} gave up, no function of the stack."
+            )
+        return [teller for name, teller in self._tellers.items() if name in gave_up]
 
-    def _send(self, rows: Sequence[Row], say: Say) -> None:
+    def _kept(self, teller: Teller[Given], batches: Sequence[Given], say: Say) -> Kept[Given]:
+        its = [batch for batch in batches if batch.function == teller.function]
+        say(f"{teller.function} gave up {len(its)} batches; reading what was in them")
+        return teller.outbox.kept(its, say)
+
+    def _send(self, teller: Teller[Given], rows: Sequence[Row], say: Say) -> None:
         sent = 0
         for some in portions(rows):
-            self._relayed(some, left=len(rows) - sent)
+            self._told(teller, some, left=len(rows) - sent)
             sent += len(some)
             say(f"{sent} of {len(rows)} changes sent")
 
-    def _relayed(self, rows: Sequence[Row], left: int) -> None:
+    def _told(self, teller: Teller[Given], rows: Sequence[Row], left: int) -> None:
         records = [
             {"eventName": "INSERT", "dynamodb": {"SequenceNumber": str(number), "NewImage": row}}
             for number, row in enumerate(rows)
         ]
         payload = json.dumps({"Records": records}).encode()
-        answer = self._link.send(self._relay, payload, self._clock.now() + PATIENCE)
+        answer = self._link.send(teller.function, payload, self._clock.now() + PATIENCE)
         if isinstance(answer, Undelivered):
-            raise CommandFailed(f"The relay function did not answer ({answer.code}); {left} changes are left.")
+            raise CommandFailed(f"{teller.function} did not answer ({answer.code}); {left} changes are left.")
         if json.loads(answer) != {"batchItemFailures": []}:
-            raise CommandFailed(f"The bus did not take everything; {left} changes are left. The relay's log says why.")
+            raise CommandFailed(
+                f"Not everything was taken; {left} changes are left. The log of {teller.function} says why."
+            )
 
 
 def portions(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """What the relay is sent at once; a publication of many alone, if need be."""
+    """What a function is sent at once; a publication of many alone, if need be."""
     some: list[Row] = []
     events = characters = 0
     for row in rows:

@@ -12,6 +12,7 @@ from signpost.settings import TENANT
 if TYPE_CHECKING:
     from signpost.adapters.undelivered import GivenUp
     from signpost.cli.deliveries import Retry
+    from signpost.cli.failed_work import FailedWork
     from signpost.cli.redrive import Redrive
     from signpost.cli.runs import Runs
     from signpost.execution.placement import Placer
@@ -89,26 +90,45 @@ def retry(name: str) -> "Generator[Retry]":
 
 
 @contextmanager
+def failed_work(name: str) -> "Generator[FailedWork]":
+    with _aws(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _aws
+
+        from signpost.adapters.sqs import SetAside, SqsQueue  # noqa: PLC0415 - see _aws
+        from signpost.cli.failed_work import FailedWork  # noqa: PLC0415 - it imports this module
+
+        sqs = boto3.client("sqs")
+        failed, work = outputs["FailedWorkUrl"], outputs["WorkQueueUrl"]
+        yield FailedWork(SetAside(lambda: sqs, failed), SqsQueue(lambda: sqs, work))
+
+
+@contextmanager
 def redrive(name: str) -> "Generator[Redrive[GivenUp]]":
     with _aws(name) as outputs:
         import boto3  # noqa: PLC0415 - see _aws
         from botocore.config import Config  # noqa: PLC0415 - see _aws
 
         from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
+        from signpost.adapters.dynamodb.outbox import KEPT_FOR  # noqa: PLC0415 - see _aws
         from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes  # noqa: PLC0415 - see _aws
+        from signpost.adapters.dynamodb.shown_steps import ShownSteps  # noqa: PLC0415 - see _aws
         from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
         from signpost.adapters.sqs import SetAside  # noqa: PLC0415 - see _aws
         from signpost.adapters.undelivered import UndeliveredChanges  # noqa: PLC0415 - see _aws
-        from signpost.cli.redrive import PATIENCE, Redrive  # noqa: PLC0415 - see _aws
+        from signpost.cli.redrive import PATIENCE, ByPlace, ByTime, Redrive, Teller  # noqa: PLC0415 - see _aws
         from signpost.wiring.clients import CALLS  # noqa: PLC0415 - see _aws
 
         patient = CALLS.merge(Config(read_timeout=PATIENCE))
         lambdas, clock = boto3.client("lambda", config=patient), SystemClock()
+        changes = DynamoOutboxTimes(boto3.client("dynamodb"), outputs["RegistryTableName"])
+        steps = ShownSteps(boto3.client("dynamodbstreams"))
         yield Redrive(
             queue=UndeliveredChanges(SetAside(lambda: boto3.client("sqs"), outputs["UndeliveredChangesUrl"])),
-            outbox=DynamoOutboxTimes(boto3.client("dynamodb"), outputs["RegistryTableName"]),
+            tellers=[
+                Teller(outputs["RelayFunctionName"], ByTime(changes, kept_for=KEPT_FOR, clock=clock)),
+                Teller(outputs["HeraldFunctionName"], ByPlace(steps.again)),
+            ],
             link=LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None),
-            relay=outputs["RelayFunctionName"],
             clock=clock,
         )
 

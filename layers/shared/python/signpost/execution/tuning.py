@@ -91,6 +91,14 @@ def value_of(name: str, written: str) -> SettingValue:
     return int(written) if name not in TEXTS and re.fullmatch(r"-?[0-9]{1,18}", written) else written
 
 
+def declared_timeout_ms(state: FunctionState) -> int | None:
+    """The same where somebody said so of this function; None where it is what goes for all of them."""
+    placement = placement_of(state)
+    if placement is None or (placement.hosted.timeout_ms is None and "tool_timeout_ms" not in state.settings):
+        return None
+    return timeout_ms(state, placement)
+
+
 def timeout_ms(state: FunctionState, placement: Placement) -> int:
     """How long the function may take. Its author knows it better than who set something for all functions, and who
     set something for this one knows better still; its executor ends either way."""

@@ -56,6 +56,7 @@ _UNDERSTOOD: Mapping[str, Callable[[Any, int], bool]] = {
     "description": _are_words,
     "default": lambda said, _: not isinstance(said, dict | list),
     "enum": _are_names,
+    "minLength": _is_count,
     "maxLength": _is_count,
     "minimum": _is_count,
     "items": _is_plain,
@@ -77,6 +78,7 @@ def _fits(schema: Any, value: Json) -> bool:
 _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "type": lambda said, value: _IS[said](value),
     "enum": lambda said, value: value in said,
+    "minLength": lambda said, value: not isinstance(value, str) or len(value) >= said,
     "maxLength": lambda said, value: not isinstance(value, str) or len(value) <= said,
     "minimum": lambda said, value: not _IS["number"](value) or value >= said,
     "items": lambda said, value: not _IS["array"](value) or all(_fits(said, one) for one in value),

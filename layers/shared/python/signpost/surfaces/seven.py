@@ -68,6 +68,14 @@ _STAND = _open(
     context=_OBJECT,
     terminal={"type": "boolean", "description": "True when there is nothing more to do."},
     waitingFor={"type": "string", "description": "Who is asked to go on: `human`. Look again later."},
+    pending={
+        "type": "object",
+        "description": "What is under way. Follow the `self` link after retryAfterMs; nothing else is open till then.",
+    },
+    inDoubt={"type": "object", "description": "What was executed with nobody knowing what came of it."},
+    entering={"type": "string", "description": "A state that could not be entered completely. Its link tries again."},
+    fault={"type": "object", "description": "What went wrong while nobody was waiting for an answer."},
+    cancelled={"type": "object", "description": "That somebody ended it, and who."},
     timedOut={"type": "boolean", "description": "A deadline was noticed; what was submitted was not carried out."},
     approval={"type": "object", "description": "What people were asked, and the digest of what they were shown."},
     chain={"type": "array", "description": "Steps that followed by themselves.", "items": _OBJECT},
@@ -134,6 +142,12 @@ START = Tool(
             "description": f"What to start; if left out, {PROXY}, the workflow of all capabilities.",
         },
         input={"type": "object", "description": "What the workflow asks for; gateway.describe shows its schema."},
+        clientToken={
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST_NAME,
+            "description": "Yours to choose. Send the same again if no answer came: nothing is started twice.",
+        },
     ),
     output_schema=_STAND,
 )
@@ -218,10 +232,14 @@ def told(structured: JsonObject, *, is_error: bool = False) -> ToolResult:
     return ToolResult((), structured, is_error=is_error)
 
 
-def failed(code: str, message: str, links: Sequence[JsonObject] = ()) -> ToolResult:
+def failed(
+    code: str, message: str, links: Sequence[JsonObject] = (), *, retry_after_ms: int | None = None
+) -> ToolResult:
     """There is nothing of what was asked for, but somewhere to go on."""
     anywhere = (link("home", HOME), link("search", SEARCH, query=""))
-    return told({"error": {"code": code, "message": message}, "links": [*links, *anywhere]}, is_error=True)
+    later: dict[str, Json] = {} if retry_after_ms is None else {"retryAfterMs": retry_after_ms}
+    error: JsonObject = {"code": code, "message": message, **later}
+    return told({"error": error, "links": [*links, *anywhere]}, is_error=True)
 
 
 def described(item_id: str | None) -> Sequence[JsonObject]:

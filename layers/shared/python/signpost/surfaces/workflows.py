@@ -1,7 +1,9 @@
 """What drives workflows at /mcp. Every answer has the links to go on with, the refusals too."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from signpost.errors import Unavailable
 from signpost.model import PROXY, Call, JsonObject, Tool, ToolResult, as_object
 from signpost.spelling import meant
 from signpost.surfaces.seven import (
@@ -12,12 +14,15 @@ from signpost.surfaces.seven import (
     described,
     failed,
     link,
+    self_link,
     told,
 )
 from signpost.workflow.answers import answer, explained, explained_transition
 from signpost.workflow.definition import Definition
-from signpost.workflow.service import Declined, Told, Workflows
+from signpost.workflow.service import PUT_BACK_MS, Declined, Start, Told, Workflows
 from signpost.workflow.steps import Submitted
+
+UNREAD = "Where the workflow stands cannot be read now. Look again in a moment."
 
 
 class Driving:
@@ -34,11 +39,21 @@ class Driving:
         return self._run[tool.name](arguments, call)
 
     def _start(self, arguments: JsonObject, call: Call) -> ToolResult:
-        definition_id = str(arguments.get("definitionId", PROXY))
-        return _result(self._workflows.start(definition_id, as_object(arguments.get("input")), call.principal))
+        token = arguments.get("clientToken")
+        wanted = Start(
+            definition_id=str(arguments.get("definitionId", PROXY)),
+            given=as_object(arguments.get("input")),
+            client_token=token if isinstance(token, str) else None,
+        )
+        # Chosen here: whoever is not told what came of it can look.
+        workflow_id = self._workflows.id_for(wanted, call.principal)
+        named = replace(wanted, workflow_id=workflow_id)
+        message = "Nobody can say now whether it was started. Look in a moment; if there is none, start it again."
+        return _result(lambda: self._workflows.start(named, call.principal, call.deadline), workflow_id, message)
 
     def _get(self, arguments: JsonObject, call: Call) -> ToolResult:
-        return _result(self._workflows.get(str(arguments["workflowId"]), call.principal))
+        workflow_id = str(arguments["workflowId"])
+        return _result(lambda: self._workflows.get(workflow_id, call.principal, call.deadline), workflow_id)
 
     def _submit(self, arguments: JsonObject, call: Call) -> ToolResult:
         expected = arguments["expectedVersion"]
@@ -48,7 +63,8 @@ class Driving:
             arguments=as_object(arguments.get("arguments")),
             principal=call.principal,
         )
-        return _result(self._workflows.submit(str(arguments["workflowId"]), submitted))
+        workflow_id = str(arguments["workflowId"])
+        return _result(lambda: self._workflows.submit(workflow_id, submitted, call.deadline), workflow_id)
 
     def _explain(self, arguments: JsonObject, call: Call) -> ToolResult:
         found = self._workflows.explain(str(arguments["definitionId"]), call.principal)
@@ -68,7 +84,12 @@ def _explanation(definition: Definition, transition: str) -> ToolResult:
     return failed("NOT_FOUND", message, [link("explain", EXPLAIN, definitionId=definition.id)])
 
 
-def _result(found: Told | Declined) -> ToolResult:
+def _result(ask: Callable[[], Told | Declined], workflow_id: str, unread: str = UNREAD) -> ToolResult:
+    """Whatever cannot be read or written now: it may have been done already, so it is to be looked at first."""
+    try:
+        found = ask()
+    except Unavailable:
+        return failed("STALE_WORKFLOW_VERSION", unread, [self_link(workflow_id)], retry_after_ms=PUT_BACK_MS)
     return _declined(found) if isinstance(found, Declined) else told(answer(found.definition, found.step))
 
 

@@ -16,6 +16,8 @@ class Calling:
     breaker: Breaker
     mint: TokenMint
     executors: Executors
+    unguarded: Executors
+    """For whoever guards several attempts at once."""
 
 
 def calling(
@@ -32,4 +34,4 @@ def calling(
     functions = FunctionView(states=function_states, clock=clock)
     caller = FunctionCaller(functions=functions, mint=mint, link=link, clock=clock, ids=ids)
     breaker = Breaker(view=functions, store=breakers, clock=clock, notice=telemetry.breaker)
-    return Calling(functions, breaker, mint, GuardedCaller(caller, breaker))
+    return Calling(functions, breaker, mint, GuardedCaller(caller, breaker), caller)

@@ -71,7 +71,7 @@ from signpost.wiring.identity import anonymous_in, authenticator
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from signpost.surfaces.workflows import Driving
+    from signpost.wiring.workflows import Driven
     from signpost.workflow import ports as workflow_ports
 
 
@@ -90,8 +90,11 @@ class Adapters:
     values: Texts
     definitions: Texts
     instances: "Callable[[], workflow_ports.Instances]"
-    machines: "Callable[[], Mapping[str, workflow_ports.Executors]]"
-    """What runs the steps of workflows that are no people's, by kind. Both are asked for when a workflow is driven."""
+    machines: "Callable[[], Mapping[str, workflow_ports.Machine]]"
+    """What executors run on beside functions and workflows, by kind. Asked for when a workflow is driven."""
+    pause: "Callable[[], workflow_ports.Pause]"
+    lease_margin: float
+    """Seconds for which a step is its owner's beyond the time that it may take."""
     link: Link
     clock: Clock
     timestamps: Timestamps
@@ -111,7 +114,7 @@ class Composition:
     documents: Documents
     nested: NestedCalls
     definitions: "Callable[[], workflow_ports.Definitions]"
-    driving: "Callable[[], Driving]"
+    driven: "Callable[[], Driven]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +160,8 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
         definitions=DynamoDefinitionTexts(dynamodb, table, values),
         instances=lambda: _instances(dynamodb, settings.workflows_table, values),
         machines=dict,
+        pause=_pause,
+        lease_margin=settings.lease_margin,
         link=LambdaLink(lambda: boto3.client("lambda", config=CALLS), clock=clock, left_behind=telemetry.left_behind),
         clock=clock,
         timestamps=SystemTimestamps(),
@@ -194,7 +199,7 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
         ),
         nested=NestedCalls(mint=calls.mint, executors=calls.executors, clock=clock),
         definitions=definitions,
-        driving=cache(lambda: _driving(adapters, definitions())),
+        driven=cache(lambda: _driven(adapters, definitions(), calls)),
     )
 
 
@@ -213,15 +218,23 @@ def _definitions(adapters: Adapters, catalogue: CatalogueView) -> "workflow_port
     return workflows.definitions(catalogue, adapters.definitions)
 
 
-def _driving(adapters: Adapters, definitions: "workflow_ports.Definitions") -> "Driving":
+def _pause() -> "workflow_ports.Pause":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
-    return workflows.driving(
+    return workflows.pause()
+
+
+def _driven(adapters: Adapters, definitions: "workflow_ports.Definitions", calls: Calling) -> "Driven":
+    from signpost.wiring import workflows  # noqa: PLC0415 - as above
+
+    return workflows.driven(
         definitions=definitions,
         instances=adapters.instances(),
-        machines=adapters.machines(),
+        machines={**workflows.machines(calls), **adapters.machines()},
         clock=adapters.clock,
         ids=adapters.ids,
+        pause=adapters.pause(),
+        lease_margin=adapters.lease_margin,
     )
 
 
@@ -235,7 +248,7 @@ def gateway_surface(composition: Composition) -> Surface:
     discovery = Discovery(
         catalogue=composition.catalogue, sealer=composition.sealer, definitions=composition.definitions
     )
-    tools = SevenTools(discovery=discovery, driving=composition.driving)
+    tools = SevenTools(discovery=discovery, driving=lambda: composition.driven().driving)
     return _surface("gateway", INSTRUCTIONS, composition, tools, lists_fetch=False)
 
 

@@ -7,7 +7,7 @@ from signpost.spelling import meant
 from signpost.workflow.definition import Definition, State
 from signpost.workflow.focus import narrowed
 from signpost.workflow.guards import Situation, passes
-from signpost.workflow.instance import EvidenceItem, Hop, Instance, Request
+from signpost.workflow.instance import Claim, EvidenceItem, Hop, Instance, Request, child_of, is_over
 from signpost.workflow.links import links, self_link, waits_for_a_person
 from signpost.workflow.paths import Known
 from signpost.workflow.steps import Refusal, Step
@@ -24,6 +24,7 @@ def answer(definition: Definition, step: Step) -> JsonObject:
         told["chain"] = [_hop(hop) for hop in step.chain]
     if step.timed_out and step.moved:
         told["timedOut"] = True
+    told |= _under_way(step.instance, step.at)
     request = step.instance.waits_for
     if request is not None:
         told["approval"] = _approval(request, step.at)
@@ -33,20 +34,24 @@ def answer(definition: Definition, step: Step) -> JsonObject:
     legal = narrowed(step.instance, links(definition, step.instance, step.principal, step.at))
     if step.refusal is not None:
         told["error"] = _error(step.refusal, legal)
-    look_again = step.refusal is not None or (is_waiting and not legal)
+    look_again = step.refusal is not None or step.instance.claim is not None or (is_waiting and not legal)
     again = [self_link(step.instance.id)] if look_again else []
     return {**told, "links": [*again, *legal]}
 
 
 def _waits(definition: Definition, instance: Instance, request: Request | None, now: float) -> bool:
     """For people. What they have not answered in time they cannot answer any more."""
+    if is_over(definition, instance):
+        return False
     if request is not None:
         return not request.has_expired(now)
     return waits_for_a_person(definition, instance)
 
 
 def _stand(definition: Definition, instance: Instance) -> dict[str, Json]:
-    ended: dict[str, Json] = {"terminal": True} if definition.states[instance.state].terminal else {}
+    ended: dict[str, Json] = {"terminal": True} if is_over(definition, instance) else {}
+    if instance.cancelled is not None:
+        ended["cancelled"] = {"by": instance.cancelled.by}
     return {
         "workflowId": instance.id,
         "definitionId": instance.definition_id,
@@ -54,6 +59,39 @@ def _stand(definition: Definition, instance: Instance) -> dict[str, Json]:
         "version": instance.version,
         "context": instance.context,
         **ended,
+    }
+
+
+def _under_way(instance: Instance, now: float) -> dict[str, Json]:
+    """What has begun and is not over, and what went wrong while nobody was looking."""
+    told: dict[str, Json] = {}
+    claim, fault = instance.claim, instance.fault
+    if claim is not None and claim.is_in_doubt(now):
+        wait: dict[str, Json] = {"retryAfterMs": claim.patience_ms(now)} if now < claim.over_at else {}
+        doubt: JsonObject = {
+            "transition": claim.job.transition,
+            "message": claim.message or DOUBT,
+            "claim": claim.token,
+        }
+        told["inDoubt"] = {**doubt, **wait}
+    elif claim is not None:
+        told["pending"] = _pending(claim, now)
+    elif instance.entering:
+        told["entering"] = instance.state
+    if fault is not None:
+        parts: dict[str, Json] = {"errorClass": fault.error_class} if fault.error_class else {}
+        told["fault"] = {"code": fault.code, "message": fault.message, "transition": fault.transition, **parts}
+    return told
+
+
+def _pending(claim: Claim, now: float) -> JsonObject:
+    child: dict[str, Json] = {"workflowId": child_of(claim)} if claim.awaits == "workflow" else {}
+    return {
+        "transition": claim.job.transition,
+        "on": claim.awaits,
+        "attempt": claim.attempt,
+        "retryAfterMs": claim.patience_ms(now),
+        **child,
     }
 
 
@@ -71,6 +109,10 @@ def _error(refusal: Refusal, legal: Sequence[JsonObject]) -> JsonObject:
         error["attemptedTransition"] = refusal.transition
     if refusal.error_class is not None:
         error["errorClass"] = refusal.error_class
+    if refusal.retry_after_ms is not None:
+        error["retryAfterMs"] = refusal.retry_after_ms
+    if refusal.is_unheard:
+        error["outcome"] = "unknown"
     return error
 
 
@@ -122,6 +164,7 @@ def explained(definition: Definition) -> JsonObject:
     }
 
 
+DOUBT = "It was executed, and nobody knows what came of it."
 SECRET = ("env", "headers")
 """Of an executor's settings: what may hold a credential that an author wrote down."""
 

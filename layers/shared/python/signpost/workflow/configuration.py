@@ -15,6 +15,7 @@ from signpost.workflow.discovery import EntryKind
 from signpost.workflow.links import NO_ARGUMENTS
 from signpost.workflow.problems import Problem, error
 from signpost.workflow.proxy import READY, compiled, is_compiled, transitions_in
+from signpost.workflow.reliability import misplaced
 from signpost.workflow.written import Written, plain
 
 MAPPINGS = ("capabilities", "connections", "proxy", "workflows", "discovery", "audit")
@@ -145,7 +146,7 @@ def _take(resolution: Resolution, name: str, document: Written) -> None:
     found = read(name, plain(document))
     if isinstance(found, Definition):
         resolution.definitions[name] = found
-        return
+        found = list(misplaced(found))
     parent = resolution.manifest.members.get("workflows", document)
     for fault in found:
         place = document.place_of(fault.at) if fault.at else parent.names.get(name, document.place)

@@ -23,6 +23,8 @@ MOST_HOPS = 50
 LARGEST_COUNT = 2**53 - 1
 """Beyond that times cannot be reckoned with, and clients cannot read the number."""
 BY_GUARDS = "byGuards"
+ORDER = "$"
+"""What is submitted like a transition and is none begins so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,9 @@ class _Reader:
         at: Pointer = ("states", name)
         fields = self._object(written if written is not None else {}, at)
         transitions = self._object(fields.get("transitions", {}), (*at, "transitions"))
+        for called in transitions:
+            if called.startswith(ORDER):
+                self._say((*at, "transitions", called), f"begins with {ORDER}, as only orders to the engine do")
         return State(
             name=name,
             description=self._text(fields, "description", at),

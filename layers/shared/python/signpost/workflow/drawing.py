@@ -160,7 +160,7 @@ def _others(more: int) -> str:
 
 def _state(node: Node, loop: Arrow | None) -> _State:
     own, more = _lines(loop.labels) if loop else ((), 0)
-    words = ", ".join(filter(None, ("now" if node.is_current else "", KIND_WORDS[node.kind])))
+    words = ", ".join(filter(None, (node.now, KIND_WORDS[node.kind])))
     return _State(node, fitting(node.name, NAME, LONGEST_NAME), words, own, more)
 
 

@@ -6,47 +6,70 @@ came of that it is taken up again. Nothing here runs anything.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field, replace
 
 from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
-from signpost.schema.defaults import with_defaults
 from signpost.schema.validation import Validators
+from signpost.workflow.admission import admitted, rejected
+from signpost.workflow.asking import answered, approval, asked
 from signpost.workflow.definition import Definition, Executor, OnEnter, State, Transition
-from signpost.workflow.guards import Guard, Situation, passes
+from signpost.workflow.guards import Situation, Tally, passes
 from signpost.workflow.instance import (
     FIRST_VERSION,
-    HUMAN_APPROVAL,
-    EvidenceItem,
+    Cancelled,
+    Claim,
     Hop,
     Instance,
     Record,
     Request,
-    digest_of,
+    deadline,
+    in_doubt,
+    is_over,
     with_evidence,
 )
 from signpost.workflow.paths import Known
 from signpost.workflow.steps import (
     BY_DEADLINE,
+    HARMLESS,
     NOTHING_TO_RUN,
     ON_ENTER,
     PEOPLE,
     TIMED_OUT,
+    Cancel,
     Doing,
     Event,
     Failed,
+    Looked,
     Move,
     Outcome,
     Performed,
     Refusal,
+    Resumed,
     Step,
     Submitted,
+    Woken,
 )
 from signpost.workflow.values import mapped
 
+LARGEST_PROOF = 100_000
+"""Characters of the kinds of evidence and who gave it: every step reads and writes them, in one row."""
 LARGEST_CONTEXT = 1_000_000
 """Characters. Every answer shows it, and an answer has a few megabytes at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """What an instance begins with, beside its definition."""
+
+    workflow_id: str
+    digest: str
+    """Of the definition."""
+    given: JsonObject
+    parent: str | None = None
+    """The workflow that waits for it."""
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +78,64 @@ class Engine:
 
     validators: Validators = field(default_factory=Validators)
 
-    def started(
-        self, definition: Definition, digest: str, workflow_id: str, given: JsonObject, principal: Principal, now: float
-    ) -> Step:
+    def started(self, definition: Definition, birth: Birth, principal: Principal, now: float) -> Step:
         """The input satisfies the definition's schema."""
         instance = Instance(
-            id=workflow_id,
+            id=birth.workflow_id,
             definition_id=definition.id,
-            digest=digest,
+            digest=birth.digest,
             state=definition.initial_state,
             version=FIRST_VERSION,
             context=definition.initial_context,
-            input=given,
+            input=birth.given,
             started_at=now,
             started_by=principal.subject,
             ends_at=now + definition.timeout_ms / 1000 if definition.timeout_ms and definition.timeout_target else None,
+            parent=birth.parent,
+            depth=birth.depth,
         )
         born: JsonObject = {"definitionId": definition.id, "state": instance.state, "version": instance.version}
-        walk = _Walk(definition, Step(instance, principal, now, records=(Record("workflow.started", born),)), now)
+        records = (Record("workflow.started", born),)
+        walk = _Walk(definition, Step(instance, principal, now, records=records, since=FIRST_VERSION), now)
         walk.enter_first()
         return walk.to_its_end()
 
-    def advance(self, definition: Definition, instance: Instance, event: Event, now: float) -> Step:
-        if isinstance(event, Performed):
-            walk = _Walk(definition, replace(event.doing.step, doing=None), now)
-            walk.go_on(event.doing, event.outcome)
-            return walk.to_its_end()
-        walk = _Walk(definition, Step(instance, event.principal, now), now)
-        if not walk.times_out() and isinstance(event, Submitted):
-            walk.submit(event, self.validators)
+    def followed(self, definition: Definition, step: Step, submitted: Submitted, now: float) -> Step:
+        """By what its starter submits with the start, if nothing is in the way."""
+        if step.doing is not None or step.refusal is not None:
+            return step
+        walk = _Walk(definition, step, now)
+        walk.submit(submitted, self.validators)
         return walk.to_its_end()
+
+    def advance(self, definition: Definition, instance: Instance, event: Event, now: float) -> Step:
+        match event:
+            case Performed(doing, outcome):
+                walk = _Walk(definition, replace(doing.step, doing=None), now)
+                walk.go_on(doing, outcome)
+            case Resumed(job):
+                stands = Step(replace(instance, claim=None), job.principal, now, since=instance.version)
+                walk = _Walk(definition, replace(stands, chained=job.chained), now)
+                walk.resume(event)
+            case _:
+                walk = _Walk(definition, Step(instance, event.principal, now, since=instance.version), now)
+                self._noticed(walk, event)
+        return walk.to_its_end()
+
+    def _noticed(self, walk: "_Walk", event: Submitted | Looked | Cancel | Woken) -> None:
+        """A deadline comes before everything but a cancellation, after which there is none."""
+        if isinstance(event, Cancel):
+            walk.cancel()
+        elif walk.times_out():
+            return
+        elif isinstance(event, Submitted):
+            walk.submit(event, self.validators)
+        elif isinstance(event, Woken):
+            walk.notice()
+
+
+def _size_of(evidence: Mapping[str, Tally]) -> int:
+    return sum(len(kind) + sum(map(len, tally.subjects)) for kind, tally in evidence.items())
 
 
 class _Walk:
@@ -109,11 +160,17 @@ class _Walk:
 
     def enter_first(self) -> None:
         """The initial state is entered without a move, and so without another version."""
-        self._enter(Move("", {}, entering=self._state.name, carrying=self.step.instance))
+        on_enter = self._state.on_enter
+        if on_enter is not None and on_enter.executor.kind not in HARMLESS:
+            self.step = replace(self.step, instance=replace(self.step.instance, entering=True))
+            self._enter_owed()
+        else:
+            self._enter(Move("", {}, entering=self._state.name, carrying=self.step.instance))
 
     def times_out(self) -> bool:
         instance, target = self.step.instance, self._definition.timeout_target
-        if target is None or not instance.is_overdue(self._now) or self._state.terminal:
+        ends_at = deadline(self._definition, instance)
+        if target is None or ends_at is None or self._now < ends_at:
             return False
         elapsed = round((self._now - instance.started_at) * 1000)
         self._record(
@@ -124,9 +181,46 @@ class _Walk:
             toState=target,
             applied=True,
         )
+        self._abandon()
         # It has timed out once and for all: what comes after has all the time it needs.
-        self._enter(Move(BY_DEADLINE, {}, entering=target, carrying=replace(instance, ends_at=None)))
+        after = replace(self.step.instance, ends_at=None)
+        self._enter(Move(BY_DEADLINE, {}, entering=target, carrying=after, acted=True))
         return True
+
+    def cancel(self) -> None:
+        instance, by = self.step.instance, self.step.principal.subject
+        is_bound = instance.claim is not None and not instance.claim.may_be_left
+        if is_bound or is_over(self._definition, instance):
+            return
+        self._record("workflow.cancelled", state=instance.state, version=instance.version + 1)
+        left = instance.claim.job.transition if instance.claim is not None else None
+        self._abandon()
+        after = replace(self.step.instance, version=instance.version + 1, cancelled=Cancelled(by, self._now, left))
+        self.step = replace(self.step, instance=after)
+
+    def notice(self) -> None:
+        """What has been over for a while, and nobody had to say so yet."""
+        instance = self.step.instance
+        request, claim = instance.waits_for, instance.claim
+        is_executed = claim is not None and claim.standing == "running"  # by somebody who would write over it
+        if request is not None and request.has_expired(self._now) and not request.lapsed and not is_executed:
+            self._record("human.approval.expired", requestId=request.id, queue=request.queue)
+            self.step = replace(self.step, instance=replace(instance, request=replace(request, lapsed=True)))
+        if claim is not None and claim.standing == "running" and claim.is_in_doubt(self._now):
+            self._doubt(claim)
+
+    def _doubt(self, claim: Claim) -> None:
+        message = f"Whoever executed {claim.job.transition} was not heard of again."
+        doubtful = replace(claim, standing="in_doubt", message=message)
+        records = (*self.step.records, in_doubt(doubtful))
+        self.step = replace(self.step, instance=replace(self.step.instance, claim=doubtful), records=records)
+
+    def _abandon(self) -> None:
+        """What was under way is not waited for any more."""
+        instance = self.step.instance
+        if instance.claim is not None:
+            self._record("executor.abandoned", transition=instance.claim.job.transition)
+        self.step = replace(self.step, instance=replace(instance, claim=None, entering=False))
 
     def submit(self, submitted: Submitted, validators: Validators) -> None:
         instance = self.step.instance
@@ -136,72 +230,45 @@ class _Walk:
             expectedVersion=submitted.expected_version,
             fromState=instance.state,
         )
-        found = self._chosen(submitted, validators)
-        if isinstance(found, Refusal):
-            self._refuse(found)
-            return
-        transition, arguments = found
-        self._take(transition, Move(transition.name, arguments, gathered=self._decision(transition)))
+        admission = admitted(self._definition, instance, submitted, validators, self._now)
+        self.step = replace(self.step, records=(*self.step.records, *admission.records))
+        match admission.found:
+            case Refusal() as refusal:
+                self._refuse(refusal)
+            case None:
+                self._enter_owed()
+            case transition:
+                self._answer(transition)
+                self._take(transition, self._by(transition, admission.arguments))
 
-    def _decision(self, transition: Transition) -> Sequence[EvidenceItem]:
+    def _answer(self, transition: Transition) -> None:
         """What a person says to what people were asked."""
         request = self.step.instance.waits_for
-        if transition.actor != "human" or transition.decision is None or request is None:
-            return ()
-        subject = self.step.principal.subject
-        self._record("human.approval.resolved", approval_id=request.id, outcome=transition.decision)
-        if transition.decision == "reject" or not request.is_about(self.step.instance.context):
-            return ()
-        return (EvidenceItem(HUMAN_APPROVAL, subject, {"id": request.id, "digest": request.digest}),)
+        if transition.actor == "human" and transition.decision is not None and request is not None:
+            self._record("human.approval.resolved", approval_id=request.id, outcome=transition.decision)
+
+    def _by(self, transition: Transition, arguments: JsonObject) -> Move:
+        gathered = approval(transition, self.step.instance, self.step.principal.subject)
+        return Move(transition.name, arguments, gathered=gathered)
+
+    def resume(self, resumed: Resumed) -> None:
+        job = resumed.job
+        if resumed.is_taken_over:
+            self._record("executor.taken_over", transition=job.transition)
+        if self.step.instance.entering:
+            self._enter_owed(is_hop=job.is_hop)
+            return
+        transition = self._state.transitions[job.transition]
+        self._take(transition, replace(self._by(transition, job.arguments), is_hop=job.is_hop))
 
     def go_on(self, doing: Doing, outcome: Outcome | Failed) -> None:
         if isinstance(outcome, Failed):
             self._fail(doing.move, outcome)
         elif doing.move.carrying is None:
-            self._settle(doing.move, outcome)
+            acted = doing.executor.kind not in HARMLESS
+            self._settle(replace(doing.move, acted=acted), outcome)
         else:
             self._has_entered(doing.move, doing.move.carrying, outcome)
-
-    def _chosen(self, submitted: Submitted, validators: Validators) -> tuple[Transition, JsonObject] | Refusal:
-        """In the order in which the checks are promised."""
-        instance, name = self.step.instance, submitted.transition
-        if submitted.expected_version != instance.version:
-            return stale(instance, submitted)
-        transition = None if self._state.terminal else self._state.transitions.get(name)
-        if transition is None:
-            message = f"There is no transition {name} in the state {instance.state}."
-            return Refusal("INVALID_TRANSITION", f"{message} The links name those there are.", name)
-        if transition.actor == "human" and not submitted.principal.human:
-            return Refusal("ACTOR_MISMATCH", f"Only a person may take {name}. Wait until somebody has.", name)
-        asked = instance.waits_for
-        if transition.actor == "human" and asked is not None and asked.has_expired(self._now):
-            message = "Nobody has answered in time; what was asked has expired. Ask again."
-            return Refusal("GUARD_REJECTED", message, name)
-        return self._checked(transition, submitted.arguments, validators)
-
-    def _checked(
-        self, transition: Transition, given: JsonObject, validators: Validators
-    ) -> tuple[Transition, JsonObject] | Refusal:
-        arguments = given
-        if transition.input_schema is not None:
-            arguments = filled(transition.input_schema, given)
-            if violation := validators.violation(transition.input_schema, arguments):
-                place = f"`{violation.field}`" if violation.field else "the arguments"
-                message = f"{place} did not satisfy the schema of {transition.name}: {violation.message}."
-                return Refusal("INPUT_SCHEMA_VIOLATION", message, transition.name)
-        if not self._pass(transition.guards, arguments):
-            return Refusal("GUARD_REJECTED", f"A guard of {transition.name} did not pass.", transition.name)
-        return transition, arguments
-
-    def _pass(self, guards: Sequence[Guard], arguments: JsonObject) -> bool:
-        """Up to the first that does not pass."""
-        situation = self._situation(self.step.instance, arguments)
-        for index, guard in enumerate(guards):
-            passed = passes(guard, situation)
-            self._record("guard.evaluated", guardIndex=index, guard=type(guard).__name__, passed=passed)
-            if not passed:
-                return False
-        return True
 
     def _situation(self, instance: Instance, arguments: JsonObject) -> Situation:
         known = Known(context=instance.context, arguments=arguments, input=instance.input)
@@ -219,7 +286,7 @@ class _Walk:
             self.step = replace(self.step, doing=Doing(executor, reliability, arguments, move, self.step))
             return
         name = ON_ENTER if move.carrying else move.transition
-        about: JsonObject = {"transition": name, "candidate": "primary", "attempt": 1, "kind": executor.kind}
+        about: JsonObject = {"transition": name, "candidate": 0, "attempt": 1, "kind": executor.kind}
         self._record("executor.started", **about)
         self._record("executor.succeeded", **about)
         self.go_on(Doing(executor, reliability, {}, move, self.step), Outcome({}))
@@ -233,7 +300,7 @@ class _Walk:
             before,
             context={**before.context, **mapped(transition.output, known)},
             evidence=with_evidence(before.evidence, gathered),
-            request=_answered(before, transition, move.gathered),
+            request=answered(before, transition, move.gathered),
         )
         target = self._branch(transition, after, move.arguments)
         after = self._asking(after, outcome.request, target, move.transition)
@@ -248,7 +315,7 @@ class _Walk:
             # Whoever noticed the deadline has asked for nothing.
             asker = after.request.asked_by if after.request is not None else after.started_by
             request = replace(request, asked_by=asker)
-        return replace(after, request=_asked(request, target, after))
+        return replace(after, request=asked(request, target, after))
 
     def _branch(self, transition: Transition, after: Instance, arguments: JsonObject) -> str:
         situation = self._situation(after, arguments)
@@ -264,12 +331,23 @@ class _Walk:
         after = move.carrying or self.step.instance
         on_enter = self._definition.states[str(move.entering)].on_enter
         if on_enter is None or (on_enter.executor.kind == PEOPLE and self._still_asks(after, str(move.entering))):
-            self._arrive(move, after)
+            self._arrive(move, replace(after, entering=False))
+        elif self._owes(move, on_enter, after):
+            self._arrive(move, replace(after, entering=True))
         elif self._may_enter(on_enter, after, move):
             self._run(on_enter.executor, on_enter.reliability, move)
         else:
             message = f"A guard of what {move.entering} does on being entered did not pass."
             self._fail(move, Failed("permanent_error", message))
+
+    def _owes(self, move: Move, on_enter: OnEnter, after: Instance) -> bool:
+        """Whether the move stands before its entry does: what was executed for it cannot be taken back."""
+        return move.acted and (on_enter.executor.kind not in HARMLESS or not self._may_enter(on_enter, after, move))
+
+    def _enter_owed(self, *, is_hop: bool = False) -> None:
+        """Also for what followed by itself: then it is the chain that fails."""
+        instance = self.step.instance
+        self._enter(Move(ON_ENTER, {}, is_hop=is_hop, entering=instance.state, carrying=instance, is_owed=True))
 
     def _may_enter(self, on_enter: OnEnter, after: Instance, move: Move) -> bool:
         situation = self._situation(after, move.arguments)
@@ -284,8 +362,9 @@ class _Walk:
             context={**before.context, **mapped(on_enter.output if on_enter else {}, known)},
             evidence=with_evidence(before.evidence, outcome.evidence),
         )
-        after = self._asking(after, outcome.request, entered, ON_ENTER)
-        self._arrive(replace(move, gathered=(*move.gathered, *outcome.evidence)), after)
+        after = self._asking(replace(after, entering=False), outcome.request, entered, ON_ENTER)
+        acted = on_enter is not None and on_enter.executor.kind not in HARMLESS
+        self._arrive(replace(move, gathered=(*move.gathered, *outcome.evidence), acted=acted), after)
 
     def _still_asks(self, after: Instance, entered: str) -> bool:
         """Whether people are being asked the same already: who approves and stays in a state enters it again."""
@@ -300,20 +379,34 @@ class _Walk:
     def _arrive(self, move: Move, after: Instance) -> None:
         if move.transition and (size := len(json.dumps(after.context))) > LARGEST_CONTEXT:
             message = f"The context would have {size} characters, and {LARGEST_CONTEXT} are the most that are kept."
-            self._fail(move, Failed("permanent_error", message))
+            self._fail(move, Failed("permanent_error", message, "unknown" if move.acted else "none"))
+            return
+        if move.gathered and (size := _size_of(after.evidence)) > LARGEST_PROOF:
+            message = f"What is proven would have {size} characters, and {LARGEST_PROOF} are the most that are kept."
+            self._fail(move, Failed("permanent_error", message, "unknown" if move.acted else "none"))
             return
         self.step = replace(self.step, evidence=(*self.step.evidence, *move.gathered))
-        if move.transition:
+        if move.is_owed:
+            self._have_entered(after)
+        elif move.transition:
             self._move(move, after)
         else:
             self.step = replace(self.step, instance=after)
+        if after.entering:
+            self._enter_owed(is_hop=move.is_hop)
+            return
         if self._state.terminal:
             self._record("workflow.completed", state=self._state.name)
         self._has_arrived = True
 
+    def _have_entered(self, after: Instance) -> None:
+        arrived = replace(after, version=after.version + 1, fault=None)
+        self.step = replace(self.step, instance=arrived)
+        self._record("workflow.entered", state=arrived.state, version=arrived.version)
+
     def _move(self, move: Move, after: Instance) -> None:
         target = str(move.entering)
-        arrived = replace(after, state=target, version=after.version + 1)
+        arrived = replace(after, state=target, version=after.version + 1, fault=None)
         hop = Hop(after.state, move.transition, target, arrived.version)
         chained = self.step.chained + 1 if move.is_hop else 0
         self.step = replace(self.step, instance=arrived, hops=(*self.step.hops, hop), chained=chained)
@@ -325,7 +418,8 @@ class _Walk:
 
     def _follow(self) -> None:
         """What follows by itself, as long as there is one way on and only one."""
-        if not self._state.runs_by_itself or self.step.chained >= self._definition.most_hops:
+        is_closed = self.step.instance.cancelled is not None
+        if is_closed or not self._state.runs_by_itself or self.step.chained >= self._definition.most_hops:
             self._end_chain()
             return
         situation = self._situation(self.step.instance, {})
@@ -356,54 +450,22 @@ class _Walk:
 
     def _fail(self, move: Move, failed: Failed) -> None:
         """Where it stood before the move that failed, it stands."""
-        refusal = Refusal("EXECUTOR_FAILED", failed.message, move.transition or None, failed.error_class)
+        refusal = Refusal(
+            "EXECUTOR_FAILED",
+            failed.message,
+            move.transition or None,
+            failed.error_class,
+            failed.retry_after_ms,
+            in_doubt=failed.outcome == "unknown",
+        )
         if move.is_hop:
             self._break_chain(replace(refusal, code="CHAIN_FAILED"))
         else:
             self._refuse(refusal)
 
     def _refuse(self, refusal: Refusal) -> None:
-        error_class: dict[str, Json] = {"errorClass": refusal.error_class} if refusal.error_class else {}
-        self._record(
-            "transition.rejected",
-            transition=refusal.transition,
-            code=refusal.code,
-            message=refusal.message,
-            fromState=self._state.name,
-            **error_class,
-        )
-        self.step = replace(self.step, refusal=refusal)
+        records = (*self.step.records, rejected(refusal, self.step.instance))
+        self.step = replace(self.step, records=records, refusal=refusal)
 
     def _record(self, kind: str, /, **payload: Json) -> None:
-        self.step = replace(self.step, records=(*self.step.records, Record(kind, payload)))
-
-
-def stale(instance: Instance, submitted: Submitted) -> Refusal:
-    said = f"You expected version {submitted.expected_version}, but the workflow is at version {instance.version}."
-    return Refusal("STALE_WORKFLOW_VERSION", f"{said} Follow the links of this answer.", submitted.transition)
-
-
-def filled(schema: JsonObject, given: JsonObject) -> JsonObject:
-    """With the defaults of the schema."""
-    value = with_defaults(schema, given)
-    return value if isinstance(value, Mapping) else given
-
-
-def _asked(request: Request, state: str, after: Instance) -> Request:
-    """With what is to be approved, as it is now."""
-    shown = tuple(request.shown) or tuple(sorted(after.context))
-    digest = digest_of({name: after.context.get(name) for name in shown})
-    earlier = after.request
-    before = earlier.askers if earlier is not None and earlier.digest == digest else frozenset[str]()
-    return replace(request, state=state, shown=shown, digest=digest, asked_before_by=before)
-
-
-def _answered(before: Instance, transition: Transition, gathered: Sequence[EvidenceItem]) -> Request | None:
-    """The request after what somebody has said to it, if this is an answer."""
-    request = before.request
-    if request is None:
-        return None
-    if before.waits_for is not None and transition.actor == "human" and transition.decision == "reject":
-        return request.rejected
-    persons = {item.subject for item in gathered if item.kind == HUMAN_APPROVAL}
-    return replace(request, approved_by=request.approved_by | persons) if persons else request
+        self.step = replace(self.step, records=(*self.step.records, Record(kind, payload, self._now)))

@@ -3,10 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from signpost.model import PROXY, JsonObject, as_object
+from signpost.model import PROXY, JsonObject, Principal, as_object
+from signpost.schema.validation import Validators
+from signpost.workflow.admission import filled
 from signpost.workflow.definition import Definition, Transition
 from signpost.workflow.instance import Instance
 from signpost.workflow.links import NO_ARGUMENTS
+from signpost.workflow.steps import Submitted
 
 CAPABILITY, ARGUMENTS = "capability", "arguments"
 LONGEST_SHOWN = 200
@@ -33,10 +36,23 @@ def unknown_capability(definition: Definition, given: JsonObject) -> str | None:
     return json.dumps(wanted)[:LONGEST_SHOWN]
 
 
+def complete(validators: Validators, proxy: Definition, instance: Instance, principal: Principal) -> Submitted | None:
+    """What was started is submitted at once where nothing is missing for that."""
+    wanted = instance.input.get(CAPABILITY)
+    transition = capabilities(proxy).get(wanted) if proxy.id == PROXY and isinstance(wanted, str) else None
+    if transition is None or transition.actor not in ("agent", "system"):
+        return None
+    schema = transition.input_schema if transition.input_schema is not None else NO_ARGUMENTS
+    arguments = _arguments(schema, instance.input)
+    if validators.violation(schema, filled(schema, arguments)) is not None:
+        return None
+    return Submitted(instance.version, transition.name, arguments, principal)
+
+
 def narrowed(instance: Instance, links: Sequence[JsonObject]) -> Sequence[JsonObject]:
     """The others stay legal, but whoever chose one of five hundred need not read all of them with every answer."""
     wanted = instance.input.get(CAPABILITY)
-    if instance.definition_id != PROXY or wanted is None:
+    if instance.definition_id != PROXY or wanted is None or instance.claim is not None:
         return links
     return [_prefilled(link, instance.input) for link in links if as_object(link["args"])["transition"] == wanted]
 

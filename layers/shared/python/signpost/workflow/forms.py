@@ -94,7 +94,6 @@ COMMON: JsonObject = {
     "executor": _OBJECT,
     "idempotent": _said(_FLAG, "Whether doing it twice is as good as doing it once."),
     "idempotencyKey": {"anyOf": [_FLAG, _TEXT]},
-    "timeoutMs": _MILLISECONDS,
     "description": _TEXT,
 }
 SETTINGS: Mapping[str, JsonObject] = {
@@ -105,7 +104,11 @@ SETTINGS: Mapping[str, JsonObject] = {
         "shows": _said(_TEXTS, "Names of the context that are to be approved."),
         "expiresMs": _COUNT,
     },
-    "workflow": {"definitionId": _TEXT, "input": True},
+    "workflow": {
+        "definitionId": _TEXT,
+        "input": True,
+        "timeoutMs": _said(_MILLISECONDS, "Until it has to have ended."),
+    },
     "rest": {
         "connection": _TEXT,
         "method": _TEXT,
@@ -113,14 +116,16 @@ SETTINGS: Mapping[str, JsonObject] = {
         "query": _OBJECT,
         "headers": _OBJECT,
         "body": True,
+        "timeoutMs": _MILLISECONDS,
     },
-    "mcp": {"connection": _TEXT, "tool": _TEXT, "map": _OBJECT, "arguments": _OBJECT},
+    "mcp": {"connection": _TEXT, "tool": _TEXT, "map": _OBJECT, "arguments": _OBJECT, "timeoutMs": _MILLISECONDS},
     "cli": {
         "connection": _TEXT,
         "command": _TEXT,
         "args": {"type": "array"},
         "env": _OBJECT,
         "treatNonZeroAsFailure": _FLAG,
+        "timeoutMs": _MILLISECONDS,
     },
 }
 """What an executor may be told, by its kind. What another kind may be told only that one knows."""

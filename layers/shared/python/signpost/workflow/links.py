@@ -5,8 +5,17 @@ from collections.abc import Sequence
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.definition import Definition, Transition
 from signpost.workflow.guards import Situation, passes
-from signpost.workflow.instance import Instance
+from signpost.workflow.instance import Claim, Instance, is_over
 from signpost.workflow.paths import Known
+from signpost.workflow.permissions import (
+    REPETITION,
+    RESOLUTION,
+    RESOLVE,
+    RETRY,
+    may_resolve,
+    may_retry,
+)
+from signpost.workflow.steps import ON_ENTER
 from signpost.workflow.values import mapped
 
 NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -18,13 +27,45 @@ def self_link(workflow_id: str) -> JsonObject:
 
 def links(definition: Definition, instance: Instance, principal: Principal, now: float) -> Sequence[JsonObject]:
     """In the order in which the author declared them."""
+    claim = instance.claim
+    if claim is not None:
+        return _of_doubt(instance, claim, principal) if claim.is_in_doubt(now) and now >= claim.over_at else ()
+    if instance.entering and not is_over(definition, instance):
+        return [_order(instance, ON_ENTER, f"Do again what {instance.state} does on being entered")]
     return [_link(transition, instance) for transition in legal(definition, instance, principal, now)]
+
+
+def _of_doubt(instance: Instance, claim: Claim, principal: Principal) -> Sequence[JsonObject]:
+    """For those who may say how to go on."""
+    again = _order(
+        instance, RETRY, "Execute it once more, with the same idempotency key", REPETITION, claim=claim.token
+    )
+    said = _order(instance, RESOLVE, "Say what came of it", RESOLUTION, claim=claim.token, happened=False)
+    return [*([again] if may_retry(claim, principal) else ()), *([said] if may_resolve(principal) else ())]
+
+
+def _order(
+    instance: Instance, transition: str, title: str, schema: JsonObject | None = None, **arguments: Json
+) -> JsonObject:
+    return {
+        "rel": "transition",
+        "method": "workflow.submit",
+        "args": {
+            "workflowId": instance.id,
+            "expectedVersion": instance.version,
+            "transition": transition,
+            "arguments": arguments,
+        },
+        "title": title,
+        "actor": "agent",
+        "inputSchema": schema if schema is not None else NO_ARGUMENTS,
+    }
 
 
 def legal(definition: Definition, instance: Instance, principal: Principal, now: float) -> Sequence[Transition]:
     """Those that are shown. What follows by itself is, only where it did not: nobody else would get on from there."""
     state = definition.states[instance.state]
-    if state.terminal:
+    if is_over(definition, instance):
         return ()
     asked = instance.waits_for
     is_too_late = asked is not None and asked.has_expired(now)

@@ -11,7 +11,7 @@ from typing import Literal
 from signpost.records import dataclass
 from signpost.workflow.definition import Actor, Definition, State, Transition
 from signpost.workflow.guards import AllOf, AnyOf, Evidence, Expression, Guard, Not, Permission, Required, Role
-from signpost.workflow.instance import Hop
+from signpost.workflow.instance import Hop, Instance
 from signpost.workflow.steps import BY_DEADLINE
 
 type Kind = Literal["agent", "person", "automatic", "terminal", "deadline"]
@@ -42,6 +42,8 @@ class Trail:
 
     state: str
     hops: Sequence[Hop] = ()
+    stands: str = "now"
+    """How it stands there, in a word or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,13 @@ class Node:
     name: str
     kind: Kind = "agent"
     is_initial: bool = False
-    is_current: bool = False
+    now: str = ""
+    """How the trail's instance stands there, if it does."""
     is_visited: bool = False
+
+    @property
+    def is_current(self) -> bool:
+        return bool(self.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ def pictured(definition: Definition, trail: Trail | None = None) -> Picture:
             _name(state.name),
             _kind(state),
             is_initial=state.name == definition.initial_state,
-            is_current=trail is not None and trail.state == state.name,
+            now=trail.stands if trail is not None and trail.state == state.name else "",
             is_visited=state.name in visited,
         )
         for state in definition.states.values()
@@ -106,6 +113,15 @@ def pictured(definition: Definition, trail: Trail | None = None) -> Picture:
     deadline, late = _deadline(definition, ids, trail)
     ways = [*(way for state in definition.states.values() for way in _ways(state, ids, _taken(trail))), *late]
     return Picture(legible(definition.title), [*nodes, *deadline], _arrows(ways))
+
+
+def trail_of(instance: Instance, hops: Sequence[Hop], now: float) -> Trail:
+    claim = instance.claim
+    if instance.cancelled is not None:
+        return Trail(instance.state, hops, "cancelled")
+    if claim is not None:
+        return Trail(instance.state, hops, "now, in doubt" if claim.is_in_doubt(now) else "now, under way")
+    return Trail(instance.state, hops, "now, not entered yet" if instance.entering else "now")
 
 
 def mermaid(picture: Picture) -> str:
@@ -275,7 +291,7 @@ def _statements(picture: Picture) -> Iterator[str]:
 
 
 def _described(node: Node) -> str:
-    words = [cut(node.name, LONGEST), KIND_WORDS[node.kind], "now" if node.is_current else ""]
+    words = [cut(node.name, LONGEST), KIND_WORDS[node.kind], node.now]
     return ", ".join(filter(None, words))
 
 

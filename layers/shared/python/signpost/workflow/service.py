@@ -1,41 +1,39 @@
-"""The workflows of a tenant, driven: load, decide, save; and again from the start if somebody else was faster."""
+"""The workflows of a tenant, driven: load, decide, carry out; and again from the start if somebody else was faster."""
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import field, replace
+from hashlib import sha256
 from typing import Literal
 
-from signpost.model import PROXY, JsonObject, Principal
+from signpost.errors import Unavailable
+from signpost.model import PROXY, Json, JsonObject, Principal
 from signpost.ports import Clock, Ids
 from signpost.records import dataclass
 from signpost.spelling import meant
+from signpost.workflow import orders
+from signpost.workflow.admission import busy, filled, rejected, stale
 from signpost.workflow.answers import may_read
+from signpost.workflow.carrying import Carrier, Course
 from signpost.workflow.definition import Definition
-from signpost.workflow.engine import Engine, filled, stale
-from signpost.workflow.focus import capabilities, unknown_capability
-from signpost.workflow.instance import AuditEvent, Entry, Instance, Waiting
-from signpost.workflow.ports import Definitions, Executors, Instances
-from signpost.workflow.steps import Doing, Event, Failed, Looked, Outcome, Performed, Step, Submitted
+from signpost.workflow.engine import Birth, Engine
+from signpost.workflow.focus import capabilities, complete, unknown_capability
+from signpost.workflow.instance import AuditEvent, Instance, Waiting, deadline, is_over
+from signpost.workflow.ports import Definitions, Instances, Published
+from signpost.workflow.steps import Cancel, Looked, Refusal, Step, Submitted
 
 _WORKFLOW_ID = re.compile(r"wf_[A-Za-z0-9]{1,64}")
 ATTEMPTS = 5
 """At a deadline that several notice at once. Whoever submits something is told instead that it is too late."""
 
+PUT_BACK_MS = 1_000
+"""After as long a table has mostly got over what it could not take."""
+SYSTEM = "signpost"
+"""Who does what nobody has asked for."""
 
-class PerKind:
-    """Executors by their kinds."""
-
-    def __init__(self, by_kind: Mapping[str, Executors]) -> None:
-        self._by_kind = by_kind
-
-    def perform(self, doing: Doing, principal: Principal) -> Outcome | Failed:
-        executors = self._by_kind.get(doing.executor.kind)
-        if executors is None:
-            return Failed("permanent_error", f"There is no executor of the kind {doing.executor.kind!r} here.")
-        return executors.perform(doing, principal)
-
-
-type Problem = Literal["NOT_FOUND", "INPUT_SCHEMA_VIOLATION", "EXECUTOR_FAILED"]
+type Problem = Literal["NOT_FOUND", "INPUT_SCHEMA_VIOLATION", "EXECUTOR_FAILED", "ALREADY_STARTED"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,65 +54,122 @@ class Told:
     step: Step
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    definition: Definition
+    instance: Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What somebody wants to start."""
+
+    definition_id: str
+    given: JsonObject = field(default_factory=dict[str, Json])
+    client_token: str | None = None
+    """The same for whoever asks again, not having heard whether it was started."""
+    workflow_id: str | None = None
+    """Where it was chosen before."""
+    parent: str | None = None
+    depth: int = 0
+
+
+def _late(instance: Instance, submitted: Submitted, now: float) -> Refusal:
+    if instance.version != submitted.expected_version:
+        return stale(instance, submitted)
+    if instance.claim is not None:
+        return busy(instance.claim, instance.version, submitted.transition, now)
+    message = "Somebody else was faster, and nothing came of that. Follow the links of this answer."
+    return Refusal("STALE_WORKFLOW_VERSION", message, submitted.transition, retry_after_ms=PUT_BACK_MS)
+
+
+def system(tenant: str) -> Principal:
+    return Principal(SYSTEM, tenant, SYSTEM)
+
+
 class Workflows:
     def __init__(
         self,
         *,
         definitions: Definitions,
         instances: Instances,
-        executors: Executors,
+        carrier: Carrier,
         engine: Engine,
         clock: Clock,
         ids: Ids,
     ) -> None:
         self._definitions = definitions
         self._instances = instances
-        self._executors = executors
+        self._carrier = carrier
         self._engine = engine
         self._clock = clock
         self._ids = ids
 
-    def start(self, definition_id: str, given: JsonObject, principal: Principal) -> Told | Declined:
-        published = self._definitions.current(principal.tenant, definition_id)
+    def start(self, wanted: Start, principal: Principal, ends_at: float) -> Told | Declined:
+        published = self._definitions.current(principal.tenant, wanted.definition_id)
         if published is None:
-            return self._no_such(definition_id, principal)
-        unknown = unknown_capability(published.definition, given)
+            return self._no_such(wanted.definition_id, principal)
+        unknown = unknown_capability(published.definition, wanted.given)
         if unknown is not None:
             return _declined("capability", unknown, capabilities(published.definition))
-        checked = self._checked(published.definition, given)
+        checked = self._checked(published.definition, wanted.given)
         if isinstance(checked, Declined):
             return checked
-        workflow_id = f"wf_{self._ids.new()}"
-        step = self._engine.started(
-            published.definition, published.digest, workflow_id, checked, principal, self._clock.now()
-        )
-        step = self._performed(published.definition, step)
-        if step.refusal is not None and not step.moved and step.refusal.code == "EXECUTOR_FAILED":
-            # What its first state does on being entered has failed: there is nothing that could be gone on with.
-            return Declined("EXECUTOR_FAILED", step.refusal.message, definition_id)
-        self._instances.save(principal.tenant, self._entry(step), replacing=None)
-        return Told(published.definition, step)
+        return self._begun(wanted, published, checked, principal, ends_at)
 
-    def get(self, workflow_id: str, principal: Principal) -> Told | Declined:
-        found = self._found(workflow_id, principal)
+    def _begun(
+        self, wanted: Start, published: Published, given: JsonObject, principal: Principal, ends_at: float
+    ) -> Told | Declined:
+        definition, now = published.definition, self._clock.now()
+        birth = Birth(self.id_for(wanted, principal), published.digest, given, wanted.parent, wanted.depth)
+        step = self._engine.started(definition, birth, principal, now)
+        if (called := complete(self._engine.validators, definition, step.instance, principal)) is not None:
+            step = self._engine.followed(definition, step, called, now)
+        course = self._course(definition, principal.tenant, ends_at, is_awaited=wanted.parent is None)
+        carried = self._carrier.carry(course, step, None)
+        if carried is None:
+            return self._started_before(birth.workflow_id, wanted, principal)
+        if not carried.is_kept and carried.step.refusal is not None:
+            # What its first state does on being entered cannot be done: there is nothing that could be gone on with.
+            return Declined("EXECUTOR_FAILED", carried.step.refusal.message, wanted.definition_id)
+        return Told(definition, carried.step)
+
+    def id_for(self, wanted: Start, principal: Principal) -> str:
+        """Of what it starts; another one each time, unless the start says which."""
+        if wanted.workflow_id is not None:
+            return wanted.workflow_id
+        if wanted.client_token is None:
+            return f"wf_{self._ids.new()}"
+        whose = json.dumps([principal.tenant, principal.issuer, principal.subject, wanted.client_token])
+        return f"wf_{sha256(whose.encode()).hexdigest()[:32]}"
+
+    def _started_before(self, workflow_id: str, wanted: Start, principal: Principal) -> Told | Declined:
+        found = self.found(workflow_id, principal)
+        if isinstance(found, Declined) or found.instance.definition_id == wanted.definition_id:
+            return self.get(workflow_id, principal, self._clock.now())
+        message = f"Your clientToken has started {found.instance.definition_id} already. Take another one."
+        return Declined("ALREADY_STARTED", message, wanted.definition_id)
+
+    def get(self, workflow_id: str, principal: Principal, ends_at: float) -> Told | Declined:
+        found = self.found(workflow_id, principal)
         for _ in range(ATTEMPTS):
             if isinstance(found, Declined):
                 return found
-            told = self._carried_out(found, Looked(principal))
+            told = self._carried_out(found, Looked(principal), ends_at)
             if told is not None:
                 return told
-            found = self._found(workflow_id, principal)
-        return (
-            found
-            if isinstance(found, Declined)
-            else Told(found.definition, Step(found.instance, principal, self._clock.now()))
-        )
+            found = self.found(workflow_id, principal)
+        return found if isinstance(found, Declined) else self._as_it_stands(found, principal)
 
-    def submit(self, workflow_id: str, submitted: Submitted) -> Told | Declined:
-        found = self._found(workflow_id, submitted.principal)
+    def submit(self, workflow_id: str, submitted: Submitted, ends_at: float) -> Told | Declined:
+        found = self.found(workflow_id, submitted.principal)
         if isinstance(found, Declined):
             return found
-        told = self._carried_out(found, submitted)
+        try:
+            told = self._carried_out(found, submitted, ends_at)
+        except Unavailable:
+            # It cannot be written now, or nobody knows whether it was: either way it is to be looked at first.
+            return self._put_back(found, submitted)
         return told if told is not None else self._too_late(workflow_id, submitted)
 
     def explain(self, definition_id: str, principal: Principal) -> Definition | Declined:
@@ -127,6 +182,31 @@ class Workflows:
         """The requests of the tenant that people have not answered."""
         return self._instances.waiting(principal.tenant)
 
+    def found(self, workflow_id: str, principal: Principal) -> Found | Declined:
+        is_an_id = _WORKFLOW_ID.fullmatch(workflow_id) is not None  # nothing else can be the key of a row
+        instance = self._instances.load(principal.tenant, workflow_id) if is_an_id else None
+        nothing = Declined("NOT_FOUND", f"There is no workflow {workflow_id} that you may see.")
+        if instance is None:
+            return nothing
+        definition = self._definitions.pinned(principal.tenant, instance.definition_id, instance.digest)
+        return Found(definition, instance) if may_read(definition, instance, principal) else nothing
+
+    def standing(self, tenant: str, workflow_id: str) -> Found | None:
+        """Whoever may see it: what carries workflows on is nobody's."""
+        instance = self._instances.load(tenant, workflow_id)
+        if instance is None:
+            return None
+        return Found(self._definitions.pinned(tenant, instance.definition_id, instance.digest), instance)
+
+    def cancel_by_system(self, tenant: str, workflow_id: str, ends_at: float) -> None:
+        for _ in range(ATTEMPTS):
+            found = self.standing(tenant, workflow_id)
+            if found is None or is_over(found.definition, found.instance):
+                return
+            if self._carried_out(found, Cancel(system(tenant)), ends_at) is not None:
+                return
+        raise Unavailable("A workflow that was to be cancelled is being moved all the time.")
+
     def _no_such(self, definition_id: str, principal: Principal) -> Declined:
         """Whoever takes a capability for a workflow is told how to start it."""
         proxy = None if definition_id == PROXY else self._definitions.current(principal.tenant, PROXY)
@@ -135,41 +215,54 @@ class Workflows:
         message = f"{definition_id} is a capability: start {PROXY} with it as `capability` of the input."
         return Declined("NOT_FOUND", message, definition_id)
 
-    def _found(self, workflow_id: str, principal: Principal) -> "_Found | Declined":
-        is_an_id = _WORKFLOW_ID.fullmatch(workflow_id) is not None  # nothing else can be the key of a row
-        instance = self._instances.load(principal.tenant, workflow_id) if is_an_id else None
-        nothing = Declined("NOT_FOUND", f"There is no workflow {workflow_id} that you may see.")
-        if instance is None:
-            return nothing
-        definition = self._definitions.pinned(principal.tenant, instance.definition_id, instance.digest)
-        return _Found(definition, instance) if may_read(definition, instance, principal) else nothing
-
-    def _carried_out(self, found: "_Found", event: Event) -> Told | None:
+    def _carried_out(self, found: Found, event: Submitted | Looked | Cancel, ends_at: float) -> Told | None:
         """None if somebody else moved the instance meanwhile."""
-        definition, instance = found.definition, found.instance
-        step = self._performed(definition, self._engine.advance(definition, instance, event, self._clock.now()))
-        entry = replace(self._entry(step), closed=instance.closes(step.instance))
-        tenant = step.principal.tenant
-        if step.moved:
-            return Told(definition, step) if self._instances.save(tenant, entry, replacing=instance.version) else None
-        if entry.events:
-            self._instances.note(tenant, instance.id, entry.events)
-        return Told(definition, step)
+        definition, instance, now = found.definition, found.instance, self._clock.now()
+        claim, ends = None, deadline(definition, instance)
+        is_over_due = ends is not None and now >= ends and not isinstance(event, Cancel)
+        if is_over_due:
+            # Whoever comes across a deadline has not wanted what follows from it.
+            step = self._engine.advance(definition, instance, Looked(system(event.principal.tenant)), now)
+        elif isinstance(event, Submitted) and orders.is_order(event):
+            ordered = orders.carried_out(self._carrier.resuming, definition, instance, event, now)
+            step, claim = ordered.step, ordered.claim(self._ids.new())
+        else:
+            step = self._engine.advance(definition, instance, event, now)
+        course = self._course(definition, step.principal.tenant, ends_at, is_awaited=not is_over_due)
+        carried = self._carrier.carry(course, step, instance, claim)
+        # Whose links they are is decided by who asked, whoever had begun it.
+        return None if carried is None else Told(definition, replace(carried.step, principal=event.principal))
+
+    def _put_back(self, found: Found, submitted: Submitted) -> Told:
+        message = "What came of it could not be written down. Look at where the workflow stands before you go on."
+        refusal = Refusal(
+            "STALE_WORKFLOW_VERSION", message, submitted.transition, retry_after_ms=PUT_BACK_MS, is_unheard=True
+        )
+        with suppress(Unavailable):
+            again = self.found(found.instance.id, submitted.principal)
+            found = found if isinstance(again, Declined) else again
+        told = self._as_it_stands(found, submitted.principal)
+        return Told(found.definition, replace(told.step, refusal=refusal))
 
     def _too_late(self, workflow_id: str, submitted: Submitted) -> Told | Declined:
         """Somebody else was first. What they did is where it stands."""
-        found = self._found(workflow_id, submitted.principal)
+        found = self.found(workflow_id, submitted.principal)
         if isinstance(found, Declined):
             return found
-        refusal = stale(found.instance, submitted)
-        return Told(found.definition, Step(found.instance, submitted.principal, self._clock.now(), refusal=refusal))
+        now, instance, principal = self._clock.now(), found.instance, submitted.principal
+        refusal = _late(instance, submitted, now)
+        event = AuditEvent(rejected(refusal, instance), now, f"cor_{self._ids.new()}", principal.subject)
+        with suppress(Unavailable):
+            self._instances.note(principal.tenant, workflow_id, [event])
+        told = self._as_it_stands(found, principal)
+        return Told(found.definition, replace(told.step, refusal=refusal))
 
-    def _performed(self, definition: Definition, step: Step) -> Step:
-        while step.doing is not None:
-            outcome = self._executors.perform(step.doing, step.principal)
-            event = Performed(step.doing, outcome)
-            step = self._engine.advance(definition, step.instance, event, self._clock.now())
-        return step
+    def _as_it_stands(self, found: Found, principal: Principal) -> Told:
+        instance = found.instance
+        return Told(found.definition, Step(instance, principal, self._clock.now(), since=instance.version))
+
+    def _course(self, definition: Definition, tenant: str, ends_at: float, *, is_awaited: bool = True) -> Course:
+        return Course(definition, tenant, f"cor_{self._ids.new()}", ends_at, is_awaited)
 
     def _checked(self, definition: Definition, given: JsonObject) -> JsonObject | Declined:
         schema = definition.input_schema
@@ -186,20 +279,8 @@ class Workflows:
             definition.id,
         )
 
-    def _entry(self, step: Step) -> Entry:
-        at, correlation = self._clock.now(), f"cor_{self._ids.new()}"
-        subject = step.principal.subject
-        events = [AuditEvent(record, at, correlation, subject) for record in step.records]
-        return Entry(step.instance, step.hops, step.evidence, events)
-
 
 def _declined(kind: str, name: str, names: Iterable[str]) -> Declined:
     close = meant(name, names)
     advice = f"Did you mean {close}?" if close else "gateway.home lists those there are."
     return Declined("NOT_FOUND", f"There is no {kind} {name} that could be started. {advice}", close)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    definition: Definition
-    instance: Instance

@@ -6,7 +6,7 @@ from typing import Literal
 from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.workflow.definition import Executor
-from signpost.workflow.instance import EvidenceItem, Hop, Instance, Record, Request
+from signpost.workflow.instance import EvidenceItem, Hop, Instance, Job, Record, Request
 
 type Code = Literal[
     "STALE_WORKFLOW_VERSION",
@@ -16,11 +16,16 @@ type Code = Literal[
     "GUARD_REJECTED",
     "EXECUTOR_FAILED",
     "CHAIN_FAILED",
+    "IN_DOUBT",
 ]
 
 NOTHING_TO_RUN = "noop"
 PEOPLE = "human"
 """The kind of the executor that asks them."""
+CHILD = "workflow"
+"""The kind of the executor that starts another workflow and waits for its end."""
+HARMLESS = frozenset({NOTHING_TO_RUN, PEOPLE})
+"""Kinds that do nothing outside of the instance: what they come to is saved with the step, or never was."""
 ON_ENTER = "on_enter"
 """What entering a state is called where a transition would be named."""
 TIMED_OUT = "workflow.timed_out"
@@ -34,6 +39,11 @@ class Refusal:
     message: str
     transition: str | None = None
     error_class: str | None = None
+    retry_after_ms: int | None = None
+    in_doubt: bool = False
+    """Whether nobody knows what came of what was executed."""
+    is_unheard: bool = False
+    """Whether nobody knows what became of what was to be written: it may still be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +77,36 @@ class Failed:
 
     error_class: str
     message: str
+    outcome: Literal["none", "unknown"] = "none"
+    """Whether it certainly did nothing."""
+    retry_after_ms: int | None = None
+    code: str = ""
+    """A row of `execution/failures.py`, where it has one."""
+    has_ended: bool = True
+    """Whether nothing of it goes on any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """Nobody is looking, but it is time that somebody did."""
+
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Somebody who may ends it."""
+
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A move that was decided before goes on: nothing of it is decided again."""
+
+    job: Job
+    is_taken_over: bool = False
+    """From somebody who was executing it and was not heard of again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +115,7 @@ class Performed:
     outcome: Outcome | Failed
 
 
-type Event = Submitted | Looked | Performed
+type Event = Submitted | Looked | Woken | Cancel | Resumed | Performed
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +132,10 @@ class Move:
     """What the instance will be like then. Until the state is entered it is as it was."""
     gathered: Sequence[EvidenceItem] = ()
     """What executors gave on the way."""
+    is_owed: bool = False
+    """Whether the state stands already, and only what it does on being entered is left."""
+    acted: bool = False
+    """Whether something was executed already that cannot be taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +147,11 @@ class Doing:
     arguments: JsonObject
     move: Move
     step: "Step"
+
+    @property
+    def called(self) -> str:
+        """What the audit calls it."""
+        return ON_ENTER if self.move.carrying is not None else self.move.transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +167,17 @@ class Step:
     records: Sequence[Record] = ()
     doing: Doing | None = None
     refusal: Refusal | None = None
+    since: int = 0
+    """The version that it began with; 0 for an instance that was not there."""
 
     @property
     def chain(self) -> Sequence[Hop]:
-        return self.hops[len(self.hops) - self.chained :]
+        """As far as this step has taken it."""
+        return self.hops[max(0, len(self.hops) - self.chained) :]
 
     @property
     def moved(self) -> bool:
-        return bool(self.hops)
+        return self.instance.version != self.since
 
     @property
     def timed_out(self) -> bool:

@@ -5,11 +5,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from signpost.model import JsonObject
+from signpost.model import JsonObject, Principal
 from signpost.workflow.guards import Tally
-from signpost.workflow.instance import AuditEvent, Entry, EvidenceItem, Hop, Instance, Record, Request, Waiting
+from signpost.workflow.instance import (
+    AuditEvent,
+    Cancelled,
+    Claim,
+    Entry,
+    EvidenceItem,
+    Fault,
+    Hop,
+    Instance,
+    Job,
+    Record,
+    Request,
+    Waiting,
+)
 
 _SETS = ("approved_by", "asked_before_by")
+_OF_PRINCIPALS = ("roles", "permissions")
 
 
 def head_text(instance: Instance) -> str:
@@ -27,11 +41,26 @@ def head_text(instance: Instance) -> str:
             for kind, tally in instance.evidence.items()
         },
         "request": None if instance.request is None else _request_fields(instance.request),
+        **_unusual(instance),
     }
     return text_of(fields)
 
 
-def instance_of(workflow_id: str, head: str, context: str, given: str) -> Instance:
+def _unusual(instance: Instance) -> dict[str, Any]:
+    """What most instances have nothing of."""
+    parts: dict[str, Any] = {
+        "entering": instance.entering or None,
+        "parent": instance.parent,
+        "depth": instance.depth or None,
+        "releases": instance.releases or None,
+        "untoldSince": instance.untold_since,
+        "cancelled": None if instance.cancelled is None else asdict(instance.cancelled),
+        "fault": None if instance.fault is None else asdict(instance.fault),
+    }
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def instance_of(workflow_id: str, head: str, context: str, given: str, claim: Claim | None = None) -> Instance:
     fields = json.loads(head)
     return Instance(
         id=workflow_id,
@@ -48,7 +77,37 @@ def instance_of(workflow_id: str, head: str, context: str, given: str) -> Instan
         },
         request=None if fields["request"] is None else _request_of(fields["request"]),
         started_by=fields["startedBy"],
+        entering=fields.get("entering", False),
+        claim=claim,
+        parent=fields.get("parent"),
+        depth=fields.get("depth", 0),
+        releases=fields.get("releases", 0),
+        untold_since=fields.get("untoldSince"),
+        cancelled=Cancelled(**fields["cancelled"]) if "cancelled" in fields else None,
+        fault=Fault(**fields["fault"]) if "fault" in fields else None,
     )
+
+
+def claim_text(claim: Claim) -> str:
+    """All of it but the arguments, which may be long."""
+    fields = {**asdict(claim), "job": {**asdict(claim.job), "principal": _principal_fields(claim.job.principal)}}
+    del fields["job"]["arguments"]
+    return text_of(fields)
+
+
+def claim_of(text: str, arguments: str) -> Claim:
+    fields: dict[str, Any] = json.loads(text)
+    job: dict[str, Any] = fields["job"]
+    principal: dict[str, Any] = job["principal"]
+    for name in _OF_PRINCIPALS:
+        principal[name] = frozenset(principal[name])
+    job |= {"principal": Principal(**principal), "arguments": json.loads(arguments)}
+    fields["job"] = Job(**job)
+    return Claim(**fields)
+
+
+def _principal_fields(principal: Principal) -> dict[str, Any]:
+    return {**asdict(principal), **{name: sorted(getattr(principal, name)) for name in _OF_PRINCIPALS}}
 
 
 def _request_fields(request: Request) -> dict[str, Any]:
@@ -79,7 +138,7 @@ def waiting_of(text: str) -> Waiting:
 
 def open_request(instance: Instance) -> Waiting | None:
     request = instance.waits_for
-    return None if request is None else Waiting(instance.id, instance.definition_id, request)
+    return None if request is None or request.lapsed else Waiting(instance.id, instance.definition_id, request)
 
 
 def history_text(entry: Entry) -> str:

@@ -20,11 +20,12 @@ class DynamoOutboxTimes:
         self._client = client
         self._table = table
 
-    def tenants(self) -> Iterator[str | None]:
-        """All whose content ever changed."""
-        return scopes_in(self._client, self._table)
+    def written_in(self, periods: Sequence[Period]) -> Iterator[tuple[str, Sequence[Row]]]:
+        """Of all whose content ever changed."""
+        for tenant in scopes_in(self._client, self._table):
+            yield tenant or "what is shipped", list(self._of(tenant, periods))
 
-    def written_in(self, tenant: str | None, periods: Sequence[Period]) -> Iterator[Row]:
+    def _of(self, tenant: str | None, periods: Sequence[Period]) -> Iterator[Row]:
         for row in rows.query(self._client, self._table, keys.outbox_of(tenant)):
             if any(first <= written_at(row) <= last for first, last in periods):
                 yield row

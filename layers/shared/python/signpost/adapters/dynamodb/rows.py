@@ -93,10 +93,25 @@ def succeeds(write: Callable[..., object], **arguments: Any) -> bool:
     return True
 
 
-def transact(client: "DynamoDBClient", writes: Sequence[Any]) -> bool:
+def repeated(write: Callable[..., object], **arguments: Any) -> None:
+    """A write of one row, for as long as transactions are in its way. Raises Unavailable if they are all the time."""
+    for attempt in range(ATTEMPTS):
+        try:
+            call(write, **arguments)
+        except ClientError as fault:
+            if code_of(fault) not in SAME_AGAIN:
+                raise
+        else:
+            return
+        pause(attempt)
+    raise Unavailable("A service that this needs is overloaded.")
+
+
+def transact(client: "DynamoDBClient", writes: Sequence[Any], *, token: str = "") -> bool:
     """All of at most a hundred writes, or none: False if a condition did not hold. Raises Unavailable if others were
-    in the way all the time. The attempts have one token: if an answer was lost, the next one says that it is done."""
-    token = uuid4().hex
+    in the way all the time. The attempts have one token: if an answer was lost, the next one says that it is done; so
+    it does to whoever comes again with the same."""
+    token = token or uuid4().hex
     for attempt in range(ATTEMPTS):
         try:
             call(client.transact_write_items, TransactItems=writes, ClientRequestToken=token)

@@ -1,0 +1,166 @@
+"""What the herald makes of the stream: every step reaches the bus, every workflow that is to go on reaches the queue,
+and what did not is shown to it again."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb.due import wake_attributes, wakes_in
+from signpost.adapters.dynamodb.workflow_stream import happened_in
+from signpost.content import BusEvent
+from signpost.errors import Unavailable
+from signpost.herald import LONGEST_DELAY, Herald, Reading
+from signpost.stream import AT_ONCE
+from signpost.telemetry import Telemetry
+from signpost.wakes import Message, Posted, Wake
+from signpost.workflow import story
+from signpost.workflow.instance import AuditEvent, Record
+from tests.support.memory_gateway import SetClock
+
+NOW = 1_800_000_000.0
+
+
+class Bus:
+    """Does not take events of a type that it refuses."""
+
+    def __init__(self, refuses: str = "", fault: Exception | None = None) -> None:
+        self.refuses = refuses
+        self.fault = fault
+        self.events: list[BusEvent] = []
+
+    def put(self, events: Sequence[BusEvent]) -> Sequence[bool]:
+        if self.fault:
+            raise self.fault
+        self.events += events
+        return [event.type != self.refuses for event in events]
+
+
+class Queue:
+    """Cannot be reached when a message is about this workflow."""
+
+    def __init__(self, refuses: str = "") -> None:
+        self.refuses = refuses
+        self.posted: list[Posted] = []
+
+    def put(self, posted: Posted) -> None:
+        if posted.message.workflow_id == self.refuses:
+            raise Unavailable("Overloaded.")
+        self.posted.append(posted)
+
+
+def audit(number: int, *types: str, tenant: str = "acme", **payload: Any) -> dict[str, Any]:
+    """A row as the store writes it."""
+    events = [AuditEvent(Record(kind, payload), NOW, f"cor_{number}", "ann") for kind in types]
+    image = {
+        **keys.workflow_row(tenant, f"wf_{number}", keys.audit(NOW, f"cor_{number}")),
+        "correlation": {"S": f"cor_{number}"},
+        "subject": {"S": "ann"},
+        "text": {"S": story.audit_text(events)},
+    }
+    return record(number, image)
+
+
+def head(number: int, *wakes: Wake, tenant: str = "acme") -> dict[str, Any]:
+    return record(number, {**keys.workflow_row(tenant, f"wf_{number}", keys.HEAD), **wake_attributes(wakes)})
+
+
+def record(number: int, image: Mapping[str, Any]) -> dict[str, Any]:
+    return {"eventName": "INSERT", "dynamodb": {"SequenceNumber": f"r-{number}", "NewImage": image}}
+
+
+def told(bus: Bus, queue: Queue, *records: Mapping[str, Any]) -> Any:
+    herald = Herald(
+        reading=Reading(happened=happened_in, wakes=wakes_in),
+        bus=bus,
+        queue=queue,
+        clock=SetClock(NOW),
+        telemetry=Telemetry("herald-under-test"),
+    )
+    answer: Any = herald.handle({"Records": list(records)}, "request")
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def test_each_event_of_a_step_is_told_with_whose_it_is() -> None:
+    bus = Bus()
+    row = audit(1, "transition.requested", "workflow.transitioned", transition="approve", version=2)
+    assert told(bus, Queue(), row) == []
+    assert [event.type for event in bus.events] == ["transition.requested", "workflow.transitioned"]
+    first = bus.events[0]
+    assert first.source == "signpost"
+    assert json.loads(first.detail) == {
+        "workflowId": "wf_1",
+        "correlationId": "cor_1",
+        "at": NOW,
+        "actor": "ann",
+        "transition": "approve",
+        "version": 2,
+    }
+    assert first.resources == ("urn:signpost:instance:wf_1", "urn:signpost:tenant:acme")
+
+
+def test_what_a_payload_says_of_itself_never_stands_in_the_place_of_whose_it_is() -> None:
+    bus = Bus()
+    told(bus, Queue(), audit(1, "workflow.started", workflowId="wf_other", actor="eve"))
+    detail = json.loads(bus.events[0].detail)
+    assert (detail["workflowId"], detail["actor"]) == ("wf_1", "ann")
+
+
+def test_a_sentence_about_a_refusal_may_quote_arguments_and_is_not_told() -> None:
+    bus = Bus()
+    told(bus, Queue(), audit(1, "transition.rejected", code="INPUT_SCHEMA_VIOLATION", message="'hunter2' is too short"))
+    assert json.loads(bus.events[0].detail)["code"] == "INPUT_SCHEMA_VIOLATION"
+    assert "hunter2" not in bus.events[0].detail
+
+
+def test_who_is_to_be_looked_at_is_told_to_the_queue_of_the_worker_with_how_long_it_waits() -> None:
+    queue = Queue()
+    row = head(1, Wake("wf_1", NOW + 30.2), Wake("wf_parent"), Wake("wf_past", NOW - 5), tenant="zed")
+    assert told(Bus(), queue, row) == []
+    assert queue.posted == [
+        Posted(Message("zed", "wf_1"), 31),
+        Posted(Message("zed", "wf_parent"), 0),
+        Posted(Message("zed", "wf_past"), 0),
+    ]
+
+
+def test_what_is_due_later_than_the_queue_can_wait_is_left_to_the_index() -> None:
+    queue = Queue()
+    assert told(Bus(), queue, head(1, Wake("wf_1", NOW + LONGEST_DELAY)), head(2, Wake("wf_2", NOW + 901))) == []
+    assert queue.posted == [Posted(Message("acme", "wf_1"), LONGEST_DELAY)]
+
+
+def test_a_row_that_is_neither_a_step_nor_a_wake_says_nothing() -> None:
+    bus, queue = Bus(), Queue()
+    assert told(bus, queue, head(1)) == []
+    assert (bus.events, queue.posted) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("bus", "queue", "left"),
+    [
+        (Bus(), Queue(refuses="wf_3"), ["r-1"]),
+        (Bus(refuses="b"), Queue(), ["r-2"]),
+        (Bus(refuses="b"), Queue(refuses="wf_1"), ["r-1"]),
+        (Bus(refuses="b"), Queue(refuses="wf_3"), ["r-1"]),
+    ],
+)
+def test_the_first_record_that_somebody_may_not_know_of_is_shown_again(bus: Bus, queue: Queue, left: list[str]) -> None:
+    rows = [audit(0, "a"), head(1, Wake("wf_1")), audit(2, "a", "b"), head(3, Wake("wf_3"))]
+    assert told(bus, queue, *rows) == left
+
+
+def test_workflows_go_on_while_the_bus_takes_nothing() -> None:
+    queue = Queue()
+    assert told(Bus(fault=Unavailable("Overloaded.")), queue, audit(0, "a"), head(1, Wake("wf_1"))) == ["r-0"]
+    assert queue.posted == [Posted(Message("acme", "wf_1"), 0)]
+
+
+def test_a_row_that_nobody_can_read_is_shown_again_and_loses_nothing_before_it() -> None:
+    bus, broken = Bus(), audit(AT_ONCE, "x")
+    broken["dynamodb"]["NewImage"]["text"] = {"S": "{"}
+    rows = [audit(number, "a") for number in range(AT_ONCE)]
+    assert told(bus, Queue(), *rows, broken) in (["r-0"], [f"r-{AT_ONCE}"])
+    assert len(bus.events) == AT_ONCE

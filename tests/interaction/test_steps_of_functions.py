@@ -1,0 +1,283 @@
+"""A step that a function carries out: what it is called with, what its answers mean, and what it may say of people."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, override
+
+import pytest
+
+from signpost.adapters.memory import (
+    FunctionTable,
+    MemoryBreakers,
+    MemoryDirectory,
+    MemoryFunctionStates,
+    MemoryRuntimeSettings,
+)
+from signpost.contract import BreakerState, Executor, Failure, Hosted, KeptResult, Reply, Request, Result
+from signpost.errors import Unavailable
+from signpost.execution.breaker import Breaker
+from signpost.execution.failures import failure, reported
+from signpost.execution.functions import FunctionView
+from signpost.model import InputRequired
+from signpost.steps import FUNCTION, FunctionSteps
+from signpost.workflow.executing import TO_SETTLE
+from tests.support.step_cases import AGENT, RESOLVER, linked
+from tests.support.workshop import CALL, MARGIN, TENANT, Workshop
+
+PAY = "bank::pay"
+LINGERS = 60
+"""Seconds after which Lambda stops the executor."""
+DECLARED_MS = 4_000
+
+
+class Called:
+    """The executors: they remember what they were asked, and answer what they are told to."""
+
+    def __init__(self, *replies: Reply | Callable[[], Reply]) -> None:
+        self.replies = list(replies)
+        self.requests: list[Request] = []
+
+    def invoke(self, request: Request) -> Reply:
+        self.requests.append(request)
+        reply = self.replies.pop(0)
+        return reply() if callable(reply) else reply
+
+
+def unnoticed(tenant: str, function: str, position: str, why: str | None) -> None:
+    del tenant, function, position, why
+
+
+class Breakers(MemoryBreakers):
+    """Whose table may not be there."""
+
+    is_there = True
+
+    @override
+    def claim_probe(self, tenant: str, function: str, now: float, until: float) -> bool:
+        if not self.is_there:
+            raise Unavailable("Nobody can say who probes.")
+        return super().claim_probe(tenant, function, now, until)
+
+
+class Bank:
+    """A workflow whose `go` calls a function."""
+
+    def __init__(self, *replies: Reply | Callable[[], Reply], hosted: Hosted | None = None, **transition: Any) -> None:
+        self.called, table = Called(*replies), FunctionTable()
+        self.shop = Workshop()
+        MemoryDirectory(table).place(None, Executor("arn:bank", "arn:keys", LINGERS * 1000), [hosted or Hosted(PAY)])
+        self.settings = MemoryRuntimeSettings(table)
+        view = FunctionView(states=MemoryFunctionStates(table), clock=self.shop.clock)
+        self.view, self.breakers = view, Breakers(table)
+        breaker = Breaker(view=view, store=self.breakers, clock=self.shop.clock, notice=unnoticed)
+        self.shop.machines[FUNCTION] = FunctionSteps(functions=view, executors=self.called, breaker=breaker)
+        pay = {"kind": FUNCTION, "function": PAY, "idempotencyKey": True}
+        go = {"target": "b", "executor": pay, "output": {"went": "$.output"}, **transition}
+        states = {"a": {"transitions": {"go": go}}, "b": {"transitions": {"back": {"target": "a"}}}}
+        self.shop.publish("demo", {"initialState": "a", "states": states})
+        self.id = self.shop.start(AGENT)["workflowId"]
+
+    def go(self, **arguments: Any) -> Any:
+        return self.shop.submit(self.id, "go", AGENT, arguments)
+
+    def stand(self) -> Any:
+        return self.shop.stand(self.id)
+
+    def breaks(self, seconds: float) -> None:
+        """Its breaker is open for so long."""
+        self.breakers.open(TENANT, PAY, BreakerState(self.shop.clock.now() + seconds, 3, "exception"))
+        self.view.forget(TENANT, PAY)
+
+
+def test_a_function_is_called_in_the_name_of_whoever_is_behind_the_step_and_under_its_claim() -> None:
+    bank = Bank(Result({"id": 7}), hosted=Hosted(PAY, timeout_ms=DECLARED_MS))
+    now = bank.shop.clock.now()
+    assert bank.go(amount=3)["context"] == {"went": {"id": 7}}
+    (request,) = bank.called.requests
+    assert (request.function, request.arguments, request.principal) == (PAY, {"amount": 3}, AGENT)
+    assert (request.step, request.idempotency_key) == (f"{bank.id}.go.1", f"{bank.id}.go.1")
+    assert request.expires_at == now + DECLARED_MS / 1000 + LINGERS + MARGIN
+    assert now + DECLARED_MS / 1000 <= request.ends_at < now + CALL
+
+
+def test_the_lease_is_over_when_lambda_has_certainly_stopped_it() -> None:
+    def look() -> Reply:
+        leases.append(bank.stand().claim.until - bank.shop.clock.now())
+        return Result(None)
+
+    leases: list[float] = []
+    bank = Bank(look)
+    bank.go()
+    assert leases == [CALL - TO_SETTLE + LINGERS + MARGIN]
+
+
+def test_what_an_operator_says_of_its_time_goes_before_what_its_author_says() -> None:
+    bank = Bank(Result(None), hosted=Hosted(PAY, timeout_ms=DECLARED_MS))
+    bank.settings.set(TENANT, PAY, "tool_timeout_ms", 100_000)
+    assert bank.go()["pending"]["on"] == "executor"
+    bank.shop.settle()
+    assert bank.stand().state == "b"
+
+
+@pytest.mark.parametrize(
+    ("reply", "error_class"),
+    [
+        (reported("permanent_error", "There is no such account."), "permanent_error"),
+        (reported("rate_limited", "Later."), "rate_limited"),
+        (failure("unknown_function", PAY), "permanent_error"),
+        (failure("unreachable", PAY), "connection_error"),
+        (InputRequired({}), "permanent_error"),
+    ],
+)
+def test_what_did_nothing_leaves_the_step_to_be_done_again(reply: Reply, error_class: str) -> None:
+    bank = Bank(reply, Result(1))
+    refused = bank.go()
+    assert (refused["error"]["code"], linked(refused)) == ("EXECUTOR_FAILED", ["self", "go"])
+    assert refused["error"]["errorClass"] == error_class
+    assert bank.go()["state"] == "b"
+
+
+def test_how_long_it_asks_to_be_left_alone_is_passed_on() -> None:
+    busy = Failure("reported", "rate_limited", "none", "Later.", retry_after_ms=7_000)
+    assert Bank(busy).go()["error"]["retryAfterMs"] == 7_000
+    retried = Bank(busy, Result(1), reliability={"retry": {"maxAttempts": 2}})
+    now = retried.shop.clock.now()
+    assert (retried.go()["state"], retried.shop.clock.now() - now) == ("b", 7)
+
+
+def test_what_was_only_not_waited_for_any_longer_goes_on_and_nobody_decides_for_it_meanwhile() -> None:
+    bank = Bank(failure("timed_out", PAY))
+    assert bank.go()["inDoubt"]["transition"] == "go"
+    assert linked(bank.shop.get(bank.id, RESOLVER)) == ["self"]
+    bank.shop.clock.advance(CALL + LINGERS + MARGIN)
+    assert linked(bank.shop.get(bank.id, RESOLVER)) == ["self", "$retry", "$resolve"]
+
+
+def test_what_crashed_goes_on_no_more() -> None:
+    bank = Bank(failure("crashed", PAY))
+    assert bank.go()["inDoubt"]["transition"] == "go"
+    assert linked(bank.shop.get(bank.id, RESOLVER)) == ["self", "$retry", "$resolve"]
+
+
+def test_all_tries_of_a_step_have_one_key() -> None:
+    crashed = failure("crashed", PAY)
+    bank = Bank(crashed, Result(1), reliability={"retry": {"maxAttempts": 2, "retryOn": [crashed.kind]}})
+    assert bank.go()["state"] == "b"
+    assert len({request.idempotency_key for request in bank.called.requests}) == 1
+    assert len(bank.called.requests) == 2
+
+
+def test_a_breaker_counts_steps_and_not_their_tries() -> None:
+    down = reported("transient_error", "Not now.")
+    bank = Bank(*[down] * 6, Result(1), reliability={"retry": {"maxAttempts": 2, "retryOn": [down.kind]}})
+    for _ in range(3):
+        assert bank.go()["error"]["errorClass"] == down.kind
+    assert len(bank.called.requests) == 6
+    bank.shop.clock.advance(3)
+    waiting = bank.go()
+    assert (waiting["pending"]["on"], waiting["pending"]["attempt"]) == ("retry", 2)
+    bank.shop.settle()
+    assert len(bank.called.requests) == 6
+    bank.shop.clock.advance(301)
+    bank.shop.settle()
+    assert (bank.stand().state, len(bank.called.requests)) == ("b", 7)
+
+
+def test_a_step_that_is_not_retried_fails_while_the_breaker_is_open_and_says_when_to_come_again() -> None:
+    bank = Bank(*[reported("transient_error", "Not now.")] * 3, Result(1))
+    for _ in range(3):
+        bank.go()
+    refused = bank.go()
+    assert (refused["error"]["retryAfterMs"] > 0, len(bank.called.requests)) == (True, 3)
+    assert linked(refused) == ["self", "go"]
+
+
+def test_evidence_is_given_in_the_name_of_whoever_is_behind_the_step() -> None:
+    given = [{"kind": "scan", "uri": "s3://a", "subject": "somebody else"}, {"kind": "scan", "uri": "s3://b"}]
+    bank = Bank(Result(1, given))
+    assert len(bank.go()["evidence"]) == 2
+    tally = bank.stand().evidence["scan"]
+    assert (tally.count, tally.subjects) == (2, frozenset({"agent"}))
+
+
+@pytest.mark.parametrize("kind", ["human_approval", "human_request"])
+def test_a_function_cannot_say_that_people_agreed_or_were_asked(kind: str) -> None:
+    bank = Bank(Result(1, [{"kind": kind, "subject": "carol"}, {"kind": "scan"}]))
+    answer = bank.go()
+    assert (answer["state"], [item["kind"] for item in answer["evidence"]]) == ("b", ["scan"])
+    assert kind not in bank.stand().evidence
+    assert kind not in bank.stand().proven or bank.stand().proven[kind].count == 0
+    assert bank.shop.payloads(bank.id, "evidence.refused") == [{"kinds": [kind]}]
+
+
+@pytest.mark.parametrize("odd", [{}, {"kind": 7}, {"kind": None}])
+def test_evidence_of_no_kind_is_none(odd: Any) -> None:
+    bank = Bank(Result(1, [odd, {"kind": "scan"}]))
+    assert bank.go()["state"] == "b"
+    assert list(bank.stand().evidence) == ["scan"]
+
+
+def test_of_a_result_that_is_too_long_the_step_knows_where_it_lies() -> None:
+    kept = KeptResult("acme/answers/1", 9_000_000, "f" * 64, [{"kind": "scan"}])
+    bank = Bank(kept)
+    answer = bank.go()
+    assert answer["context"]["went"] == {"ref": "acme/answers/1", "size": 9_000_000, "sha256": "f" * 64}
+    assert bank.stand().evidence["scan"].count == 1
+
+
+def test_evidence_counts_once_whichever_try_gave_it() -> None:
+    down = reported("transient_error", "Not now.")
+    bank = Bank(down, Result(1, [{"kind": "scan"}]), reliability={"retry": {"maxAttempts": 3}})
+    bank.go()
+    assert bank.stand().evidence["scan"].count == 1
+
+
+def test_while_the_breaker_is_open_a_retry_waits_and_no_try_is_lost() -> None:
+    crashed = failure("crashed", PAY)
+    retry = {
+        "maxAttempts": 4,
+        "backoff": "fixed",
+        "initialDelayMs": 60_000,
+        "retryOn": [crashed.kind, "transient_error"],
+    }
+    bank = Bank(crashed, Result(1), reliability={"retry": retry})
+    assert bank.go()["pending"]["attempt"] == 2
+    bank.breaks(seconds=90)
+    bank.shop.clock.advance(61)
+    bank.shop.settle()
+    assert (bank.stand().claim.standing, bank.stand().claim.attempt) == ("waiting", 3)
+    bank.shop.clock.advance(61)
+    bank.shop.settle()
+    assert (bank.stand().state, len(bank.called.requests)) == ("b", 2)
+
+
+def unavailable() -> Reply:
+    raise Unavailable("Nobody can say where it runs.")
+
+
+def test_what_could_not_even_be_sent_has_done_nothing() -> None:
+    bank = Bank(unavailable, Result(1))
+    refused = bank.go()
+    assert (refused["error"]["code"], refused["error"]["errorClass"]) == ("EXECUTOR_FAILED", "transient_error")
+    assert (bank.stand().claim, linked(refused)) == (None, ["self", "go"])
+    assert bank.go()["state"] == "b"
+
+
+def test_where_the_breaker_cannot_be_read_nothing_is_executed_and_the_step_can_be_taken_again() -> None:
+    bank = Bank(Result(1))
+    bank.breaks(seconds=0)
+    bank.breakers.is_there = False
+    assert bank.go()["error"]["errorClass"] == "transient_error"
+    assert (bank.called.requests, bank.stand().claim) == ([], None)
+    bank.breakers.is_there = True
+    assert bank.go()["state"] == "b"
+
+
+def test_evidence_of_very_many_kinds_or_of_a_very_long_one_is_not_kept_and_the_step_is_in_doubt() -> None:
+    for given in ([{"kind": "k" * 201}], [{"kind": f"{number:x}", "x": "y" * 8} for number in range(4_000)]):
+        bank = Bank(Result(1, given))
+        assert bank.go()["inDoubt"]["transition"] == "go"
+    somebody = replace(AGENT, subject="somebody whose subject is as long as that of some issuers")
+    bank = Bank(Result(1, [{"kind": f"{number:04x}"} for number in range(5_000)]))
+    answer = bank.shop.submit(bank.id, "go", somebody, {})
+    assert (answer["inDoubt"]["transition"], answer["version"]) == ("go", 1)

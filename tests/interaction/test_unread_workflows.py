@@ -1,0 +1,160 @@
+"""A store that cannot be read now is no fault of anybody's: whoever asks is told to look again, and can."""
+
+from collections.abc import Mapping
+from typing import Any, override
+
+import boto3
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+
+from signpost.adapters.dynamodb.instances import DynamoInstances
+from signpost.adapters.memory import MemoryTexts
+from signpost.adapters.memory.instances import MemoryInstances
+from signpost.errors import Unavailable
+from signpost.workflow.instance import Entry, Instance, Stand
+from tests.interaction.test_workflow_tools import ANYWHERE
+from tests.support.manifests import publish
+from tests.support.memory_gateway import MemoryGateway
+from tests.support.workflow_world import TENANT
+
+MANIFEST: Mapping[str, Any] = {
+    "version": 1,
+    "workflows": {
+        "small": {
+            "initialState": "open",
+            "states": {"open": {"transitions": {"close": {"target": "closed"}}}, "closed": {"terminal": True}},
+        }
+    },
+}
+CODES = ("ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "InternalServerError")
+
+
+class Overloaded(MemoryInstances):
+    """As often as it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unread = self.unheard = 0
+        """Loads that fail, and saves of whose success nobody hears."""
+        self.is_overtaken = False
+        """By somebody who does the same before the next save, after which it cannot be read."""
+
+    @override
+    def load(self, tenant: str, workflow_id: str) -> Instance | None:
+        if self.unread > 0:
+            self.unread -= 1
+            raise Unavailable("A service that this needs is overloaded.")
+        return super().load(tenant, workflow_id)
+
+    @override
+    def save(self, tenant: str, entry: Entry, *, replacing: Stand | None) -> bool:
+        saved = super().save(tenant, entry, replacing=replacing)
+        if self.unheard > 0:
+            self.unheard -= 1
+            raise Unavailable("A service that this needs is overloaded.")
+        if self.is_overtaken:
+            self.is_overtaken, self.unread = False, 1
+            return False
+        return saved
+
+
+class Caller:
+    def __init__(self, instances: Any) -> None:
+        self._gateway = MemoryGateway()
+        self._gateway.exchange(instances=lambda: instances)
+        adapters = self._gateway.adapters
+        publish(adapters.content, adapters.values, adapters.definitions, TENANT, MANIFEST)
+
+    def result(self, tool: str, args: Mapping[str, Any]) -> Any:
+        credential = self._gateway.token(tenant=TENANT, sub="somebody")
+        answer = self._gateway.ask("tools/call", {"name": tool, "arguments": args}, credential=credential)
+        assert answer.status == 200, answer.text
+        return answer.json["result"]
+
+    def ask(self, tool: str, **args: Any) -> Any:
+        return self.result(tool, args)["structuredContent"]
+
+    def told_to_look_again(self, tool: str, **args: Any) -> Any:
+        """Answers the link that it is to be done by."""
+        result = self.result(tool, args)
+        answer = result["structuredContent"]
+        error, (link, *anywhere) = answer["error"], answer["links"]
+        assert (result["isError"], error["code"], error["retryAfterMs"]) == (True, "STALE_WORKFLOW_VERSION", 1_000)
+        assert (link["rel"], link["method"], anywhere) == ("self", "workflow.get", ANYWHERE)
+        return link["args"]
+
+
+@pytest.fixture
+def store() -> Overloaded:
+    return Overloaded()
+
+
+@pytest.fixture
+def caller(store: Overloaded) -> Caller:
+    return Caller(store)
+
+
+def test_whoever_looks_while_it_cannot_be_read_looks_again(store: Overloaded, caller: Caller) -> None:
+    begun = caller.ask("workflow.start", definitionId="small")
+    store.unread = 1
+    link = caller.told_to_look_again("workflow.get", workflowId=begun["workflowId"])
+    assert caller.ask("workflow.get", **link)["version"] == 1
+
+
+@pytest.mark.parametrize("unread", [1, 2])
+def test_what_is_submitted_while_it_cannot_be_read_changes_nothing_and_can_be_submitted_again(
+    store: Overloaded, caller: Caller, unread: int
+) -> None:
+    workflow_id = caller.ask("workflow.start", definitionId="small")["workflowId"]
+    step = {"workflowId": workflow_id, "expectedVersion": 1, "transition": "close"}
+    store.unread = unread
+    for _ in range(unread):
+        assert caller.told_to_look_again("workflow.submit", **step) == {"workflowId": workflow_id}
+    assert caller.ask("workflow.submit", **step)["state"] == "closed"
+
+
+def test_whoever_was_too_late_and_cannot_be_shown_for_what_looks_again(store: Overloaded, caller: Caller) -> None:
+    workflow_id = caller.ask("workflow.start", definitionId="small")["workflowId"]
+    step = {"workflowId": workflow_id, "expectedVersion": 1, "transition": "close"}
+    store.is_overtaken = True
+    link = caller.told_to_look_again("workflow.submit", **step)
+    assert caller.ask("workflow.get", **link)["state"] == "closed"
+
+
+def test_a_start_of_which_nobody_heard_can_be_looked_at(store: Overloaded, caller: Caller) -> None:
+    store.unheard = 10**6
+    link = caller.told_to_look_again("workflow.start", definitionId="small")
+    assert caller.ask("workflow.get", **link)["state"] == "open"
+
+
+def test_a_start_that_was_one_already_and_cannot_be_read_is_looked_at(store: Overloaded, caller: Caller) -> None:
+    begun = caller.ask("workflow.start", definitionId="small", clientToken="mine")
+    store.unread = 1
+    link = caller.told_to_look_again("workflow.start", definitionId="small", clientToken="mine")
+    assert link == {"workflowId": begun["workflowId"]}
+
+
+def refusing(code: str) -> DynamoInstances:
+    """By a table that refuses all reads for that, and all writes because it stands otherwise."""
+    client = boto3.client("dynamodb", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
+
+    answered = AWSResponse("https://table", 400, HTTPHeaders(), None)
+
+    def answer(model: Any, **_: Any) -> tuple[Any, Mapping[str, Any]]:
+        if model.name != "TransactWriteItems":
+            return answered, {"Error": {"Code": code, "Message": "a fault"}}
+        reasons = [{"Code": "ConditionalCheckFailed", "Message": "no"}]
+        return answered, {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": reasons}
+
+    hooks: Any = client.meta.events
+    hooks.register("before-call.dynamodb", answer)
+    return DynamoInstances(client, "workflows", MemoryTexts())
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_table_that_is_overloaded_is_such_a_store(code: str) -> None:
+    caller = Caller(refusing(code))
+    caller.told_to_look_again("workflow.get", workflowId="wf_1")
+    caller.told_to_look_again("workflow.submit", workflowId="wf_1", expectedVersion=1, transition="close")
+    caller.told_to_look_again("workflow.start", definitionId="small", clientToken="mine")

@@ -1,0 +1,80 @@
+"""Faults of the store, for one request at a time: its header `x-faults` has the seed by which writes fail at random."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
+
+FAULTS = "x-faults"
+"""The answer has it as well: what happened."""
+HOW_OFTEN: Mapping[str, float] = {"PutItem": 0.3, "UpdateItem": 0.5, "TransactWriteItems": 0.5}
+"""The share of writes to which something happens."""
+REFUSED = ("TransactionConflictException", "ThrottlingException", "ProvisionedThroughputExceededException")
+CANCELLED = ("TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded")
+LOST_REQUEST, LOST_ANSWER = "lost request", "lost answer"
+IN_PROGRESS = "TransactionInProgressException"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What botocore makes an answer of."""
+
+    status_code: int = 400
+
+
+class Faults:
+    """Must be there before the clients: they learn from the session whom to ask."""
+
+    def __init__(self) -> None:
+        self._chance: random.Random | None = None
+        self._loses_answer = False
+        self._happened: list[str] = []
+        if boto3.DEFAULT_SESSION is None:
+            boto3.setup_default_session()
+        session: Any = boto3.DEFAULT_SESSION
+        session.events.register("before-call.dynamodb", self._leaves)
+        session.events.register("after-call.dynamodb", self._answered)
+
+    def arm(self, headers: Mapping[str, str]) -> None:
+        seed = headers.get(FAULTS)
+        self._chance = random.Random(seed) if seed else None  # noqa: S311 - no secret
+        self._happened = []
+
+    @property
+    def happened(self) -> Sequence[str]:
+        """Since it was armed."""
+        return self._happened
+
+    def _leaves(self, model: Any, **_: Any) -> tuple[Refused, Mapping[str, Any]] | None:
+        """What is answered instead, if it does not get there."""
+        self._loses_answer = False
+        if self._chance is None or self._chance.random() >= HOW_OFTEN.get(model.name, 0):
+            return None
+        return self._hit(model.name, self._chance)
+
+    def _hit(self, operation: str, chance: random.Random) -> tuple[Refused, Mapping[str, Any]] | None:
+        is_transaction = operation == "TransactWriteItems"
+        kind = chance.choice((LOST_REQUEST, LOST_ANSWER, "refused", "cancelled" if is_transaction else "refused"))
+        self._happened.append(f"{operation} {kind}")
+        if kind == LOST_REQUEST:
+            raise EndpointConnectionError(endpoint_url="the table")
+        if kind == LOST_ANSWER:
+            self._loses_answer = True
+            return None
+        if kind == "cancelled":
+            return Refused(), self._cancelled(chance)
+        code = chance.choice((*REFUSED, IN_PROGRESS) if is_transaction else REFUSED)
+        return Refused(), {"Error": {"Code": code, "Message": "a fault"}}
+
+    def _answered(self, **_: Any) -> None:
+        if self._loses_answer:
+            self._loses_answer = False
+            raise ConnectionClosedError(endpoint_url="the table")
+
+    def _cancelled(self, chance: random.Random) -> Mapping[str, Any]:
+        reasons = [{"Code": "None"}, {"Code": chance.choice(CANCELLED), "Message": "a fault"}]
+        error = {"Code": "TransactionCanceledException", "Message": "a fault"}
+        return {"Error": error, "CancellationReasons": reasons}

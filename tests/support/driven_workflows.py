@@ -1,0 +1,156 @@
+"""Workflows of one tenant of a deployed stack, whose steps functions carry out: driven over HTTP, looked at in the
+tables."""
+
+import json
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb import DynamoContentStore
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.due import INDEX
+from signpost.adapters.dynamodb.instances import DynamoInstances
+from signpost.adapters.s3 import S3Publications, S3Values
+from signpost.content import Scopes
+from signpost.workflow.instance import AuditEvent, Instance
+from tests.acceptance.bus import add_target
+from tests.support import executors as executor_stack
+from tests.support.executors import Executors
+from tests.support.functions import Functions, functions_of
+from tests.support.laptop import Laptop, Stack
+from tests.support.manifests import publish
+from tests.support.memory_gateway import Answer, modern
+
+CLIENTS = 8
+"""Who drive them at the same time."""
+WHERE = ("", "NotVisible", "Delayed")
+"""Messages are in a queue."""
+type Event = tuple[str, str, str, float]
+"""Of which workflow, in which call, what and when."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrivenWorkflows:
+    laptop: Laptop
+    stack: Stack
+    executors: Executors
+    tenant: str
+    key: str
+    instances: DynamoInstances
+    dynamodb: Any
+    """A client; making one takes longer than what is asked of it."""
+    functions: Functions
+    sqs: Any
+
+    def call(self, tool: str, arguments: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
+        message, own = modern("tools/call", {"name": tool, "arguments": dict(arguments)})
+        sent = {**own, "authorization": f"Bearer {self.key}", **(headers or {})}
+        return self.stack.send("POST", "/mcp", body=json.dumps(message), headers=sent)
+
+    def ask(self, tool: str, **arguments: Any) -> Any:
+        answer = self.call(tool, arguments)
+        assert answer.status == 200, answer.text
+        return answer.json["result"]["structuredContent"]
+
+    def start(self, definition_id: str, **given: Any) -> Any:
+        return self.ask("workflow.start", definitionId=definition_id, input=given)
+
+    def stand(self, workflow_id: str) -> Instance:
+        found = self.instances.load(self.tenant, workflow_id)
+        assert found is not None
+        return found
+
+    def due(self) -> set[str]:
+        """What will be gone on with, now or later."""
+        table = self.stack.deployed.outputs["WorkflowsTableName"]
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=table, IndexName=INDEX)
+        return {keys.instance_of(row["pk"]["S"])[1] for page in pages for row in page["Items"]}
+
+    def queued(self) -> int:
+        """Messages to the worker that it has not done with."""
+        queue, names = self.stack.deployed.outputs["WorkQueueUrl"], [f"ApproximateNumberOfMessages{n}" for n in WHERE]
+        found = self.sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"]
+        return sum(int(found[name]) for name in names)
+
+    def effects(self) -> Mapping[str, int]:
+        """How often each of them happened, as the table says that only the executors write."""
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=self.executors.outputs["EffectsTable"])
+        rows = [row for page in pages for row in page["Items"] if "happened" in row]
+        return Counter({row["pk"]["S"]: int(row["happened"]["N"]) for row in rows})
+
+    def audit(self, workflow_id: str) -> Sequence[AuditEvent]:
+        return self.instances.audit(self.tenant, workflow_id)
+
+    def told(self, workflow_id: str) -> set[Event]:
+        """What its audit says, as the bus has to tell it."""
+        return {(workflow_id, one.correlation_id, one.record.type, one.at) for one in self.audit(workflow_id)}
+
+    def sweep(self) -> None:
+        self.functions.invoke("Sweeper", {"sweep": "due"})
+
+
+def at_once[Item, Done](work: Callable[[Item], Done], items: Sequence[Item], clients: int = CLIENTS) -> list[Done]:
+    with ThreadPoolExecutor(clients) as threads:
+        return list(threads.map(work, items))
+
+
+def driven(laptop: Laptop, name: str, manifest: Mapping[str, Any], **parameters: str) -> DrivenWorkflows:
+    """On a stack of this name, with executors beside it whose breakers are off."""
+    allowed = ",".join(executor_stack.arns(f"{name}-executors"))
+    stack = laptop.deploy(name, variant="test", AuthMode="both", ExecutorFunctions=allowed, **parameters)
+    executors = executor_stack.deploy(laptop, stack, f"{name}-executors")
+    executors.place_as_it_says("trials", tenant=None)
+    tenant, outputs = f"t-{uuid.uuid4().hex[:12]}", stack.deployed.outputs
+    executors.set(tenant, breaker_failures=0)
+    dynamodb, s3 = laptop.client("dynamodb"), laptop.client("s3")
+    table, bucket = outputs["RegistryTableName"], outputs["ContentBucketName"]
+    values = S3Values(lambda: s3, bucket)
+    content = DynamoContentStore(dynamodb, table, S3Publications(lambda: s3, bucket), Scopes("skills", "prompts"))
+    publish(content, values, DynamoDefinitionTexts(dynamodb, table, values), tenant, manifest)
+    return DrivenWorkflows(
+        laptop=laptop,
+        stack=stack,
+        executors=executors,
+        tenant=tenant,
+        key=laptop.key(stack, tenant),
+        instances=DynamoInstances(dynamodb, outputs["WorkflowsTableName"], values),
+        dynamodb=dynamodb,
+        functions=functions_of(laptop, stack),
+        sqs=laptop.client("sqs"),
+    )
+
+
+class Ear:
+    """What a rule of another stack hears of a tenant."""
+
+    def __init__(self, workflows: DrivenWorkflows) -> None:
+        self._sqs, tenant = workflows.sqs, workflows.tenant
+        self._queue = self._sqs.create_queue(QueueName=f"ear-{tenant}")["QueueUrl"]
+        attributes = self._sqs.get_queue_attributes(QueueUrl=self._queue, AttributeNames=["QueueArn"])["Attributes"]
+        pattern = {"source": ["signpost"], "resources": [f"urn:signpost:tenant:{tenant}"]}
+        bus = workflows.stack.deployed.outputs["EventBusName"]
+        add_target(workflows.laptop, bus, f"ear-{tenant}", pattern, attributes["QueueArn"])
+        self.heard: set[Event] = set()
+
+    def missing(self, expected: set[Event], seconds: float) -> set[Event]:
+        """What has not come after so long."""
+        ends_at = time.monotonic() + seconds
+        while (missing := expected - self.heard) and time.monotonic() < ends_at:
+            for event in received(self._sqs, self._queue):
+                detail = event["detail"]
+                self.heard.add((detail["workflowId"], detail["correlationId"], event["detail-type"], detail["at"]))
+        return missing
+
+
+def received(sqs: Any, queue: str) -> Sequence[Any]:
+    """What is there, taken out."""
+    messages = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1).get("Messages", [])
+    if messages:
+        entries = [{"Id": str(n), "ReceiptHandle": one["ReceiptHandle"]} for n, one in enumerate(messages)]
+        sqs.delete_message_batch(QueueUrl=queue, Entries=entries)
+    return [json.loads(one["Body"]) for one in messages]

@@ -1,0 +1,142 @@
+"""Workflows of a deployed stack whose steps are carried out by the executors of the test stage."""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from signpost.adapters.dynamodb import DynamoContentStore
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.instances import DynamoInstances
+from signpost.adapters.s3 import S3Publications, S3Values
+from signpost.adapters.written_json import written_json
+from signpost.content import Scopes
+from signpost.contract import Hosted
+from signpost.model import Principal
+from signpost.workflow.configuration import Configuration, resolved
+from tests.acceptance.callers import Credentials
+from tests.support.executors import TIMEOUT_MS, Executors
+from tests.support.manifests import publish
+from tests.support.memory_gateway import Answer, modern
+from tests.support.tool_answers import said
+
+PATIENCE = 60.0
+"""Seconds for what goes on by itself: stream, herald, queue and worker take turns on two processors."""
+
+type Seen = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """A tenant of the test's own."""
+
+    executors: Executors
+    tenant: str
+    key: str
+    values: S3Values
+
+    def publish(self, **manifest: Any) -> None:
+        stack, dynamodb = self.executors.gateway, self.executors.laptop.client("dynamodb")
+        found = resolved(written_json(json.dumps({"version": 1, **manifest}), "a test"))
+        assert isinstance(found, Configuration), found
+        table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
+        publications = S3Publications(lambda: self.executors.laptop.client("s3"), bucket)
+        content = DynamoContentStore(dynamodb, table, publications, Scopes("skills", "prompts"))
+        texts = DynamoDefinitionTexts(dynamodb, table, self.values)
+        publish(content, self.values, texts, self.tenant, found.manifest)
+
+    def hosts(self, scripts: Mapping[str, Sequence[Seen]], *, timeout_ms: int | None = None) -> None:
+        """Functions that play scripts, and how long they say that they take. Nothing else of the tenant is hosted."""
+        for function, script in scripts.items():
+            self.executors.script(self.tenant, function, script)
+        hosted = [Hosted(function, timeout_ms=timeout_ms) for function in scripts]
+        self.executors.place("stub", hosted, self.tenant, timeout_ms=max(TIMEOUT_MS, timeout_ms or 0))
+
+    def called(self, function: str) -> Sequence[Seen]:
+        return self.executors.calls(self.tenant, function)
+
+    def key_with(self, *permissions: str) -> str:
+        return self.executors.laptop.key(self.executors.gateway, self.tenant, permissions=permissions)
+
+    def person(self, subject: str) -> str:
+        """A credential of somebody who has logged in."""
+        known = Principal(subject, self.tenant, "a test", human=True)
+        return Credentials(self.executors.laptop, self.executors.gateway).of(known)
+
+    def send(self, tool: str, key: str = "", headers: Mapping[str, str] | None = None, **arguments: Any) -> Answer:
+        message, own = modern("tools/call", {"name": tool, "arguments": arguments})
+        sent = {**own, "authorization": f"Bearer {key or self.key}", **(headers or {})}
+        return self.executors.gateway.send("POST", "/mcp", body=json.dumps(message), headers=sent)
+
+    def ask(self, tool: str, key: str = "", **arguments: Any) -> Any:
+        answer = self.send(tool, key, **arguments)
+        assert answer.status == 200, answer.text
+        return said(answer)
+
+    def start(self, definition_id: str, **given: Any) -> Any:
+        return self.ask("workflow.start", definitionId=definition_id, input=given)
+
+    def get(self, workflow_id: str, key: str = "") -> Any:
+        return self.ask("workflow.get", key, workflowId=workflow_id)
+
+    def submit(self, at: Seen, transition: str, key: str = "", **arguments: Any) -> Any:
+        return self.ask("workflow.submit", key, **step(at, transition), arguments=arguments)
+
+    def follow(self, seen: Seen, move: str, key: str = "", **arguments: Any) -> Any:
+        """The link to this move, with more arguments than it carries already."""
+        (link,) = [link for link in seen["links"] if link["args"].get("transition") == move]
+        args = {**link["args"], "arguments": {**link["args"]["arguments"], **arguments}}
+        return self.ask(link["method"], key, **args)
+
+    def until(self, workflow_id: str, condition: Callable[[Seen], bool], key: str = "") -> Any:
+        overdue = time.monotonic() + PATIENCE
+        while not condition(seen := self.get(workflow_id, key)):
+            assert time.monotonic() < overdue, seen
+            time.sleep(0.2)
+        return seen
+
+    def until_settled(self, workflow_id: str) -> Any:
+        return self.until(workflow_id, lambda seen: "pending" not in seen)
+
+    def audit(self, workflow_id: str) -> Sequence[str]:
+        """What has happened, by its type."""
+        table = self.executors.gateway.deployed.outputs["WorkflowsTableName"]
+        instances = DynamoInstances(self.executors.laptop.client("dynamodb"), table, self.values)
+        return [event.record.type for event in instances.audit(self.tenant, workflow_id)]
+
+    def sweep(self) -> None:
+        """For what is due, as the schedule has it done every minute."""
+        name = self.executors.gateway.deployed.outputs["SweeperFunctionName"]
+        sent = json.dumps({"sweep": "due"}).encode()
+        answer = self.executors.laptop.client("lambda").invoke(FunctionName=name, Payload=sent)
+        assert "FunctionError" not in answer, answer["Payload"].read()
+
+
+def workshop(executors: Executors) -> Workshop:
+    tenant = f"t-{uuid.uuid4().hex[:12]}"
+    bucket = executors.gateway.deployed.outputs["ContentBucketName"]
+    executors.set(tenant, breaker_failures=0)
+    values = S3Values(lambda: executors.laptop.client("s3"), bucket)
+    return Workshop(executors, tenant, executors.key(tenant), values)
+
+
+def step(at: Seen, transition: str) -> Seen:
+    return {"workflowId": at["workflowId"], "expectedVersion": at["version"], "transition": transition}
+
+
+def rels(seen: Seen) -> Sequence[str]:
+    """What it links: the moves by their names, the rest by what they are."""
+    return [link["args"].get("transition", link["rel"]) for link in seen["links"]]
+
+
+def function(name: str, **settings: Any) -> Seen:
+    return {"kind": "function", "function": name, **settings}
+
+
+def one_step(**transition: Any) -> Seen:
+    """A workflow that does nothing else."""
+    done: Seen = {"terminal": True}
+    first = {"transitions": {"go": {"target": "done", **transition}}}
+    return {"initialState": "open", "states": {"open": first, "done": done}}

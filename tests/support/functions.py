@@ -1,0 +1,52 @@
+"""The functions of a deployed stack, for a test that calls them itself, starts them otherwise, or keeps events away."""
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.laptop import Laptop, Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Each by its name in the template, without `Function`."""
+
+    lambdas: Any
+    """A client; making one takes longer than what is asked of it."""
+    outputs: Mapping[str, str]
+
+    def name(self, function: str) -> str:
+        return self.outputs[f"{function}FunctionName"]
+
+    def invoke(self, function: str, event: Mapping[str, Any]) -> Any:
+        """What it answered; None if it failed or died."""
+        answer = self.lambdas.invoke(FunctionName=self.name(function), Payload=json.dumps(event).encode())
+        text = answer["Payload"].read()
+        return None if "FunctionError" in answer else json.loads(text)
+
+    def configure(self, function: str, **variables: str | None) -> None:
+        """Which starts it anew."""
+        found = self.lambdas.get_function_configuration(FunctionName=self.name(function))["Environment"]["Variables"]
+        after = {name: value for name, value in {**found, **variables}.items() if value is not None}
+        self.lambdas.update_function_configuration(FunctionName=self.name(function), Environment={"Variables": after})
+
+    def source(self, function: str, **settings: Any) -> None:
+        """Settings of what shows it events."""
+        found = self.lambdas.list_event_source_mappings(FunctionName=self.name(function))
+        (source,) = found["EventSourceMappings"]
+        self.lambdas.update_event_source_mapping(UUID=source["UUID"], **settings)
+
+    @contextmanager
+    def asleep(self, *functions: str) -> Generator[None]:
+        """Nobody shows these functions anything but the test."""
+        for function in functions:
+            self.source(function, Enabled=False)
+        yield
+        for function in functions:
+            self.source(function, Enabled=True)
+
+
+def functions_of(laptop: Laptop, stack: Stack) -> Functions:
+    return Functions(laptop.client("lambda"), stack.deployed.outputs)

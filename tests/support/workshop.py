@@ -1,0 +1,140 @@
+"""Workflows in memory with what executors run on: the test plays that, turns the clock, and wakes what is due."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from signpost.adapters.ids import RandomIds
+from signpost.adapters.memory.definitions import MemoryDefinitions
+from signpost.adapters.memory.instances import MemoryInstances
+from signpost.model import JsonObject, Principal
+from signpost.workflow.answers import answer
+from signpost.workflow.carrying import Carrier
+from signpost.workflow.children import Children
+from signpost.workflow.engine import Engine
+from signpost.workflow.executing import World
+from signpost.workflow.instance import Instance
+from signpost.workflow.people import People
+from signpost.workflow.ports import Instances, Machine
+from signpost.workflow.service import Declined, Start, Told, Workflows
+from signpost.workflow.steps import CHILD, Submitted
+from signpost.workflow.waking import Waker
+from tests.support.memory_gateway import SetClock
+
+TENANT = "acme"
+CALL, WORK = 29.0, 840.0
+"""Seconds that a call of the gateway has, and that the worker has."""
+MARGIN = 15.0
+MOST_ROUNDS = 200
+"""Of waking, after which it is clear that it never ends."""
+
+type Said = Any
+"""What a caller is told, as the tools answer it."""
+
+
+def settle(waker: Waker, instances: MemoryInstances, clock: SetClock, *, is_swept: bool) -> None:
+    """Until nothing is left that somebody asked to be looked at by now; or that the index shows, if it is swept."""
+    for _ in range(MOST_ROUNDS):
+        hinted = by_hints(waker, instances, clock)
+        if not (is_swept and by_index(waker, instances, clock)) and not hinted:
+            return
+    raise AssertionError(f"There is always something to be looked at: {instances.due(clock.now())}")
+
+
+def by_hints(waker: Waker, instances: MemoryInstances, clock: SetClock) -> int:
+    """Those that the stream carries and whose time has come. Answers how many there were."""
+    now = clock.now()
+    due = [hint for hint in instances.wakes if hint[1].at <= now]
+    instances.wakes[:] = [hint for hint in instances.wakes if hint[1].at > now]
+    for tenant, wake in due:
+        waker.wake(tenant, wake.workflow_id, clock.now() + WORK)
+    return len(due)
+
+
+def by_index(waker: Waker, instances: MemoryInstances, clock: SetClock) -> int:
+    """As the sweeper does, whether or not there was a hint."""
+    due = instances.due(clock.now())
+    for tenant, workflow_id in due:
+        waker.wake(tenant, workflow_id, clock.now() + WORK)
+    return len(due)
+
+
+class Workshop:
+    def __init__(
+        self,
+        machines: Mapping[str, Machine] | None = None,
+        *,
+        clock: SetClock | None = None,
+        instances: MemoryInstances | None = None,
+        store: Instances | None = None,
+    ) -> None:
+        """The store stands between those who write and the instances, where something goes wrong with it."""
+        self.clock = clock or SetClock()
+        self.instances = instances or MemoryInstances()
+        self.machines: dict[str, Machine] = dict(machines or {})
+        self.definitions, ids, engine = MemoryDefinitions(), RandomIds(), Engine()
+        instances_ = store or self.instances
+        world = World(machines=self.machines.get, clock=self.clock, pause=self.clock.advance, margin=MARGIN)
+        people = People(clock=self.clock, ids=ids)
+        carrier = Carrier(instances=instances_, people=people, world=world, engine=engine, ids=ids)
+        self.workflows = Workflows(
+            definitions=self.definitions,
+            instances=instances_,
+            carrier=carrier,
+            engine=engine,
+            clock=self.clock,
+            ids=ids,
+        )
+        self.machines[CHILD] = Children(self.workflows, self.clock)
+        self.waker = Waker(workflows=self.workflows, carrier=carrier, engine=engine, clock=self.clock, ids=ids)
+
+    def publish(self, definition_id: str, document: JsonObject) -> None:
+        self.definitions.publish(TENANT, definition_id, document)
+
+    def begun(self, by: Principal, wanted: str | Start = "demo", seconds: float = CALL) -> Told | Declined:
+        start = wanted if isinstance(wanted, Start) else Start(wanted)
+        return self.workflows.start(start, by, self.clock.now() + seconds)
+
+    def start(self, by: Principal, wanted: str | Start = "demo", seconds: float = CALL) -> Said:
+        return _said(self.begun(by, wanted, seconds))
+
+    def submit(
+        self,
+        workflow_id: str,
+        transition: str,
+        by: Principal,
+        arguments: JsonObject | None = None,
+        *,
+        version: int | None = None,
+        seconds: float = CALL,
+    ) -> Said:
+        """At the version at which it stands, unless another one is said."""
+        expected = self.stand(workflow_id).version if version is None else version
+        submitted = Submitted(expected, transition, arguments or {}, by)
+        return _said(self.workflows.submit(workflow_id, submitted, self.clock.now() + seconds))
+
+    def get(self, workflow_id: str, by: Principal) -> Said:
+        return _said(self.workflows.get(workflow_id, by, self.clock.now() + CALL))
+
+    def stand(self, workflow_id: str) -> Instance:
+        found = self.instances.load(TENANT, workflow_id)
+        assert found is not None
+        return found
+
+    def wake(self, workflow_id: str, seconds: float = WORK) -> None:
+        self.waker.wake(TENANT, workflow_id, self.clock.now() + seconds)
+
+    def settle(self) -> None:
+        settle(self.waker, self.instances, self.clock, is_swept=True)
+
+    def events(self, workflow_id: str) -> list[str]:
+        return [event.record.type for event in self.instances.audit(TENANT, workflow_id)]
+
+    def payloads(self, workflow_id: str, kind: str) -> list[JsonObject]:
+        told = self.instances.audit(TENANT, workflow_id)
+        return [event.record.payload for event in told if event.record.type == kind]
+
+
+def _said(told: Told | Declined) -> Said:
+    if isinstance(told, Declined):
+        return {"error": {"code": told.code, "message": told.message}, "links": []}
+    return answer(told.definition, told.step)

@@ -1,0 +1,291 @@
+"""Who owns what comes next: how a claim stands, who may go on with it, when it is due, and what may be said of it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from signpost.adapters.ids import RandomIds
+from signpost.model import JsonObject, Principal
+from signpost.workflow.definition import Definition, read
+from signpost.workflow.engine import Birth, Engine
+from signpost.workflow.instance import UNHEARD, Cancelled, Claim, Instance, Job, Request, Stand, child_of, due_at
+from signpost.workflow.links import links
+from signpost.workflow.orders import carried_out, is_order
+from signpost.workflow.people import People
+from signpost.workflow.permissions import CANCEL, MAY_CANCEL, MAY_RESOLVE, RESOLVE, RETRY
+from signpost.workflow.resuming import Resuming
+from signpost.workflow.steps import Code, Submitted, Woken
+from tests.support.memory_gateway import SetClock
+
+NOW, LEASE = 1_000.0, 1_030.0
+AGENT = Principal("agent", "acme", "t")
+STRANGER = Principal("stranger", "acme", "t")
+RESOLVER = Principal("rosa", "acme", "t", permissions=frozenset({MAY_RESOLVE}))
+CANCELLER = Principal("carl", "acme", "t", permissions=frozenset({MAY_CANCEL}))
+ENGINE = Engine()
+RESUMING = Resuming(ENGINE, People(clock=SetClock(), ids=RandomIds()))
+
+
+def definition(**fields: Any) -> Definition:
+    go = {"target": "b", "executor": {"kind": "stub"}, "output": {"went": "$.output"}}
+    states = {"a": {"transitions": {"go": go}}, "b": {"terminal": True}, "late": {"terminal": True}}
+    found = read("demo", {"initialState": "a", "states": states, **fields})
+    assert isinstance(found, Definition), found
+    return found
+
+
+DEMO = definition()
+
+
+def claim(standing: Any = "running", *, until: float = LEASE, **fields: Any) -> Claim:
+    return Claim("t", standing, Job("go", {}, AGENT), since=NOW, until=until, **fields)
+
+
+def instance(held: Claim | None = None, by: Definition = DEMO, **fields: Any) -> Instance:
+    begun = ENGINE.started(by, Birth("wf_1", "digest", {}), AGENT, NOW).instance
+    return replace(begun, claim=held, **fields)
+
+
+def test_what_runs_is_held_until_its_lease_is_over() -> None:
+    running = claim()
+    assert running.is_held(LEASE - 0.001)
+    assert not running.is_held(LEASE)
+    for standing in ("waiting", "in_doubt"):
+        assert not claim(standing).is_held(NOW)
+
+
+def test_after_its_lease_it_is_in_doubt_unless_it_may_be_repeated() -> None:
+    assert not claim().is_in_doubt(LEASE - 0.001)
+    assert claim().is_in_doubt(LEASE)
+    assert not claim(resumable=True).is_in_doubt(LEASE)
+    assert claim(repeatable=True, resumable=False).is_in_doubt(LEASE)
+    assert claim("in_doubt", repeatable=True).is_in_doubt(NOW)
+    assert not claim("waiting").is_in_doubt(LEASE)
+
+
+@pytest.mark.parametrize(
+    ("held", "at", "is_free"),
+    [
+        (claim(), LEASE - 1, False),
+        (claim(), LEASE, False),
+        (claim(resumable=True), LEASE - 1, False),
+        (claim(resumable=True), LEASE, True),
+        (claim("waiting"), LEASE - 1, False),
+        (claim("waiting"), LEASE, True),
+        (claim("in_doubt"), LEASE + 99, False),
+        (claim("in_doubt", repeatable=True), LEASE + 99, False),
+    ],
+)
+def test_it_is_taken_up_when_its_time_has_come_and_nothing_is_in_doubt(held: Claim, at: float, is_free: bool) -> None:
+    assert held.is_free(at) is is_free
+
+
+@pytest.mark.parametrize(
+    ("held", "at", "milliseconds"),
+    [
+        (claim(), NOW, 1_000),
+        (claim("waiting", awaits="retry"), LEASE - 5, 5_000),
+        (claim("waiting", awaits="retry"), LEASE - 500, 60_000),
+        (claim("waiting", awaits="retry"), LEASE + 5, 200),
+        (claim("waiting", awaits="workflow", until=NOW - 50), NOW, 1_000),
+    ],
+)
+def test_whoever_waits_is_told_when_to_look_again(held: Claim, at: float, milliseconds: int) -> None:
+    assert held.patience_ms(at) == milliseconds
+
+
+def test_each_try_has_a_child_of_its_own() -> None:
+    one = claim(child="wf_c")
+    names = {child_of(replace(one, candidate=c, attempt=t)) for c in range(3) for t in range(3)}
+    assert len(names) == 9
+
+
+TIMED = definition(timeoutMs=60_000, onTimeout={"target": "late"})
+ASKED = Request("hr_1", "q", "agent", NOW, expires_at=NOW + 10, state="a")
+
+
+@pytest.mark.parametrize(
+    ("one", "at"),
+    [
+        (instance(), None),
+        (instance(claim()), LEASE),
+        (instance(claim("waiting", until=NOW + 7)), NOW + 7),
+        (instance(claim("in_doubt")), None),
+        (instance(claim("waiting", awaits="workflow", gives_up_at=NOW + 9)), NOW + 9),
+        (instance(claim("waiting", awaits="workflow")), LEASE + UNHEARD),
+        (instance(claim("running", awaits="executor", gives_up_at=NOW + 9)), LEASE),
+        (instance(claim("waiting", tainted=True, awaits="retry", until=NOW + 3)), NOW + 3),
+        (instance(request=ASKED), NOW + 10),
+        (instance(request=replace(ASKED, lapsed=True)), None),
+        (instance(request=replace(ASKED, state="b")), None),
+        (instance(request=replace(ASKED, expires_at=None)), None),
+        (instance(claim(), request=ASKED), NOW + 10),
+    ],
+)
+def test_it_is_due_at_the_first_thing_that_will_be_over(one: Instance, at: float | None) -> None:
+    assert due_at(DEMO, one) == at
+
+
+def test_a_deadline_is_due_too_but_nothing_is_of_what_is_over() -> None:
+    assert due_at(TIMED, instance(by=TIMED)) == NOW + 60
+    assert due_at(TIMED, instance(claim(), TIMED)) == LEASE
+    assert due_at(TIMED, instance(claim(until=NOW + 90), TIMED)) == NOW + 90  # what is executed is not interrupted
+    assert due_at(TIMED, instance(claim("waiting", until=NOW + 90), TIMED)) == NOW + 60
+    assert due_at(TIMED, instance(claim("waiting", until=NOW + 90, tainted=True), TIMED)) == NOW + 90
+    assert due_at(TIMED, instance(claim("in_doubt"), TIMED)) is None  # it is resolved first
+    assert due_at(TIMED, instance(by=TIMED, state="b")) is None
+    assert due_at(TIMED, instance(claim(), TIMED, cancelled=Cancelled("carl", NOW))) is None
+
+
+def test_what_it_stands_at_names_who_holds_it() -> None:
+    assert instance().stand == Stand(1)
+    assert instance(claim()).stand == Stand(1, "t")
+
+
+# Orders.
+
+
+def ordered(
+    held: Claim | None, order: str, by: Principal, arguments: JsonObject | None = None, *, at: float = NOW, **more: Any
+) -> Any:
+    version = more.pop("version", 1)
+    submitted = Submitted(version, order, {"claim": "t", **(arguments or {})}, by)
+    return carried_out(RESUMING, DEMO, instance(held, **more), submitted, at)
+
+
+def code(found: Any) -> Code | None:
+    return found.step.refusal.code if found.step.refusal is not None else None
+
+
+IN_DOUBT = claim("in_doubt", attempt=2, until=NOW)
+
+
+def test_orders_are_no_transitions() -> None:
+    assert [is_order(Submitted(1, name, {}, AGENT)) for name in (RETRY, RESOLVE, CANCEL, "go", "$go")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("order", [RETRY, RESOLVE])
+def test_how_a_doubt_is_resolved_is_for_those_to_say_who_may(order: str) -> None:
+    said: JsonObject = {"happened": True} if order == RESOLVE else {}
+    for by in (AGENT, STRANGER, CANCELLER):
+        refused = ordered(IN_DOUBT, order, by, said)
+        assert (code(refused), refused.taken_over) == ("GUARD_REJECTED", None)
+        assert refused.step.instance.claim == IN_DOUBT
+        assert [record.type for record in refused.step.records] == ["transition.rejected"]
+    assert code(ordered(IN_DOUBT, order, RESOLVER, said)) is None
+
+
+@pytest.mark.parametrize("order", [RETRY, RESOLVE])
+def test_where_its_author_consented_anybody_may_have_it_repeated_but_not_say_what_came_of_it(order: str) -> None:
+    found = ordered(replace(IN_DOUBT, repeatable=True), order, AGENT, {"happened": True})
+    assert code(found) == (None if order == RETRY else "GUARD_REJECTED")
+
+
+@pytest.mark.parametrize("order", [RETRY, RESOLVE])
+def test_what_may_still_be_running_is_resolved_by_nobody(order: str) -> None:
+    refused = ordered(replace(IN_DOUBT, until=NOW + 5), order, RESOLVER, {"happened": True})
+    assert (code(refused), refused.step.refusal.retry_after_ms) == ("STALE_WORKFLOW_VERSION", 5_000)
+
+
+@pytest.mark.parametrize("order", [RETRY, RESOLVE])
+def test_an_order_names_the_execution_that_was_seen(order: str) -> None:
+    refused = ordered(IN_DOUBT, order, RESOLVER, {"happened": True, "claim": "another"})
+    assert code(refused) == "STALE_WORKFLOW_VERSION"
+
+
+@pytest.mark.parametrize("order", [RETRY, RESOLVE])
+def test_what_is_in_no_doubt_is_not_resolved(order: str) -> None:
+    said: JsonObject = {"happened": True}
+    for held in (None, claim(), claim("waiting"), claim("running", resumable=True, until=NOW)):
+        assert code(ordered(held, order, RESOLVER, said)) == "INVALID_TRANSITION"
+    assert code(ordered(claim(), order, RESOLVER, said, at=LEASE)) is None
+
+
+def test_an_order_is_for_the_version_that_was_seen() -> None:
+    for order in (RETRY, RESOLVE, CANCEL):
+        by = Principal("all", "acme", "t", permissions=frozenset({MAY_RESOLVE, MAY_CANCEL}))
+        assert code(ordered(IN_DOUBT, order, by, {"happened": True}, version=2)) == "STALE_WORKFLOW_VERSION"
+
+
+def test_a_retry_takes_the_claim_over_as_it_is_and_may_be_executed_at_once() -> None:
+    found = ordered(IN_DOUBT, RETRY, RESOLVER, at=NOW + 5)
+    taken = found.claim("new")
+    assert taken == replace(IN_DOUBT, token="new", standing="waiting", since=NOW + 5, until=NOW + 5, tainted=True)
+    assert found.step.doing.executor.kind == "stub"
+    assert found.step.principal == AGENT  # whose step it is
+    assert found.step.records[0].payload == {"by": "rosa"}
+
+
+def test_what_has_happened_moves_it_on_with_the_output_that_it_had() -> None:
+    found = ordered(IN_DOUBT, RESOLVE, RESOLVER, {"happened": True, "output": {"id": 7}})
+    after = found.step.instance
+    assert (after.state, after.version, after.context, after.claim) == ("b", 2, {"went": {"id": 7}}, None)
+    assert found.claim("new") is None
+
+
+def test_what_has_not_happened_leaves_it_as_it_was_before() -> None:
+    found = ordered(IN_DOUBT, RESOLVE, RESOLVER, {"happened": False})
+    after = found.step.instance
+    assert (code(found), after) == (None, replace(instance(), claim=None))
+    assert found.step.records[0].type == "executor.resolved"
+
+
+@pytest.mark.parametrize("said", [{}, {"happened": "yes"}, {"happened": None}, {"output": 1}])
+def test_whether_it_has_happened_has_to_be_said(said: JsonObject) -> None:
+    assert code(ordered(IN_DOUBT, RESOLVE, RESOLVER, said)) == "INPUT_SCHEMA_VIOLATION"
+
+
+def test_whoever_started_it_or_may_cancel_does() -> None:
+    for by in (STRANGER, RESOLVER):
+        assert code(ordered(None, CANCEL, by)) == "GUARD_REJECTED"
+    for by in (AGENT, CANCELLER):
+        for held in (None, claim("waiting"), claim("waiting", awaits="workflow")):
+            after = ordered(held, CANCEL, by).step.instance
+            assert (after.state, after.version, after.claim) == ("a", 2, None)
+            left = None if held is None else "go"  # and nobody knows what comes of it
+            assert after.cancelled == Cancelled(by.subject, NOW, left)
+
+
+def test_nothing_is_cancelled_of_which_something_may_have_happened() -> None:
+    for held, expected in (
+        (claim(), "STALE_WORKFLOW_VERSION"),
+        (claim("waiting", tainted=True), "STALE_WORKFLOW_VERSION"),
+        (IN_DOUBT, "IN_DOUBT"),
+    ):
+        refused = ordered(held, CANCEL, AGENT)
+        assert (code(refused), refused.step.instance.claim) == (expected, held)
+
+
+def test_what_is_over_is_not_cancelled() -> None:
+    assert code(ordered(None, CANCEL, AGENT, state="b")) == "INVALID_TRANSITION"
+    assert code(ordered(None, CANCEL, AGENT, cancelled=Cancelled("carl", NOW))) == "INVALID_TRANSITION"
+
+
+def test_links_lead_out_of_a_doubt_for_those_who_may_and_nowhere_else_from_what_is_under_way() -> None:
+    def shown(held: Claim | None, by: Principal, at: float = NOW) -> list[Any]:
+        found: Any = links(DEMO, instance(held), by, at)
+        return [link["args"]["transition"] for link in found]
+
+    assert shown(None, AGENT) == ["go"]
+    for by in (AGENT, RESOLVER):
+        assert shown(claim(), by) == []
+        assert shown(claim("waiting"), by) == []
+    for held, at in ((IN_DOUBT, NOW), (claim(), LEASE)):
+        assert shown(held, AGENT, at) == []
+        assert shown(held, RESOLVER, at) == [RETRY, RESOLVE]
+
+
+def test_that_nobody_has_answered_in_time_is_said_when_nothing_is_executed() -> None:
+    """Whoever executes writes what there was when it began."""
+    running, woken = instance(claim(), request=ASKED), Woken(AGENT)
+    assert ENGINE.advance(DEMO, running, woken, NOW + 20).instance is running
+    after = ENGINE.advance(DEMO, replace(running, claim=None), woken, NOW + 20).instance
+    assert after.request is not None
+    assert after.request.lapsed

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from signpost.workflow.permissions import MAY_CANCEL, MAY_RESOLVE
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -28,7 +30,11 @@ DECISIONS = ("workflow.approve",)
 OF_THE_EXAMPLES = ("release_manager", "manager", "finance", "editor", "system_owner", "board", "change_manager")
 """What the workflows of examples/ want of the people who decide; a test holds it against them."""
 _PEOPLE = (
-    Subject("operator", "Publishes, loads executors, changes settings and reads the audit.", ("signpost.admin",)),
+    Subject(
+        "operator",
+        "Publishes, loads executors, changes settings, reads the audit, ends runs and says how they go on.",
+        ("signpost.admin", MAY_RESOLVE, MAY_CANCEL),
+    ),
     Subject("author", "Writes skills, prompts and workflows, and tries them out."),
     Subject("approver", "Decides the human steps of a workflow.", DECISIONS, OF_THE_EXAMPLES),
     Subject("second-approver", "Decides with the approver, where it takes two.", DECISIONS, OF_THE_EXAMPLES),

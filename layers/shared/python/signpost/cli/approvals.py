@@ -2,12 +2,11 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from signpost.cli import decision, outline, stack, terminal
-from signpost.cli.failure import CommandFailed, Unanswered
+from signpost.cli import decision, outline, stack, submission, terminal
+from signpost.cli.failure import CommandFailed
 from signpost.records import dataclass
 from signpost.spelling import meant
 
@@ -195,12 +194,12 @@ def _answer(arguments: argparse.Namespace) -> int:
         now = f"What is to be approved now has the digest {asked.digest}: look at it again"
         raise CommandFailed(terminal.visible(f"Nothing was decided. {now}."))
     link = decision.chosen(asked, arguments.decision, arguments.transition)
-    submission = decision.submission(asked, link, arguments.argument)
-    for line in decision.shown(asked, link, submission):
+    said = decision.submission(asked, link, arguments.argument)
+    for line in decision.shown(asked, link, said):
         print(line)
     if not arguments.yes:
-        _confirm(arguments.decision)
-    for line in decision.outcome(asked, link, _submitted(tools, submission)):
+        submission.confirm(f"{arguments.decision.capitalize()} this?", "Nothing was decided")
+    for line in decision.outcome(asked, link, submission.submitted(tools, said, "It may have been decided")):
         print(line)
     return 0
 
@@ -211,32 +210,8 @@ def _place(arguments: argparse.Namespace) -> "tuple[Tools, str, str | None]":
 
     name: str = arguments.request
     if arguments.url is not None and name.startswith(OF_A_RUN):
-        return tools_of(arguments.url, _say), name, None
+        return tools_of(arguments.url, submission.say), name, None
     with stack.runs(arguments.stack) as runs:
         found = _waiting(runs, arguments.tenant, name)
         url = arguments.url or runs.mcp_url
-    return tools_of(url, _say), found.workflow_id, found.request.id
-
-
-def _confirm(answer: str) -> None:
-    print()
-    if not sys.stdin.isatty():
-        raise CommandFailed("Nothing was decided: there is nobody to ask. --yes says that what is shown is meant.")
-    try:
-        said = input(f"{answer.capitalize()} this? [y/N] ")
-    except EOFError:
-        said = ""
-    if said.strip().lower() not in ("y", "yes"):
-        raise CommandFailed("Nothing was decided.")
-
-
-def _submitted(tools: "Tools", submission: "JsonObject") -> "JsonObject":
-    try:
-        return tools.call("workflow.submit", submission)
-    except Unanswered as fault:
-        message = "It may have been decided all the same: `signpost workflow timeline` says whether it was"
-        raise CommandFailed(f"{str(fault).rstrip('.')}. {message}.") from fault
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+    return tools_of(url, submission.say), found.workflow_id, found.request.id

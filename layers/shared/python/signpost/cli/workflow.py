@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from signpost.cli import outline, remote, stack, terminal, timeline
+from signpost.cli import failed_work, orders, outline, remote, stack, terminal, timeline
 from signpost.cli.failure import CommandFailed
 from signpost.model import CatalogueItem
-from signpost.workflow.picture import Trail, mermaid, pictured
+from signpost.workflow.picture import Trail, mermaid, pictured, trail_of
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
@@ -43,6 +43,8 @@ def register(commands: "Commands") -> None:
         action.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
         stack.add_option(action)
         action.set_defaults(handler=_switch, enabled=enabled)
+    orders.register(actions)
+    failed_work.register(actions)
 
 
 def _whose(purpose: str) -> str:
@@ -151,7 +153,7 @@ def _pictured(runs: "Runs", arguments: argparse.Namespace) -> "tuple[str, Defini
         message = f"{instance.id} is a run of {instance.definition_id}, not of {asked}."
         raise CommandFailed(terminal.visible(message))
     hops = [hop for step, _ in runs.instances.history(tenant, instance.id) for hop in step]
-    return instance.id, runs.pinned(tenant, instance), Trail(instance.state, hops)
+    return instance.id, runs.pinned(tenant, instance), trail_of(instance, hops, runs.clock.now())
 
 
 def _write(folder: Path, name: str, texts: Mapping[str, str]) -> None:

@@ -1,4 +1,5 @@
-"""The registry function, killed at every step between its stores, while the sweeper is at work all the time."""
+"""The registry function, killed at every step between its stores, while the sweeper is at work all the time; and the
+relay, killed at every step between the outbox and the bus."""
 
 import threading
 import time
@@ -10,8 +11,13 @@ from typing import Any
 
 import pytest
 
+from signpost.adapters.dynamodb import outbox
+from signpost.adapters.s3 import S3Publications
+from stage.crashes import BETWEEN, DIED_AT, DIES_AT, MORTAL, PASSED, PROCESS
 from tests.acceptance.bus import Bus
+from tests.support.driven_workflows import at_once
 from tests.support.laptop import Laptop
+from tests.support.saying import Say
 from tests.support.swept import Swept, swept
 
 pytestmark = pytest.mark.cloud
@@ -19,6 +25,12 @@ pytestmark = pytest.mark.cloud
 OLD, NEW = "# Old", "# New"
 MANY = [f"prompt-{number:03}" for number in range(40)]
 """More changes than a transaction takes."""
+RELAYED = {"changes": (MANY[:12], None), "a publication": ([*MANY, *(f"{name}-b" for name in MANY)], 2)}
+"""What the relay is shown, more than the bus takes in one call; and at how many of its first steps it dies, where the
+rest is what it does of anything else."""
+TOLD_AT_ONCE = 10
+TIMES, KILLERS = 20, 4
+NEVER = 10_000
 MARKER = "marker"
 PATIENCE = 60.0
 """Seconds."""
@@ -160,3 +172,51 @@ def event(op: str, name: str) -> Any:
 def names(events: Sequence[Any]) -> list[tuple[str, str]]:
     payloads = [event["payload"] for event in events]
     return [(payload["op"], payload.get("id") or payload["name"]) for payload in payloads]
+
+
+@pytest.mark.invariant(44)
+@pytest.mark.parametrize("kind", RELAYED)
+def test_of_a_relay_that_is_killed_at_any_step_nothing_is_lost(stack: Swept, bus: Bus, say: Say, kind: str) -> None:
+    """Lambda shows a batch again of which nobody heard. The emulator does not, so the test shows it again; what had
+    been said before the relay died has arrived by then."""
+    (prompts, first), began, run = RELAYED[kind], time.monotonic(), f"r-{uuid.uuid4().hex[:8]}"
+    stack.functions.configure("Relay", **{MORTAL: PROCESS})
+    with stack.functions.asleep("Relay"):
+        steps = shown(stack, published(stack, f"{run}-whole", prompts), NEVER)[PASSED].split(BETWEEN)[:first]
+        tenants = [(step, f"{run}-{step}-{number}") for step in range(len(steps)) for number in range(TIMES)]
+        runs = at_once(lambda one: (one[0], published(stack, one[1], prompts)), tenants, KILLERS)
+        answers = at_once(lambda one: shown(stack, one[1], one[0]), runs, KILLERS)
+        assert [answer[DIED_AT] for answer in answers] == [steps[step] for step, _ in runs]
+        for step, outbox_of in runs:
+            told = steps[: step + 1].count("after eventbridge.PutEvents") * TOLD_AT_ONCE
+            if told:
+                bus.until(outbox_of.tenant, outbox_of.events[:told][-1])
+        again = at_once(lambda one: shown(stack, one[1], NEVER), runs, KILLERS)
+        assert all(PASSED in answer and answer["batchItemFailures"] == [] for answer in again)
+        for _, outbox_of in runs:
+            assert bus.until(outbox_of.tenant, outbox_of.events[-1]) == outbox_of.events
+    took = time.monotonic() - began
+    say(f"relay, {kind}: {len(runs)} killed, {TIMES} each at {', '.join(steps)}; none lost; {took:.0f} s")
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """What the stream shows of a tenant, and what the bus is to be told of it."""
+
+    tenant: str
+    rows: Sequence[Any]
+    events: Sequence[Any]
+
+
+def published(stack: Swept, tenant: str, names: Sequence[str]) -> Outbox:
+    prompts = [{"name": name, "description": "Writes.", "function_id": "mail::letter"} for name in names]
+    assert "error" not in stack.ask(tenant, "manifest::publish", {"prompts": prompts})
+    rows = list(outbox.between(stack.dynamodb, stack.table, tenant, 0, stack.head(tenant).version))
+    publications = S3Publications(lambda: stack.s3, stack.stack.deployed.outputs["ContentBucketName"])
+    told = [one for row in rows for one in outbox.events_of(row, publications)]
+    return Outbox(tenant, rows, [{"type": one.type, "payload": {"op": one.op, "name": one.key}} for one in told])
+
+
+def shown(stack: Swept, outbox_of: Outbox, dies_at: int) -> Any:
+    records = [{"dynamodb": {"NewImage": row, "SequenceNumber": str(n)}} for n, row in enumerate(outbox_of.rows)]
+    return stack.functions.invoke("Relay", {"Records": records, DIES_AT: dies_at})

@@ -1,0 +1,104 @@
+"""Many callers, one version: whatever is executed for a step is executed once, and everybody else is told so."""
+
+import secrets
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from stage.faults import FAULTS, LOST_ANSWER, LOST_REQUEST
+from tests.support.executed_workflows import Workshop, function, one_step, step, workshop
+from tests.support.executors import Executors
+from tests.support.memory_gateway import Answer
+from tests.support.saying import Say
+
+pytestmark = pytest.mark.cloud
+
+CALLERS, ROUNDS = 16, 50
+SURVIVED: Mapping[str, Sequence[str]] = {
+    "UpdateItem": (LOST_REQUEST, LOST_ANSWER, "refused"),
+    "PutItem": (LOST_REQUEST, LOST_ANSWER, "refused"),
+    "TransactWriteItems": (LOST_REQUEST, LOST_ANSWER, "refused", "cancelled"),
+}
+"""What happened to the writes of a claim, of a refusal and of a settlement."""
+WAVES = (2, 4, 8, 12, CALLERS, CALLERS)
+STALE = "STALE_WORKFLOW_VERSION"
+
+
+@pytest.fixture(scope="module")
+def there(executors: Executors) -> Workshop:
+    there = workshop(executors)
+    counted = {"effect": "$.arguments.effect", "seconds": "$.arguments.seconds"}
+    counting = one_step(executor=function("trials::slow", arguments=counted), output={"by": "$.arguments.by"})
+    there.publish(workflows={"counting": counting})
+    with ThreadPoolExecutor(CALLERS) as threads:
+        for waking in WAVES:
+            # Sixteen processes that start at once on two processors take longer than anybody waits for.
+            list(threads.map(there.get, ["wf_none"] * waking))
+    return there
+
+
+@pytest.fixture(scope="module")
+def callers() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(CALLERS) as threads:
+        yield threads
+
+
+def raced(there: Workshop, callers: ThreadPoolExecutor, effect: str, seeds: Sequence[str]) -> Sequence[Answer]:
+    """All of them want to take the same step, at the same time."""
+    at, together = there.start("counting"), Barrier(CALLERS)
+
+    def submit(caller: int) -> Answer:
+        arguments = {"effect": effect, "seconds": 0.02, "by": caller}
+        headers = {FAULTS: seeds[caller]} if seeds else {}
+        together.wait()
+        return there.send("workflow.submit", headers=headers, **step(at, "go"), arguments=arguments)
+
+    return list(callers.map(submit, range(CALLERS)))
+
+
+def check(there: Workshop, answers: Sequence[Answer], effect: str) -> None:
+    """One has taken the step, and what it came to is what was kept; the others know where to look."""
+    for answer in answers:
+        assert answer.status == 200, answer.text
+        assert "result" in answer.json, answer.text
+    seen: Sequence[Mapping[str, Any]] = [answer.json["result"]["structuredContent"] for answer in answers]
+    codes = Counter(one.get("error", {}).get("code") for one in seen)
+    assert codes == {None: 1, STALE: CALLERS - 1}, codes
+    for one in seen:
+        if "error" in one:
+            assert "self" in [link["rel"] for link in one["links"]], one
+    (winner,) = [caller for caller, one in enumerate(seen) if "error" not in one]
+    after = there.get(seen[winner]["workflowId"])
+    assert (after["state"], after["version"], after["context"]) == ("done", 2, {"by": winner})
+    assert there.executors.happened(effect) == 1
+
+
+@pytest.mark.invariant(55)
+def test_of_many_who_take_one_step_one_does(there: Workshop, callers: ThreadPoolExecutor, say: Say) -> None:
+    began = time.monotonic()
+    for _ in range(ROUNDS):
+        effect = f"race-{uuid.uuid4().hex}"
+        check(there, raced(there, callers, effect, ()), effect)
+    say(f"{ROUNDS} rounds of {CALLERS} callers in {time.monotonic() - began:.1f} s")
+
+
+@pytest.mark.invariant(55)
+def test_so_it_is_while_the_table_refuses_conflicts_and_loses_answers(
+    there: Workshop, callers: ThreadPoolExecutor, say: Say
+) -> None:
+    began, seed, happened = time.monotonic(), secrets.token_hex(4), Counter[str]()
+    say(f"seed {seed}")
+    for number in range(ROUNDS):
+        effect = f"race-{uuid.uuid4().hex}"
+        seeds = [f"{seed}-{number}-{caller}" for caller in range(CALLERS)]
+        answers = raced(there, callers, effect, seeds)
+        check(there, answers, effect)
+        happened.update(fault for answer in answers for fault in answer.headers.get(FAULTS, "").split(", ") if fault)
+    say(f"{ROUNDS} rounds of {CALLERS} callers with faults in {time.monotonic() - began:.1f} s: {dict(happened)}")
+    assert set(happened) == {f"{write} {what}" for write, kinds in SURVIVED.items() for what in kinds}

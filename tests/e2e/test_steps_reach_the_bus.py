@@ -1,0 +1,292 @@
+"""What happens in workflows of a deployed stack is told on its bus, and what is to be looked at again is in the queue
+of the worker: by the stream at once, by the index within a minute.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb import rows
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
+from signpost.adapters.s3 import S3Values
+from signpost.model import CatalogueItem
+from signpost.wakes import Message, Wake, message_of
+from tests.acceptance.bus import add_target
+from tests.support.catalogues import put_in_place_of
+from tests.support.commands import Run
+from tests.support.functions import functions_of
+from tests.support.laptop import Laptop, Stack
+
+pytestmark = pytest.mark.cloud
+
+PATIENCE = 40.0
+A_SWEEP = 90.0
+"""Seconds in which there is one, whatever the emulator has to do besides."""
+COUNTER: Mapping[str, Any] = {
+    "initialState": "open",
+    "states": {
+        "open": {
+            "transitions": {
+                "add": {"target": "open", "inputSchema": {"type": "object", "properties": {"n": {"maxLength": 3}}}},
+                "close": {"target": "closed"},
+            }
+        },
+        "closed": {"terminal": True},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A queue, and what has come out of it so far."""
+
+    sqs: Any
+    url: str
+    heard: list[Any]
+
+    @property
+    def waiting(self) -> int:
+        """Messages that nobody has received."""
+        names = ["ApproximateNumberOfMessages"]
+        return int(self.sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"][names[0]])
+
+    def until(self, is_enough: Callable[[Sequence[Any]], bool], seconds: float = PATIENCE) -> Sequence[Any]:
+        ends_at = time.monotonic() + seconds
+        while not is_enough(self.heard):
+            assert time.monotonic() < ends_at, self.heard
+            answer = self.sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+            for message in answer.get("Messages", []):
+                self.heard.append(json.loads(message["Body"]))
+                self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
+        return self.heard
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A tenant of the test's own, and what a rule of another stack hears of it."""
+
+    laptop: Laptop
+    stack: Stack
+    tenant: str
+    events: Listening
+    work: Listening
+
+    def ask(self, tool: str, **args: Any) -> Any:
+        token = self.laptop.issuer.access_token("agent", self.stack.url, tenant=self.tenant)
+        answer = self.stack.ask(token, "tools/call", {"name": tool, "arguments": args})
+        return answer.json["result"]["structuredContent"]
+
+    def write(self, workflow_id: str, attributes: Mapping[str, Any]) -> None:
+        row = {**keys.workflow_row(self.tenant, workflow_id, keys.HEAD), **attributes, **rows.schema()}
+        table = self.stack.deployed.outputs["WorkflowsTableName"]
+        self.laptop.client("dynamodb").put_item(TableName=table, Item=row)
+
+    def woken(self) -> Sequence[Message]:
+        found = [message_of(json.dumps(body)) for body in self.work.heard]
+        return [message for message in found if message.tenant == self.tenant]
+
+
+@pytest.fixture(scope="module")
+def stack(laptop: Laptop) -> Stack:
+    """Whose worker is asleep, so that what is in its queue can be seen."""
+    stack = laptop.deploy("steps", AuthMode="both")
+    functions_of(laptop, stack).source("Worker", Enabled=False)
+    return stack
+
+
+@pytest.fixture(scope="module")
+def work(laptop: Laptop, stack: Stack) -> Listening:
+    return Listening(laptop.client("sqs"), stack.deployed.outputs["WorkQueueUrl"], [])
+
+
+@pytest.fixture
+def desk(laptop: Laptop, stack: Stack, work: Listening) -> Desk:
+    tenant = f"t-{uuid.uuid4().hex[:12]}"
+    outputs, sqs = stack.deployed.outputs, laptop.client("sqs")
+    values = S3Values(lambda: laptop.client("s3"), outputs["ContentBucketName"])
+    texts = DynamoDefinitionTexts(laptop.client("dynamodb"), outputs["RegistryTableName"], values)
+    item = CatalogueItem("counter", "workflow", "Count", definition=texts.keep(tenant, json.dumps(COUNTER)))
+    put_in_place_of(laptop, stack, tenant, [item])
+    queue = sqs.create_queue(QueueName=f"listener-{tenant}")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    pattern = {"source": ["signpost"], "resources": [f"urn:signpost:tenant:{tenant}"]}
+    add_target(laptop, outputs["EventBusName"], f"listener-{tenant}", pattern, arn)
+    return Desk(laptop, stack, tenant, Listening(sqs, queue, []), work)
+
+
+def is_over(events: Sequence[Any]) -> bool:
+    return any(event["detail-type"] == "workflow.completed" for event in events)
+
+
+def by_call(events: Sequence[Any]) -> Mapping[str, Sequence[Any]]:
+    """In the order in which the calls came; the bus keeps none."""
+    calls: dict[str, list[Any]] = {}
+    for event in sorted(events, key=lambda event: event["detail"]["at"]):
+        calls.setdefault(event["detail"]["correlationId"], []).append(event)
+    return calls
+
+
+def drive(desk: Desk) -> str:
+    """A step that is refused, and one that ends it."""
+    workflow_id = desk.ask("workflow.start", definitionId="counter")["workflowId"]
+    desk.ask(
+        "workflow.submit",
+        workflowId=workflow_id,
+        expectedVersion=1,
+        transition="add",
+        arguments={"n": "hunter2"},
+    )
+    closed = desk.ask("workflow.submit", workflowId=workflow_id, expectedVersion=1, transition="close")
+    assert closed["terminal"] is True
+    return workflow_id
+
+
+@pytest.mark.invariant(53)
+def test_every_event_of_every_call_arrives_as_it_is_described(desk: Desk) -> None:
+    before = time.time()
+    workflow_id = drive(desk)
+    calls = by_call(desk.events.until(is_over))
+    told = [
+        {event["detail-type"]: {**event["detail"], "at": 0, "correlationId": ""} for event in events}
+        for events in calls.values()
+    ]
+    about = {"workflowId": workflow_id, "correlationId": "", "at": 0, "actor": "agent"}
+    asked = {**about, "expectedVersion": 1, "fromState": "open"}
+    assert told == [
+        {"workflow.started": {**about, "definitionId": "counter", "state": "open", "version": 1}},
+        {
+            "transition.requested": {**asked, "transition": "add"},
+            "transition.rejected": {
+                **about,
+                "transition": "add",
+                "code": "INPUT_SCHEMA_VIOLATION",
+                "fromState": "open",
+            },
+        },
+        {
+            "transition.requested": {**asked, "transition": "close"},
+            "workflow.transitioned": {**about, "transition": "close", "state": "closed", "version": 2},
+            "workflow.completed": {**about, "state": "closed"},
+        },
+    ]
+    for event in desk.events.heard:
+        assert event["source"] == "signpost"
+        assert event["resources"] == [f"urn:signpost:instance:{workflow_id}", f"urn:signpost:tenant:{desk.tenant}"]
+        assert before < event["detail"]["at"] < time.time()
+    assert "hunter2" not in json.dumps(desk.events.heard)
+
+
+def test_a_row_that_asks_for_somebody_to_be_looked_at_is_a_message_to_the_worker(desk: Desk) -> None:
+    desk.write("wf_child", {"version": rows.number(2), **wake_attributes([Wake("wf_child"), Wake("wf_parent")])})
+    desk.write("wf_quiet", {"version": rows.number(2)})
+    desk.write("wf_last", wake_attributes([Wake("wf_last", time.time() + 1.5)]))
+    desk.work.until(lambda _: Message(desk.tenant, "wf_last") in desk.woken())
+    assert {message.workflow_id for message in desk.woken()} == {"wf_child", "wf_parent", "wf_last"}
+
+
+@pytest.mark.invariant(54)
+def test_what_is_due_is_found_within_a_minute_although_nobody_was_told(desk: Desk) -> None:
+    desk.write("wf_due", due_attributes("wf_due", time.time() - 1))
+    desk.write("wf_later", due_attributes("wf_later", time.time() + 3600))
+    desk.work.until(lambda _: Message(desk.tenant, "wf_due") in desk.woken(), A_SWEEP)
+    assert {message.workflow_id for message in desk.woken()} == {"wf_due"}
+
+
+@dataclass(frozen=True, slots=True)
+class GivesUp:
+    """The herald fails, and Lambda has it try no longer than a second."""
+
+    laptop: Laptop
+    stack: Stack
+
+    def begin(self) -> None:
+        self._handler("app.gone")
+        self._source(MaximumRecordAgeInSeconds=1)
+
+    def end(self) -> None:
+        """What was given up is not shown to it again for that."""
+        self._handler("app.handler")
+        self._source(MaximumRecordAgeInSeconds=-1)
+
+    def until(self, records: int) -> None:
+        """There are as many in the batches that were given up; the queue keeps them."""
+        sqs, url, sizes = (
+            self.laptop.client("sqs"),
+            self.stack.deployed.outputs["UndeliveredChangesUrl"],
+            dict[str, int](),
+        )
+        ends_at = time.monotonic() + PATIENCE
+        while sum(sizes.values()) < records:
+            assert time.monotonic() < ends_at, sizes
+            found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0, WaitTimeSeconds=1)
+            for message in found.get("Messages", []):
+                sizes[message["MessageId"]] = json.loads(message["Body"])["DDBStreamBatchInfo"]["batchSize"]
+
+    def _handler(self, name: str) -> None:
+        function = self.stack.deployed.outputs["HeraldFunctionName"]
+        self.laptop.client("lambda").update_function_configuration(FunctionName=function, Handler=name)
+
+    def _source(self, **settings: Any) -> None:
+        functions_of(self.laptop, self.stack).source("Herald", **settings)
+
+
+@pytest.fixture
+def herald(laptop: Laptop, stack: Stack) -> Iterator[GivesUp]:
+    herald = GivesUp(laptop, stack)
+    yield herald
+    herald.end()
+
+
+@pytest.mark.invariant(53)
+def test_steps_that_the_herald_gave_up_are_sent_after_all(herald: GivesUp, desk: Desk, signpost: Run) -> None:
+    herald.begin()
+    drive(desk)
+    desk.write("wf_child", wake_attributes([Wake("wf_parent")]))
+    herald.until(records=4)
+    herald.end()
+    rehearsed = signpost("events", "redrive", "--dry-run", "--stack", desk.stack.deployed.name)
+    assert rehearsed.returncode == 0, rehearsed.stderr
+    assert (desk.events.waiting, desk.work.waiting) == (0, 0)
+    done = signpost("events", "redrive", "--stack", desk.stack.deployed.name)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads(rehearsed.stdout)
+    assert (json.loads(done.stdout)["changes"], json.loads(done.stdout)["too_old"]) == (4, 0)
+    assert len(by_call(desk.events.until(is_over))) == 3
+    desk.work.until(lambda _: Message(desk.tenant, "wf_parent") in desk.woken())
+    again = signpost("events", "redrive", "--stack", desk.stack.deployed.name)
+    assert json.loads(again.stdout) == {"batches": 0, "changes": 0, "too_old": 0}
+
+
+def test_steps_that_the_stream_has_forgotten_stay_in_the_queue_until_somebody_knows(
+    laptop: Laptop, stack: Stack, signpost: Run
+) -> None:
+    outputs, long_ago = stack.deployed.outputs, datetime.fromtimestamp(time.time() - 25 * 3600, UTC).isoformat()
+    herald = laptop.client("lambda").get_function(FunctionName=outputs["HeraldFunctionName"])["Configuration"]
+    (source,) = laptop.client("lambda").list_event_source_mappings(FunctionName=herald["FunctionName"])[
+        "EventSourceMappings"
+    ]
+    batch = {
+        "streamArn": source["EventSourceArn"],
+        "shardId": "shardId-00000000000000000000-00000000",
+        "startSequenceNumber": "1" * 21,
+        "endSequenceNumber": "2" * 21,
+        "approximateArrivalOfFirstRecord": long_ago,
+        "approximateArrivalOfLastRecord": long_ago,
+    }
+    given_up = {"requestContext": {"functionArn": herald["FunctionArn"]}, "DDBStreamBatchInfo": batch}
+    laptop.client("sqs").send_message(QueueUrl=outputs["UndeliveredChangesUrl"], MessageBody=json.dumps(given_up))
+    told = signpost("events", "redrive", "--stack", stack.deployed.name)
+    assert (told.returncode, json.loads(told.stdout)) == (1, {"batches": 1, "changes": 0, "too_old": 1})
+    assert "--forget-lost" in told.stderr
+    forgotten = signpost("events", "redrive", "--forget-lost", "--stack", stack.deployed.name)
+    assert (forgotten.returncode, json.loads(forgotten.stdout)["batches"]) == (0, 1)
+    again = signpost("events", "redrive", "--stack", stack.deployed.name)
+    assert json.loads(again.stdout)["batches"] == 0

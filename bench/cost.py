@@ -23,7 +23,11 @@ SWEEPS = 12 * 24 * 30
 """A month."""
 SWEEP_SECONDS = 0.5
 """Assumed, where there is little to look at."""
-QUEUES = 2
+LOOKS = 60 * 24 * 30
+"""A month: what is due of workflows."""
+LOOK_SECONDS, LOOK_UNITS = 0.1, 8 * 0.5
+"""Assumed; and half a unit for each shard in which nothing is due."""
+QUEUES = 3
 POLLS = 5 * 3 * 60 * 24 * 30
 """A month: Lambda looks into a queue with five connections, each three times a minute."""
 MILLION = 1e6
@@ -56,11 +60,13 @@ def per_thousand(use: Use) -> Mapping[str, float]:
 
 def idle_month() -> Mapping[str, float]:
     kinds = Counter(str(as_object(resource).get("Type")) for resource in _resources().values())
-    time = SWEEPS * SWEEP_SECONDS * PRICES["Lambda arm64, a GB-second"]
+    time = (SWEEPS * SWEEP_SECONDS + LOOKS * LOOK_SECONDS) * PRICES["Lambda arm64, a GB-second"]
+    invocations = (SWEEPS + LOOKS) * PRICES["Lambda, a million requests"] / MILLION
+    reads = LOOKS * LOOK_UNITS * PRICES["DynamoDB on demand, a million read units"] / MILLION
     return {
         "Secrets": kinds["AWS::SecretsManager::Secret"] * PRICES["Secrets Manager, a secret a month"],
         "Alarms": kinds["AWS::CloudWatch::Alarm"] * PRICES["CloudWatch, an alarm a month"],
-        "Sweeper": time + SWEEPS * PRICES["Lambda, a million requests"] / MILLION,
+        "Sweeper": time + invocations + reads,
         "Queues that are looked into": QUEUES * POLLS * PRICES["SQS, a million requests"] / MILLION,
     }
 

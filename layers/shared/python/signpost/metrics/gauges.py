@@ -1,0 +1,61 @@
+"""What can be measured of a tenant, under the names that monitoring knows it by."""
+
+from collections.abc import Mapping, Sequence
+
+from signpost.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    name: str
+    says: str
+    labels: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    gauge: Gauge
+    samples: Mapping[tuple[str, ...], int]
+    """By the values of its labels, in their order."""
+
+
+BUILD = Gauge("signpost_build_info", "The release that answers; always 1.", ("version",))
+TOOLS = Gauge("signpost_tools", "Tools that the endpoint lists to the caller.", ("endpoint",))
+FUNCTIONS = Gauge(
+    "signpost_functions",
+    "Functions that the tenant can call, by whether they are its own or shipped with the deployment.",
+    ("origin",),
+)
+SKILL_DOCUMENTS = Gauge("signpost_skill_documents", "Skill documents that the tenant sees, shipped ones included.")
+PROMPTS = Gauge("signpost_prompts", "Prompts that the tenant sees, shipped ones included.")
+WORKFLOWS = Gauge(
+    "signpost_workflows",
+    "Workflows of the tenant, by whether they can be started; disabled by their author or by an operator.",
+    ("state",),
+)
+CAPABILITIES = Gauge("signpost_capabilities", "Capabilities in the tenant's catalogue.")
+CONNECTIONS = Gauge("signpost_connections", "Connections in the tenant's catalogue, also those that are not shown.")
+CATALOGUE = Gauge(
+    "signpost_catalogue_info",
+    "The digest of the tenant's catalogue; always 1, and without a sample until something is published.",
+    ("digest",),
+)
+CONTENT_VERSION = Gauge(
+    "signpost_content_version",
+    "Changes so far of the tenant's skill documents, prompts, subscriptions and catalogue.",
+)
+BREAKERS = Gauge(
+    "signpost_breakers",
+    "Breakers of the tenant that are not closed: open, or half_open when the pause is over and a call may try.",
+    ("state",),
+)
+BREAKER_FAILURES = Gauge(
+    "signpost_breaker_failures",
+    "Failures in a row of each function whose breaker is not closed.",
+    ("function", "state"),
+)
+GAUGES = (
+    BUILD, TOOLS, FUNCTIONS, SKILL_DOCUMENTS, PROMPTS, WORKFLOWS, CAPABILITIES, CONNECTIONS, CATALOGUE,
+    CONTENT_VERSION, BREAKERS, BREAKER_FAILURES,
+)  # fmt: skip
+"""In the order in which they are written."""

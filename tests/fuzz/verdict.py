@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from signpost.errors import (
     CAPABILITY_MISSING,
     HEADER_MISMATCH,
@@ -15,6 +17,7 @@ from signpost.errors import (
     PARSE_ERROR,
     VERSION_UNSUPPORTED,
 )
+from signpost.metrics.exposition import CONTENT_TYPE
 from signpost.protocol.dispatch import STATUS_LEGACY, STATUS_MODERN
 from tests.fuzz.events import Event, body_of, headers_of
 from tests.support.memory_gateway import Answer
@@ -29,7 +32,7 @@ FAILING = (b"test_crash", b"test_broken_promise")
 """Tools that fail on purpose. Without their names in it, nothing that is sent may be answered -32603."""
 REFUSED = {400, 401, 403, 404, 405, 413, 415}
 """Before the protocol is reached, the code of an error is the status."""
-DOCUMENTS = ("/health", "/.well-known/")
+DOCUMENTS = ("/health", "/.well-known/", "/metrics")
 """Where other JSON than messages is answered."""
 WITHOUT_BODY = {202, 204}
 TRACES = re.compile(r'Traceback|File .?"|site-packages|\.py[^\w-]|Error:|Exception|0x7[0-9a-f]{8}|<class')
@@ -54,7 +57,9 @@ def faults(sent: Event, answer: Answer) -> Iterator[str]:
 
 def _faults_of_text(sent: Event, answer: Answer) -> Iterator[str]:
     messages = messages_of(answer.headers, answer.text)
-    if not messages:
+    if sent.get("rawPath") == "/metrics" and answer.headers.get("content-type") == CONTENT_TYPE:
+        list(text_string_to_metric_families(answer.text))
+    elif not messages:
         yield f"content-type {answer.headers.get('content-type')}"
     check_exchange(body_of(sent), _texts(headers_of(sent)), answer.headers, answer.text)
     for message in messages:

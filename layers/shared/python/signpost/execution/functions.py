@@ -62,6 +62,8 @@ class FunctionList:
 
     functions: Sequence[Hosted]
     """By id, the tenant's own in the place of shipped ones."""
+    own: int
+    """How many of them are the tenant's own."""
     settings: Mapping[str, SettingValue]
 
 
@@ -105,7 +107,7 @@ class FunctionLists:
         self._shipped = shipped = self._scope(None, shipped_version, self._shipped)
         if known is not None and known.own is own and known.shipped is shipped and known.seen.settings == settings:
             return _Listed(now, own, shipped, known.seen)
-        return _Listed(now, own, shipped, FunctionList(_layered(own, shipped, settings), settings))
+        return _Listed(now, own, shipped, _seen(own, shipped, settings))
 
     def _scope(self, tenant: str | None, version: int, known: _Scope | None) -> _Scope:
         if known is not None and known.version == version:
@@ -113,7 +115,7 @@ class FunctionLists:
         return _Scope(version, self._placed.functions(tenant) if version else ())
 
 
-def _layered(own: _Scope, shipped: _Scope, settings: Mapping[str, SettingValue]) -> Sequence[Hosted]:
+def _seen(own: _Scope, shipped: _Scope, settings: Mapping[str, SettingValue]) -> FunctionList:
     beneath = shipped.functions if of_tenant(settings, "shipped_content") else ()
     by_id = {hosted.function: hosted for hosted in (*beneath, *own.functions)}
-    return [by_id[function] for function in sorted(by_id)]
+    return FunctionList([by_id[function] for function in sorted(by_id)], len(own.functions), settings)

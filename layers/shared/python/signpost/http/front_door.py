@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost import __version__
 from signpost.errors import DeadlinePassed, Unavailable
@@ -13,19 +13,22 @@ from signpost.http.response import Response, event_stream, json_response, refusa
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.bearer import challenge
 from signpost.identity.denial import Denial
-from signpost.model import Call
+from signpost.model import Call, Principal
 from signpost.ports import Alarm, Clock
 from signpost.protocol.dispatch import Dispatcher, Reply
-from signpost.settings import GatewaySettings, problem_with
+from signpost.settings import ENDPOINTS, GatewaySettings, problem_with
 from signpost.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from signpost.http.metrics import MetricsPage
 
 LARGEST_BODY = 1024 * 1024
 RETRY = {"retry-after": "5"}
 
 
 class FrontDoor:
-    """One for a warm function. `surfaces` says which dispatcher answers at which path, `alarm` ends what takes
-    longer than it may."""
+    """One for a warm function. `surfaces` says which dispatcher answers at which path, `metrics` makes
+    what answers at /metrics when somebody asks, `alarm` ends what takes longer than it may."""
 
     def __init__(
         self,
@@ -33,6 +36,7 @@ class FrontDoor:
         settings: GatewaySettings,
         authenticator: Authenticator,
         surfaces: Mapping[str, Dispatcher],
+        metrics: "Callable[[], MetricsPage]",
         telemetry: Telemetry,
         clock: Clock,
         alarm: Alarm,
@@ -41,6 +45,7 @@ class FrontDoor:
         self._problem = problem_with(settings.identity)
         self._authenticator = authenticator
         self._surfaces = surfaces
+        self._metrics = metrics
         self._telemetry = telemetry
         self._clock = clock
         self._alarm = alarm
@@ -84,7 +89,17 @@ class FrontDoor:
             return turned_away
         if request.path.startswith(metadata.PREFIX):
             return metadata.well_known(request.path, self._settings)
-        return self._at_surface(request, failed)
+        return self._at_metrics(request) if request.path == "/metrics" else self._at_surface(request, failed)
+
+    def _at_metrics(self, request: Request) -> Response:
+        if request.method not in ("GET", "HEAD"):
+            return refusal(405, "method", "This endpoint takes GET.", {"allow": "GET, HEAD"})
+        # It takes the tokens of the MCP endpoints, and the document of the first says where to get one.
+        principal = self._admitted(request, ENDPOINTS[0])
+        if isinstance(principal, Response):
+            return principal
+        self._telemetry.dispatched("metrics", None)
+        return self._metrics().answer(request, principal)
 
     def _at_surface(self, request: Request, failed: Callable[[BaseException], None]) -> Response:
         dispatcher = self._surfaces.get(request.path)
@@ -96,10 +111,9 @@ class FrontDoor:
             return refusal(415, "media_type", "The body must be application/json.")
         if len(request.body) > LARGEST_BODY:
             return refusal(413, "too_large", f"The body has more than {LARGEST_BODY} bytes.")
-        principal = self._authenticator.authenticate(request.headers.get("authorization"), request.source_ip)
-        if isinstance(principal, Denial):
-            return self._unauthenticated(principal, request.path)
-        self._telemetry.identified(principal)
+        principal = self._admitted(request, request.path)
+        if isinstance(principal, Response):
+            return principal
         call = Call(
             principal=principal,
             request_id=request.request_id,
@@ -109,6 +123,14 @@ class FrontDoor:
         reply = dispatcher.answer(request.body, request.headers, call, failed)
         self._telemetry.dispatched(reply.operation, reply.trace)
         return _response(reply, request.headers.get("accept", ""))
+
+    def _admitted(self, request: Request, endpoint: str) -> Principal | Response:
+        """Who calls, or the answer to whoever may not."""
+        principal = self._authenticator.authenticate(request.headers.get("authorization"), request.source_ip)
+        if isinstance(principal, Denial):
+            return self._unauthenticated(principal, endpoint)
+        self._telemetry.identified(principal)
+        return principal
 
     def _unauthenticated(self, denial: Denial, endpoint: str) -> Response:
         header = challenge(denial, metadata.metadata_url(self._settings, endpoint))

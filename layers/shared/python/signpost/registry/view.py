@@ -53,6 +53,10 @@ class ContentView:
         shipped = self._prompts_of(None, self._shipped) if known.shows_shipped else ()
         return _layered(self._prompts_of(tenant, known.own), shipped, lambda prompt: prompt.name)
 
+    def version(self, tenant: str) -> int:
+        """How far the tenant's own content has changed."""
+        return self._look(tenant, fresh=False).own.version
+
     def _look(self, tenant: str, *, fresh: bool) -> _Remembered:
         now = self._clock.now()
         known = self._by_tenant.get(tenant)

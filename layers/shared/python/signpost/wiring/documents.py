@@ -13,6 +13,7 @@ from signpost.wiring.calling import Calling
 
 @dataclass(frozen=True, slots=True)
 class Documents:
+    view: ContentView
     skills: Skills
     prompts: Prompts
     functions: RegistryFunctions
@@ -26,4 +27,4 @@ def documents(
     handlers = Handlers(functions=calling.functions, executors=calling.executors, clock=clock)
     skills = Skills(content=content, bodies=bodies, view=view, handlers=handlers, timestamps=timestamps)
     prompts = Prompts(content=content, view=view, handlers=handlers, timestamps=timestamps)
-    return Documents(skills, prompts, RegistryFunctions(skills=skills, prompts=prompts), AgentSkills(skills))
+    return Documents(view, skills, prompts, RegistryFunctions(skills=skills, prompts=prompts), AgentSkills(skills))

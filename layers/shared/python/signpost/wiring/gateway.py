@@ -71,6 +71,7 @@ from signpost.wiring.identity import anonymous_in, authenticator
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from signpost.http.metrics import MetricsPage
     from signpost.wiring.workflows import Driven
     from signpost.workflow import ports as workflow_ports
 
@@ -293,10 +294,18 @@ def front_door(
         settings=settings,
         authenticator=_authenticator(settings.identity, adapters),
         surfaces={path: Dispatcher(surface, services) for path, surface in surfaces.items()},
+        metrics=cache(lambda: _metrics_page(composition, surfaces)),
         telemetry=telemetry,
         clock=adapters.clock,
         alarm=adapters.alarm,
     )
+
+
+def _metrics_page(composition: Composition, surfaces: Mapping[str, Surface]) -> "MetricsPage":
+    # Whoever comes for tools need not wait for it.
+    from signpost.wiring import metrics  # noqa: PLC0415
+
+    return metrics.metrics_page(composition, surfaces)
 
 
 def back_door(composition: Composition, telemetry: Telemetry) -> BackDoor:

@@ -1,0 +1,408 @@
+"""/metrics: the gauges of the caller's tenant, and who gets to see them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from signpost import __version__
+from signpost.adapters.memory import (
+    MemoryBreakers,
+    MemoryContentStore,
+    MemoryDirectory,
+    MemoryPlacedFunctions,
+    MemoryRuntimeSettings,
+)
+from signpost.content import PromptChange, SkillChange, StoredPrompt
+from signpost.contract import BreakerState, Executor, Hosted
+from signpost.errors import Unavailable
+from signpost.metrics.gauges import GAUGES
+from signpost.model import CatalogueItem
+from signpost.registry.publication import Published
+from signpost.registry.skills import described
+from tests.support.catalogues import put_in_place
+from tests.support.memory_gateway import Answer, MemoryGateway
+
+YARD, SHELF = (Executor(f"arn:{name}", f"secret:{name}", 60_000) for name in ("yard", "shelf"))
+WORKFLOW = CatalogueItem("deploy_pipeline", "workflow", "Deploy Pipeline")
+NOW = "2026-11-19T08:00:00.000000Z"
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Monitor:
+    """Whoever reads /metrics of a gateway."""
+
+    def __init__(self, **environment: str) -> None:
+        self.gateway = MemoryGateway(None, **environment)
+        self.directory = MemoryDirectory(self.gateway.functions)
+        self.settings = MemoryRuntimeSettings(self.gateway.functions)
+
+    def get(
+        self,
+        authorization: str | None,
+        *,
+        method: str = "GET",
+        source_ip: str = "198.51.100.7",
+        query: Mapping[str, str] | None = None,
+        **headers: str,
+    ) -> Answer:
+        if authorization is not None:
+            headers["authorization"] = authorization
+        return self.gateway.send(method, "/metrics", headers=headers, query=query, source_ip=source_ip)
+
+    def scrape(self, tenant: str = "default") -> Mapping[str, float]:
+        """Every sample, as it is written in a query."""
+        answer = self.get(f"Bearer {self.gateway.token(tenant=tenant)}")
+        assert answer.status == 200, answer.text
+        return samples_in(answer.text)
+
+    def document(self, tenant: str, *skills: str, prompts: tuple[str, ...] = ()) -> None:
+        self.gateway.adapters.content.apply(
+            tenant,
+            [
+                *(SkillChange(skill, described(skill, f"# {skill}", NOW)) for skill in skills),
+                *(PromptChange(name, StoredPrompt(name, "Says.", "yard::say", (), NOW)) for name in prompts),
+            ],
+        )
+
+
+def samples_in(text: str) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            labels = ",".join(f'{name}="{value}"' for name, value in sample.labels.items())
+            found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
+    return found
+
+
+@pytest.fixture
+def monitor() -> Monitor:
+    return Monitor()
+
+
+NOTHING = {
+    f'signpost_build_info{{version="{__version__}"}}': 1,
+    'signpost_tools{endpoint="/mcp"}': 7,
+    'signpost_tools{endpoint="/mcp/functions"}': 1,
+    'signpost_functions{origin="own"}': 0,
+    'signpost_functions{origin="shipped"}': 0,
+    "signpost_skill_documents": 0,
+    "signpost_prompts": 0,
+    'signpost_workflows{state="enabled"}': 0,
+    'signpost_workflows{state="disabled"}': 0,
+    "signpost_capabilities": 0,
+    "signpost_connections": 0,
+    "signpost_content_version": 0,
+    'signpost_breakers{state="open"}': 0,
+    'signpost_breakers{state="half_open"}': 0,
+}
+
+
+class TestWhatIsMeasured:
+    def test_of_a_tenant_that_has_nothing_everything_is_said_all_the_same(self, monitor: Monitor) -> None:
+        assert monitor.scrape() == NOTHING
+
+    def test_functions_by_origin_and_the_tools_that_its_list_shows(self, monitor: Monitor) -> None:
+        monitor.directory.place(None, SHELF, [Hosted("core::wait"), Hosted("core::echo")])
+        monitor.directory.place("default", YARD, [Hosted("core::echo"), Hosted("yard::say"), Hosted("draft::x")])
+        monitor.settings.set("default", None, "hidden_prefixes", "draft::")
+        found = monitor.scrape()
+        assert found['signpost_functions{origin="own"}'] == 3
+        assert found['signpost_functions{origin="shipped"}'] == 1
+        listed = monitor.gateway.ask("tools/list", path="/mcp/functions").json["result"]["tools"]
+        assert found['signpost_tools{endpoint="/mcp/functions"}'] == len(listed) == 4
+
+    def test_who_switches_off_what_is_shipped_has_none_of_it(self, monitor: Monitor) -> None:
+        monitor.directory.place(None, SHELF, [Hosted("core::wait")])
+        monitor.settings.set("default", None, "shipped_content", 0)
+        found = monitor.scrape()
+        assert found['signpost_functions{origin="shipped"}'] == 0
+        assert found['signpost_tools{endpoint="/mcp/functions"}'] == 1
+
+    def test_documents_and_prompts_as_the_lists_show_them(self, monitor: Monitor) -> None:
+        monitor.gateway.adapters.content.apply(None, [SkillChange("shipped", described("shipped", "# Us", NOW))])
+        monitor.document("default", "a/b", "c", "skills", prompts=("greet",))
+        found = monitor.scrape()
+        resources = monitor.gateway.ask("resources/list").json["result"]["resources"]
+        # The index is listed too, and `skills` has no URI of its own.
+        assert found["signpost_skill_documents"] == len(resources) - 1 == 3
+        assert found["signpost_prompts"] == 1
+        assert found["signpost_content_version"] == 4
+
+    def test_the_catalogue_by_kind_whatever_of_it_is_shown(self, monitor: Monitor) -> None:
+        items = [
+            WORKFLOW,
+            replace(WORKFLOW, id="by_author", enabled=False),
+            replace(WORKFLOW, id="by_operator", switched_off=True),
+            CatalogueItem("github.list_issues", "capability", "List issues"),
+            CatalogueItem("github", "connection", "GitHub"),
+        ]
+        adapters = monitor.gateway.adapters
+        published = Published(connections={"github": {}, "jira": {}}, discovery={"include": []})
+        put_in_place(adapters.content, adapters.values, "default", items, published)
+        found = monitor.scrape()
+        assert found['signpost_workflows{state="enabled"}'] == 1
+        assert found['signpost_workflows{state="disabled"}'] == 2
+        assert found["signpost_capabilities"] == 1
+        assert found["signpost_connections"] == 2
+        assert found[f'signpost_catalogue_info{{digest="{adapters.content.catalogue("default")}"}}'] == 1
+
+    def test_breakers_that_are_not_closed_by_function(self, monitor: Monitor) -> None:
+        breakers, now = monitor.gateway.adapters.breakers, monitor.gateway.clock.now()
+        breakers.open("default", "email::send", BreakerState(now + 10, 3, "crashed"))
+        breakers.open("default", "files::read", BreakerState(now, 5, "timed_out"))
+        breakers.open("acme", "files::read", BreakerState(now, 5, "timed_out"))
+        found = monitor.scrape()
+        assert found['signpost_breakers{state="open"}'] == 1
+        assert found['signpost_breakers{state="half_open"}'] == 1
+        assert found['signpost_breaker_failures{function="email::send",state="open"}'] == 3
+        assert found['signpost_breaker_failures{function="files::read",state="half_open"}'] == 5
+        breakers.close("default", "email::send")
+        assert monitor.scrape()['signpost_breakers{state="open"}'] == 0
+
+    def test_a_change_is_seen_within_two_seconds(self, monitor: Monitor) -> None:
+        monitor.scrape()
+        monitor.gateway.offer("default", WORKFLOW)
+        monitor.directory.place("default", YARD, [Hosted("yard::say")])
+        monitor.document("default", "a")
+        monitor.gateway.clock.advance(2)
+        found = monitor.scrape()
+        assert found['signpost_workflows{state="enabled"}'] == 1
+        assert found['signpost_tools{endpoint="/mcp/functions"}'] == 2
+        assert found["signpost_skill_documents"] == 1
+
+
+@pytest.mark.invariant(7)
+def test_a_tenant_is_measured_alone(monitor: Monitor) -> None:
+    monitor.gateway.offer("acme", WORKFLOW)
+    monitor.directory.place("acme", YARD, [Hosted("yard::say")])
+    monitor.document("acme", "a", prompts=("greet",))
+    monitor.gateway.adapters.breakers.open("acme", "yard::say", BreakerState(0, 3, "crashed"))
+    assert monitor.scrape() == NOTHING
+    measured = monitor.scrape("acme")
+    assert {name for name, value in NOTHING.items() if measured[name] == value} == {
+        f'signpost_build_info{{version="{__version__}"}}',
+        'signpost_tools{endpoint="/mcp"}',
+        'signpost_functions{origin="shipped"}',
+        'signpost_workflows{state="disabled"}',
+        "signpost_capabilities",
+        "signpost_connections",
+        'signpost_breakers{state="open"}',
+    }
+
+
+class Reads:
+    """What the stores behind a gateway were asked for, in their order."""
+
+    def __init__(self, gateway: MemoryGateway) -> None:
+        self.seen: list[str] = []
+        adapters, table = gateway.adapters, gateway.functions
+        gateway.exchange(
+            content=self._watched(MemoryContentStore(table)),
+            placed_functions=self._watched(MemoryPlacedFunctions(table)),
+            breakers=self._watched(MemoryBreakers(table)),
+            values=self._watched(adapters.values),
+        )
+
+    def _watched(self, store: object) -> Any:
+        seen = self.seen
+
+        class Watched:
+            def __getattr__(self, name: str) -> Callable[..., Any]:
+                seen.append(name)
+                return getattr(store, name)
+
+        return Watched()
+
+
+def test_while_nothing_changes_a_look_at_three_versions_and_the_breakers_is_all_it_takes(monitor: Monitor) -> None:
+    reads = Reads(monitor.gateway)
+    monitor.gateway.offer("default", WORKFLOW)
+    monitor.scrape()
+    reads.seen.clear()
+    monitor.scrape()
+    assert reads.seen == ["of_tenant"]
+    monitor.gateway.clock.advance(2)
+    reads.seen.clear()
+    monitor.scrape()
+    assert sorted(reads.seen) == ["catalogue", "of_tenant", "versions", "versions"]
+
+
+LAPTOP = {"AUTH_MODE": "local", "AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}
+METADATA = 'resource_metadata="https://gateway.test/.well-known/oauth-protected-resource/mcp"'
+
+
+@pytest.mark.invariant(2)
+def test_where_nothing_is_configured_nothing_is_measured() -> None:
+    answer = Monitor(AUTH_MODE="none").get("Bearer anything")
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")
+
+
+REFUSED: Mapping[str, tuple[Callable[[MemoryGateway], str], str]] = {
+    "another scheme": (lambda _: "Basic dXNlcjpwYXNz", "invalid_request"),
+    "garbage": (lambda _: "Bearer x.y.z", "invalid_token"),
+    "unknown key": (lambda _: f"Bearer sp_default_{'0' * 12}_{'0' * 64}", "invalid_token"),
+    "expired": (lambda gateway: f"Bearer {gateway.token(exp=gateway.clock.now() - 10)}", "invalid_token"),
+    "wrong audience": (lambda gateway: f"Bearer {gateway.token(aud='https://other.test/mcp')}", "invalid_token"),
+    "tenant that is none": (lambda gateway: f"Bearer {gateway.token(tenant='../other')}", "invalid_token"),
+}
+
+
+@pytest.mark.invariant(1)
+@pytest.mark.parametrize("name", REFUSED)
+def test_who_is_not_let_in_learns_nothing_and_nothing_is_read(monitor: Monitor, name: str) -> None:
+    present, error = REFUSED[name]
+    reads = Reads(monitor.gateway)
+    answer = monitor.get(present(monitor.gateway))
+    assert answer.status == 401
+    assert f'error="{error}"' in answer.headers["www-authenticate"]
+    assert METADATA in answer.headers["www-authenticate"]
+    assert "signpost_" not in answer.text
+    assert reads.seen == []
+
+
+class TestWhoSeesIt:
+    @pytest.mark.parametrize(
+        ("mode", "token", "key"),
+        [("jwt", 200, 401), ("api-key", 401, 200), ("both", 200, 200)],
+    )
+    def test_every_mode_admits_what_it_admits_to_mcp(self, mode: str, token: int, key: int) -> None:
+        monitor = Monitor(AUTH_MODE=mode)
+        assert monitor.get(f"Bearer {monitor.gateway.token()}").status == token
+        assert monitor.get(f"Bearer {monitor.gateway.make_key()}").status == key
+
+    def test_it_takes_no_permission_but_that_of_the_tenant(self, monitor: Monitor) -> None:
+        assert monitor.get(f"Bearer {monitor.gateway.token(scope='', roles=[])}").status == 200
+
+    def test_without_credentials_the_answer_says_where_to_get_some(self, monitor: Monitor) -> None:
+        answer = monitor.get(None)
+        assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "missing")
+        assert answer.headers["www-authenticate"] == f"Bearer {METADATA}"
+
+    def test_a_laptop_shows_its_anonymous_caller_the_tenant_of_its_own(self) -> None:
+        monitor = Monitor(**LAPTOP)
+        monitor.gateway.offer("acme", WORKFLOW)
+        answer = monitor.get(None, source_ip="127.0.0.1")
+        assert samples_in(answer.text) == NOTHING
+        assert monitor.get(None).status == 401
+        assert monitor.get("Bearer wrong", source_ip="127.0.0.1").status == 401
+
+    def test_a_foreign_page_is_refused(self, monitor: Monitor) -> None:
+        assert monitor.get(f"Bearer {monitor.gateway.token()}", origin="https://evil.test").status == 403
+
+
+class TestTheAnswer:
+    def test_text_unless_somebody_asks_for_something_else(self, monitor: Monitor) -> None:
+        answer = monitor.get(f"Bearer {monitor.gateway.make_key()}")
+        assert (answer.status, answer.headers["content-type"]) == (200, TEXT)
+        assert answer.text.startswith("# HELP signpost_build_info ")
+        assert answer.text.endswith("\n")
+        assert [family.name for family in text_string_to_metric_families(answer.text)] == [
+            gauge.name for gauge in GAUGES
+        ]
+
+    @pytest.mark.parametrize(
+        ("accept", "json_wanted"),
+        [
+            ("", False),
+            ("*/*", False),
+            ("application/json", True),
+            ("application/json, text/event-stream", True),
+            ("Application/JSON; charset=utf-8", True),
+            ("application/*", True),
+            ("text/html, application/json;q=0.9, */*;q=0.8", True),
+            ("application/json, text/plain, */*", False),
+            ("application/json;q=0.5, text/plain", False),
+            ("application/json;q=0", False),
+            ("application/json;q=nan, text/plain;q=0.1", False),
+            ("application/json;q=, text/plain;q=0.1", False),
+            ("text/plain;version=0.0.4;q=0.5, */*;q=0.1", False),
+            ("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", False),
+            ("application/openmetrics-text", False),
+            (";;,,q=1;/", False),
+        ],
+    )
+    def test_the_accept_header_decides_which_form_it_has(
+        self, monitor: Monitor, accept: str, json_wanted: bool
+    ) -> None:
+        answer = monitor.get(f"Bearer {monitor.gateway.make_key()}", accept=accept)
+        assert answer.headers["content-type"] == ("application/json" if json_wanted else TEXT)
+
+    @pytest.mark.parametrize(
+        ("wanted", "accept", "content_type"),
+        [
+            ("json", "text/plain", "application/json"),
+            ("prometheus", "application/json", TEXT),
+            ("", "application/json", "application/json"),
+        ],
+    )
+    def test_the_url_goes_before_the_header(
+        self, monitor: Monitor, wanted: str, accept: str, content_type: str
+    ) -> None:
+        authorization = f"Bearer {monitor.gateway.make_key()}"
+        answer = monitor.get(authorization, query={"format": wanted}, accept=accept)
+        assert answer.headers["content-type"] == content_type
+
+    def test_another_format_is_refused_by_the_names_of_those_there_are(self, monitor: Monitor) -> None:
+        answer = monitor.get(f"Bearer {monitor.gateway.make_key()}", query={"format": "xml"})
+        assert (answer.status, answer.json["error"]["data"]["reason"]) == (400, "format")
+        assert "prometheus, json" in answer.json["error"]["message"]
+
+    def test_both_forms_say_the_same(self, monitor: Monitor) -> None:
+        monitor.gateway.adapters.breakers.open("default", "yard::say", BreakerState(0, 3, "crashed"))
+        authorization = f"Bearer {monitor.gateway.make_key()}"
+        found = monitor.get(authorization, query={"format": "json"}).json["gauges"]
+        families = list(text_string_to_metric_families(monitor.get(authorization).text))
+        assert found == {
+            family.name: {
+                "help": family.documentation,
+                "samples": [{"labels": dict(sample.labels), "value": sample.value} for sample in family.samples],
+            }
+            for family in families
+        }
+
+    @pytest.mark.parametrize("wanted", ["json", "prometheus"])
+    def test_nobody_keeps_it(self, monitor: Monitor, wanted: str) -> None:
+        answer = monitor.get(f"Bearer {monitor.gateway.make_key()}", query={"format": wanted})
+        assert answer.headers["cache-control"] == "no-store"
+
+    def test_head_is_answered_like_get(self, monitor: Monitor) -> None:
+        authorization = f"Bearer {monitor.gateway.make_key()}"
+        assert monitor.get(authorization, method="HEAD") == monitor.get(authorization)
+        assert monitor.get(None, method="HEAD").status == 401
+
+    @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+    def test_nothing_can_be_sent_to_it(self, monitor: Monitor, method: str) -> None:
+        answer = monitor.get(f"Bearer {monitor.gateway.make_key()}", method=method)
+        assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+
+    def test_what_cannot_be_read_now_is_a_503_to_try_again(self, monitor: Monitor) -> None:
+        class Unread(MemoryBreakers):
+            def of_tenant(self, tenant: str) -> Mapping[str, BreakerState]:
+                del tenant
+                raise Unavailable("A service that this needs cannot be reached.")
+
+        monitor.gateway.exchange(breakers=Unread(monitor.gateway.functions))
+        answer = monitor.get(f"Bearer {monitor.gateway.make_key()}")
+        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+
+    def test_it_is_logged_and_counted_as_what_it_is(self, capsys: pytest.CaptureFixture[str]) -> None:
+        monitor = Monitor()
+        monitor.get(f"Bearer {monitor.gateway.token(tenant='acme')}")
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        answered = next(line for line in lines if line.get("message") == "answered")
+        assert (answered["operation"], answered["tenant"], answered["status"]) == ("metrics", "acme", 200)
+        assert [line["operation"] for line in lines if "_aws" in line] == ["metrics"]
+
+
+def test_who_comes_for_tools_does_not_wait_for_it() -> None:
+    program = "import sys, signpost.wiring.gateway; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "signpost.http.front_door" in loaded
+    assert not {name for name in loaded if "metrics" in name and name.startswith("signpost.")}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from local.intrinsics import parse_template
+from signpost.metrics.gauges import GAUGES
 from signpost.surfaces.seven import SEVEN
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -73,6 +74,13 @@ def test_every_parameter_of_the_template_is_documented() -> None:
 def test_every_tool_is_documented() -> None:
     readme = (PROJECT / "README.md").read_text()
     assert re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", readme, re.MULTILINE) == [tool.name for tool in SEVEN]
+
+
+def test_every_gauge_is_documented_in_its_own_words() -> None:
+    operations = (PROJECT / "docs/operations.md").read_text()
+    assert re.findall(r"^\| `(signpost_\w+)` \| (?:(.*?) )?\| (.*) \|$", operations, re.MULTILINE) == [
+        (gauge.name, ", ".join(f"`{label}`" for label in gauge.labels), gauge.says) for gauge in GAUGES
+    ]
 
 
 def test_every_command_of_the_makefile_that_a_page_names_exists() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from local.intrinsics import parse_template
 from signpost.cli.redrive import PATIENCE
-from signpost.settings import PROMPTS_SCOPE, SKILLS_SCOPE
+from signpost.settings import ENDPOINTS, PROMPTS_SCOPE, SKILLS_SCOPE
 
 PROJECT = Path(__file__).resolve().parents[2]
 TEMPLATE: dict[str, Any] = parse_template((PROJECT / "template.yaml").read_text())
@@ -43,6 +43,12 @@ def test_every_route_leads_to_an_integration_and_none_is_the_default() -> None:
     for route in routes:
         assert route["RouteKey"] != "$default"
         assert re.search(r"integrations/\$\{(\w+)}", str(route["Target"])).group(1) in integrations  # pyright: ignore[reportOptionalMemberAccess] - a route without one fails here
+
+
+def test_whatever_the_gateway_answers_has_a_route_and_nothing_else_has() -> None:
+    routes = {resource["Properties"]["RouteKey"] for _, resource in of_type("AWS::ApiGatewayV2::Route")}
+    documents = {"ANY /.well-known/{proxy+}", "GET /health", "GET /metrics"}
+    assert routes == {f"ANY {endpoint}" for endpoint in ENDPOINTS} | documents
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

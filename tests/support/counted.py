@@ -30,18 +30,28 @@ class CountedGateway:
         self, key: str, method: str, params: JsonObject | None = None, remaining_ms: int = 30_000
     ) -> tuple[Answer, Mapping[str, int]]:
         """The answer, and which calls it took."""
-        self._calls.clear()
         message, headers = modern(method, params or {})
+        return self._send(
+            "POST", "/mcp", {**headers, "authorization": f"Bearer {key}"}, json.dumps(message), remaining_ms
+        )
+
+    def get(self, key: str, path: str) -> tuple[Answer, Mapping[str, int]]:
+        return self._send("GET", path, {"authorization": f"Bearer {key}"})
+
+    def _send(
+        self, method: str, path: str, headers: Mapping[str, str], body: str = "", remaining_ms: int = 30_000
+    ) -> tuple[Answer, Mapping[str, int]]:
+        self._calls.clear()
         event = {
             "version": "2.0",
-            "rawPath": "/mcp",
-            "headers": {**headers, "authorization": f"Bearer {key}"},
-            "body": json.dumps(message),
+            "rawPath": path,
+            "headers": headers,
+            "body": body,
             "isBase64Encoded": False,
             "requestContext": {
                 "requestId": "counted",
                 "timeEpoch": time.time() * 1000,
-                "http": {"method": "POST", "path": "/mcp", "sourceIp": "198.51.100.7"},
+                "http": {"method": method, "path": path, "sourceIp": "198.51.100.7"},
             },
         }
         answer = as_lambda_would(self._gateway.handle(event, remaining_ms))

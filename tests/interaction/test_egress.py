@@ -202,10 +202,15 @@ def test_who_says_nothing_is_given_up_in_time() -> None:
         assert refused(Network(port).web(HOST).send(post(f"http://{HOST}/", seconds=0.2))) == "timed_out"
 
 
-@pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.2\r\n", b"\x00" * 100, b"HTTP/1.1 abc\r\n\r\n", HEAD + b"short"])
+@pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.2\r\n", b"\x00" * 100, b"HTTP/1.1 abc\r\n\r\n"])
 def test_what_is_no_http_is_said(said: bytes) -> None:
     with speaking(said) as port:
         assert refused(Network(port).web(HOST).send(post(f"http://{HOST}/"))) in ("no_http", "unreachable")
+
+
+def test_an_answer_that_ends_too_early_is_no_answer() -> None:
+    with receiving(lambda _: Reply(200, b"short", {"content-length": "100"})) as server:
+        assert refused(Network(server.server_port).web(HOST).send(post(f"http://{HOST}/"))) == "broken_off"
 
 
 @dataclass(frozen=True, slots=True)

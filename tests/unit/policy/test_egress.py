@@ -129,3 +129,57 @@ def test_a_name_allows_itself_only() -> None:
     allowed = ("hooks.internal", "10.0.0.1")
     for url in ("https://a.hooks.internal/", "https://hooks.internal.test/", "https://internal/"):
         assert refusal(url, "10.0.0.1", allowed=allowed) is not None
+
+
+RUNTIME = "127.0.0.1:9001"
+MANY_NAMES = ("inside.test", "127.0.0.1", "localhost", "::1", "169.254.169.254", "fd00:ec2::254", "sandbox.localdomain")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "169.254.169.254", "169.254.170.2", "169.254.100.1", "169.254.79.129", "fd00:ec2::254", "fd00:ec2::23",
+        "fe80::1", "::ffff:169.254.169.254", "::a9fe:a9fe", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1",
+    ],
+)  # fmt: skip
+def test_not_even_an_allowed_name_leads_to_where_machines_are_told_who_they_are(address: str) -> None:
+    assert refusal("http://inside.test/", "10.0.0.1", address, allowed=MANY_NAMES) is not None
+
+
+@pytest.mark.parametrize("own", [RUNTIME, "localhost:9001", "http://127.0.0.1:9001", "[::1]:9001"])
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "127.0.0.1"), ("localhost", "::1"), ("inside.test", "127.0.0.1"), ("inside.test", "127.8.8.8"),
+        ("inside.test", "0.0.0.0"), ("inside.test", "::"), ("[::1]", "::1"), ("inside.test", "::ffff:127.0.0.1"),  # noqa: S104 - an address, not a bind
+    ],
+)  # fmt: skip
+def test_not_even_an_allowed_host_leads_to_the_runtime_of_the_function(own: str, host: str, address: str) -> None:
+    rules = egress_rules(MANY_NAMES, own_places=("", own))
+    inside, beside = destination_of(f"http://{host}:9001/2018-06-01/"), destination_of(f"http://{host}:9002/")
+    assert isinstance(inside, Destination)
+    assert isinstance(beside, Destination)
+    assert rules.refusal(inside, [address]) is not None
+    assert rules.refusal(beside, [address]) is None
+
+
+def test_a_runtime_that_has_a_name_or_no_port_is_known_by_it() -> None:
+    rules = egress_rules(MANY_NAMES, own_places=("sandbox.localdomain:9001", "http://inside.test"))
+    for url in ("http://sandbox.localdomain:9001/", "http://inside.test/x"):
+        destination = destination_of(url)
+        assert isinstance(destination, Destination)
+        assert rules.refusal(destination, ["10.0.0.1"]) is not None
+
+
+@pytest.mark.parametrize(
+    ("url", "is_refused"),
+    [
+        ("http://page.test/", False), ("https://page.test/", False), ("https://page.test:80/", False),
+        ("http://page.test:8080/", True), ("https://page.test:22/", True), ("http://inside.test:6379/", False),
+    ],
+)  # fmt: skip
+def test_where_only_usual_ports_are_open_an_allowed_host_may_have_another(url: str, is_refused: bool) -> None:
+    destination = destination_of(url)
+    assert isinstance(destination, Destination)
+    rules = egress_rules(["inside.test"], needs_tls=False, ports=frozenset({80, 443}))
+    assert (rules.refusal(destination, ["8.8.8.8"]) is not None) == is_refused

@@ -13,7 +13,8 @@ type NotReachedCode = Literal[
     "unreachable",
     "untrusted",  # its certificate
     "timed_out",
-    "no_http",  # what it answered
+    "broken_off",  # what it answered
+    "no_http",  # likewise
 ]
 
 

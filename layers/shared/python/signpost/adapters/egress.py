@@ -2,7 +2,7 @@
 
 import socket
 import ssl
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from http.client import HTTPConnection, HTTPException, IncompleteRead
@@ -24,6 +24,11 @@ type Dial = Callable[[str, int, float], socket.socket]
 def resolved(host: str, port: int) -> Sequence[str]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(place[0]) for *_, place in found))
+
+
+def own_places(environment: Mapping[str, str]) -> Sequence[str]:
+    """Where Lambda hands calls out and takes answers, and where a laptop cloud is: both ask nobody who they are."""
+    return [environment.get(name, "") for name in ("AWS_LAMBDA_RUNTIME_API", "AWS_ENDPOINT_URL")]
 
 
 def dialled(address: str, port: int, seconds: float) -> socket.socket:
@@ -142,6 +147,8 @@ def _not_reached(host: str, fault: Exception, *, late: bool) -> NotReached:
         return NotReached("timed_out", f"{host} took too long.")
     if isinstance(fault, ssl.SSLCertVerificationError):
         return NotReached("untrusted", f"The certificate of {host} is not valid.")
+    if isinstance(fault, IncompleteRead):
+        return NotReached("broken_off", f"{host} broke its answer off.")
     if isinstance(fault, OSError):
         return NotReached("unreachable", f"{host} cannot be reached.")
     return NotReached("no_http", f"{host} answered something that is no HTTP.")

@@ -1,8 +1,9 @@
-"""Where the stack lets itself be sent by somebody who names a URL: public addresses, over TLS.
+"""Where the stack lets itself be sent by somebody who names a URL: public addresses.
 
 Anything else would lend the caller our place in the network: instance metadata, neighbours, the machine itself. A
-deployment names the hosts that are excepted. Addresses are judged after the name was resolved, since a name is what its
-owner says it is at that moment; whoever connects has to connect to the addresses that were judged.
+deployment names the hosts that are excepted; what gives credentials away is not, whoever names it. Addresses are judged
+after the name was resolved, since a name is what its owner says it is at that moment; whoever connects has to connect
+to the addresses that were judged.
 """
 
 import re
@@ -34,6 +35,13 @@ NOT_PUBLIC: Sequence[IPv4Network | IPv6Network] = (
     IPv6Network("2001:db8::/32"),
     IPv6Network("3fff::/20"),
 )
+FOR_NOBODY: Sequence[IPv4Network | IPv6Network] = (
+    IPv4Network("169.254.0.0/16"),  # link-local: metadata and credentials of instances and containers, Lambda's runtime
+    IPv6Network("fe80::/10"),  # link-local
+    IPv6Network("fd00:ec2::/32"),  # metadata and credentials again
+)
+"""Where machines are told who they are. A name that a deployment allows may be made to lead there."""
+NAT64 = IPv6Network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +55,58 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Of this machine, at which it is controlled."""
+
+    host: str
+    port: int
+
+    def is_reached_by(self, destination: Destination, addresses: Sequence[str]) -> bool:
+        if destination.port != self.port:
+            return False
+        if self.host in (destination.host, *addresses):
+            return True
+        return is_loopback(self.host) and any(map(is_loopback, (destination.host, *addresses)))
+
+
+@dataclass(frozen=True, slots=True)
 class EgressRules:
     allowed_hosts: frozenset[str]
-    """Names and addresses that may be private, and need no TLS."""
+    """Names and addresses that may be private, and need neither TLS nor a usual port."""
+    own_places: Sequence[Place] = ()
+    """Not even an allowed host leads to one of these."""
+    needs_tls: bool = True
+    ports: frozenset[int] | None = None
+    """None if any will do."""
 
     def refusal(self, destination: Destination, addresses: Sequence[str]) -> str | None:
         """Why not one of these addresses of the destination may be connected to. None if all may."""
         host = destination.host
+        if any(map(is_for_nobody, addresses)) or self._is_own(destination, addresses):
+            return f"{host} is not a public address."
         if host in self.allowed_hosts:
             return None
-        if destination.scheme != "https":
+        if self.needs_tls and destination.scheme != "https":
             return f"{host} may only be reached over https."
+        if self.ports is not None and destination.port not in self.ports:
+            return f"{host} may only be reached at port {' or '.join(map(str, sorted(self.ports)))}."
         return None if all(map(is_public, addresses)) else f"{host} is not a public address."
 
+    def _is_own(self, destination: Destination, addresses: Sequence[str]) -> bool:
+        return any(place.is_reached_by(destination, addresses) for place in self.own_places)
 
-def egress_rules(allowed_hosts: Iterable[str]) -> EgressRules:
-    return EgressRules(frozenset(_address_or_name(host.lower().removesuffix(".")) for host in allowed_hosts))
+
+def egress_rules(
+    allowed_hosts: Iterable[str],
+    *,
+    own_places: Iterable[str] = (),
+    needs_tls: bool = True,
+    ports: frozenset[int] | None = None,
+) -> EgressRules:
+    """`own_places` as variables of the environment have them: `127.0.0.1:9001`, or a URL. An empty one is none."""
+    allowed = frozenset(_address_or_name(host.lower().removesuffix(".")) for host in allowed_hosts)
+    places = tuple(_own_place(place) for place in own_places if place)
+    return EgressRules(allowed, places, needs_tls, ports)
 
 
 def destination_of(url: str) -> Destination | str:
@@ -94,6 +138,40 @@ def is_public(address: str) -> bool:
     if any(found in network for network in NOT_PUBLIC if network.version == found.version):
         return False
     return found.is_global and not found.is_multicast
+
+
+def is_for_nobody(address: str) -> bool:
+    """Whether this address, or one that it carries, is where machines are told who they are."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    return any(
+        one in network for one in (found, *_carried(found)) for network in FOR_NOBODY if network.version == one.version
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Or any address of this machine, which is the same to whoever connects."""
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return any(one.is_loopback or one.is_unspecified for one in (found, *_carried(found)))
+
+
+def _carried(address: IPv4Address | IPv6Address) -> Sequence[IPv4Address]:
+    """The addresses of IPv4 that one of IPv6 stands for, to those who translate."""
+    if isinstance(address, IPv4Address):
+        return ()
+    translated = IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 or int(address) < 1 << 32 else None
+    return [one for one in (address.ipv4_mapped, address.sixtofour, translated) if one is not None]
+
+
+def _own_place(named: str) -> Place:
+    place = named.lower().partition("://")[2] or named.lower()
+    host, _, port = place.partition("/")[0].rpartition(":")
+    return Place(_address_or_name(host), int(port)) if port.isdecimal() and host else Place(_address_or_name(port), 80)
 
 
 def _place(place: str, default_port: int) -> tuple[str, int] | str:

@@ -1,14 +1,14 @@
 """The delivery function."""
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import boto3
 
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoFunctionStates
-from signpost.adapters.egress import GuardedWeb, dialled, resolved
+from signpost.adapters.egress import GuardedWeb, dialled, own_places, resolved
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
 from signpost.adapters.secrets_manager import SecretMasterKeys
@@ -36,7 +36,7 @@ def composed(environment: Mapping[str, str], backoff: Backoff) -> DeliveryDoor:
     keys = _keys(settings, clock)
     return DeliveryDoor(
         triggers=_triggers(settings, keys, clock, telemetry),
-        webhooks=Webhooks(web=_web(settings), keys=keys, clock=clock),
+        webhooks=Webhooks(web=_web(settings, own_places(environment)), keys=keys, clock=clock),
         queue=SqsQueue(cache(lambda: boto3.client("sqs", config=CLIENT)), settings.delivery_queue),
         backoff=backoff,
         clock=clock,
@@ -64,6 +64,6 @@ def _triggers(settings: DeliverySettings, keys: KeyRing, clock: Clock, telemetry
     return Triggers(executors=called.executors, clock=clock)
 
 
-def _web(settings: DeliverySettings) -> GuardedWeb:
-    rules = egress_rules(settings.allowed_private_hosts)
+def _web(settings: DeliverySettings, own: Sequence[str]) -> GuardedWeb:
+    rules = egress_rules(settings.allowed_private_hosts, own_places=own)
     return GuardedWeb(rules, resolve=resolved, dial=dialled, tls=ssl.create_default_context)

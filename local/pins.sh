@@ -11,4 +11,5 @@ compile pyproject.toml -o requirements/layer.txt
 for name in awslabs fastmcp mcp-kernel mcp-mangum; do
     compile "requirements/bench-$name.in" -o "requirements/bench-$name.txt"
 done
-compile pyproject.toml --group dev -c requirements/layer.txt -o requirements/dev.txt
+compile requirements/executor_core.in -o requirements/executor_core.txt
+compile pyproject.toml --group dev -c requirements/layer.txt -c requirements/executor_core.txt -o requirements/dev.txt

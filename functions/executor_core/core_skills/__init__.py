@@ -1,0 +1,1 @@
+"""The core functions, one module each, and what they are made of."""

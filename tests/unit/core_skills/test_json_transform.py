@@ -1,0 +1,96 @@
+"""Expressions over JSON: what they select, what is wrong with them, and how much they may make."""
+
+from typing import Any
+
+import pytest
+
+from core_skills.json_transform import JSON_TRANSFORM
+from signpost.contract import Failure, Result
+from tests.support.hosted import Hosted
+
+PEOPLE = {"people": [{"name": "Ada", "age": 36}, {"name": "Alan", "age": 41, "city": "Wilmslow"}]}
+
+
+def transformed(data: Any, expression: str) -> Any:
+    reply = Hosted([JSON_TRANSFORM]).call(JSON_TRANSFORM.id, {"data": data, "expression": expression})
+    assert isinstance(reply, Result), reply
+    assert isinstance(reply.value, dict)
+    return reply.value["result"]
+
+
+def refusal(data: Any, expression: str) -> str:
+    reply = Hosted([JSON_TRANSFORM]).call(JSON_TRANSFORM.id, {"data": data, "expression": expression})
+    assert isinstance(reply, Failure), reply
+    assert (reply.code, reply.kind, reply.outcome) == ("reported", "permanent_error", "none")
+    return reply.message
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("people[?age > `40`].{who: name, where: city}", [{"who": "Alan", "where": "Wilmslow"}]),
+        ("people[*].name | join(', ', @)", "Ada, Alan"),
+        ("sum(people[*].age)", 77),
+        ("nothing.there", None),
+        ("people[0] | to_string(@)", '{"name":"Ada","age":36}'),
+        ("max_by(people, &age).name", "Alan"),
+    ],
+)
+def test_an_expression_selects(expression: str, result: Any) -> None:
+    assert transformed(PEOPLE, expression) == result
+
+
+@pytest.mark.parametrize("data", [None, True, 0, "", [], {}])
+def test_any_json_can_be_transformed(data: Any) -> None:
+    assert transformed(data, "@") == data
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("people[", "ends too early, after character 7"),
+        ("people b", "at character 8, before 'b'"),
+        ("people #", "at character 8: Unknown token #"),
+        ("people[*].length(", "ends too early"),
+        ("length(people) + 1", "at character 16"),
+        ("shout(people)", "There is no function shout() at character 1."),
+        ("people | length(@, @)", "length() at character 10 takes 1 arguments, not 2."),
+        ("people[0].abs(name)", "abs() at character 11 takes number, and was given string."),
+        ("people[?name > age]", "do not go together"),
+        ("&name", "is no JSON"),
+        ("[&name]", "is no JSON"),
+        ("(" * 3_000, "nested too deeply"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(expression: str, says: str) -> None:
+    assert says in refusal(PEOPLE, expression)
+
+
+def test_a_number_that_json_does_not_have_is_no_result() -> None:
+    assert "too large" in refusal([1e308, 1e308], "sum(@)")
+
+
+@pytest.mark.parametrize(
+    ("data", "expression"),
+    [
+        (1, "|".join(["[@,@]"] * 60)),
+        ([1], "|".join(["[@,@][]"] * 60)),
+        (1, "|".join(["{a:@,b:@}"] * 60) + "|to_string(@)"),
+        (1, "|".join(["{a:@,b:@}"] * 60) + "|@==@"),
+        ({"a": "x" * 10_000, "b": ["y"] * 10_000}, "join(a, b)"),
+        ("x" * 100_000, "|".join(["[to_string(@), to_string(@)]"] * 40)),
+        ([[1] * 1_000] * 1_000, "@[*][*].[@,@,@,@]"),
+    ],
+)
+def test_an_expression_that_makes_too_much_is_stopped(data: Any, expression: str) -> None:
+    assert refusal(data, expression) == "The expression makes too much of this data; select less, or do it in steps."
+
+
+def test_a_result_has_a_limit() -> None:
+    assert "1,000,000 characters" in refusal(["x" * 300_000] * 4, "@")
+
+
+def test_an_expression_has_a_limit() -> None:
+    reply = Hosted([JSON_TRANSFORM]).call(JSON_TRANSFORM.id, {"data": 1, "expression": "a" * 4_001})
+    assert isinstance(reply, Failure)
+    assert reply.code == "invalid_arguments"

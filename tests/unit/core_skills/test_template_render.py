@@ -1,0 +1,133 @@
+"""Templates: what they may do, and what nobody can do with them."""
+
+from typing import Any
+
+import pytest
+
+from core_skills.template_render import TEMPLATE_RENDER
+from signpost.contract import Failure, Result
+from tests.support.hosted import Hosted
+
+ITEMS = [{"what": "tea", "price": 2.5}, {"what": "milk", "price": 1}]
+ORDER = {"who": "Ada", "items": ITEMS, "paid": True, "note": None}
+NUMBERED = (
+    "{% for item in order.items %}{{ loop.index }}. {{ item.what }}{% if not loop.last %}, {% endif %}{%endfor %}"
+)
+
+
+def rendered(template: str, **values: Any) -> Any:
+    reply = Hosted([TEMPLATE_RENDER]).call(TEMPLATE_RENDER.id, {"template": template, "values": values})
+    assert isinstance(reply, Result), reply
+    assert isinstance(reply.value, dict)
+    return reply.value["text"]
+
+
+def refusal(template: str, **values: Any) -> str:
+    reply = Hosted([TEMPLATE_RENDER]).call(TEMPLATE_RENDER.id, {"template": template, "values": values})
+    assert isinstance(reply, Failure), reply
+    assert (reply.code, reply.kind, reply.outcome) == ("reported", "permanent_error", "none")
+    return reply.message
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("Dear {{ order.who }},", "Dear Ada,"),
+        (NUMBERED, "1. tea, 2. milk"),
+        ("{{ order.items | map(attribute='price') | sum }}", "3.5"),
+        ("{{ order.items | map(attribute='what') | join(' and ') }}", "tea and milk"),
+        ("{{ 'paid' if order.paid else 'open' }} {{ order.paid }} {{ order.note }}", "paid true null"),
+        ("{{ order.address.city | default('nowhere') }}", "nowhere"),
+        ("{{ order.items[0] }}", '{"what": "tea", "price": 2.5}'),
+        ("{{ order.items[1] | tojson(2) }}", '{\n  "what": "milk",\n  "price": 1\n}'),
+        ("{{ '<b>' }}{{ '<b>' | e }}", "<b>&lt;b&gt;"),
+        ("{% for name, value in order.items[1] | items %}{{ name }}={{ value }};{% endfor %}", "what=milk;price=1;"),
+        ("{{ (order.items[0].price * 3 + 1) | round(1) }} {{ 7 // 2 }} {{ -1 }}", "8.5 3 -1"),
+        ("{{ order.who in ['Ada', 'Alan'] }} {{ order.who | upper | replace('A', 'a') }}", "true aDa"),
+        ("a:\n{{ 'b\nc' | indent(2, true) }}", "a:\n  b\n  c"),
+        ("{{ order.items | selectattr('price', 'gt', 2) | list | length }}", "1"),
+        ("{# said to nobody #}{% raw %}{{ x }}{% endraw %}", "{{ x }}"),
+        ("{{ order.items | selectattr('price', 'lt', 2) | map(attribute='what') }}", '["milk"]'),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_values_are_filled_in(template: str, text: str) -> None:
+    assert rendered(template, order=ORDER) == text
+
+
+def test_values_need_not_be_given() -> None:
+    reply = Hosted([TEMPLATE_RENDER]).call(TEMPLATE_RENDER.id, {"template": "as it is"})
+    assert isinstance(reply, Result)
+    assert reply.value == {"text": "as it is"}
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("one\ntwo {{ nobody }}", "Line 2: 'nobody' is undefined."),
+        ("{{ order.who }}\n\n{{ order.whom }}", "Line 3: 'whom' is not there."),
+        ("{{ order.address.city }}", "Line 1: 'address' is not there."),
+        ("\n{% for x in order.missing %}{% endfor %}", "Line 2: 'missing' is not there."),
+        ("\n{{ order.who | shout }}", "Line 2: there is no filter 'shout'; there are abs, "),
+        ("\n{% if %}", "Line 2: Expected an expression"),
+        ("{% for x in order.items %}", "Line 1: Unexpected end of template."),
+        ("\n{{ order.who + 1 }}", "Line 2: only numbers are reckoned with, and this is str."),
+        ("\n{{ order.items[0].price / 0 }}", "Line 2: the values do not go together"),
+        ("{{ nobody + 1 }}", "Line 1: 'nobody' is undefined."),
+        ("{{ order.who is shouted }}", "Line 1: No test named 'shouted'."),
+        ("{{ order.items | map('shout') | list }}", "Line 1: No filter named 'shout'."),
+        ("{{ 'x' | replace('', 'y') }}", "Line 1: replace takes a text that is not empty."),
+        ("{{ " + "(" * 3_000 + "1" + ")" * 3_000 + " }}", "nested too deeply"),
+        ("{% for a in [1] %}" * 30 + "{% endfor %}" * 30, "nested too deeply"),
+    ],
+)
+def test_what_is_wrong_is_said_with_line_and_name(template: str, says: str) -> None:
+    assert says in refusal(template, order=ORDER)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ x.__class__ }}", "{{ x['__class__'] }}", "{{ ''.__class__.__mro__ }}",
+        "{{ x | map(attribute='__class__') | list }}",
+        "{{ x.format }}", "{{ x.upper }}", "{{ o.items.append }}", "{{ o.keys }}", "{{ loop.__class__ }}",
+        "{{ self.x }}",
+        "{{ self._TemplateReference__context }}", "{{ o.__init__.__globals__ }}", "{{ x is callable }}",
+        "{{ undefined.x }}",
+        "{{ x() }}", "{{ x.upper() }}", "{{ range(9) }}", "{{ cycler('a') }}", "{{ lipsum() }}", "{{ dict(a=1) }}",
+        "{{ namespace(a=1) }}", "{{ joiner() }}", "{% for a in [1] %}{{ loop.cycle('a') }}{% endfor %}",
+        "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}", "{% for a in [1] %}{{ loop._iterable }}{% endfor %}",
+        "{% set y = 1 %}", "{% set y %}a{% endset %}", "{% macro m() %}{% endmacro %}", "{% call x() %}{% endcall %}",
+        "{% filter upper %}a{% endfilter %}", "{% with y = 1 %}{% endwith %}", "{% block b %}{% endblock %}",
+        "{% include '/etc/passwd' %}", "{% import 'os' as os %}", "{% from 'os' import path %}", "{% extends 'x' %}",
+        "{% do x %}", "{{ x ~ x }}", "{{ x ** 2 }}", "{{ [x, x] }}", "{{ {'a': x} }}", "{{ (x, x) }}", "{% debug %}",
+        "{{ x | format(1) }}", "{{ x | attr('upper') }}", "{{ x | xmlattr }}", "{{ x | pprint }}",
+        "{{ x | center(9) }}",
+        "{% autoescape true %}{% endautoescape %}", "{{ x | map('attr', '__class__') | list }}", "{{ _('x') }}",
+    ],
+)  # fmt: skip
+def test_nothing_is_reached_or_called_or_kept(template: str) -> None:
+    assert refusal(template, x="text", o={"a": 1, "items": []})
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ x }}" * 20, "{{ x | replace('x', x) }}", "{{ many | join(x) }}", "{{ x | tojson }}{{ x | tojson }}" * 10,
+        "{% for a in many %}{% for b in many %}{% for c in many %}text{% endfor %}{% endfor %}{% endfor %}",
+        "{{ lines | indent(80) }}", "{{ x | e }}" * 20,
+    ],
+)  # fmt: skip
+def test_what_would_be_too_long_is_given_up(template: str) -> None:
+    values = {"x": "x" * 100_000, "many": [1] * 1_000, "lines": "\n" * 100_000}
+    assert "1,000,000 characters" in refusal(template, **values)
+
+
+@pytest.mark.parametrize("template", ["{{ 'x' * 1000000000 }}", "{{ '%1000000000d' % 1 }}", "{{ many * 100000 }}"])
+def test_texts_are_not_reckoned_with(template: str) -> None:
+    assert "only numbers" in refusal(template, many=[1])
+
+
+def test_one_template_leaves_nothing_for_the_next() -> None:
+    assert rendered("{% for x in [1, 2] %}{{ x }}{% endfor %}") == "12"
+    assert "'x' is undefined" in refusal("{{ x }}")

@@ -3,9 +3,9 @@
 import socket
 import ssl
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
@@ -19,34 +19,10 @@ from cryptography.x509.oid import NameOID
 from signpost.adapters.egress import GuardedWeb, dialled, resolved
 from signpost.policy.egress import egress_rules
 from signpost.web import NotReached, WebAnswer, WebRequest
+from tests.support.network import PUBLIC, Network
 from tests.support.receiver import Received, Reply, receiving
 
-PUBLIC = "93.184.216.34"
 HOST = "hooks.test"
-
-
-@dataclass
-class Network:
-    """Names lead where the test says, one answer after the other; every connection ends at the test's own server."""
-
-    port: int
-    names: Callable[[str], Sequence[str]] = lambda _: ["127.0.0.1"]
-    resolved: list[str] = field(default_factory=list[str])
-    dialled: list[str] = field(default_factory=list[str])
-    deaf: frozenset[str] = frozenset()
-
-    def resolve(self, host: str, _port: int) -> Sequence[str]:
-        self.resolved.append(host)
-        return self.names(host)
-
-    def dial(self, address: str, _port: int, seconds: float) -> socket.socket:
-        self.dialled.append(address)
-        if address in self.deaf:
-            raise ConnectionRefusedError
-        return socket.create_connection(("127.0.0.1", self.port), seconds)
-
-    def web(self, *allowed: str, tls: Callable[[], ssl.SSLContext] = ssl.create_default_context) -> GuardedWeb:
-        return GuardedWeb(egress_rules(allowed), resolve=self.resolve, dial=self.dial, tls=tls)
 
 
 def post(url: str, seconds: float = 5, most_bytes: int = 1_000) -> WebRequest:

@@ -135,6 +135,7 @@ RUNTIME = "127.0.0.1:9001"
 MANY_NAMES = ("inside.test", "127.0.0.1", "localhost", "::1", "169.254.169.254", "fd00:ec2::254", "sandbox.localdomain")
 
 
+@pytest.mark.invariant(58)
 @pytest.mark.parametrize(
     "address",
     [
@@ -146,6 +147,7 @@ def test_not_even_an_allowed_name_leads_to_where_machines_are_told_who_they_are(
     assert refusal("http://inside.test/", "10.0.0.1", address, allowed=MANY_NAMES) is not None
 
 
+@pytest.mark.invariant(58)
 @pytest.mark.parametrize("own", [RUNTIME, "localhost:9001", "http://127.0.0.1:9001", "[::1]:9001"])
 @pytest.mark.parametrize(
     ("host", "address"),

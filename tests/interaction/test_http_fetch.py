@@ -1,0 +1,310 @@
+"""Fetching from the web: what of an answer arrives, and where nobody is led who names a URL."""
+
+import gzip
+import socket
+import time
+from base64 import b64decode
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from core_skills.http_fetch import http_fetch
+from core_skills.outside import outside
+from signpost.adapters.egress import dialled, resolved
+from signpost.contract import Failure, Result
+from tests.support.hosted import Hosted
+from tests.support.network import PUBLIC, Network
+from tests.support.receiver import Received, Reply, receiving
+
+FETCH = "core::http_fetch"
+RUNTIME = "127.0.0.1:9001"
+ALLOWED = "inside.test"
+INSIDE = f"http://{ALLOWED}/"
+
+
+def fetching(network: Network, allowed: str = ALLOWED, runtime: str = RUNTIME) -> Hosted:
+    environment = {"ALLOWED_PRIVATE_HOSTS": allowed, "AWS_LAMBDA_RUNTIME_API": runtime}
+    return Hosted([http_fetch(outside(environment, resolve=network.resolve, dial=network.dial))])
+
+
+def fetched(hosted: Hosted, url: str, seconds: float = 10, **more: Any) -> Mapping[str, Any]:
+    reply = hosted.call(FETCH, {"url": url, **more}, seconds)
+    assert isinstance(reply, Result), reply
+    assert isinstance(reply.value, dict)
+    return reply.value
+
+
+def refused(hosted: Hosted, url: str, seconds: float = 10, **more: Any) -> Failure:
+    reply = hosted.call(FETCH, {"url": url, **more}, seconds)
+    assert isinstance(reply, Failure), reply
+    assert (reply.code, reply.outcome) == ("reported", "none")
+    return reply
+
+
+RELATIVE = ("//page.test/", "page.test")
+LITERAL = [
+    # private, loopback, link-local, metadata, the runtime
+    "http://10.0.0.1/", "http://172.16.0.1/", "http://192.168.1.1/", "http://127.0.0.1/", "http://0.0.0.0/",
+    "http://169.254.1.1/", "http://169.254.169.254/latest/meta-data/", "https://169.254.169.254/", "http://169.254.170.2/",
+    "http://127.0.0.1:9001/2018-06-01/runtime/invocation/next", "http://169.254.100.1:9001/", "http://100.64.0.1/",
+    "http://224.0.0.1/", "http://255.255.255.255/", "http://168.63.129.16/",
+    # IPv6, and what carries an address of IPv4
+    "http://[::1]/", "http://[::]/", "http://[fe80::1]/", "http://[fd00:ec2::254]/latest/meta-data/", "http://[fc00::1]/",
+    "http://[::ffff:127.0.0.1]/", "http://[::ffff:a9fe:a9fe]/", "http://[::ffff:8.8.8.8]/", "http://[::127.0.0.1]/",
+    "http://[2002:7f00:1::]/", "http://[64:ff9b::7f00:1]/", "http://[64:ff9b::a9fe:a9fe]/", "http://[64:ff9b:1::7f00:1]/",
+    "http://[2001:0:7f00:1::]/",
+    # octal, decimal, hexadecimal, short
+    "http://0177.0.0.1/", "http://2130706433/", "http://0x7f.1/", "http://127.1/", "http://0x7f000001/", "http://0/",
+    "http://017700000001/", "http://127.0.1/", "http://0251.0376.0251.0376/", "http://2852039166/", "http://0xa9fea9fe/",
+    # a dot at the end, a user, and places that only seem to be the host
+    "http://127.0.0.1./", "http://localhost./", "http://localhost/", "http://user@127.0.0.1/", "http://user:word@page.test/",
+    "http://page.test@127.0.0.1/", "http://127.0.0.1#@page.test/", "http://page.test\\@127.0.0.1/", "http://127.0.0.1%2f@page.test/",
+    "http://127。0。0。1/", "http://①②⑦.0.0.1/", "http://page.test%00.127.0.0.1/",
+    # other schemes and ports
+    "file:///etc/passwd", "ftp://page.test/", "gopher://127.0.0.1:6379/_x", "data:text/plain,x", *RELATIVE,
+    "http://page.test:22/", "http://page.test:6379/", "https://page.test:9001/", "http://page.test:8080/", "http://page.test:0/",
+]  # fmt: skip
+LEADING_INSIDE = [
+    ["127.0.0.1"], ["10.0.0.7"], ["192.168.0.1"], ["169.254.169.254"], ["169.254.100.1"], ["0.0.0.0"], ["100.64.3.2"],  # noqa: S104 - no bind
+    ["::1"], ["fd00:ec2::254"], ["fe80::1%2"], ["fc00::7"], ["::ffff:127.0.0.1"], ["::ffff:169.254.169.254"],
+    ["2002:a9fe:a9fe::"], ["64:ff9b::7f00:1"], ["2001:0:7f00:1::"], [PUBLIC, "10.0.0.7"],
+]  # fmt: skip
+
+
+def as_a_network_would(host: str) -> Sequence[str]:
+    """Addresses lead to themselves, also in the forms that some resolvers take for them; every name to a public one."""
+    try:
+        return [str(socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)[0][4][0])]
+    except OSError:
+        return ["127.0.0.1"] if host == "localhost" else [PUBLIC]
+
+
+@pytest.mark.invariant(58)
+@pytest.mark.parametrize("url", LITERAL)
+def test_a_url_that_leads_inside_or_is_no_page_is_not_fetched(url: str) -> None:
+    network = Network(0, names=as_a_network_would)
+    assert refused(fetching(network), url).kind == "permanent_error"
+    assert network.dialled == []
+
+
+@pytest.mark.invariant(58)
+@pytest.mark.parametrize("url", LITERAL)
+def test_a_redirect_to_such_a_url_is_not_followed(url: str) -> None:
+    with receiving(lambda _: Reply(302, b"", {"location": url.encode().decode("latin-1")})) as server:
+        network = Network(server.server_port, names=as_a_network_would)
+        hosted = fetching(network)
+        if url in RELATIVE:  # which a redirect may be
+            assert "more than 5 times" in refused(hosted, INSIDE).message
+            return
+        assert refused(hosted, INSIDE).kind == "permanent_error"
+    assert network.dialled == [PUBLIC]
+
+
+@pytest.mark.invariant(58)
+@pytest.mark.parametrize("addresses", LEADING_INSIDE, ids=str)
+def test_a_name_that_leads_inside_is_not_fetched_from(addresses: list[str]) -> None:
+    network = Network(0, names=lambda _: addresses)
+    for scheme in ("http", "https"):
+        message = refused(fetching(network), f"{scheme}://page.test/").message
+        assert message.startswith("page.test is not a public address.")
+        assert not any(address in message for address in addresses)
+    assert network.dialled == []
+
+
+@pytest.mark.invariant(58)
+@pytest.mark.parametrize("addresses", LEADING_INSIDE, ids=str)
+def test_a_name_that_leads_inside_the_second_time_is_judged_again_and_resolved_once_a_hop(
+    addresses: list[str],
+) -> None:
+    answers = iter([[PUBLIC], addresses])
+    with receiving(lambda _: Reply(302, b"", {"location": "/again"})) as server:
+        network = Network(server.server_port, names=lambda _: next(answers))
+        refused(fetching(network), "http://page.test/")
+    assert (network.resolved, network.dialled) == (["page.test", "page.test"], [PUBLIC])
+
+
+@pytest.mark.invariant(58)
+@pytest.mark.parametrize("runtime", ["127.0.0.1:9001", "169.254.100.1:9001", "sandbox.localdomain:9001"])
+def test_the_runtime_is_not_reached_although_everything_is_allowed_by_name(runtime: str) -> None:
+    hosts = {"127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::ffff:127.0.0.1]"} if "127" in runtime else set[str]()  # noqa: S104 - no bind
+    hosts |= {runtime.partition(":")[0], "169.254.100.1", "169.254.169.254", "[fd00:ec2::254]"}
+    leads = {"sandbox.localdomain": ["169.254.100.1"], "localhost": ["::1", "127.0.0.1"]}
+    network = Network(0, names=lambda host: leads.get(host) or as_a_network_would(host))
+    hosted = fetching(network, allowed=",".join(hosts), runtime=runtime)
+    for host in hosts:
+        refused(hosted, f"http://{host}:9001/2018-06-01/runtime/invocation/next")
+    assert network.dialled == []
+
+
+@pytest.mark.parametrize("environment", [{}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}])
+def test_the_real_resolver_leads_nowhere_inside_either(environment: Mapping[str, str]) -> None:
+    web = outside({**environment, "ALLOWED_PRIVATE_HOSTS": ""}, resolve=resolved, dial=dialled)
+    for host in ("localhost", "127.0.0.1", "[::1]", "169.254.169.254", "127.1", "0x7f.1"):
+        refused(Hosted([http_fetch(web)]), f"http://{host}/")
+
+
+def test_a_laptop_cloud_is_not_reached_although_its_host_is_allowed() -> None:
+    with receiving() as cloud, receiving() as server:
+        web = outside(
+            {"ALLOWED_PRIVATE_HOSTS": "127.0.0.1", "AWS_ENDPOINT_URL": cloud.url}, resolve=resolved, dial=dialled
+        )
+        refused(Hosted([http_fetch(web)]), cloud.url)
+        assert fetched(Hosted([http_fetch(web)]), server.url)["status"] == 200
+
+
+def test_a_page_arrives_with_its_status_and_the_headers_that_tell_something() -> None:
+    headers = {"content-type": "text/html; charset=iso-8859-1", "set-cookie": "a=b", "etag": '"1"'}
+    with receiving(lambda _: Reply(404, "<p>Bücher".encode("latin-1"), headers)) as server:
+        network = Network(server.server_port)
+        page = fetched(fetching(network), f"{INSIDE}a?b=c#part", headers={"Accept": "text/html"})
+        received = server.received.get(timeout=5)
+    assert (page["status"], page["text"], page["truncated"], page["redirects"]) == (404, "<p>Bücher", False, [])
+    assert page["url"] == f"{INSIDE}a?b=c"
+    assert page["headers"]["etag"] == '"1"'
+    assert "set-cookie" not in page["headers"]
+    assert (received.method, received.path, received.headers["accept"]) == ("GET", "/a?b=c", "text/html")
+    assert (received.headers["host"], received.headers["user-agent"]) == (ALLOWED, "signpost")
+
+
+def test_head_asks_for_no_body() -> None:
+    with receiving(lambda _: Reply(200, b"x" * 10, {"content-type": "text/plain"})) as server:
+        page = fetched(fetching(Network(server.server_port)), INSIDE, method="HEAD")
+        assert server.received.get(timeout=5).method == "HEAD"
+    assert page["headers"]["content-length"] == "10"
+    assert "text" not in page
+
+
+def test_what_is_no_text_arrives_as_base64() -> None:
+    with receiving(lambda _: Reply(200, b"\x89PNG\x00", {"content-type": "image/png"})) as server:
+        page = fetched(fetching(Network(server.server_port)), INSIDE)
+    assert b64decode(page["base64"]) == b"\x89PNG\x00"
+    assert "text" not in page
+
+
+def on_the_way(received: Received) -> Reply:
+    match received.path:
+        case "/":
+            return Reply(301, b"", {"location": "/b\xc3\xbc?x=1#part"})  # as bytes, which are UTF-8
+        case "/b%C3%BC?x=1":
+            return Reply(307, b"", {"location": "http://other.test/c"})
+        case _:
+            return Reply(200, b"here", {"content-type": "text/plain"})
+
+
+def test_redirects_are_followed_and_listed_and_keys_stay_where_they_belong() -> None:
+    with receiving(on_the_way) as server:
+        network = Network(server.server_port)
+        hosted = fetching(network, allowed="inside.test,other.test")
+        headers = {"Authorization": "Bearer secret", "X-Api-Key": "secret", "Cookie": "a=b", "Accept-Language": "de"}
+        page = fetched(hosted, INSIDE, headers=headers)
+        first, second, third = (server.received.get(timeout=5) for _ in range(3))
+    assert (page["url"], page["text"]) == ("http://other.test/c", "here")
+    assert page["redirects"] == [INSIDE, f"{INSIDE}b%C3%BC?x=1"]
+    assert first.headers["authorization"] == second.headers["authorization"] == "Bearer secret"
+    assert not {"authorization", "x-api-key", "cookie"} & set(third.headers)
+    assert (third.headers["accept-language"], third.headers["host"]) == ("de", "other.test")
+
+
+def test_a_redirect_without_end_is_given_up_and_with_0_it_is_the_answer() -> None:
+    with receiving(lambda _: Reply(302, b"", {"location": "/"})) as server:
+        network = Network(server.server_port)
+        assert (
+            refused(fetching(network), INSIDE).message == f"{INSIDE} redirects more than 5 times, at last to {INSIDE}."
+        )
+        page = fetched(fetching(network), INSIDE, max_redirects=0)
+    assert (page["status"], page["headers"]["location"], len(network.dialled)) == (302, "/", 7)
+
+
+@pytest.mark.parametrize("location", ["http://[", "", " "])
+def test_a_redirect_to_nowhere_is_said_or_is_the_answer(location: str) -> None:
+    with receiving(lambda _: Reply(302, b"", {"location": location})) as server:
+        hosted = fetching(Network(server.server_port))
+        if location.strip():
+            assert refused(hosted, INSIDE).message.startswith(f"{INSIDE} redirects to http://[.")
+        else:
+            assert fetched(hosted, INSIDE)["status"] == 302
+
+
+def test_a_long_page_is_cut_and_says_so() -> None:
+    with receiving(lambda _: Reply(200, "ü".encode() * 500, {"content-type": "text/plain"})) as server:
+        page = fetched(fetching(Network(server.server_port)), INSIDE, max_bytes=101)
+    assert (page["text"], page["truncated"]) == ("ü" * 50, True)
+
+
+def test_what_was_packed_unasked_is_unpacked_to_the_same_limit() -> None:
+    packed = gzip.compress(b"x" * 1_000_000)
+    headers = {"content-type": "text/plain", "content-encoding": "gzip"}
+    with receiving(lambda _: Reply(200, packed, headers)) as server:
+        page = fetched(fetching(Network(server.server_port)), INSIDE, max_bytes=2_000)
+        assert server.received.get(timeout=5).headers["accept-encoding"] == "identity"
+    assert (page["text"], page["truncated"]) == ("x" * 2_000, True)
+
+
+def in_part(_: Received) -> Reply:
+    return Reply(200, b"short", {"content-length": "1000"})
+
+
+def slowly(_: Received) -> Reply:
+    time.sleep(0.8)
+    return Reply()
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "seconds"),
+    [
+        (slowly, "timeout", 0.8),
+        (in_part, "connection_error", 5.0),
+    ],
+    ids=["slow", "broken off"],
+)
+def test_a_server_that_is_slow_or_breaks_off_is_said(
+    answer: Callable[[Received], Reply], kind: str, seconds: float
+) -> None:
+    with receiving(answer) as server:
+        failed = refused(fetching(Network(server.server_port)), INSIDE, seconds)
+    assert failed.kind == kind
+    assert "ry again" in failed.message
+
+
+def test_who_is_not_there_is_said() -> None:
+    with receiving() as server:
+        port = server.server_port
+    assert refused(fetching(Network(port)), INSIDE).kind == "connection_error"
+
+    def nobody(_: str) -> Sequence[str]:
+        raise socket.gaierror
+
+    missing = refused(fetching(Network(0, names=nobody)), "https://page.test/")
+    assert (missing.kind, missing.message) == ("permanent_error", "page.test has no address. Check how it is spelled.")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "127.0.0.1"}, {"host": "x"}, {"Content-Length": "5"}, {"Transfer-Encoding": "chunked"},
+        {"Connection": "close"}, {"Proxy-Authorization": "x"}, {"X": "a\r\nHost: b"}, {"X\r\nY": "a"}, {"X Y": "a"},
+        {"": "a"}, {"X": "ü"}, {"X": "\x00"}, {"Accept-Encoding": "br"},
+    ],
+)  # fmt: skip
+def test_a_header_that_would_change_what_is_sent_is_refused(headers: Mapping[str, str]) -> None:
+    network = Network(0)
+    assert "header" in refused(fetching(network), INSIDE, headers=headers).message
+    assert network.resolved == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"method": "POST"},
+        {"method": "DELETE"},
+        {"max_bytes": 0},
+        {"max_bytes": 10_000_000},
+        {"max_redirects": 50},
+        {"x": 1},
+    ],
+)
+def test_what_it_does_not_take_is_refused_by_its_schema(arguments: Mapping[str, Any]) -> None:
+    reply = fetching(Network(0)).call(FETCH, {"url": INSIDE, **arguments})
+    assert isinstance(reply, Failure)
+    assert reply.code == "invalid_arguments"

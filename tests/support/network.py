@@ -1,0 +1,35 @@
+"""Names that lead where a test says, and connections that all end at the test's own server."""
+
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from signpost.adapters.egress import GuardedWeb
+from signpost.policy.egress import egress_rules
+
+PUBLIC = "93.184.216.34"
+
+
+@dataclass
+class Network:
+    """Names lead where the test says, one answer after the other; every connection ends at the test's own server."""
+
+    port: int
+    names: Callable[[str], Sequence[str]] = lambda _: ["127.0.0.1"]
+    resolved: list[str] = field(default_factory=list[str])
+    dialled: list[str] = field(default_factory=list[str])
+    deaf: frozenset[str] = frozenset()
+
+    def resolve(self, host: str, _port: int) -> Sequence[str]:
+        self.resolved.append(host)
+        return self.names(host)
+
+    def dial(self, address: str, _port: int, seconds: float) -> socket.socket:
+        self.dialled.append(address)
+        if address in self.deaf:
+            raise ConnectionRefusedError
+        return socket.create_connection(("127.0.0.1", self.port), seconds)
+
+    def web(self, *allowed: str, tls: Callable[[], ssl.SSLContext] = ssl.create_default_context) -> GuardedWeb:
+        return GuardedWeb(egress_rules(allowed), resolve=self.resolve, dial=self.dial, tls=tls)

@@ -101,6 +101,9 @@ def test_a_result_that_is_too_long_to_be_sent_is_read_at_its_link(executors: Exe
         assert json.load(response) == "x" * 5_500_000
 
 
+CORE = ["core__http_fetch", "core__json_transform", "core__template_render", "core__wait", "core__web_search"]
+
+
 @pytest.fixture(scope="module")
 def closed(laptop: Laptop) -> Stack:
     """A deployment whose parameters say what is no tool."""
@@ -120,4 +123,4 @@ def test_the_parameters_of_the_deployment_hide_for_all_tenants(laptop: Laptop, c
         done = signpost("settings", "set", setting, value, "--stack", "closed")
         assert done.returncode == 0, done.stderr
     laptop.restart(closed.deployed.outputs["GatewayFunctionName"])
-    assert listed() == ["core__wait", "skill__fetch"]
+    assert listed() == [*CORE, "skill__fetch"]

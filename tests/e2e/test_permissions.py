@@ -27,7 +27,7 @@ from signpost.adapters.dynamodb.scopes import row_of_scope
 from signpost.adapters.s3 import S3Bodies, S3Publications, S3Values
 from signpost.content import PromptChange, SkillChange, StoredPrompt, SubscriberKind, Subscription, SubscriptionChange
 from signpost.contract import BreakerState, Executor, Hosted
-from signpost.model import CatalogueItem, Principal
+from signpost.model import CatalogueItem, Json, Principal
 from signpost.protocol.dispatch import LONGEST_ANSWER
 from signpost.registry.deliveries import Delivery, to_text
 from signpost.registry.parts import PART
@@ -40,7 +40,7 @@ from tests.support.catalogues import put_in_place_of
 from tests.support.executors import Executors
 from tests.support.functions import functions_of
 from tests.support.laptop import Laptop, Stack
-from tests.support.receiver import Receiver, receiving
+from tests.support.receiver import Receiver, Reply, receiving
 
 pytestmark = pytest.mark.cloud
 
@@ -181,8 +181,8 @@ class Exercised:
     def breakers(self) -> DynamoBreakers:
         return DynamoBreakers(self.laptop.client("dynamodb"), self.table)
 
-    def call(self, token: str, function: str) -> Any:
-        arguments = {"function": function, "arguments": {"seconds": 0}}
+    def call(self, token: str, function: str, **passed: Json) -> Any:
+        arguments = {"function": function, "arguments": passed or {"seconds": 0}}
         answer = self.stack.ask(token, "tools/call", {"name": CALL_FUNCTION.name, "arguments": arguments})
         return answer.json.get("result", {}).get("structuredContent", {})
 
@@ -190,12 +190,25 @@ class Exercised:
         """Whether a core function answers."""
         return self.call(token, "core::wait").get("result") == {"waited": 0}
 
+    def searches(self, token: str) -> bool:
+        """With the key that lies in a secret."""
+        found = self.call(token, "core::web_search", query="tea").get("result")
+        return found == {"query": "tea", "results": []}
+
 
 @pytest.fixture(scope="module")
-def exercised(laptop: Laptop, executors: Executors) -> Exercised:
+def exercised(laptop: Laptop, executors: Executors, receiver: Receiver) -> Exercised:
     stranger = executors.executor("stranger").arn
+    secrets = laptop.client("secretsmanager")
     stack = laptop.deploy(
-        "exercised", variant="test", AuthMode="both", ExecutorFunctions=stranger, AllowedPrivateHosts="127.0.0.1"
+        "exercised",
+        variant="test",
+        AuthMode="both",
+        ExecutorFunctions=stranger,
+        AllowedPrivateHosts="127.0.0.1",
+        SearchProvider="json",
+        SearchEndpoint=f"{receiver.url}/{{query}}",
+        SearchKeySecretArn=secrets.create_secret(Name=f"search-{uuid.uuid4().hex[:8]}", SecretString="key")["ARN"],
     )
     items = [CatalogueItem(f"item-{number:03}", "workflow", "Item") for number in range(201)]
     defined = [_defined(laptop, stack, "release", RELEASE), _defined(laptop, stack, "work", WORK)]
@@ -551,7 +564,7 @@ def the_sweeper_works(exercised: Exercised) -> bool:
 def the_core_works(exercised: Exercised) -> bool:
     exercised.restart("ExecutorCoreFunctionArn")
     token = exercised.laptop.issuer.access_token("reader", exercised.stack.url, tenant=TENANT)
-    return exercised.wait(token)
+    return exercised.wait(token) and exercised.searches(token)
 
 
 type Works = Callable[[str], bool]
@@ -559,7 +572,7 @@ type Works = Callable[[str], bool]
 
 @pytest.fixture(scope="module")
 def receiver() -> Iterator[Receiver]:
-    with receiving() as server:
+    with receiving(lambda _: Reply(200, b'{"results": []}')) as server:
         yield server
 
 

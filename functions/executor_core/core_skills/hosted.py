@@ -1,16 +1,37 @@
 """Everything that the core executor hosts, with what stands behind it in an AWS account."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from core_skills.http_fetch import http_fetch
 from core_skills.json_transform import JSON_TRANSFORM
 from core_skills.outside import outside
+from core_skills.search_key import SearchKey
 from core_skills.template_render import TEMPLATE_RENDER
 from core_skills.waiting import WAIT
+from core_skills.web_search import Search, web_search
+from signpost.adapters.clock import SystemClock
 from signpost.adapters.egress import dialled, resolved
 from signpost.toolkit import Function
+
+if TYPE_CHECKING:
+    from mypy_boto3_secretsmanager import SecretsManagerClient
 
 
 def core_functions(environment: Mapping[str, str]) -> Sequence[Function]:
     web = outside(environment, resolve=resolved, dial=dialled)
-    return [WAIT, http_fetch(web), JSON_TRANSFORM, TEMPLATE_RENDER]
+    return [WAIT, http_fetch(web), JSON_TRANSFORM, TEMPLATE_RENDER, web_search(_search(environment), web)]
+
+
+def _search(environment: Mapping[str, str]) -> Search:
+    key = SearchKey(_secrets, environment.get("SEARCH_KEY_SECRET_ARN", ""), SystemClock())
+    return Search(environment.get("SEARCH_PROVIDER", "none"), environment.get("SEARCH_ENDPOINT", ""), key)
+
+
+def _secrets() -> "SecretsManagerClient":
+    # When somebody searches for the first time.
+    import boto3  # noqa: PLC0415
+    from botocore.config import Config  # noqa: PLC0415 - as above
+
+    patience = Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts": 3, "mode": "standard"})
+    return boto3.client("secretsmanager", config=patience)

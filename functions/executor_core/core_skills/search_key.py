@@ -1,0 +1,54 @@
+"""The key of the search provider, in a secret of the deployment's own."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from signpost.adapters.aws import call, code_of
+from signpost.errors import Unavailable
+from signpost.ports import Clock
+from signpost.toolkit import ToolError
+
+if TYPE_CHECKING:
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+
+KEPT_FOR = 300.0
+"""Seconds after which it is read again, since it may have been rotated."""
+
+
+class SearchKey:
+    def __init__(self, client: "Callable[[], SecretsManagerClient]", secret_arn: str, clock: Clock) -> None:
+        self._make_client = client
+        self._secret_arn = secret_arn
+        self._clock = clock
+        self._kept: tuple[float, str] = (0.0, "")
+
+    @cached_property
+    def _client(self) -> "SecretsManagerClient":
+        return self._make_client()
+
+    def read(self) -> str:
+        """Empty if the deployment names no secret. Raises ToolError."""
+        if not self._secret_arn:
+            return ""
+        until, key = self._kept
+        if self._clock.now() >= until:
+            key = self._read().strip()
+            self._kept = (self._clock.now() + KEPT_FOR, key)
+        return key
+
+    def forget(self) -> None:
+        self._kept = (0.0, "")
+
+    def _read(self) -> str:
+        try:
+            return call(self._client.get_secret_value, SecretId=self._secret_arn).get("SecretString", "")
+        except Unavailable as fault:
+            raise ToolError(f"The key for searching cannot be read. {fault} Try again.", "transient_error") from None
+        except ClientError as fault:
+            message = (
+                f"The secret that SearchKeySecretArn names cannot be read ({code_of(fault)}); tell whoever deploys it."
+            )
+            raise ToolError(message) from None

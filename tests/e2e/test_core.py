@@ -1,6 +1,8 @@
 """What a deployment ships is there when it is done, and follows the code."""
 
+import json
 import uuid
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,54 @@ def test_the_core_functions_can_be_called_as_soon_as_the_stack_stands(executors:
     failed = executors.call(key, "core::wait", {"seconds": 1_000})["failure"]
     assert (failed["code"], failed["outcome"]) == ("reported", "none")
     assert executors.call(key, "core::wait", {"seconds": "long"})["failure"]["code"] == "invalid_arguments"
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "result"),
+    [
+        ("json_transform", {"data": {"a": [1, 2]}, "expression": "sum(a)"}, {"result": 3}),
+        ("template_render", {"template": "{{ a }}{{ b }}", "values": {"a": "ü", "b": [1]}}, {"text": "ü[1]"}),
+    ],
+)
+def test_they_have_the_libraries_that_they_need(
+    executors: Executors, key: str, function: str, arguments: Any, result: Any
+) -> None:
+    assert executors.call(key, f"core::{function}", arguments)["result"] == result
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "says"),
+    [
+        ("http_fetch", {"url": "http://169.254.169.254/latest/meta-data/"}, "is not a public address"),
+        (
+            "http_fetch",
+            {"url": "http://localhost:9001/2018-06-01/"},
+            "may only be reached at port",
+        ),
+        ("web_search", {"query": "tea"}, "SearchProvider"),
+    ],
+)
+def test_they_lead_nowhere_that_the_deployment_does_not_say(
+    executors: Executors, key: str, function: str, arguments: Any, says: str
+) -> None:
+    failed = executors.call(key, f"core::{function}", arguments)["failure"]
+    assert (failed["code"], failed["class"], failed["outcome"]) == ("reported", "permanent_error", "none")
+    assert says in failed["message"]
+
+
+def test_a_document_about_each_can_be_read(executors: Executors, key: str) -> None:
+    names = [name for name in _tools(executors, key) if name.startswith("core__")]
+    assert len(names) == 5
+    for name in names:
+        uri = f"iii://{name.replace('__', '/')}"
+        assert f"`{name.replace('__', '::')}`" in json.dumps(
+            executors.gateway.ask(key, "resources/read", {"uri": uri}).json
+        )
+
+
+def _tools(executors: Executors, key: str) -> list[str]:
+    listed = executors.gateway.ask(key, "tools/list", path="/mcp/functions").json["result"]["tools"]
+    return [tool["name"] for tool in listed]
 
 
 def test_a_deployment_places_them_with_the_timeout_that_they_have(laptop: Laptop, both: Stack) -> None:

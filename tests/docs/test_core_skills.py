@@ -1,0 +1,79 @@
+"""The core functions are as their pages say, and every example of them works."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core_skills.hosted import core_functions
+from signpost.contract import Result
+from signpost.schema.validation import Validators
+from signpost.toolkit import Function
+from tests.support.hosted import Hosted
+
+PROJECT = Path(__file__).resolve().parents[2]
+REFERENCE = (PROJECT / "docs/core-skills.md").read_text()
+DOCUMENTS = {path.stem: path.read_text() for path in (PROJECT / "functions/registry/skills/core").glob("*.md")}
+FUNCTIONS = {function.id: function for function in core_functions({})}
+LONGEST = 30_000
+"""Milliseconds that the executor has."""
+
+
+def named(name: str) -> Function:
+    return FUNCTIONS[f"core::{name}"]
+
+
+def properties_of(function: Function) -> dict[str, Any]:
+    assert function.input_schema is not None
+    found = function.input_schema["properties"]
+    assert isinstance(found, dict)
+    return found
+
+
+def examples(document: str) -> list[Any]:
+    """What is called with, and what is answered, one after the other."""
+    return [json.loads(found) for found in re.findall(r"```json\n(.*?)```", document, re.DOTALL)]
+
+
+def test_every_function_has_a_document_and_a_line_in_the_reference() -> None:
+    assert {f"core::{name}" for name in DOCUMENTS if name != "index"} == set(FUNCTIONS)
+    rows = re.findall(r"^\| `(core::\w+)` \| (.*?) \| .*? \| (\d+) s \|", REFERENCE, re.MULTILINE)
+    assert {name for name, *_ in rows} == set(FUNCTIONS)
+    for name, takes, seconds in rows:
+        assert set(re.findall(r"`(\w+)`", takes)) == set(properties_of(FUNCTIONS[name])), name
+        assert int(seconds) * 1_000 == (FUNCTIONS[name].timeout_ms or LONGEST), name
+        assert f"`{name}`" in DOCUMENTS["index"]
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != "index"])
+def test_a_document_shows_calls_that_are_accepted(name: str) -> None:
+    function = named(name)
+    assert function.input_schema is not None
+    calls = examples(DOCUMENTS[name])[::2]
+    assert calls
+    assert [Validators().violation(function.input_schema, call) for call in calls] == [None] * len(calls)
+
+
+@pytest.mark.parametrize("name", ["wait", "json_transform", "template_render"])
+def test_examples_answer_what_they_say(name: str) -> None:
+    shown = examples(DOCUMENTS[name])
+    for arguments, answer in zip(shown[::2], shown[1::2], strict=True):
+        reply = Hosted([named(name)]).call(f"core::{name}", arguments)
+        assert isinstance(reply, Result), reply
+        assert reply.value == answer
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_first_sentence_of_a_document_fits_a_list(name: str) -> None:
+    title, _, first = DOCUMENTS[name].partition("\n\n")
+    assert title.startswith("# ")
+    assert len(first.partition("\n\n")[0]) <= 140
+
+
+def test_filters_that_the_document_names_are_there() -> None:
+    from core_skills.template_filters import filters  # noqa: PLC0415 - as the function itself
+
+    (listed,) = re.findall(r"- Filters: (.*?)\. The message", DOCUMENTS["template_render"], re.DOTALL)
+    assert set(re.findall(r"`(\w+)", listed)) <= set(filters())

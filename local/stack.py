@@ -30,7 +30,14 @@ type Variant = Literal["product", "test"]
 BUILD_DIRECTORIES: Mapping[Variant, str] = {"product": ".aws-sam/build", "test": ".aws-sam/test"}
 
 _SAM = PROJECT / ".tools/sam/bin/sam"
-_SOURCES = ("template.yaml", "samconfig.toml", "functions", "layers", "requirements/layer.txt", "requirements/executor_core.txt")
+_SOURCES = (
+    "template.yaml",
+    "samconfig.toml",
+    "functions",
+    "layers",
+    "requirements/layer.txt",
+    "requirements/executor_core.txt",
+)
 _TEST_SOURCES = (*_SOURCES, "tests/stage")
 _DIGEST_TAG = "source-digest"
 _DEPLOYED = ("CREATE_COMPLETE", "UPDATE_COMPLETE")

@@ -50,6 +50,13 @@ def test_byte_code_does_not_depend_on_file_times(built: tuple[str, Path]) -> Non
     assert {path.read_bytes()[4:8] for path in compiled} == {b"\x01\x00\x00\x00"}
 
 
+def test_the_core_functions_bring_what_only_they_need_likewise(built: tuple[str, Path]) -> None:
+    folder = built[1] / "ExecutorCoreFunction"
+    assert {path.name for path in folder.iterdir()} >= {"app.py", "core_skills", "jinja2", "markupsafe"}
+    assert {path.read_bytes()[4:8] for path in folder.rglob("*.pyc")} == {b"\x01\x00\x00\x00"}
+    assert not (built[1] / "SharedLayer/python/jinja2").exists()
+
+
 @pytest.mark.invariant(17)
 def test_a_product_build_contains_nothing_of_the_test_stage(built: tuple[str, Path]) -> None:
     assert not (built[1] / "SharedLayer/python/stage").exists()

@@ -8,11 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from core_skills.hops import leads_to
 from core_skills.http_fetch import http_fetch
 from core_skills.outside import outside
 from signpost.adapters.egress import dialled, resolved
 from signpost.contract import Failure, Result
+from signpost.policy.egress import is_public
+from signpost.web import WebAnswer, WebRequest
 from tests.support.hosted import Hosted
 from tests.support.network import PUBLIC, Network
 from tests.support.receiver import Received, Reply, receiving
@@ -135,6 +140,25 @@ def test_the_runtime_is_not_reached_although_everything_is_allowed_by_name(runti
     for host in hosts:
         refused(hosted, f"http://{host}:9001/2018-06-01/runtime/invocation/next")
     assert network.dialled == []
+
+
+PIECES = [
+    "http://", "https://", "//", "/", "@", "#", "?", "\\", ":", ".", "[", "]", "%2e", "127", "1", "0x7f", "0177",
+    "localhost", "page.test", "169.254.169.254", "2130706433", "::ffff:", "::1", "a9fe", "80", "9001", "é", "。", "①",
+    "\t", " ",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max_size=20)
+
+
+@pytest.mark.invariant(58)
+@given(TEXTS)
+def test_whatever_a_redirect_says_nothing_inside_is_connected_to(location: str) -> None:
+    answer = WebAnswer(302, {"location": location.encode(errors="replace").decode("latin-1")}, b"")
+    network = Network(0, names=as_a_network_would)
+    web = outside({"AWS_LAMBDA_RUNTIME_API": RUNTIME}, resolve=network.resolve, dial=network.dial)
+    for url in filter(None, (location, leads_to("http://page.test/a", answer))):
+        web.send(WebRequest("GET", url, 1.0))
+    assert all(map(is_public, network.dialled))
 
 
 @pytest.mark.parametrize("environment", [{}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}])

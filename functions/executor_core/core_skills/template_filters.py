@@ -14,6 +14,8 @@ from core_skills.allowance import size_of
 LARGEST_TEXT = 1_000_000
 """Characters of what is rendered, and of what any filter makes."""
 MOST_DIGITS = 15
+MOST_BITS = 1_024
+"""Of a number: products of large ones are worked out where nothing can be interrupted."""
 WIDEST_INDENT = 80
 AS_THEY_ARE = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "last", "length",
@@ -38,7 +40,20 @@ def number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         shown(value)  # what is missing says so
         raise SecurityError(f"only numbers are reckoned with, and this is {type(value).__name__}")
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise SecurityError("this number is too large to be reckoned with")
     return value
+
+
+def joined(pieces: Iterable[str]) -> str:
+    """Raises TooLong, without having made more of them than it may."""
+    made, size = list[str](), 0
+    for piece in pieces:
+        size += len(piece)
+        if size > LARGEST_TEXT:
+            raise TooLong
+        made.append(piece)
+    return "".join(made)
 
 
 def _json(value: object, indent: int | None = None) -> str:
@@ -46,13 +61,8 @@ def _json(value: object, indent: int | None = None) -> str:
         return str(value)
     if size_of(value, LARGEST_TEXT) > LARGEST_TEXT:
         raise TooLong
-    return _short(json.dumps(value, ensure_ascii=False, indent=min(max(indent or 0, 0), WIDEST_INDENT) or None))
-
-
-def _short(text: str) -> str:
-    if len(text) > LARGEST_TEXT:
-        raise TooLong
-    return text
+    levels = min(max(indent or 0, 0), WIDEST_INDENT)
+    return joined(json.JSONEncoder(ensure_ascii=False, indent=levels or None).iterencode(value))
 
 
 def _join(value: Iterable[Any], separator: str = "", attribute: str | None = None) -> str:
@@ -88,7 +98,7 @@ def _total(value: Iterable[object]) -> float:
 
 
 def _escaped(value: object) -> str:
-    return _short(escape(shown(value)))
+    return joined([escape(shown(value))])
 
 
 OWN: Mapping[str, Callable[..., object]] = {

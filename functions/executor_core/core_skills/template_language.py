@@ -12,7 +12,7 @@ from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from core_skills.allowance import Unwritable
-from core_skills.template_filters import LARGEST_TEXT, TooLong, filters, number, shown
+from core_skills.template_filters import LARGEST_TEXT, TooLong, filters, joined, number, shown
 
 __all__ = ["LARGEST_TEXT", "Refused", "TooLong", "rendered"]
 
@@ -74,7 +74,7 @@ LANGUAGE = Language()
 def rendered(source: str, values: Mapping[str, object]) -> str:
     """Raises Refused, TooLong."""
     try:
-        return _joined(LANGUAGE.from_string(_parsed(source)).generate(values))
+        return joined(LANGUAGE.from_string(_parsed(source)).generate(values))
     except TemplateSyntaxError as fault:
         raise Refused(f"Line {fault.lineno}: {_sentence(fault)}") from None
     except (SyntaxError, RecursionError, MemoryError):
@@ -114,16 +114,6 @@ def _is_list(node: nodes.Node) -> bool:
 
 def _is_given_by_a_loop(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Name) and node.ctx == "store"
-
-
-def _joined(pieces: Iterator[str]) -> str:
-    made, size = list[str](), 0
-    for piece in pieces:
-        size += len(piece)
-        if size > LARGEST_TEXT:
-            raise TooLong
-        made.append(piece)
-    return "".join(made)
 
 
 def _sentence(fault: TemplateError) -> str:

@@ -48,6 +48,7 @@ def test_any_json_can_be_transformed(data: Any) -> None:
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
+        (" ", "ends too early"),
         ("people[", "ends too early, after character 7"),
         ("people b", "at character 8, before 'b'"),
         ("people #", "at character 8: Unknown token #"),

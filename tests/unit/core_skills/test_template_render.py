@@ -74,6 +74,8 @@ def test_values_need_not_be_given() -> None:
         ("\n{{ order.who + 1 }}", "Line 2: only numbers are reckoned with, and this is str."),
         ("\n{{ order.items[0].price / 0 }}", "Line 2: the values do not go together"),
         ("{{ nobody + 1 }}", "Line 1: 'nobody' is undefined."),
+        ("{{ nobody | tojson }}", "Line 1: 'nobody' is undefined."),
+        ("{{ " + "*".join([str(2**100)] * 20) + " }}", "Line 1: this number is too large to be reckoned with."),
         ("{{ order.who is shouted }}", "Line 1: No test named 'shouted'."),
         ("{{ order.items | map('shout') | list }}", "Line 1: No filter named 'shout'."),
         ("{{ 'x' | replace('', 'y') }}", "Line 1: replace takes a text that is not empty."),
@@ -115,11 +117,14 @@ def test_nothing_is_reached_or_called_or_kept(template: str) -> None:
     [
         "{{ x }}" * 20, "{{ x | replace('x', x) }}", "{{ many | join(x) }}", "{{ x | tojson }}{{ x | tojson }}" * 10,
         "{% for a in many %}{% for b in many %}{% for c in many %}text{% endfor %}{% endfor %}{% endfor %}",
-        "{{ lines | indent(80) }}", "{{ x | e }}" * 20,
+        "{{ lines | indent(80) }}", "{{ x | e }}" * 20, "{{ signs | e }}", "{{ signs }}{{ deep | tojson(80) }}",
     ],
 )  # fmt: skip
 def test_what_would_be_too_long_is_given_up(template: str) -> None:
-    values = {"x": "x" * 100_000, "many": [1] * 1_000, "lines": "\n" * 100_000}
+    deep: Any = [1] * 1_000
+    for _ in range(20):
+        deep = [deep]
+    values = {"x": "x" * 100_000, "many": [1] * 1_000, "lines": "\n" * 100_000, "signs": "&" * 300_000, "deep": deep}
     assert "1,000,000 characters" in refusal(template, **values)
 
 

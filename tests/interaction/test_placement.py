@@ -291,11 +291,11 @@ NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "description": "x" * 4_001}]}},
-        "hosts f with a description of more than 4000 characters.",
+        "hosts f, whose description is no text of 4000 characters at most.",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "inputSchema": {"pattern": "(a+)+"}}]}},
-        "hosts f with an input schema that is refused, because '(a+)+' repeats a repetition.",
+        "hosts f, whose input_schema is refused, because '(a+)+' repeats a repetition.",
     ),
 ]
 

@@ -62,9 +62,19 @@ class FunctionCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What a client sees of an answer, where its value does not say all of it."""
+
+    content: Sequence[JsonObject] = ()
+    """Blocks of MCP; empty where the value is shown."""
+    meta: JsonObject = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     value: Json
     evidence: Sequence[JsonObject] = ()
+    shown: Shown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,8 @@ class Failure:
     message: str
     """A sentence for whoever called; nothing that quotes an exception."""
     retry_after_ms: int | None = None
+    shown: Shown | None = None
+    """What the author shows instead of the sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +112,14 @@ type Reply = Result | KeptResult | InputRequired | Failure
 
 LONGEST_DESCRIPTION = 4_000
 """Characters that describe a function; they are part of every list of tools."""
+LONGEST_NAME = 128
+"""Characters of a tool's own name."""
+LONGEST_TITLE = 200
+"""Characters of a title, and of a category."""
+LONGEST_EXTRAS = 8_000
+"""Characters of JSON that annotations, icons and metadata have at most, each."""
+LONGEST_DOC = 1_024
+"""Characters of the id of a skill document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +150,23 @@ class Hosted:
     """What its arguments satisfy, where its author said so."""
     exposed: bool = False
     """Whether it is a tool also where only those are that say so."""
+    name: str | None = None
+    """What it is called as a tool where functions have names of their own."""
+    title: str | None = None
+    category: str | None = None
+    output_schema: JsonObject | None = None
+    """What its results satisfy, where its author said so."""
+    annotations: JsonObject = field(default_factory=dict[str, Json])
+    """Hints about its behaviour, in the words of MCP."""
+    icons: Sequence[JsonObject] = ()
+    meta: JsonObject = field(default_factory=dict[str, Json])
+    """What lists show of it as `_meta`, beside its category."""
+    hidden: bool = False
+    """Whether lists leave it out; it is called as any other."""
+    idempotent: bool = False
+    """Whether calling it twice does what calling it once does."""
+    doc: str | None = None
+    """The id of the skill document that explains it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,8 @@ class Tool:
     title: str | None = None
     output_schema: JsonObject | None = None
     annotations: JsonObject = field(default_factory=dict[str, Json])
+    icons: Sequence[JsonObject] = ()
+    meta: JsonObject = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class ToolResult:
     """Empty to have the protocol make text of what is structured."""
     structured: JsonObject | None = None
     is_error: bool = False
+    meta: JsonObject = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,11 @@ FAILURES: Mapping[str, Row] = {
     "crashed": Row("transient_error", "unknown", "{function} crashed."),
     "out_of_memory": Row("transient_error", "unknown", "{function} ran out of memory."),
     "bad_result": Row("permanent_error", "unknown", "{function} answered something that is no JSON."),
+    "result_refused": Row(
+        "permanent_error",
+        "unknown",
+        "{function} ran, but what it answered does not satisfy its output schema and was not sent.",
+    ),
     "result_too_large": Row("permanent_error", "unknown", "The result of {function} is too large to be sent."),
     "malformed_reply": Row("permanent_error", "unknown", "The executor of {function} answered something else."),
     "connection_lost": Row("connection_error", "unknown", "The connection to {function} was lost."),
@@ -50,7 +55,8 @@ FAILURES: Mapping[str, Row] = {
 }
 
 COUNTED = frozenset({
-    "bad_result", "crashed", "exception", "malformed_reply", "not_loadable", "out_of_memory", "timed_out",
+    "bad_result", "crashed", "exception", "malformed_reply", "not_loadable", "out_of_memory", "result_refused",
+    "timed_out",
 })  # fmt: skip
 """What brings the breaker of a function nearer to opening: exceptions and timeouts do, refusals do not."""
 

@@ -10,6 +10,8 @@ from signpost.execution.members import (
     message_in,
     number_in,
     object_in,
+    objects_in,
+    optional_object_in,
     optional_text_in,
     text_in,
     texts_in,
@@ -44,13 +46,19 @@ def _hosted_of(fields: JsonObject) -> Hosted:
         permissions=frozenset(texts_in(fields, "permissions")),
         readable=fields.get("readable") is not False,
         description=optional_text_in(fields, "description") or "",
-        input_schema=_optional_object_in(fields, "inputSchema"),
-        exposed=_is_exposed(_optional_object_in(fields, "metadata") or {}),
+        input_schema=optional_object_in(fields, "inputSchema"),
+        exposed=_is_exposed(optional_object_in(fields, "metadata") or {}),
+        name=optional_text_in(fields, "name"),
+        title=optional_text_in(fields, "title"),
+        category=optional_text_in(fields, "category"),
+        output_schema=optional_object_in(fields, "outputSchema"),
+        annotations=optional_object_in(fields, "annotations") or {},
+        icons=tuple(objects_in(fields, "icons")),
+        meta=optional_object_in(fields, "meta") or {},
+        hidden=fields.get("hidden") is True,
+        idempotent=fields.get("idempotent") is True,
+        doc=optional_text_in(fields, "doc"),
     )
-
-
-def _optional_object_in(fields: JsonObject, name: str) -> JsonObject | None:
-    return object_in(fields, name) if fields.get(name) is not None else None
 
 
 def _is_exposed(metadata: JsonObject) -> bool:
@@ -63,6 +71,16 @@ def _object_of(hosted: Hosted) -> JsonObject:
         "description": hosted.description or None,
         "inputSchema": hosted.input_schema,
         "metadata": {EXPOSE: True} if hosted.exposed else None,
+        "name": hosted.name,
+        "title": hosted.title,
+        "category": hosted.category,
+        "outputSchema": hosted.output_schema,
+        "annotations": hosted.annotations or None,
+        "icons": list(hosted.icons) or None,
+        "meta": hosted.meta or None,
+        "hidden": hosted.hidden or None,
+        "idempotent": hosted.idempotent or None,
+        "doc": hosted.doc,
     }
     return {
         "id": hosted.function,

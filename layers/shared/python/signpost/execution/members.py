@@ -48,6 +48,17 @@ def object_in(fields: JsonObject, name: str) -> JsonObject:
     return value
 
 
+def optional_object_in(fields: JsonObject, name: str) -> JsonObject | None:
+    return object_in(fields, name) if fields.get(name) is not None else None
+
+
+def objects_in(fields: JsonObject, name: str) -> Sequence[JsonObject]:
+    value = fields.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+        raise NotOurs(f"{name} is no list of objects")
+    return [as_object(one) for one in value]
+
+
 def text_in(fields: JsonObject, name: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str):
@@ -71,3 +82,28 @@ def number_in(fields: JsonObject, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise NotOurs(f"{name} is no number")
     return value
+
+
+BLOCKS: Mapping[str, Sequence[str]] = {
+    "text": ("text",),
+    "image": ("data", "mimeType"),
+    "audio": ("data", "mimeType"),
+    "resource_link": ("uri", "name"),
+    "resource": (),
+}
+"""The kinds of blocks that MCP has for content, and the members of each that are texts and never missing."""
+
+
+def is_block(block: JsonObject) -> bool:
+    kind = block.get("type")
+    if not isinstance(kind, str) or kind not in BLOCKS or not _are_texts(block, BLOCKS[kind]):
+        return False
+    return kind != "resource" or _is_resource(as_object(block.get("resource")))
+
+
+def _is_resource(resource: JsonObject) -> bool:
+    return _are_texts(resource, ("uri", "blob" if "blob" in resource else "text"))
+
+
+def _are_texts(fields: JsonObject, names: Sequence[str]) -> bool:
+    return all(isinstance(fields.get(name), str) for name in names)

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from signpost.contract import LONGEST_DESCRIPTION, Executor, Hosted, Undelivered
+from signpost.contract import Executor, Hosted, Undelivered
 from signpost.execution import manifest
 from signpost.execution.failures import failure
 from signpost.execution.functions import may_exist
+from signpost.execution.listing import MEMBERS, fault_of
 from signpost.execution.members import NotOurs
 from signpost.model import MasterKeys
 from signpost.policy.capabilities import executor_key
 from signpost.ports import Clock, Directory, ExecutorInspector, ExecutorSecrets, Link, MasterKeyStore
 from signpost.records import dataclass
-from signpost.schema.validation import SchemaRefused, check
 
 ANSWERS_WITHIN = 15.0
 """Seconds for a manifest: the executor may be starting for the first time."""
@@ -144,13 +144,8 @@ class Placer:
 
 def _fault_of(hosted: Hosted) -> str | None:
     """What would spoil the lists that show it."""
-    if len(hosted.description) > LONGEST_DESCRIPTION:
-        return f"{hosted.function} with a description of more than {LONGEST_DESCRIPTION} characters"
-    try:
-        check(hosted.input_schema or {})
-    except SchemaRefused as fault:
-        return f"{hosted.function} with an input schema that is refused, because {fault}"
-    return None
+    faults = ((member, fault_of(member, getattr(hosted, member))) for member in MEMBERS)
+    return next((f"{hosted.function}, whose {member} {fault}" for member, fault in faults if fault), None)
 
 
 def _taken(executor: Executor, functions: Iterable[str]) -> str:

@@ -11,20 +11,25 @@ from signpost.contract import (
     Outcome,
     Reply,
     Result,
+    Shown,
 )
 from signpost.execution.members import (
     VERSION,
     NotOurs,
+    is_block,
     message_in,
     number_in,
     object_in,
+    objects_in,
     of_this_version,
+    optional_object_in,
     optional_text_in,
     text_in,
     texts_in,
 )
 from signpost.model import InputRequired, Json, JsonObject, Principal, Trace, as_object
 from signpost.records import dataclass
+from signpost.schema.limits import is_too_deep
 
 LARGEST_PAYLOAD = 6_000_000
 """Bytes of a call or a reply. Lambda takes 6 MB, and says so only after everything was sent."""
@@ -148,8 +153,8 @@ def principal_of(fields: JsonObject) -> Principal:
 
 def reply_message(reply: Reply) -> JsonObject:
     match reply:
-        case Result(value, evidence):
-            return {"signpost": VERSION, "result": value, **_evidence_member(evidence)}
+        case Result(value, evidence, shown):
+            return {"signpost": VERSION, "result": value, **_evidence_member(evidence), **_shown_member(shown)}
         case KeptResult(key, size, sha256, evidence):
             return {
                 "signpost": VERSION,
@@ -159,23 +164,23 @@ def reply_message(reply: Reply) -> JsonObject:
         case InputRequired(requests, state):
             return {"signpost": VERSION, "inputRequired": {"requests": requests, "state": state}}
         case Failure():
-            return {"signpost": VERSION, "failure": _failure_object(reply)}
+            return {"signpost": VERSION, "failure": _failure_object(reply), **_shown_member(reply.shown)}
 
 
 def reply_of(text: bytes) -> Reply:
     """Raises NotOurs."""
     message = message_in(text)
     if "result" in message:
-        return Result(message["result"], _evidence_of(message))
+        return Result(message["result"], objects_in(message, "evidence"), _shown_of(message))
     if "kept" in message:
         kept = object_in(message, "kept")
         size = int(number_in(kept, "size"))
-        return KeptResult(text_in(kept, "key"), size, text_in(kept, "sha256"), _evidence_of(message))
+        return KeptResult(text_in(kept, "key"), size, text_in(kept, "sha256"), objects_in(message, "evidence"))
     if "inputRequired" in message:
         asked = object_in(message, "inputRequired")
         requests = {key: as_object(request) for key, request in object_in(asked, "requests").items()}
         return InputRequired(requests, asked.get("state"))
-    return _failure_of(object_in(message, "failure"))
+    return _failure_of(object_in(message, "failure"), _shown_of(message))
 
 
 def _failure_object(failed: Failure) -> JsonObject:
@@ -184,7 +189,7 @@ def _failure_object(failed: Failure) -> JsonObject:
     return {"code": failed.code, **described, **retry}
 
 
-def _failure_of(fields: JsonObject) -> Failure:
+def _failure_of(fields: JsonObject, shown: Shown | None) -> Failure:
     kind, outcome = text_in(fields, "class"), text_in(fields, "outcome")
     if kind not in CLASSES or outcome not in OUTCOMES:
         raise NotOurs("its failure has an unknown class or outcome")
@@ -195,6 +200,7 @@ def _failure_of(fields: JsonObject) -> Failure:
         outcome=cast("Outcome", outcome),
         message=text_in(fields, "message"),
         retry_after_ms=int(number_in(fields, "retryAfterMs")) if retry is not None else None,
+        shown=shown,
     )
 
 
@@ -202,11 +208,25 @@ def _evidence_member(evidence: Sequence[JsonObject]) -> JsonObject:
     return {"evidence": list(evidence)} if evidence else {}
 
 
-def _evidence_of(message: JsonObject) -> Sequence[JsonObject]:
-    evidence = message.get("evidence", [])
-    if not isinstance(evidence, list) or not all(isinstance(piece, Mapping) for piece in evidence):
-        raise NotOurs("evidence is no list of objects")
-    return [as_object(piece) for piece in evidence]
+def shown_object(shown: Shown) -> JsonObject:
+    members: JsonObject = {"content": list(shown.content), "meta": shown.meta}
+    return {name: value for name, value in members.items() if value}
+
+
+def _shown_member(shown: Shown | None) -> JsonObject:
+    return {"shown": shown_object(shown)} if shown is not None else {}
+
+
+def _shown_of(message: JsonObject) -> Shown | None:
+    fields = optional_object_in(message, "shown")
+    if fields is None:
+        return None
+    content = objects_in(fields, "content")
+    if is_too_deep(fields):
+        raise NotOurs("shown is nested too deeply")
+    if not all(map(is_block, content)):
+        raise NotOurs("shown.content has a block that is none of MCP's")
+    return Shown(content, optional_object_in(fields, "meta") or {})
 
 
 def _trace_object(trace: Trace | None) -> JsonObject | None:

@@ -26,6 +26,7 @@ STRUCTURED_SINCE = "2025-06-18"
 """Also the first revision with titles, output schemas and resource links."""
 MOST_COMPLETIONS = 100
 ANNOTATIONS_SINCE = "2025-03-26"
+ICONS_SINCE = "2025-11-25"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ def finished(result: JsonObject, era: Era, freshness: Freshness | None) -> JsonO
         return result
     is_whole = result.get("resultType", "complete") == "complete"
     caching: JsonObject = {"ttlMs": freshness.ttl_ms, "cacheScope": "private"} if freshness and is_whole else {}
-    meta: JsonObject = {"io.modelcontextprotocol/serverInfo": SERVER_INFO}
+    own = as_object(result.get("_meta"))
+    meta: JsonObject = {**own, "io.modelcontextprotocol/serverInfo": SERVER_INFO}
     return {"resultType": "complete", **result, **caching, "_meta": meta}
 
 
@@ -76,7 +78,10 @@ def tool(described: Tool, name: str, era: Era) -> JsonObject:
     if described.annotations and era.has(ANNOTATIONS_SINCE):
         fields["annotations"] = described.annotations
     if era.has(STRUCTURED_SINCE):
-        fields |= _present({"title": described.title, "outputSchema": described.output_schema})
+        meta = described.meta or None
+        fields |= _present({"title": described.title, "outputSchema": described.output_schema, "_meta": meta})
+    if described.icons and era.has(ICONS_SINCE):
+        fields["icons"] = described.icons
     return fields
 
 
@@ -91,6 +96,8 @@ def tool_result(result: ToolResult, era: Era) -> JsonObject:
     fields: dict[str, Json] = {"content": content, "isError": result.is_error}
     if result.structured is not None and era.has(STRUCTURED_SINCE):
         fields["structuredContent"] = result.structured
+    if result.meta:
+        fields["_meta"] = result.meta
     return fields
 
 

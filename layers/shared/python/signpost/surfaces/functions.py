@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from math import ceil
 
-from signpost.contract import Failure, Hosted, KeptResult, Reply, Request, Result
+from signpost.contract import Failure, Hosted, KeptResult, Reply, Request, Result, Shown
 from signpost.execution.functions import REMEMBERED_TENANTS, FunctionList, FunctionLists, FunctionView
 from signpost.execution.tuning import of_tenant, placement_of, words_of_tenant
 from signpost.model import Call, InputRequired, Json, JsonObject, SettingValue, Tool, ToolResult, as_object
@@ -24,6 +24,7 @@ INSTRUCTIONS = (
 )
 LONGEST_STRUCTURED = 100_000
 """Characters of a result that is sent a second time as structured content."""
+NOTHING = Shown()
 
 
 class FunctionTools:
@@ -68,20 +69,23 @@ class FunctionTools:
             answers=call.answers,
             state=call.state,
         )
-        return self._shown(self._executors.invoke(request))
+        return self._shown(self._executors.invoke(request), tool)
 
-    def _shown(self, reply: Reply) -> ToolResult | InputRequired:
+    def _shown(self, reply: Reply, tool: Tool) -> ToolResult | InputRequired:
         match reply:
             case InputRequired():
                 return reply
-            case Result(value) if not is_too_deep(value):
-                return _answered(value)
+            case Result(value, shown=shown) if not is_too_deep(value):
+                return _answered(value, shown or NOTHING, tool)
             case Result():
                 return _failed(f"It ran, but its answer is nested more than {DEEPEST_VALUE} deep and cannot be shown.")
             case KeptResult(key):
-                return ToolResult(link_content(self._long_answers.address(key)))
-            case Failure(message=message, retry_after_ms=wait):
-                return _failed(message if wait is None else f"{message} Try again in {ceil(wait / 1000)} s.")
+                # Clients hold an ordinary result against the output schema, which a link cannot satisfy.
+                is_error = tool.output_schema is not None
+                return ToolResult(link_content(self._long_answers.address(key)), is_error=is_error)
+            case Failure(message=message, retry_after_ms=wait, shown=shown):
+                sentence = message if wait is None else f"{message} Try again in {ceil(wait / 1000)} s."
+                return _failed(sentence, shown or NOTHING)
 
 
 def name_of(function: str) -> str:
@@ -128,18 +132,39 @@ def _without_booleans(schema: JsonObject) -> JsonObject:
 
 def _tools(found: FunctionList) -> Sequence[Tool]:
     named = (hosted for hosted in found.functions if has_name(hosted.function))
-    return [_tool(hosted) for hosted in named if is_visible(hosted, found.settings)]
+    return [_tool(hosted) for hosted in named if not hosted.hidden and is_visible(hosted, found.settings)]
 
 
 def _tool(hosted: Hosted) -> Tool:
-    return Tool(name_of(hosted.function), hosted.description, shown_schema(hosted.input_schema))
+    return Tool(
+        name_of(hosted.function),
+        hosted.description,
+        shown_schema(hosted.input_schema),
+        title=hosted.title,
+        output_schema=_shown_output(hosted.output_schema),
+        annotations=hosted.annotations,
+        icons=hosted.icons,
+        meta={**hosted.meta, "category": hosted.category} if hosted.category else hosted.meta,
+    )
 
 
-def _answered(value: Json) -> ToolResult:
+def _shown_output(schema: JsonObject | None) -> JsonObject | None:
+    """Of what is no object there is no structured content that a client could hold against it."""
+    return shown_schema(schema) if schema is not None and schema.get("type") == "object" else None
+
+
+def _answered(value: Json, shown: Shown, tool: Tool) -> ToolResult:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-    structured = value if isinstance(value, Mapping) and len(text) <= LONGEST_STRUCTURED else None
-    return ToolResult([{"type": "text", "text": text}], structured)
+    is_short = len(text) <= LONGEST_STRUCTURED
+    structured = value if isinstance(value, Mapping) and (is_short or tool.output_schema is not None) else None
+    # What is long and structured nonetheless is not sent twice.
+    words = [_text(text)] if is_short or structured is None else []
+    return ToolResult(shown.content or words, structured, meta=shown.meta)
 
 
-def _failed(sentence: str) -> ToolResult:
-    return ToolResult([{"type": "text", "text": sentence}], is_error=True)
+def _failed(sentence: str, shown: Shown = NOTHING) -> ToolResult:
+    return ToolResult(shown.content or [_text(sentence)], is_error=True, meta=shown.meta)
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "text", "text": text}

@@ -17,6 +17,7 @@ from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.contract import Executor, Hosted, Placed, Placement
 from signpost.errors import Unavailable
+from signpost.model import JsonObject
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 LONGEST_TRANSACTION = 100
 LARGEST_TRANSACTION = 1_000_000
 """Far from the four megabytes of a transaction: not every engine counts the bytes of a letter alike."""
+LISTING = (
+    "name", "title", "category", "output_schema", "annotations", "icons", "meta", "hidden", "idempotent", "doc",
+)  # fmt: skip
+"""Members that came with toolkits; a function has few of them, or none."""
+SILENT = Hosted("")
 
 
 def placement_in(row: Row) -> Placement:
@@ -40,7 +46,15 @@ def hosted_in(row: Row) -> Hosted:
         description=row["description"]["S"] if "description" in row else "",
         input_schema=json.loads(row["input_schema"]["S"]) if "input_schema" in row else None,
         exposed="exposed" in row,
+        **_listing(row),
     )
+
+
+def _listing(row: Row) -> dict[str, Any]:
+    """A later release may say more than is known here."""
+    said: JsonObject = json.loads(row["listing"]["S"]) if "listing" in row else {}
+    known: dict[str, Any] = {name: said[name] for name in LISTING if name in said}
+    return {**known, "icons": tuple(known.get("icons", ()))}
 
 
 def revision_in(row: Row | None) -> int:
@@ -166,8 +180,15 @@ def _attributes(executor: Executor, hosted: Hosted) -> Attributes:
         "description": {"S": hosted.description},
         **({"input_schema": {"S": rows.text(hosted.input_schema)}} if hosted.input_schema is not None else {}),
         **({"exposed": {"BOOL": True}} if hosted.exposed else {}),
+        **_listing_attribute(hosted),
         **rows.schema(),
     }
+
+
+def _listing_attribute(hosted: Hosted) -> Attributes:
+    """As one text: these are read together, and nothing is looked up by them."""
+    said = {name: value for name in LISTING if (value := getattr(hosted, name)) != getattr(SILENT, name)}
+    return {"listing": {"S": rows.text(said)}} if said else {}
 
 
 def _batches(writes: Iterable[Any], most: int) -> Iterator[Sequence[Any]]:

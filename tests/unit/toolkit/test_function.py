@@ -123,10 +123,10 @@ def test_what_is_no_id_is_refused(name: Any) -> None:
         ({"timeout_ms": True}, "timeout_ms"),
         ({"permissions": "mail"}, "permissions"),
         ({"permissions": (1,)}, "permissions"),
-        ({"input_schema": {"type": "nonsense"}}, "input schema"),
-        ({"input_schema": {"$ref": "https://example.test"}}, "input schema"),
-        ({"input_schema": {"const": {1, 2}}}, "input schema"),
-        ({"input_schema": "object"}, "input schema"),
+        ({"input_schema": {"type": "nonsense"}}, "input_schema"),
+        ({"input_schema": {"$ref": "https://example.test"}}, "input_schema"),
+        ({"input_schema": {"const": {1, 2}}}, "input_schema"),
+        ({"input_schema": "object"}, "input_schema"),
     ],
 )
 def test_what_cannot_work_is_refused_and_the_function_named(change: dict[str, Any], says: str) -> None:

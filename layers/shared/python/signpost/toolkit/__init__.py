@@ -1,19 +1,39 @@
-"""What an author needs to make a Lambda function an executor: functions, and one line that hosts them."""
+"""What an author needs to make a Lambda function an executor: functions as tools, and one line that hosts them."""
 
-from signpost.model import InputRequired
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from signpost.model import InputRequired, Principal
 from signpost.toolkit.answers import Answer, CallEnded, CallFailed, ToolError
 from signpost.toolkit.context import Context
 from signpost.toolkit.function import DeclarationError, Function
 from signpost.toolkit.hosting import executor
 
+if TYPE_CHECKING:
+    from signpost.toolkit.content import Content, ToolResult
+    from signpost.toolkit.kit import Toolkit
+
 __all__ = [
     "Answer",
     "CallEnded",
     "CallFailed",
+    "Content",
     "Context",
     "DeclarationError",
     "Function",
     "InputRequired",
+    "Principal",
     "ToolError",
+    "ToolResult",
+    "Toolkit",
     "executor",
 ]
+
+_AT_FIRST_USE = {"Content": "content", "ToolResult": "content", "Toolkit": "kit"}
+"""An executor of plain functions starts without them."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _AT_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_AT_FIRST_USE[name]}"), name)

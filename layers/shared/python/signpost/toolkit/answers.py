@@ -6,6 +6,7 @@ from signpost.contract import Failure, FailureClass, Outcome
 from signpost.execution.wire import CLASSES
 from signpost.model import JsonObject
 from signpost.records import dataclass
+from signpost.schema.validation import Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,20 @@ class Answer:
 
     value: object
     evidence: Sequence[JsonObject] = ()
+
+
+class Rich:
+    """What says more than a value of JSON does."""
+
+    __slots__ = ()
+
+
+class ArgumentsRefused(Exception):  # noqa: N818 - it names what happened to them
+    """They satisfy their schema, and cannot be made what the function takes. Nothing of it ran."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(violation.message)
+        self.violation = violation
 
 
 class ToolError(Exception):

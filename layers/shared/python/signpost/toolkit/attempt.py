@@ -6,14 +6,17 @@ raised. What it answers is plain, and nothing that the function left behind can 
 
 import json
 import traceback
+from collections.abc import Sequence
+from typing import cast
 
-from signpost.contract import Failure
+from signpost.contract import Failure, Shown
 from signpost.errors import DeadlinePassed
 from signpost.execution.failures import REPORTED, failure
-from signpost.execution.wire import CLASSES, LARGEST_KEPT_RESULT, LARGEST_REPLY
+from signpost.execution.wire import CLASSES, LARGEST_KEPT_RESULT, LARGEST_REPLY, shown_object
 from signpost.model import InputRequired, JsonObject
 from signpost.records import dataclass
-from signpost.toolkit.answers import Answer, ToolError
+from signpost.schema.validation import Violation
+from signpost.toolkit.answers import Answer, ArgumentsRefused, Rich, ToolError
 from signpost.toolkit.context import Context
 from signpost.toolkit.function import Function
 from signpost.toolkit.json_text import NotJson, json_text
@@ -28,6 +31,8 @@ class Value:
 
     text: str
     evidence: str = "[]"
+    shown: str = ""
+    """How it is shown, where the value does not say all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +57,46 @@ def attempt(function: Function, arguments: JsonObject, context: Context) -> Ran:
 def _outcome(function: Function, arguments: JsonObject, context: Context) -> Value | InputRequired | Failure:
     try:
         answer = function.answer(arguments, context)
+    except ArgumentsRefused as refused:
+        return refused_arguments(context.function, refused.violation)
     except ToolError as error:
         return _reported(error)
     written = _input_required(answer) if isinstance(answer, InputRequired) else _value(answer)
-    if isinstance(written, Value) and len(written.text) > LARGEST_KEPT_RESULT:
-        return failure("result_too_large", context.function)
-    return written or failure("result_too_large", context.function)
+    return failure("result_too_large", context.function) if written is None or _is_too_large(written) else written
 
 
-def _value(answer: object) -> Value:
+def _value(answer: object) -> Value | Failure:
     if not isinstance(answer, Answer):
-        return Value(json_text(answer))
+        return _told(answer)
     if not isinstance(answer.evidence, (list, tuple)) or not all(isinstance(piece, dict) for piece in answer.evidence):
         raise NotJson("evidence is no list of objects")
-    return Value(json_text(answer.value), json_text(list(answer.evidence)))
+    return _told(answer.value, json_text(list(answer.evidence)))
+
+
+def _told(value: object, evidence: str = "[]") -> Value | Failure:
+    if not _is_rich(value):
+        return Value(json_text(value), evidence)
+    # Most functions answer plain values, and their executors start without it.
+    from signpost.toolkit.rich import told  # noqa: PLC0415
+
+    said = told(value)
+    return said if isinstance(said, Failure) else Value(said.text, evidence, said.shown)
+
+
+def _is_rich(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(isinstance(one, Rich) for one in cast("Sequence[object]", value))
+    return isinstance(value, Rich)
+
+
+def _is_too_large(written: Value | InputRequired | Failure) -> bool:
+    match written:
+        case Value():
+            return len(written.text) > LARGEST_KEPT_RESULT
+        case Failure(shown=Shown() as shown):
+            return len(json_text(shown_object(shown))) > LARGEST_REPLY // 2
+        case _:
+            return False
 
 
 def _input_required(answer: InputRequired) -> InputRequired | None:
@@ -75,6 +106,22 @@ def _input_required(answer: InputRequired) -> InputRequired | None:
         raise NotJson("requests is no object of objects")
     text = json_text({"requests": requests, "state": answer.state})
     return InputRequired(**json.loads(text)) if len(text) < LARGEST_REPLY else None
+
+
+def refused_arguments(function: str, violation: Violation) -> Failure:
+    place = f"the argument `{violation.field}`" if violation.field else "the arguments"
+    message = f"{function} was not called: {place} did not satisfy its input schema: {violation.message}."
+    return failure("invalid_arguments", function, message=message)
+
+
+def shown_of(value: Value) -> Shown | None:
+    return Shown(**json.loads(value.shown)) if value.shown else None
+
+
+def fault_of_result(violation: Violation) -> str:
+    """For the log alone: it may quote the result."""
+    place = f"`{violation.field}` of its result" if violation.field else "its result"
+    return f"{place} does not satisfy its output schema: {violation.message}"
 
 
 def _reported(error: ToolError) -> Failure:

@@ -1,6 +1,7 @@
 """A function as its author declares it. What cannot work is refused at import, when somebody is looking."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from inspect import (
     Parameter,
@@ -11,11 +12,11 @@ from inspect import (
 )
 from typing import cast
 
-from signpost.contract import LONGEST_DESCRIPTION, Hosted
+from signpost.contract import Hosted
 from signpost.execution.function_ids import FUNCTION_ID, is_function_id
-from signpost.model import JsonObject
+from signpost.execution.listing import MEMBERS, no_flag
+from signpost.model import Json, JsonObject
 from signpost.records import dataclass
-from signpost.schema.validation import SchemaRefused, check
 from signpost.toolkit.context import Context
 
 TAKES = "takes `args` and `ctx`, `args` alone, or nothing"
@@ -42,6 +43,21 @@ class Function:
     """What it does, for whoever chooses among tools."""
     expose: bool = False
     """Whether it is a tool also where only those are that say so."""
+    name: str | None = None
+    """What it is called as a tool where functions have names of their own."""
+    title: str | None = None
+    category: str | None = None
+    output_schema: JsonObject | None = None
+    """A result that does not satisfy it is not sent."""
+    annotations: JsonObject = field(default_factory=dict[str, Json])
+    icons: Sequence[JsonObject] = ()
+    meta: JsonObject = field(default_factory=dict[str, Json])
+    hidden: bool = False
+    """Whether lists leave it out; it is called as any other."""
+    idempotent: bool = False
+    """Whether calling it twice does what calling it once does."""
+    doc: str | None = None
+    """The id of the skill document that explains it."""
     _takes: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -50,7 +66,7 @@ class Function:
         fault = _fault(self)
         if fault:
             raise DeclarationError(f"{self.id}: {fault}.")
-        object.__setattr__(self, "_takes", _parameters_taken(self))
+        object.__setattr__(self, "_takes", parameters_taken(self.id, self.run))
 
     @property
     def hosted(self) -> Hosted:
@@ -59,9 +75,8 @@ class Function:
             self.timeout_ms,
             frozenset(self.permissions),
             self.readable,
-            self.description,
-            self.input_schema,
-            self.expose,
+            exposed=self.expose,
+            **{member: getattr(self, member) for member in MEMBERS},
         )
 
     def answer(self, arguments: JsonObject, context: Context) -> object:
@@ -69,13 +84,19 @@ class Function:
 
 
 def _fault(function: Function) -> str | None:
-    if not _are_texts(function.permissions):
-        return "permissions is not a sequence of texts"
-    if function.timeout_ms is not None and not _is_positive(function.timeout_ms):
-        return "timeout_ms is not a positive number of milliseconds"
-    if not _is_description(function.description):
-        return f"description is no text of {LONGEST_DESCRIPTION} characters at most"
-    return _fault_of_schema(function.input_schema)
+    faults = ((name, OPTIONS[name](getattr(function, name))) for name in OPTIONS)
+    return next((f"{name} {fault}" for name, fault in faults if fault), None)
+
+
+def check_distinct(functions: Sequence[Function]) -> None:
+    """Raises DeclarationError if two have one id, or one name."""
+    for words, names in (
+        ("called", [function.id for function in functions]),
+        ("tools of the name", [repr(function.name) for function in functions if function.name is not None]),
+    ):
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
+        if twice:
+            raise DeclarationError(f"Two functions are {words} {twice[0]}.")
 
 
 # What an author writes is not what the types say until somebody looks.
@@ -91,38 +112,45 @@ def _are_texts(value: object) -> bool:
     return all(isinstance(name, str) for name in cast("Collection[object]", value))
 
 
-def _is_description(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST_DESCRIPTION
-
-
 def _is_positive(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _fault_of_schema(schema: JsonObject | None) -> str | None:
-    if schema is None:
-        return None
-    try:
-        check(schema)
-    except SchemaRefused as fault:
-        return f"its input schema is refused, because {fault}"
-    except (AttributeError, RecursionError, TypeError, ValueError):
-        return "its input schema is no JSON object"
-    return None
+def _permissions(value: object) -> str | None:
+    return None if _are_texts(value) else "is not a sequence of texts"
 
 
-def _parameters_taken(function: Function) -> int:
-    """How many of the arguments and the context it takes."""
-    run = function.run
+def _timeout(value: object) -> str | None:
+    return None if value is None or _is_positive(value) else "is not a positive number of milliseconds"
+
+
+OWN: Mapping[str, Callable[[object], str | None]] = {
+    "permissions": _permissions,
+    "timeout_ms": _timeout,
+    "isolate": no_flag,
+    "readable": no_flag,
+    "expose": no_flag,
+}
+OPTIONS = {**OWN, **MEMBERS}
+"""What there is to say of a function beside its id and what it runs."""
+
+
+def check_called(name: str, run: Callable[..., object]) -> None:
+    """Raises DeclarationError."""
     if any(test(run) for test in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction)):
-        raise DeclarationError(f"{function.id}: a function is called and returns; it is neither async nor a generator.")
+        raise DeclarationError(f"{name}: a function is called and returns; it is neither async nor a generator.")
+
+
+def parameters_taken(name: str, run: Callable[..., object]) -> int:
+    """How many of the arguments and the context it takes. Raises DeclarationError."""
+    check_called(name, run)
     try:
         parameters = list(signature(run).parameters.values())
     except (TypeError, ValueError) as fault:
-        raise DeclarationError(f"{function.id}: what it runs has no signature; a function {TAKES}.") from fault
+        raise DeclarationError(f"{name}: what it runs has no signature; a function {TAKES}.") from fault
     taken = _taken(parameters)
     if taken is None:
-        raise DeclarationError(f"{function.id}: its parameters are {signature(run)}; a function {TAKES}.")
+        raise DeclarationError(f"{name}: its parameters are {signature(run)}; a function {TAKES}.")
     return taken
 
 

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 
-from signpost.contract import Failure, FunctionCall, KeptResult, Reply, Result
+from signpost.contract import Failure, FunctionCall, KeptResult, Reply, Result, Shown
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.execution.failures import failure
 from signpost.execution.manifest import manifest_message
@@ -23,7 +23,7 @@ from signpost.execution.wire import (
 from signpost.model import InputRequired, Json, JsonObject, as_object
 from signpost.ports import Clock
 from signpost.schema.validation import SchemaRefused, Validators, Violation
-from signpost.toolkit.attempt import Ran, Value, attempt
+from signpost.toolkit.attempt import Ran, Value, attempt, fault_of_result, refused_arguments, shown_of
 from signpost.toolkit.context import Context
 from signpost.toolkit.deadline import Ring
 from signpost.toolkit.function import DeclarationError, Function
@@ -35,10 +35,10 @@ from signpost.toolkit.ports import KeptResults, NestedCalls, TokenCheck
 RESERVE = 0.2
 """Seconds before the end of the sandbox by which a function is stopped, so that its reply still leaves."""
 CHECKED_WITHIN = 2.0
-"""Seconds for holding arguments against their schema."""
+"""Seconds for holding arguments, or a result, against their schema."""
 LONGEST_MESSAGE = 4_000
 LONGEST_NAME = 128
-ENVELOPE = len(json.dumps(reply_message(Result([], [{}]))))
+ENVELOPE = len(json.dumps(reply_message(Result([], [{}], Shown()))))
 
 
 class Harness:
@@ -75,11 +75,12 @@ class Harness:
 
     def _compile(self, function: Function) -> None:
         """At init, where the processor is ours alone. What a call would show of a schema shows now."""
-        try:
-            if function.input_schema is not None:
-                self._validators.violation(function.input_schema, {})
-        except SchemaRefused as fault:
-            raise DeclarationError(f"{function.id}: its input schema is refused, because {fault}.") from fault
+        for name, schema in (("input_schema", function.input_schema), ("output_schema", function.output_schema)):
+            try:
+                if schema is not None:
+                    self._validators.violation(schema, {})
+            except SchemaRefused as fault:
+                raise DeclarationError(f"{function.id}: {name} is refused, because {fault}.") from fault
 
     def _answer(self, event: Json, remaining_ms: float) -> JsonObject:
         try:
@@ -124,24 +125,30 @@ class Harness:
     def _refusal_of_arguments(self, function: Function, call: FunctionCall, ends_at: float) -> Failure | None:
         if function.input_schema is None:
             return None
-        schema = function.input_schema
-        until = min(ends_at, time.monotonic() + CHECKED_WITHIN)
         try:
-            violation = self._ring.within(until, lambda: self._validators.violation(schema, call.arguments))
+            violation = self._violation(function.input_schema, call.arguments, ends_at)
         except DeadlinePassed:
-            if until == ends_at:
-                return failure("late", call.function)
-            violation = Violation("", "takes too long to check")
+            return failure("late", call.function)
         except SchemaRefused as fault:
             message = f"{call.function} cannot be called: its input schema is refused, because {fault}."
             return failure("invalid_arguments", call.function, message=message)
-        return _explained(call.function, violation) if violation else None
+        return refused_arguments(call.function, violation) if violation else None
+
+    def _violation(self, schema: JsonObject, value: Json, ends_at: float) -> Violation | None:
+        """Raises DeadlinePassed, or SchemaRefused."""
+        until = min(ends_at, time.monotonic() + CHECKED_WITHIN)
+        try:
+            return self._ring.within(until, lambda: self._validators.violation(schema, value))
+        except DeadlinePassed:
+            if until == ends_at:
+                raise
+            return Violation("", "takes too long to check")
 
     def _run(self, function: Function, call: FunctionCall, token: str, ends_at: float) -> Reply:
         context = Context(call, token, self._nested, seconds=ends_at - time.monotonic())
         leftovers = Leftovers()
         try:
-            ran = self._ran(function, call.arguments, context, ends_at)
+            ran = self._checked(self._ran(function, call.arguments, context, ends_at), function, call, ends_at)
         finally:
             context.end()
         word = _word_for(ran.outcome)
@@ -149,6 +156,18 @@ class Harness:
             self._note("ERROR", "fault", call, outcome=word, fault=ran.fault)
         self._look_after(leftovers, call, failed=isinstance(ran.outcome, Failure), overran=word == "timed_out")
         return self._delivered(ran.outcome, call) if isinstance(ran.outcome, Value) else ran.outcome
+
+    def _checked(self, ran: Ran, function: Function, call: FunctionCall, ends_at: float) -> Ran:
+        """What does not conform is not sent, and its author is told where."""
+        if function.output_schema is None or not isinstance(ran.outcome, Value):
+            return ran
+        try:
+            violation = self._violation(function.output_schema, json.loads(ran.outcome.text), ends_at)
+        except DeadlinePassed:
+            return Ran(failure("timed_out", call.function), "its result came too late to be checked")
+        except SchemaRefused as refused:
+            violation = Violation("", f"the schema is refused, because {refused}")
+        return Ran(failure("result_refused", call.function), fault_of_result(violation)) if violation else ran
 
     def _ran(self, function: Function, arguments: JsonObject, context: Context, ends_at: float) -> Ran:
         own = os.getpid()
@@ -179,9 +198,11 @@ class Harness:
 
     def _delivered(self, value: Value, call: FunctionCall) -> Reply:
         evidence = json.loads(value.evidence)
-        if ENVELOPE + len(value.text) + len(value.evidence) <= LARGEST_REPLY:
-            return Result(json.loads(value.text), evidence)
-        if self._kept_results is None or call.keep_at is None or len(value.evidence) > LARGEST_REPLY - ENVELOPE:
+        if ENVELOPE + len(value.text) + len(value.evidence) + len(value.shown) <= LARGEST_REPLY:
+            return Result(json.loads(value.text), evidence, shown_of(value))
+        # What is shown beside a value has no place of its own to be kept at.
+        fits = not value.shown and len(value.evidence) <= LARGEST_REPLY - ENVELOPE
+        if self._kept_results is None or call.keep_at is None or not fits:
             return failure("result_too_large", call.function)
         body = value.text.encode("ascii")
         try:
@@ -206,12 +227,6 @@ def _call_in(event: Json) -> tuple[FunctionCall, str]:
 def _named(event: Json) -> str:
     name = as_object(as_object(event).get("call")).get("function")
     return name[:LONGEST_NAME] if isinstance(name, str) else "the function"
-
-
-def _explained(function: str, violation: Violation) -> Failure:
-    place = f"the argument `{violation.field}`" if violation.field else "the arguments"
-    message = f"{function} was not called: {place} did not satisfy its input schema: {violation.message}."
-    return failure("invalid_arguments", function, message=message)
 
 
 def _word_for(outcome: Value | Reply) -> str:

@@ -1,25 +1,25 @@
 """The one line that makes a Lambda function an executor."""
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from signpost.model import JsonObject
-from signpost.toolkit.function import DeclarationError, Function
+from signpost.toolkit.function import DeclarationError, Function, check_distinct
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
     from signpost.toolkit.harness import Harness
+    from signpost.toolkit.kit import Toolkit
 
 type Handler = Callable[[dict[str, Any], LambdaContext], JsonObject]
 
 
-def executor(*functions: Function) -> Handler:
+def executor(*hosts: "Function | Toolkit") -> Handler:
     """The Lambda handler that hosts these functions. Raises DeclarationError."""
-    hosted = by_id(functions)
+    hosted = by_id(hosts)
 
     @cache
     def harness() -> "Harness":
@@ -36,8 +36,17 @@ def executor(*functions: Function) -> Handler:
     return handler
 
 
-def by_id(functions: Sequence[Function]) -> Mapping[str, Function]:
-    twice = sorted(name for name, times in Counter(function.id for function in functions).items() if times > 1)
-    if twice:
-        raise DeclarationError(f"Two functions are called {twice[0]}.")
+def by_id(hosted: "Sequence[Function | Toolkit]") -> Mapping[str, Function]:
+    functions = [function for one in hosted for function in _functions_of(one)]
+    check_distinct(functions)
     return {function.id: function for function in functions}
+
+
+def _functions_of(hosted: object) -> Sequence[Function]:
+    if isinstance(hosted, Function):
+        return (hosted,)
+    # By what it has: who hosts no Toolkit need not import it.
+    functions: object = getattr(hosted, "functions", None)
+    if isinstance(functions, tuple):
+        return cast("tuple[Function, ...]", functions)
+    raise DeclarationError(f"{hosted!r} is neither a Toolkit nor a Function.")

@@ -91,9 +91,9 @@ def _send(writing: int, ran: Ran) -> None:
     """A length, a line about it, and the result as it is."""
     outcome = ran.outcome
     result = outcome.text if isinstance(outcome, Value) else ""
-    evidence = outcome.evidence if isinstance(outcome, Value) else None
+    beside = [outcome.evidence, outcome.shown] if isinstance(outcome, Value) else None
     reply = None if isinstance(outcome, Value) else reply_message(outcome)
-    line = json.dumps({"fault": ran.fault, "evidence": evidence, "reply": reply}).encode() + b"\n"
+    line = json.dumps({"fault": ran.fault, "beside": beside, "reply": reply}).encode() + b"\n"
     _write(writing, (len(line) + len(result)).to_bytes(LENGTH) + line)
     _write(writing, result.encode("ascii"))
 
@@ -134,9 +134,10 @@ def _ran_of(sent: bytearray) -> Ran:
     """Raises KeyError, NotOurs or ValueError for what `_send` did not write."""
     end = sent.find(b"\n", LENGTH)
     line = as_object(json.loads(sent[LENGTH:end]))
-    fault, evidence = str(line["fault"]), line["evidence"]
-    if isinstance(evidence, str):
-        return Ran(Value(str(memoryview(sent)[end + 1 :], "ascii"), evidence), fault)
+    fault, beside = str(line["fault"]), line["beside"]
+    if isinstance(beside, list):
+        evidence, shown = map(str, beside)
+        return Ran(Value(str(memoryview(sent)[end + 1 :], "ascii"), evidence, shown), fault)
     reply = reply_of(json.dumps(line["reply"]).encode())
     if not isinstance(reply, InputRequired | Failure):
         raise NotOurs("it is no outcome")

@@ -2,12 +2,45 @@
 
 import json
 import re
+import sys
+import types
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import cast
+
+from signpost.model import Json
+from signpost.toolkit.answers import Rich
 
 DEEPEST = 9_000
 """Levels. Python's readers and writers of JSON give up at ten thousand, and what comes after us adds some."""
 
+
+def plain_form(value: object) -> object:
+    """What stands for it in JSON. Raises TypeError if nothing does."""
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type | Rich):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    if "pydantic" in sys.modules:
+        # Not before: whoever has no models has no use for what knows them.
+        from signpost.toolkit.models import is_model, plain_form_of  # noqa: PLC0415
+
+        if is_model(value):
+            return plain_form_of(value)
+    return _moment(value)
+
+
+def _moment(value: object) -> str:
+    # Whoever answers with a date has imported this; the others need not.
+    from datetime import date, time  # noqa: PLC0415
+
+    if isinstance(value, date | time):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
 # The separators that Lambda's runtime writes, so that what is measured is what will be sent.
-_encoder = json.JSONEncoder(allow_nan=False, separators=(", ", ": "))
+_encoder = json.JSONEncoder(allow_nan=False, separators=(", ", ": "), default=plain_form)
 _LONE_SURROGATE = re.compile(r"\\ud[89ab]..(?!\\ud[c-f])|(?<!\\ud[89ab]..)\\ud[c-f]")
 
 
@@ -25,6 +58,11 @@ def json_text(value: object) -> str:
         raise NotJson("a text holds half a character")
     _check_containers(value)
     return text
+
+
+def json_of(value: object) -> Json:
+    """The value as whoever reads its JSON has it. Raises NotJson."""
+    return json.loads(json_text(value))
 
 
 def _check_containers(value: object) -> None:
@@ -49,4 +87,14 @@ def _children(node: _Container) -> list[_Container]:
 
 
 def _containers(values: list[object] | tuple[object, ...]) -> list[_Container]:
-    return [value for value in values if isinstance(value, (dict, list, tuple))]
+    return [value for value in map(_as_written, values) if isinstance(value, (dict, list, tuple))]
+
+
+def _as_written(value: object) -> object:
+    written = value
+    while not isinstance(written, _PLAIN):
+        written = plain_form(written)
+    return cast("object", written)
+
+
+_PLAIN = (str, int, float, dict, list, tuple, types.NoneType)

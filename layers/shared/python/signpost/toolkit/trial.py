@@ -1,0 +1,150 @@
+"""A call of a tool without an executor, for its author's tests: the same checks, in the same order, in this thread."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+
+from signpost.contract import Failure, FunctionCall, Reply, Result, Shown
+from signpost.execution.failures import failure, reported
+from signpost.model import InputRequired, Json, JsonObject, Principal, as_object
+from signpost.records import dataclass
+from signpost.schema.validation import Validators
+from signpost.toolkit.answers import ToolError
+from signpost.toolkit.attempt import Value, attempt, fault_of_result, refused_arguments, shown_of
+from signpost.toolkit.context import Context
+from signpost.toolkit.function import Function
+from signpost.toolkit.json_text import json_of
+
+SECONDS = 30.0
+"""What a call has where its author says nothing. Nobody stops it afterwards: that is an executor's to do."""
+NOTHING = Shown()
+_validators = Validators()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What surrounds a call."""
+
+    principal: Principal | str
+    permissions: frozenset[str] | None
+    """What it is granted; None for all that it declares."""
+    calls: Mapping[str, Callable[[JsonObject], object]]
+    """What stands for the functions that it calls."""
+    answers: Mapping[str, Json]
+    state: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What came of it."""
+
+    tool: str
+    answered: Json = None
+    content: Sequence[JsonObject] = ()
+    """What a client is shown, also of a failure."""
+    meta: JsonObject = field(default_factory=dict[str, Json])
+    evidence: Sequence[JsonObject] = ()
+    failure: Failure | None = None
+    asked: InputRequired | None = None
+    """What it wants to know first."""
+    fault: str = ""
+    """What the log of an executor would say."""
+
+    @property
+    def value(self) -> Json:
+        """What it answered. Raises AssertionError if it did not."""
+        if self.failure is not None:
+            raise AssertionError(f"{self.tool} failed: {self.failure.message}\n{self.fault}".strip())
+        if self.asked is not None:
+            raise AssertionError(f"{self.tool} asked for {', '.join(self.asked.requests)} first.")
+        return self.answered
+
+    @property
+    def structured(self) -> JsonObject | None:
+        value = self.value
+        return value if isinstance(value, Mapping) else None
+
+    @property
+    def text(self) -> str:
+        """What can be read of what is shown."""
+        return "\n".join(str(block["text"]) for block in self.content if block["type"] == "text")
+
+
+def tested(function: Function, arguments: Mapping[str, object], trial: Trial) -> Tested:
+    """Raises NotJson for arguments that no client could send."""
+    name = function.name or function.id
+    given = as_object(json_of(dict(arguments)))
+    violation = _validators.violation(function.input_schema, given) if function.input_schema is not None else None
+    if violation:
+        return _failed(name, refused_arguments(function.id, violation), "")
+    seconds = SECONDS if function.timeout_ms is None else function.timeout_ms / 1000
+    call = _call(function, given, trial, seconds)
+    context = Context(call, "", _Stubs(trial.calls), seconds=seconds)
+    try:
+        ran = attempt(function, given, context)
+    finally:
+        context.end()
+    match ran.outcome:
+        case Failure() as failed:
+            return _failed(name, failed, ran.fault)
+        case InputRequired() as asked:
+            return Tested(name, asked=asked)
+        case value:
+            return _answered(name, function, value)
+
+
+def _call(function: Function, arguments: JsonObject, trial: Trial, seconds: float) -> FunctionCall:
+    declared = frozenset(function.permissions)
+    granted = declared if trial.permissions is None else declared & trial.permissions
+    return FunctionCall(
+        call_id="test",
+        function=function.id,
+        arguments=arguments,
+        principal=_principal(trial.principal, granted),
+        deadline=time.time() + seconds,
+        permissions=granted,
+        answers=trial.answers,
+        state=trial.state,
+    )
+
+
+def _principal(named: Principal | str, permissions: frozenset[str]) -> Principal:
+    return Principal(named, "test", "signpost:test", permissions=permissions) if isinstance(named, str) else named
+
+
+def _answered(name: str, function: Function, value: Value) -> Tested:
+    answered: Json = json.loads(value.text)
+    violation = None
+    if function.output_schema is not None:
+        violation = _validators.violation(function.output_schema, answered)
+    if violation:
+        return _failed(name, failure("result_refused", function.id), fault_of_result(violation))
+    shown = shown_of(value) or NOTHING
+    return Tested(name, answered, shown.content or [_text(answered)], shown.meta, json.loads(value.evidence))
+
+
+def _failed(name: str, failed: Failure, fault: str) -> Tested:
+    shown = failed.shown or NOTHING
+    return Tested(name, content=shown.content or [_text(failed.message)], meta=shown.meta, failure=failed, fault=fault)
+
+
+def _text(value: Json) -> JsonObject:
+    return {"type": "text", "text": value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}
+
+
+class _Stubs:
+    """Stand for the gateway."""
+
+    def __init__(self, calls: Mapping[str, Callable[[JsonObject], object]]) -> None:
+        self._calls = calls
+
+    def call(self, token: str, parent: FunctionCall, function: str, arguments: JsonObject) -> Reply:
+        del token, parent
+        stub = self._calls.get(function)
+        if stub is None:
+            return failure("unknown_function", function)
+        try:
+            return Result(json_of(stub(as_object(json_of(arguments)))))
+        except ToolError as error:
+            return reported(error.kind, error.message)

@@ -56,6 +56,16 @@ def test_what_was_written_about_a_function_is_read_at_once(functions: Functions,
         description="Sends “mail”.",
         input_schema={"properties": {"straße": {"type": "string"}, "ok": True}, "x": [1, 0.5, None]},
         exposed=True,
+        name="Brief.senden",
+        title="Brief",
+        category="Post",
+        output_schema={},
+        annotations={"readOnlyHint": False},
+        icons=({"src": "https://a.test/ß.png"},),
+        meta={"a": [1, 0.5, None]},
+        hidden=True,
+        idempotent=True,
+        doc="mail/send",
     )
     assert functions.directory.place(tenant, own, [declared]) == []
     assert functions.directory.place(None, shipped, hosting(name)) == []

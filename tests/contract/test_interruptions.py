@@ -275,12 +275,12 @@ def test_who_listed_functions_of_a_placement_that_then_crashed_finds_what_it_wro
 def test_functions_of_an_earlier_release_are_called_and_listed_without_what_it_did_not_know(
     own_client: "DynamoDBClient", table: Functions, tenant: str
 ) -> None:
-    told = Hosted("a", 5, frozenset({"x"}), False, "Sends.", {"properties": {}}, exposed=True)
+    told = Hosted("a", 5, frozenset({"x"}), False, "Sends.", {"properties": {}}, exposed=True, name="A", hidden=True)
     table.directory.place(tenant, executor_of(tenant), [told])
     own_client.update_item(
         TableName=TABLE,
         Key=keys.placed_function(tenant, "a"),
-        UpdateExpression="REMOVE description, input_schema, exposed",
+        UpdateExpression="REMOVE description, input_schema, exposed, listing",
     )
     old = Hosted("a", 5, frozenset({"x"}), readable=False)
     assert list(table.placed.functions(tenant)) == [old]

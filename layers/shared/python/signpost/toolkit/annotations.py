@@ -41,8 +41,8 @@ def spec_of(annotation: Any) -> Words:
         return _map(annotation)
     if isinstance(annotation, type) and origin is None:
         return _of_class(annotation)
-    if annotation is Any or annotation is None:
-        return {"type": "null" if annotation is None else "any"}
+    if annotation is None:
+        return {"type": "null"}
     raise Unsupported(f"there is no field for {annotation!r}")
 
 
@@ -90,9 +90,9 @@ _FORMS: Mapping[Any, Callable[[Any], Words]] = {
     NotRequired: _inside,
     ReadOnly: _inside,
 }
-_CLASSES: Mapping[type, str] = {
+_CLASSES: Mapping[Any, str] = {
     str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "map", object: "any",
-    types.NoneType: "null",
+    types.NoneType: "null", Any: "any",
 }  # fmt: skip
 _MOMENTS = ("date", "time", "datetime")
 

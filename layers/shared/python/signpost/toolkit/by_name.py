@@ -33,6 +33,8 @@ def named(name: str, run: Callable[..., object]) -> Named | None:
         fields = {one.name: _field_of(one, hints) for one in parameters if one.name not in contexts}
     except Unsupported as fault:
         raise DeclarationError(f"{name}: {fault}; say what it takes as `input`.") from fault
+    except RecursionError as fault:
+        raise DeclarationError(f"{name}: what it takes is defined by itself.") from fault
     if len(contexts) > 1:
         raise DeclarationError(f"{name}: {contexts[1]} is a second Context.")
     return Named(fields, contexts[0] if contexts else None)

@@ -12,6 +12,7 @@ from signpost.schema.plain import satisfies
 from signpost.schema.validation import Validators
 from signpost.toolkit import casting
 from signpost.toolkit.annotations import MAKE, Unsupported, spec_of
+from signpost.toolkit.answers import ArgumentsRefused
 from signpost.toolkit.casting import Cast, Field
 from signpost.toolkit.json_text import NotJson, json_of
 
@@ -258,6 +259,8 @@ def _or_null(field: Field) -> Field:
 
 
 def _schema_or_null(schema: JsonObject) -> JsonObject:
+    if schema.get("type") == "null":
+        return schema
     if isinstance(schema.get("type"), str) and not {"enum", "const", "not"} & schema.keys():
         return {**schema, "type": [schema["type"], "null"]}
     about = {name: schema[name] for name in (*ABOUT, "default") if name in schema}
@@ -269,6 +272,10 @@ def _with_default(field: Field, spec: Spec, place: str) -> Field:
     default = _json(spec["default"], place, "default")
     if violation := Validators().violation(field.schema, default):
         raise SpecRefused(f"{_at(place)}its default does not satisfy its own schema: {violation.message}")
+    try:
+        field.delivered(default, "")
+    except ArgumentsRefused as refused:
+        raise SpecRefused(f"{_at(place)}its default {refused}") from refused
     return Field({**field.schema, "default": default}, field.cast)
 
 

@@ -61,7 +61,7 @@ class Function:
     _takes: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not _is_id(self.id):
+        if not is_id(self.id):
             raise DeclarationError(f"{self.id!r} is not the id of a function ({FUNCTION_ID.pattern}).")
         fault = _fault(self)
         if fault:
@@ -76,7 +76,8 @@ class Function:
             frozenset(self.permissions),
             self.readable,
             exposed=self.expose,
-            **{member: getattr(self, member) for member in MEMBERS},
+            **{member: getattr(self, member) for member in MEMBERS if member != "icons"},
+            icons=tuple(self.icons),
         )
 
     def answer(self, arguments: JsonObject, context: Context) -> object:
@@ -102,7 +103,7 @@ def check_distinct(functions: Sequence[Function]) -> None:
 # What an author writes is not what the types say until somebody looks.
 
 
-def _is_id(value: object) -> bool:
+def is_id(value: object) -> bool:
     return isinstance(value, str) and is_function_id(value)
 
 

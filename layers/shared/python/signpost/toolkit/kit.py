@@ -5,7 +5,7 @@ from inspect import getdoc
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
-from signpost.execution.function_ids import FUNCTION_ID, is_function_id
+from signpost.execution.function_ids import FUNCTION_ID
 from signpost.execution.listing import fault_of
 from signpost.model import InputRequired, Json, JsonObject, Principal
 from signpost.toolkit import forms, options
@@ -13,7 +13,7 @@ from signpost.toolkit.by_name import Named, named
 from signpost.toolkit.context import Context
 from signpost.toolkit.fields import Reader, SpecRefused
 from signpost.toolkit.forms import Shape, ShapeRefused
-from signpost.toolkit.function import DeclarationError, Function, check_called, check_distinct, parameters_taken
+from signpost.toolkit.function import DeclarationError, Function, check_called, check_distinct, is_id, parameters_taken
 from signpost.toolkit.options import ToolOptions
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Toolkit:
     """Tools that share a namespace, and a category where they name none."""
 
     def __init__(self, namespace: str, category: str | None = None) -> None:
-        if not is_function_id(namespace):
+        if not is_id(namespace):
             raise DeclarationError(f"{namespace!r} is no namespace ({FUNCTION_ID.pattern}).")
         if fault := fault_of("category", category):
             raise DeclarationError(f"{namespace}: category {fault}.")
@@ -97,7 +97,7 @@ class Toolkit:
         name = f"{self.namespace}::{run.__name__}"
         if run.__name__.startswith("_"):
             raise DeclarationError(f"{name}: a name that begins with _ is private, and cannot be a tool.")
-        if not is_function_id(name):
+        if not is_id(name):
             raise DeclarationError(f"{name!r} is not the id of a function ({FUNCTION_ID.pattern}).")
         check_called(name, run)
         return name

@@ -114,7 +114,7 @@ class DynamoDirectory:
         """Gives way to whoever placed or removed this executor meanwhile: they know what we took, and what we left."""
         key = keys.executor(tenant, executor.arn)
         still_ours = _revision_is(revision)
-        new = [{**keys.placed_function(tenant, one.function), **_attributes(executor, one)} for one in hosted]
+        new = [{**keys.placed_function(tenant, one.function), **attributes_of(executor, one)} for one in hosted]
         old = [keys.placed_function(tenant, function) for function in sorted(gone)]
         check = {"ConditionCheck": {"TableName": self._table, "Key": key, **still_ours}}
         moved = self._moved(tenant)
@@ -171,7 +171,7 @@ def _executor_attributes(executor: Executor) -> Attributes:
     }
 
 
-def _attributes(executor: Executor, hosted: Hosted) -> Attributes:
+def attributes_of(executor: Executor, hosted: Hosted) -> Attributes:
     return {
         **_executor_attributes(executor),
         **rows.numbers({"timeout_ms": hosted.timeout_ms}),

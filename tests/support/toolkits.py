@@ -1,0 +1,100 @@
+"""Toolkits, of one tool or more, and the places where they are hosted."""
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+from signpost.adapters.memory import MemoryDirectory
+from signpost.contract import Executor, Failure
+from signpost.execution.manifest import manifest_of
+from signpost.model import JsonObject
+from signpost.toolkit import Function, Toolkit
+from tests.support.hosted import Hosted, MemoryKeptResults, as_lambda_sends
+from tests.support.memory_gateway import MODERN, MemoryGateway
+
+BRIDGE = "/mcp/functions"
+WORKSHOP = Executor("arn:workshop", "secret:workshop", 60_000)
+
+
+class Taken:
+    """A tool that remembers what it was given."""
+
+    def __init__(self, fields: Any, **said: Any) -> None:
+        self.kit = Toolkit("yard")
+        self.given: list[Any] = []
+
+        def take(args: Any) -> None:
+            self.given.append(args)
+
+        self.kit.tool(input=fields, **said)(take)
+        (self.function,) = self.kit.functions
+
+    def of(self, arguments: Mapping[str, Any]) -> Any:
+        """What the function is given for these arguments."""
+        assert self.kit.test("take", arguments).value is None
+        return self.given.pop()
+
+    def refusal(self, arguments: Mapping[str, Any]) -> str:
+        """Why it is not called with these."""
+        failed = self.kit.test("take", arguments).failure
+        assert isinstance(failed, Failure)
+        assert (failed.code, failed.outcome, self.given) == ("invalid_arguments", "none", [])
+        return failed.message
+
+    def takes(self, arguments: Mapping[str, Any]) -> bool:
+        failed = self.kit.test("take", arguments).failure
+        self.given.clear()
+        return failed is None
+
+
+def published(fields: Any, **said: Any) -> JsonObject:
+    """The schema that becomes of a field spec."""
+    schema = Taken(fields, **said).function.input_schema
+    assert schema is not None
+    return schema
+
+
+def property_of(said: Any) -> JsonObject:
+    """The schema that becomes of one field."""
+    properties = cast("Mapping[str, JsonObject]", published({"one": said})["properties"])
+    return properties["one"]
+
+
+class AnyToken:
+    """Stands for the check of tokens, which has its own tests."""
+
+    def refusal(self, token: str, call: object) -> str | None:
+        del token, call
+        return None
+
+
+class Served:
+    """Toolkits behind a gateway, as a client sees them at /mcp/functions."""
+
+    def __init__(self, *hosts: Toolkit | Function, version: str = MODERN, **environment: str) -> None:
+        self.version = version
+        self.gateway = MemoryGateway(None, **environment)
+        self.key = str(self.gateway.make_key())
+        functions = [one for host in hosts for one in (host.functions if isinstance(host, Toolkit) else (host,))]
+        tokens: Any = AnyToken()
+        self.executor = Hosted(functions, tokens=tokens, kept_results=MemoryKeptResults())
+        self.gateway.executors[WORKSHOP.arn] = lambda message: self.executor.harness.handle(message, 60_000)
+        manifest = self.executor.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
+        placed = MemoryDirectory(self.gateway.functions).place(
+            "default", WORKSHOP, manifest_of(as_lambda_sends(manifest))
+        )
+        assert placed == []
+
+    def ask(self, method: str, params: JsonObject | None = None) -> Any:
+        # A deadline is of the gateway's clock, and executors have the machine's.
+        self.gateway.clock.advance(time.time() - self.gateway.clock.now())
+        if self.version == MODERN:
+            return self.gateway.ask(method, params, credential=self.key, path=BRIDGE).json["result"]
+        return self.gateway.ask_legacy(method, params, self.version, self.key, BRIDGE).json["result"]
+
+    def tools(self) -> Mapping[str, Any]:
+        return {tool["name"]: tool for tool in self.ask("tools/list")["tools"]}
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        return self.ask("tools/call", {"name": name, "arguments": json.loads(json.dumps(arguments))})

@@ -1,0 +1,58 @@
+"""The row of a function that an executor hosts, as it is written and read."""
+
+from dataclasses import fields
+
+import pytest
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb.directory import LISTING, attributes_of, hosted_in
+from signpost.adapters.dynamodb.rows import Attributes
+from signpost.contract import Executor, Hosted
+
+WORKSHOP = Executor("arn:workshop", "secret:workshop", 60_000)
+TOLD = Hosted(
+    "yard::f",
+    5,
+    frozenset({"mail"}),
+    readable=False,
+    description="Does it.",
+    input_schema={},
+    exposed=True,
+    name="f",
+    title="F",
+    category="Yard",
+    output_schema={},
+    annotations={"title": "F"},
+    icons=({"src": "https://a.test"},),
+    meta={"a": 1},
+    hidden=True,
+    idempotent=True,
+    doc="yard/f",
+)
+
+
+def row_of(hosted: Hosted) -> Attributes:
+    return {**keys.placed_function("acme", hosted.function), **attributes_of(WORKSHOP, hosted)}
+
+
+@pytest.mark.parametrize("hosted", [TOLD, Hosted("f"), Hosted("f", output_schema={}), Hosted("f", hidden=True)])
+def test_what_is_written_is_read(hosted: Hosted) -> None:
+    assert hosted_in(row_of(hosted)) == hosted
+
+
+def test_every_member_that_a_row_has_no_attribute_for_is_in_its_listing() -> None:
+    own = {"function", "timeout_ms", "permissions", "readable", "description", "input_schema", "exposed"}
+    assert {one.name for one in fields(Hosted)} == own | set(LISTING)
+
+
+def test_a_row_of_an_earlier_release_says_nothing_of_it() -> None:
+    row = row_of(TOLD)
+    del row["listing"]
+    assert hosted_in(row).title is None
+
+
+def test_what_a_later_release_adds_is_passed_over() -> None:
+    assert hosted_in({**row_of(Hosted("f")), "listing": {"S": '{"title":"F","colour":"red"}'}}) == Hosted(
+        "f", title="F"
+    )
+    assert "listing" not in row_of(Hosted("f"))

@@ -1,0 +1,562 @@
+"""Plain functions as tools: what is said of them, how they want to be called, and what is refused at import."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+import pytest
+
+from signpost.contract import LONGEST_NAME, LONGEST_TITLE
+from signpost.model import JsonObject
+from signpost.toolkit import Context, DeclarationError, Function, Toolkit, executor
+from signpost.toolkit.hosting import by_id
+from signpost.toolkit.options import HINTS, ToolOptions
+
+
+def kit_of_five() -> Toolkit:
+    kit = Toolkit("files", category="Utility")
+
+    @kit.tool(name="files.read", category="Files", description="Reads a file.", input={"path": "string"})
+    def read(args: Any, ctx: Any) -> Any:
+        return [args, ctx]
+
+    @kit.tool
+    def server_time() -> str:
+        """The time of the server.
+
+        In its own zone.
+        """
+        return "noon"
+
+    @kit.tool(visible=False)
+    @kit.tool(input='{"type": "object", "properties": {"q": {"type": "string"}}}')
+    def lookup(args: Any) -> Any:
+        return args["q"]
+
+    @kit.tool(title="Sum", annotations={"read_only_hint": True}, meta={"cost": 1})
+    def add(a: int, b: int = 2) -> int:
+        return a + b
+
+    @kit.tool(input_schema={"oneOf": [{"required": ["a"]}, {"required": ["b"]}]})
+    def either(args: Any) -> Any:
+        return args
+
+    assert [read, server_time, lookup, add, either]
+    return kit
+
+
+def the_function(*stacked: dict[str, Any], run: Any = None) -> Function:
+    """One tool of these decorators, the outermost first."""
+    kit = Toolkit("yard", category="Yard")
+    declared: Any = run or simple()
+    for said in reversed(stacked or ({},)):
+        declared = kit.tool(**said)(declared)
+    (function,) = kit.functions
+    return function
+
+
+def simple() -> Any:
+    def f() -> None:
+        """Does nothing."""
+
+    return f
+
+
+def test_n001_functions_are_tools_in_the_order_of_their_declaration() -> None:
+    functions = kit_of_five().functions
+    assert [function.name for function in functions] == ["files.read", "server_time", "lookup", "add", "either"]
+    assert [function.id for function in functions] == [
+        f"files::{name}" for name in ("read", "server_time", "lookup", "add", "either")
+    ]
+
+
+def test_n002_stacked_decorators_are_one_and_the_nearest_goes_first() -> None:
+    lookup = kit_of_five().functions[2]
+    assert lookup.hidden
+    assert lookup.input_schema == {"type": "object", "properties": {"q": {"type": "string"}}}
+    merged = the_function({"name": "far", "title": "T", "hidden": True}, {"name": "near", "hidden": False})
+    assert (merged.name, merged.title, merged.hidden) == ("near", "T", False)
+
+
+def test_n003_a_category_of_its_own_goes_before_that_of_the_kit() -> None:
+    assert [function.category for function in kit_of_five().functions] == ["Files", *["Utility"] * 4]
+    assert Toolkit("bare").category is None
+
+
+def test_the_decorated_function_stays_what_it_was() -> None:
+    def plain(a: int) -> int:
+        return a + 1
+
+    assert Toolkit("yard").tool(plain) is plain
+    assert Toolkit("yard").tool(title="T")(plain)(1) == 2
+
+
+def test_n004_a_spec_is_a_schema_and_a_cast_and_an_output_schema() -> None:
+    kit = Toolkit("yard")
+    mode = {"type": "enum", "values": ["plain", "loud"], "default": "plain", "description": "How."}
+
+    @kit.tool(
+        input={"message": {"type": "string", "required": True}, "mode": mode},
+        output={"said": {"type": "string", "required": True}},
+    )
+    def echo(args: Any) -> Any:
+        return {"said": f"{args['message']} {args['mode']}"}
+
+    (function,) = kit.functions
+    assert function.input_schema == {
+        "type": "object",
+        "properties": {
+            "message": {"type": "string"},
+            "mode": {"type": "string", "enum": ["plain", "loud"], "description": "How.", "default": "plain"},
+        },
+        "required": ["message"],
+    }
+    assert function.output_schema == {
+        "type": "object",
+        "properties": {"said": {"type": "string"}},
+        "required": ["said"],
+    }
+    assert kit.test("echo", {"message": "a"}).structured == {"said": "a plain"}
+    assert echo({"message": "a", "mode": "b"})
+
+
+def test_n005_n012_n040_raw_schemas_are_kept_as_they_are_and_nothing_is_made_of_what_they_take() -> None:
+    kit = kit_of_five()
+    assert kit.functions[4].input_schema == {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}
+    assert kit.test("lookup", {"q": "a"}).value == "a"
+    assert kit.test("either", {"a": 1, "more": "2027-01-31"}).value == {"a": 1, "more": "2027-01-31"}
+    assert kit.test("either", {"a": 1, "b": 2}).failure
+
+
+@pytest.mark.parametrize(("option", "kept"), [("input_schema", "input_schema"), ("output_schema", "output_schema")])
+def test_a_raw_schema_goes_before_a_spec(option: str, kept: str) -> None:
+    raw = {"type": "object", "required": ["raw"]}
+    spec = option.removesuffix("_schema")
+    assert getattr(the_function({option: raw, spec: {"a": "string"}}, run=takes_all()), kept) == raw
+
+
+def takes_all() -> Any:
+    def f(args: Any) -> Any:
+        return args
+
+    return f
+
+
+def test_n010_a_function_gets_as_much_as_it_takes() -> None:
+    kit = kit_of_five()
+    assert kit.test("server_time").value == "noon"
+    assert kit.test("lookup", {"q": "a"}).value == "a"
+    first, second = Toolkit("yard"), {"input": {"a": "string"}}
+
+    @first.tool(**second)  # pyright: ignore[reportArgumentType] - the options stand in a mapping of their own
+    def both(args: Any, ctx: Context) -> Any:
+        return [args, ctx.principal.subject]
+
+    assert first.test("both", {"a": "b"}, principal="ada").value == [{"a": "b"}, "ada"]
+    assert both
+
+
+def test_a063_a065_the_docstring_describes_it_and_nothing_does_where_there_is_none() -> None:
+    server_time, lookup = kit_of_five().functions[1:3]
+    assert server_time.description == "The time of the server.\n\nIn its own zone."
+    assert lookup.description == ""
+    assert the_function({"description": "Said."}).description == "Said."
+
+
+def test_a066_a067_n038_what_is_not_said_is_not_there() -> None:
+    said, silent = kit_of_five().functions[3], kit_of_five().functions[4]
+    assert (said.title, said.annotations, said.meta) == ("Sum", {"readOnlyHint": True}, {"cost": 1})
+    assert (silent.title, silent.annotations, silent.meta, silent.output_schema) == (None, {}, {}, None)
+
+
+def test_n037_hints_are_known_by_either_spelling_and_published_by_that_of_mcp() -> None:
+    snake = {hint: "T" if hint == "title" else True for hint in HINTS}
+    camel = {HINTS[hint]: value for hint, value in snake.items()}
+    assert the_function({"annotations": snake}).annotations == the_function({"annotations": camel}).annotations == camel
+
+
+def test_every_option_arrives() -> None:
+    function = the_function({
+        "timeout_ms": 5_000, "permissions": ["mail"], "idempotent": True, "isolate": True, "readable": False,
+        "expose": True, "doc": "mail/send", "icons": [{"src": "https://a.test/i.png"}],
+    })  # fmt: skip
+    hosted = function.hosted
+    assert (hosted.timeout_ms, hosted.permissions, hosted.idempotent) == (5_000, frozenset({"mail"}), True)
+    assert (function.isolate, hosted.readable, hosted.exposed, hosted.doc) == (True, False, True, "mail/send")
+    assert list(hosted.icons) == [{"src": "https://a.test/i.png"}]
+
+
+@pytest.mark.parametrize(
+    ("said", "hidden"),
+    [({}, False), ({"hidden": True}, True), ({"visible": False}, True), ({"hidden": False, "visible": False}, False)],
+)
+def test_n028_what_is_said_of_hiding_goes_before_what_is_said_of_seeing(said: dict[str, Any], hidden: bool) -> None:
+    assert the_function(said).hidden is hidden
+
+
+# Refused at import
+
+
+def generating(args: Any) -> Any:
+    yield args
+
+
+async def asynchronous(args: Any) -> Any:
+    return args
+
+
+def _private() -> None: ...
+
+
+def Shouting() -> None: ...  # noqa: N802 - that is what is wrong with it
+
+
+class Called:
+    def __call__(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (generating, "yard::generating: .*neither async nor a generator"),
+        (asynchronous, "yard::asynchronous: .*neither async"),
+        (_private, "yard::_private: .* is private"),
+        (Shouting, "'yard::Shouting' is not the id"),
+        (lambda: None, "'yard::<lambda>' is not the id"),
+        (Called, "yard: .*Called.* is no function"),
+        (Called(), "yard: .* is no function"),
+        (functools.partial(simple), "yard: .* is no function"),
+        (len, "yard: .*len.* is no function"),
+        ("f", "yard: 'f' is no function"),
+    ],
+)
+def test_n023_what_is_no_public_function_is_refused(run: Any, words: str) -> None:
+    for decorate in (Toolkit("yard").tool, Toolkit("yard").tool(title="T")):
+        with pytest.raises(DeclarationError, match=words):
+            decorate(run)
+
+
+def three(args: Any, ctx: Any, more: Any) -> None: ...
+
+
+def context_first(ctx: Any) -> None: ...
+
+
+def with_a_name(args: Any, *, limit: int) -> None: ...
+
+
+@pytest.mark.parametrize("run", [three, context_first, with_a_name])
+def test_n024_more_than_arguments_and_context_is_refused_when_the_kit_is_hosted(run: Any) -> None:
+    kit = Toolkit("yard")
+    kit.tool(input={"a": "string"})(run)
+    with pytest.raises(DeclarationError, match=f"yard::{run.__name__}: its parameters are"):
+        executor(kit)
+
+
+@pytest.mark.parametrize("option", ["input", "output", "input_schema", "output_schema"])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "5", '{"type": "nonsense"}', '{"a": NaN}', '{"$ref": "https://a.test"}', "[" * 100_000]
+)
+def test_n025_n047_text_that_is_no_schema_is_refused_by_tool_and_option(option: Any, text: str) -> None:
+    with pytest.raises(DeclarationError, match=f"yard::f: {option} cannot be: "):
+        the_function({option: text}, run=takes_all())
+
+
+def test_n047_text_is_a_form_of_either_schema() -> None:
+    text = '{"type": "object", "properties": {"q": {"type": "string"}}}'
+    function = the_function({"input": text, "output": text}, run=takes_all())
+    assert (
+        function.input_schema == function.output_schema == {"type": "object", "properties": {"q": {"type": "string"}}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"name": ""}, "name is no text of 1 to 128"),
+        ({"name": "a\nb"}, "name is no text of 1 to 128 printable"),
+        ({"name": "x" * (LONGEST_NAME + 1)}, "name is no text"),
+        ({"name": None}, "name is None"),
+        ({"title": 5}, "title is no text"),
+        ({"title": "x" * (LONGEST_TITLE + 1)}, "title is no text"),
+        ({"category": " "}, "category is no text"),
+        ({"description": 5}, "description is no text"),
+        ({"description": "x" * 4_001}, "description is no text"),
+        ({"annotations": {"readonly": True}}, "annotations has no hint 'readonly'; there are title, read_only_hint"),
+        ({"annotations": {"read_only_hint": "yes"}}, "annotations has a hint read_only_hint that is neither"),
+        ({"annotations": {"title": True}}, "annotations has a hint title that is no text"),
+        ({"annotations": ["read_only_hint"]}, "annotations is no mapping"),
+        ({"icons": [{"src": "http://a.test"}]}, "icons is no list"),
+        ({"icons": "https://a.test"}, "icons is no list"),
+        ({"meta": "x"}, "meta is no object"),
+        ({"meta": {"a": {1, 2}}}, "meta is no JSON"),
+        ({"meta": {"a": float("nan")}}, "meta is no JSON"),
+        ({"meta": {"a": "x" * 10_000}}, "meta has more than 8000"),
+        ({"hidden": 1}, "hidden is neither"),
+        ({"visible": "no"}, "visible is neither"),
+        ({"strict": 1}, "strict is neither"),
+        ({"idempotent": "yes"}, "idempotent is neither"),
+        ({"isolate": 1}, "isolate is neither"),
+        ({"timeout_ms": 0}, "timeout_ms is not a positive"),
+        ({"permissions": "mail"}, "permissions is not a sequence"),
+        ({"doc": "Mail Send"}, "doc is not the id of a skill document: "),
+        ({"doc": 5}, "doc is not the id"),
+        ({"colour": "red"}, "colour is no option; there are annotations, category"),
+        ({"input_schema": {"a": "string"}, "strict": True}, "input_schema cannot be: strict is for field specs"),
+        ({"input": {"type": "object"}, "strict": True}, "input cannot be: strict is for field specs"),
+        ({"input": int}, "input cannot be: it is no object"),
+        ({"input_schema": ["a"]}, "input_schema cannot be: it is no JSON object"),
+        ({"input_schema": {"const": {1}}}, "input_schema cannot be: it is no JSON"),
+    ],
+)
+def test_what_cannot_be_said_is_refused_by_tool_and_option(said: dict[str, Any], words: str) -> None:
+    with pytest.raises(DeclarationError, match=f"^yard::f: {words}"):
+        the_function(said, run=takes_all())
+
+
+@pytest.mark.parametrize("option", sorted(ToolOptions.__annotations__))
+def test_no_option_takes_whatever_it_is_given(option: str) -> None:
+    with pytest.raises(DeclarationError, match=f"^yard::f: {option} "):
+        Toolkit("yard").tool(**{option: 1j})(takes_all())  # pyright: ignore[reportArgumentType] - that is what is wrong
+
+
+@pytest.mark.parametrize("namespace", ["", "Yard", "a:b", "a::", None])
+def test_a_namespace_is_the_beginning_of_an_id(namespace: Any) -> None:
+    with pytest.raises(DeclarationError, match="is no namespace"):
+        Toolkit(namespace)
+
+
+def test_the_category_of_a_kit_is_a_text() -> None:
+    with pytest.raises(DeclarationError, match="yard: category is no text"):
+        Toolkit("yard", category="")
+
+
+def test_n022_two_tools_of_one_name_are_refused_by_that_name() -> None:
+    kit = Toolkit("yard")
+    kit.tool(name="the one")(simple())
+
+    @kit.tool(name="the one")
+    def other() -> None: ...
+
+    assert other
+    with pytest.raises(DeclarationError, match="tools of the name 'the one'"):
+        executor(kit)
+
+
+def test_two_functions_of_one_name_are_refused_where_the_second_is_declared() -> None:
+    kit = Toolkit("yard")
+    kit.tool(simple())
+    with pytest.raises(DeclarationError, match="yard::f"):
+        kit.tool(simple())
+
+
+def test_kits_and_functions_are_hosted_together_and_none_has_the_name_of_another() -> None:
+    first, second = Toolkit("one"), Toolkit("two")
+    first.tool(simple())
+    second.tool(name="g")(simple())
+    hosted = by_id([first, Function("plain", lambda: 1), second])
+    assert list(hosted) == ["one::f", "plain", "two::f"]
+    with pytest.raises(DeclarationError, match="called one::f"):
+        executor(first, Function("one::f", lambda: 1))
+    with pytest.raises(DeclarationError, match="tools of the name 'g'"):
+        executor(second, Function("plain", lambda: 1, name="g"))
+    wrong: Any = simple()
+    with pytest.raises(DeclarationError, match="is neither a Toolkit nor a Function"):
+        executor(wrong)
+
+
+# What annotations say
+
+
+class Level(StrEnum):
+    LOW = "low"
+    HIGH = "high"
+
+
+class Where(TypedDict):
+    street: str
+    number: NotRequired[int]
+
+
+@dataclass
+class Order:
+    item: str
+    count: Annotated[int, "How many.", {"min": 1}] = 1
+    notes: list[str] = field(default_factory=list[str])
+
+
+type Name = str
+NAMED: JsonObject = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "schema"),
+    [
+        (str, NAMED),
+        (int, {"type": "integer"}),
+        (float, {"type": "number"}),
+        (bool, {"type": "boolean"}),
+        (Any, {}),
+        (list[str], {"type": "array", "items": NAMED}),
+        (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
+        (list[list[int]], {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}),
+        (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+        (Literal["a"] | None, {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}),
+        (Level, {"type": "string", "enum": ["low", "high"]}),
+        (str | None, {"type": ["string", "null"]}),
+        (int | str, {"anyOf": [{"type": "integer"}, NAMED]}),
+        (date, {"type": "string", "format": "date"}),
+        (Annotated[str, "Whom."], {**NAMED, "description": "Whom."}),
+        (Annotated[int, {"min": 1}], {"type": "integer", "minimum": 1}),
+        (Name, NAMED),
+        (
+            Where,
+            {"type": "object", "properties": {"street": NAMED, "number": {"type": "integer"}}, "required": ["street"]},
+        ),
+    ],
+)
+def test_annotations_are_published(annotation: Any, schema: JsonObject) -> None:
+    def f(one: Any) -> None: ...
+
+    f.__annotations__["one"] = annotation
+    published = the_function(run=f).input_schema
+    assert published == {"type": "object", "properties": {"one": schema}, "required": ["one"]}
+
+
+def test_a_function_whose_parameters_are_annotated_is_called_by_their_names() -> None:
+    kit = Toolkit("yard")
+
+    @kit.tool
+    def ship(
+        order: Order, level: Level, *, ctx: Context, day: date = date(2027, 1, 31), to: Where | None = None
+    ) -> Any:
+        return [type(order).__name__, order, level is Level.HIGH, day, to, ctx.tenant]
+
+    answered = kit.test("ship", {"order": {"item": "tea", "x": 1}, "level": "high", "evil": 1}).value
+    assert answered == ["Order", {"item": "tea", "count": 1, "notes": []}, True, "2027-01-31", None, "test"]
+    properties: Any = kit.functions[0].input_schema
+    assert properties["required"] == ["order", "level"]
+    assert properties["properties"]["day"]["default"] == "2027-01-31"
+    assert properties["properties"]["order"]["properties"]["count"] == {
+        "type": "integer", "minimum": 1, "description": "How many.", "default": 1,
+    }  # fmt: skip
+    assert "ctx" not in properties["properties"]
+    assert ship
+
+
+def test_a_default_that_says_not_given_is_nobodys_value() -> None:
+    def f(one: str = None) -> Any:  # type: ignore[assignment] # noqa: RUF013 - many write it so
+        return one
+
+    function = the_function(run=f)
+    assert function.input_schema == {"type": "object", "properties": {"one": {"type": "string"}}}
+
+
+def test_args_alone_are_whatever_is_sent() -> None:
+    for annotation in (None, Any, dict, dict[str, Any], Mapping[str, Any], JsonObject):
+        kit = Toolkit("yard")
+
+        def f(args: Any) -> Any:
+            return args
+
+        f.__annotations__ = {} if annotation is None else {"args": annotation}
+        kit.tool(f)
+        assert kit.test("f", {"a": 1}).value == {"a": 1}
+        assert kit.functions[0].input_schema == {"type": "object"}
+
+
+def test_args_of_another_type_are_a_parameter_like_any() -> None:
+    def f(args: list[str]) -> Any:
+        return args
+
+    kit = Toolkit("yard")
+    kit.tool(f)
+    assert kit.test("f", {"args": ["a"]}).value == ["a"]
+
+
+def unannotated(city, day: str) -> None: ...  # type: ignore[no-untyped-def]
+
+
+def positional(city: str, /) -> None: ...
+
+
+def starred(*cities: str) -> None: ...
+
+
+def keywords(**cities: str) -> None: ...
+
+
+def odd(city: complex) -> None: ...
+
+
+def odd_map(city: dict[int, str]) -> None: ...
+
+
+def two_contexts(a: Context, b: Context) -> None: ...
+
+
+def unknown_name(city: "Nowhere") -> None: ...  # type: ignore[name-defined] # noqa: F821 - that is what is wrong
+
+
+def bad_default(city: str = 5) -> None: ...  # type: ignore[assignment]
+
+
+def sentinel(city: str = object()) -> None: ...  # type: ignore[assignment]
+
+
+@dataclass
+class Itself:
+    parent: "Itself | None" = None
+
+
+def recursive(one: Itself) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (unannotated, "its parameter city has no annotation; say what it takes as `input`"),
+        (positional, "its parameter city cannot be given by name"),
+        (starred, "its parameter cities cannot be given by name"),
+        (keywords, "its parameter cities cannot be given by name"),
+        (odd, "its parameter city: there is no field for complex"),
+        (odd_map, "its parameter city: the keys of .* are no texts"),
+        (two_contexts, "b is a second Context"),
+        (unknown_name, "its annotations cannot be read"),
+        (bad_default, "field `city`: its default does not satisfy"),
+        (sentinel, "field `city`: default is no JSON"),
+        (recursive, "what it takes is defined by itself"),
+    ],
+)
+def test_what_annotations_cannot_say_is_refused_by_function_and_parameter(run: Any, words: str) -> None:
+    kit = Toolkit("yard")
+    kit.tool(run)
+    with pytest.raises(DeclarationError, match=f"yard::{run.__name__}: {words}"):
+        executor(kit)
+
+
+def test_classes_are_a_form_of_input_too() -> None:
+    kit = Toolkit("yard")
+
+    @kit.tool(input=Order, output=Where)
+    def place(order: Order) -> Where:
+        return {"street": order.item}
+
+    assert kit.test("place", {"item": "tea"}).value == {"street": "tea"}
+    assert place
+
+
+def test_strict_kits_of_annotations_refuse_what_they_do_not_take() -> None:
+    def f(one: str = "a") -> None: ...
+
+    kit = Toolkit("yard")
+    kit.tool(strict=True)(f)
+    assert kit.test("f").failure is None
+    assert kit.test("f", {"two": 1}).failure
+    loose = Toolkit("yard")
+    loose.tool(strict=True)(takes_all())
+    with pytest.raises(DeclarationError, match="yard::f: strict is for what is declared"):
+        executor(loose)

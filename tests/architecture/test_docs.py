@@ -47,7 +47,7 @@ def test_invariants_are_numbered_without_a_gap() -> None:
 
 
 def test_the_scenarios_name_tests_that_exist() -> None:
-    named = re.findall(r"`(test_s\d+\w*[^_…`]|test_s\w+)`", (PROJECT / "docs/scenarios.md").read_text())
+    named = re.findall(r"`(test_[san]\d+\w*[^_…`]|test_s\w+)`", (PROJECT / "docs/scenarios.md").read_text())
     existing = {
         node.name
         for path in TESTS

@@ -1,5 +1,6 @@
 """Executors go into the directory and get their keys, or a sentence says why not and nothing has changed."""
 
+import json
 from collections.abc import Callable, Sequence
 from typing import override
 
@@ -296,6 +297,30 @@ NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "inputSchema": {"pattern": "(a+)+"}}]}},
         "hosts f, whose input_schema is refused, because '(a+)+' repeats a repetition.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "outputSchema": {"pattern": "(a+)+"}}]}},
+        "hosts f, whose output_schema is refused, because '(a+)+' repeats a repetition.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "name": "a\nb"}]}},
+        "hosts f, whose name is no text of 1 to 128 printable characters.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "annotations": {"readOnlyHint": "yes"}}]}},
+        "hosts f, whose annotations says of readOnlyHint what no client reads.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "icons": [{"src": "javascript:alert(1)"}]}]}},
+        "hosts f, whose icons is no list of objects with a `src` that begins with https:// or data:.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "meta": {"a": json.loads("[" * 90 + "]" * 90)}}]}},
+        "hosts f, whose meta is nested too deeply.",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "meta": {"a": "x" * 8_000}}]}},
+        "hosts f, whose meta has more than 8000 characters.",
     ),
 ]
 

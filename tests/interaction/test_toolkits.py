@@ -234,7 +234,7 @@ def test_what_an_earlier_executor_does_not_say_is_not_said() -> None:
 # By a client
 
 
-def test_n006_n007_n017_lists_show_what_tools_have_and_leave_out_what_is_hidden(served: Served) -> None:
+def test_n006_n007_n048_lists_show_what_tools_have_and_leave_out_what_is_hidden(served: Served) -> None:
     tools = served.tools()
     assert sorted(tools) == ["skill__fetch", "yard__count", "yard__read", "yard__server_time", "yard__show"]
     assert tools["yard__read"]["_meta"] == {"cost": 1, "category": "Files"}

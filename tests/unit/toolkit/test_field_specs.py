@@ -145,7 +145,7 @@ def test_a010_a040_objects_are_published_as_deep_as_they_are() -> None:
     assert "a.b.c" in Taken(DEEP).refusal({"a": {"b": {}}})
 
 
-def test_a011_defaults_are_published_and_put_in() -> None:
+def test_a011_n036_defaults_are_published_and_put_in() -> None:
     taken = Taken(
         {"repeat": {"type": "integer", "default": 1}, "tags": {"type": ("array", "string"), "default": ["a"]}}
     )
@@ -167,7 +167,7 @@ def test_a017_whatever_is_sent_is_refused_and_never_raises() -> None:
         assert taken.refusal({"a": odd})
 
 
-def test_a018_a_019_a020_a030_what_is_said_of_a_field_stands_beside_its_type() -> None:
+def test_a018_a019_a020_a030_what_is_said_of_a_field_stands_beside_its_type() -> None:
     assert property_of({"type": "string", "format": "email", "description": "Whom."}) == {
         "type": "string",
         "format": "email",
@@ -269,7 +269,7 @@ def test_a034_the_bounds_of_a_number_are_its_value() -> None:
     assert property_of({"type": "number", "min": 0.5, "max": 2}) == {"type": "number", "minimum": 0.5, "maximum": 2}
 
 
-def test_a035_a_036_bounds_are_held_at_below_and_above() -> None:
+def test_a035_a036_bounds_are_held_at_below_and_above() -> None:
     taken = Taken({"name": {"type": "string", "min": 2, "max": 4, "required": True}})
     assert [taken.takes({"name": "x" * length}) for length in range(1, 6)] == [False, True, True, True, False]
     assert not taken.takes({})
@@ -290,7 +290,7 @@ def test_a042_what_is_published_and_what_is_taken_agree() -> None:
     assert [n for n in range(-1, 6) if taken.takes({"n": n})] == [1, 2, 3]
 
 
-def test_a043_a_045_enums_of_texts_and_numbers_take_their_members_and_nothing_else() -> None:
+def test_a043_a045_enums_of_texts_and_numbers_take_their_members_and_nothing_else() -> None:
     taken = Taken({"n": {"type": "enum", "values": [1, 2]}, "mode": {"type": "enum", "values": ["a", "b"]}})
     assert taken.of({"n": 2, "mode": "b"}) == {"n": 2, "mode": "b"}
     assert not taken.takes({"n": 3})
@@ -312,7 +312,7 @@ def test_a044_a048_n043_constraints_hold_inside_lists_of_objects() -> None:
     assert "rows.0.id" in taken.refusal({"rows": [{}]})
 
 
-def test_a046_a_047_specs_are_plain_values_and_each_keeps_its_own_shape() -> None:
+def test_a046_a047_specs_are_plain_values_and_each_keeps_its_own_shape() -> None:
     first, second = Taken({"a": {"type": "string", "default": "x"}}), Taken({"a": "integer"})
     assert first.of({}) == {"a": "x"}
     assert second.of({"a": 1}) == {"a": 1}
@@ -333,9 +333,7 @@ def test_a054_a_date_is_published_as_text_and_delivered_as_a_date() -> None:
     assert taken.of({"day": "2027-01-31"}) == taken.of({"day": date(2027, 1, 31)}) == {"day": date(2027, 1, 31)}
 
 
-@pytest.mark.parametrize(
-    "text", ["2027-02-30", "2027-1-31", "20270131", "2027-W01-1", "soon", "", "\u0662\u0660\u0662\u0667-01-31"]
-)
+@pytest.mark.parametrize("text", ["2027-02-30", "2027-1-31", "20270131", "2027-W01-1", "soon", "", "202\u0667-01-31"])
 def test_a055_what_is_no_date_is_refused_with_the_name_of_its_field(text: str) -> None:
     assert "`day`" in Taken({"day": "date"}).refusal({"day": text})
 

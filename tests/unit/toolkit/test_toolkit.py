@@ -65,7 +65,7 @@ def simple() -> Any:
     return f
 
 
-def test_n001_functions_are_tools_in_the_order_of_their_declaration() -> None:
+def test_n001_n039_n041_functions_are_tools_in_the_order_of_their_declaration() -> None:
     functions = kit_of_five().functions
     assert [function.name for function in functions] == ["files.read", "server_time", "lookup", "add", "either"]
     assert [function.id for function in functions] == [
@@ -166,7 +166,7 @@ def test_a063_a065_the_docstring_describes_it_and_nothing_does_where_there_is_no
     assert the_function({"description": "Said."}).description == "Said."
 
 
-def test_a066_a067_n038_what_is_not_said_is_not_there() -> None:
+def test_a066_a067_a068_a070_n038_what_is_not_said_is_not_there() -> None:
     said, silent = kit_of_five().functions[3], kit_of_five().functions[4]
     assert (said.title, said.annotations, said.meta) == ("Sum", {"readOnlyHint": True}, {"cost": 1})
     assert (silent.title, silent.annotations, silent.meta, silent.output_schema) == (None, {}, {}, None)
@@ -448,7 +448,7 @@ def test_a_function_whose_parameters_are_annotated_is_called_by_their_names() ->
 
 
 def test_a_default_that_says_not_given_is_nobodys_value() -> None:
-    def f(one: str = None) -> Any:  # type: ignore[assignment] # noqa: RUF013 - many write it so
+    def f(one: str = None) -> Any:  # pyright: ignore[reportArgumentType] # noqa: RUF013 - many write it so
         return one
 
     function = the_function(run=f)
@@ -477,7 +477,8 @@ def test_args_of_another_type_are_a_parameter_like_any() -> None:
     assert kit.test("f", {"args": ["a"]}).value == ["a"]
 
 
-def unannotated(city, day: str) -> None: ...  # type: ignore[no-untyped-def]
+# What is wrong is what they say, or do not.
+def unannotated(city, day: str) -> None: ...  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
 
 
 def positional(city: str, /) -> None: ...
@@ -498,13 +499,13 @@ def odd_map(city: dict[int, str]) -> None: ...
 def two_contexts(a: Context, b: Context) -> None: ...
 
 
-def unknown_name(city: "Nowhere") -> None: ...  # type: ignore[name-defined] # noqa: F821 - that is what is wrong
+def unknown_name(city: "Nowhere") -> None: ...  # pyright: ignore[reportUndefinedVariable, reportUnknownParameterType] # noqa: F821 - likewise
 
 
-def bad_default(city: str = 5) -> None: ...  # type: ignore[assignment]
+def bad_default(city: str = 5) -> None: ...  # pyright: ignore[reportArgumentType] - likewise
 
 
-def sentinel(city: str = object()) -> None: ...  # type: ignore[assignment]
+def sentinel(city: str = object()) -> None: ...  # pyright: ignore[reportArgumentType] - likewise
 
 
 @dataclass
@@ -515,22 +516,22 @@ class Itself:
 def recursive(one: Itself) -> None: ...
 
 
-@pytest.mark.parametrize(
-    ("run", "words"),
-    [
-        (unannotated, "its parameter city has no annotation; say what it takes as `input`"),
-        (positional, "its parameter city cannot be given by name"),
-        (starred, "its parameter cities cannot be given by name"),
-        (keywords, "its parameter cities cannot be given by name"),
-        (odd, "its parameter city: there is no field for complex"),
-        (odd_map, "its parameter city: the keys of .* are no texts"),
-        (two_contexts, "b is a second Context"),
-        (unknown_name, "its annotations cannot be read"),
-        (bad_default, "field `city`: its default does not satisfy"),
-        (sentinel, "field `city`: default is no JSON"),
-        (recursive, "what it takes is defined by itself"),
-    ],
-)
+REFUSED_SIGNATURES: list[tuple[Any, str]] = [
+    (unannotated, "its parameter city has no annotation; say what it takes as `input`"),
+    (positional, "its parameter city cannot be given by name"),
+    (starred, "its parameter cities cannot be given by name"),
+    (keywords, "its parameter cities cannot be given by name"),
+    (odd, "its parameter city: there is no field for complex"),
+    (odd_map, "its parameter city: the keys of .* are no texts"),
+    (two_contexts, "b is a second Context"),
+    (unknown_name, "its annotations cannot be read"),
+    (bad_default, "field `city`: its default does not satisfy"),
+    (sentinel, "field `city`: default is no JSON"),
+    (recursive, "what it takes is defined by itself"),
+]
+
+
+@pytest.mark.parametrize(("run", "words"), REFUSED_SIGNATURES)
 def test_what_annotations_cannot_say_is_refused_by_function_and_parameter(run: Any, words: str) -> None:
     kit = Toolkit("yard")
     kit.tool(run)

@@ -11,6 +11,10 @@ from signpost.schema.limits import is_too_deep
 from signpost.schema.validation import SchemaRefused, check
 
 ICON_SOURCES = ("https://", "data:")
+HINTS: Mapping[str, type] = {
+    "title": str, "readOnlyHint": bool, "destructiveHint": bool, "idempotentHint": bool, "openWorldHint": bool,
+}  # fmt: skip
+"""What MCP knows of how a tool behaves."""
 
 
 def fault_of(member: str, value: object) -> str | None:
@@ -56,6 +60,12 @@ def _extras(value: object) -> str | None:
     return _too_long(cast("object", value))
 
 
+def _annotations(value: object) -> str | None:
+    said = cast("Mapping[object, object]", value) if isinstance(value, Mapping) else {}
+    wrong = [hint for hint in HINTS if hint in said and not isinstance(said[hint], HINTS[hint])]
+    return f"says of {wrong[0]} what no client reads" if wrong else _extras(value)
+
+
 def _icons(value: object) -> str | None:
     if not isinstance(value, list | tuple) or not all(map(_is_icon, cast("list[object]", value))):
         return "is no list of objects with a `src` that begins with https:// or data:"
@@ -63,8 +73,10 @@ def _icons(value: object) -> str | None:
 
 
 def _is_icon(value: object) -> bool:
-    source = cast("JsonObject", value).get("src") if isinstance(value, Mapping) else None
-    return isinstance(source, str) and source.startswith(ICON_SOURCES)
+    icon = cast("JsonObject", value) if isinstance(value, Mapping) else {}
+    source, sizes = icon.get("src"), icon.get("sizes", [])
+    is_known = isinstance(icon.get("mimeType", ""), str) and isinstance(sizes, list | tuple)
+    return is_known and isinstance(source, str) and source.startswith(ICON_SOURCES)
 
 
 def _too_long(value: object) -> str | None:
@@ -93,7 +105,7 @@ MEMBERS: Mapping[str, Callable[[object], str | None]] = {
     "name": _named,
     "title": _titled,
     "category": _titled,
-    "annotations": _extras,
+    "annotations": _annotations,
     "icons": _icons,
     "meta": _extras,
     "hidden": no_flag,

@@ -17,7 +17,7 @@ from signpost.toolkit.function import DeclarationError, Function, check_called, 
 from signpost.toolkit.options import ToolOptions
 
 if TYPE_CHECKING:
-    from signpost.toolkit.trial import Tested
+    from signpost.toolkit.trial import Tried
 
 type Run = Callable[[JsonObject, Context], object]
 NO_ARGUMENTS: Mapping[str, object] = {}
@@ -67,17 +67,17 @@ class Toolkit:
         calls: Mapping[str, Callable[[JsonObject], object]] | None = None,
         after: InputRequired | None = None,
         answers: Mapping[str, Json] | None = None,
-    ) -> "Tested":
+    ) -> "Tried":
         """Calls a tool as an executor would, here and now; docs/toolkits.md has more."""
         # An executor tests nothing.
-        from signpost.toolkit.trial import Trial, tested  # noqa: PLC0415
+        from signpost.toolkit.trial import Trial, tried  # noqa: PLC0415
 
         function = next((one for one in self.functions if one.name == name), None)
         if function is None:
             there = ", ".join(repr(one.name) for one in self.functions)
             raise LookupError(f"{self.namespace} has no tool {name!r}; it has {there or 'none'}.")
         state = after.state if after else None
-        return tested(function, args, Trial(principal, permissions, calls or {}, answers or {}, state))
+        return tried(function, args, Trial(principal, permissions, calls or {}, answers or {}, state))
 
     def _declare[F](self, run: F, said: Mapping[str, Any]) -> F:
         if not isinstance(run, FunctionType):

@@ -36,7 +36,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Tried:
     """What came of it."""
 
     tool: str
@@ -71,7 +71,7 @@ class Tested:
         return "\n".join(str(block["text"]) for block in self.content if block["type"] == "text")
 
 
-def tested(function: Function, arguments: Mapping[str, object], trial: Trial) -> Tested:
+def tried(function: Function, arguments: Mapping[str, object], trial: Trial) -> Tried:
     """Raises NotJson for arguments that no client could send."""
     name = function.name or function.id
     given = as_object(json_of(dict(arguments)))
@@ -89,7 +89,7 @@ def tested(function: Function, arguments: Mapping[str, object], trial: Trial) ->
         case Failure() as failed:
             return _failed(name, failed, ran.fault)
         case InputRequired() as asked:
-            return Tested(name, asked=asked)
+            return Tried(name, asked=asked)
         case value:
             return _answered(name, function, value)
 
@@ -113,7 +113,7 @@ def _principal(named: Principal | str, permissions: frozenset[str]) -> Principal
     return Principal(named, "test", "signpost:test", permissions=permissions) if isinstance(named, str) else named
 
 
-def _answered(name: str, function: Function, value: Value) -> Tested:
+def _answered(name: str, function: Function, value: Value) -> Tried:
     answered: Json = json.loads(value.text)
     violation = None
     if function.output_schema is not None:
@@ -121,12 +121,12 @@ def _answered(name: str, function: Function, value: Value) -> Tested:
     if violation:
         return _failed(name, failure("result_refused", function.id), fault_of_result(violation))
     shown = shown_of(value) or NOTHING
-    return Tested(name, answered, shown.content or [_text(answered)], shown.meta, json.loads(value.evidence))
+    return Tried(name, answered, shown.content or [_text(answered)], shown.meta, json.loads(value.evidence))
 
 
-def _failed(name: str, failed: Failure, fault: str) -> Tested:
+def _failed(name: str, failed: Failure, fault: str) -> Tried:
     shown = failed.shown or NOTHING
-    return Tested(name, content=shown.content or [_text(failed.message)], meta=shown.meta, failure=failed, fault=fault)
+    return Tried(name, content=shown.content or [_text(failed.message)], meta=shown.meta, failure=failed, fault=fault)
 
 
 def _text(value: Json) -> JsonObject:

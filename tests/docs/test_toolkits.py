@@ -1,0 +1,84 @@
+"""docs/toolkits.md says what the code does."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signpost.contract import LONGEST_DESCRIPTION, LONGEST_EXTRAS, LONGEST_NAME, LONGEST_TITLE
+from signpost.toolkit.annotations import MAKE
+from signpost.toolkit.fields import KINDS, OPTIONS
+from signpost.toolkit.kit import Toolkit
+from signpost.toolkit.options import HINTS, ToolOptions
+from signpost.toolkit.trial import Tried
+from tests.support.toolkits import Taken
+
+PROJECT = Path(__file__).resolve().parents[2]
+PAGE = (PROJECT / "docs/toolkits.md").read_text()
+WRITTEN, TEST, SPEC, CONTENT = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+
+
+def rows_after(words: str) -> Mapping[str, str]:
+    """The second column of a table by its first."""
+    table = PAGE.partition(words)[2].partition("|---")[2].partition("\n\n")[0]
+    lines = [line.split("|")[1:-1] for line in table.splitlines()[1:]]
+    return {cells[0].strip(" `"): cells[1].strip() for cells in lines}
+
+
+def named_in(text: str) -> set[str]:
+    return set(re.findall(r"`(\w+)`", text))
+
+
+def run(code: str, names: dict[str, Any]) -> dict[str, Any]:
+    exec(compile(code, "docs/toolkits.md", "exec"), names)  # noqa: S102 - the page's own example
+    return names
+
+
+def test_the_kit_it_shows_works_and_so_does_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
+    names = run(WRITTEN, {})
+    run(TEST, names)["test_a_file_is_read"]()
+    kit: Toolkit = names["kit"]
+    first = kit.functions[0]
+    assert (first.id, first.name) == ("files::read_file", "files.read")
+    assert kit.test("lookup", {"q": "a"}).value == "a"
+
+
+def test_the_spec_and_the_content_it_shows_are_ones() -> None:
+    taken = Taken(run(SPEC, {})["SPEC"])
+    assert taken.of({"message": "a"}) == {"message": "a", "repeat": 1, "mode": "plain"}
+    run(CONTENT, {})
+
+
+def test_the_table_of_options_is_that_of_the_code() -> None:
+    table = rows_after("<!-- options")
+    assert table.keys() == ToolOptions.__annotations__.keys()
+    assert named_in(table["annotations"]) == set(HINTS)
+
+
+def test_the_table_of_types_is_that_of_the_code() -> None:
+    table = rows_after("<!-- fields")
+    assert list(table) == list(KINDS)
+    for name, kind in KINDS.items():
+        assert named_in(table[name].partition(": ")[0]) == {*kind.keywords, *kind.parts} - {MAKE}
+    every = PAGE.partition("Every type has")[2].partition(".")[0]
+    assert named_in(every) == {*OPTIONS} - {"type"}
+
+
+def test_the_limits_it_names_are_those_of_the_code() -> None:
+    assert f"{LONGEST_NAME} printable characters" in PAGE
+    assert f"{LONGEST_TITLE} characters" in PAGE
+    assert f"{LONGEST_DESCRIPTION:,} characters" in PAGE
+    assert f"{LONGEST_EXTRAS:,} characters of JSON" in PAGE
+
+
+def test_it_names_all_that_comes_of_a_test() -> None:
+    section = PAGE.partition("what comes of it")[2]
+    members = {name for name in dir(Tried) if not name.startswith("_")} - {"tool", "answered"}
+    assert members <= named_in(section)
+
+
+def test_the_readme_leads_to_it() -> None:
+    assert "(docs/toolkits.md)" in (PROJECT / "README.md").read_text()

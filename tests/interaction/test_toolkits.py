@@ -105,6 +105,7 @@ def test_a055_what_the_schema_cannot_say_is_an_invalid_argument_too() -> None:
     assert f
 
 
+@pytest.mark.invariant(59)
 @pytest.mark.parametrize("isolate", [False, True])
 def test_a078_what_does_not_conform_is_never_sent_and_the_log_says_why(isolate: bool) -> None:
     world = answering({"n": "secret"}, output=COUNT, isolate=isolate)
@@ -276,6 +277,7 @@ def test_a075_a077_structured_results_go_with_equal_text_and_others_without_stru
     assert "structuredContent" not in served.call("yard__server_time")
 
 
+@pytest.mark.invariant(59)
 def test_a078_a_client_is_told_that_a_result_does_not_conform_and_not_what_it_is(served: Served) -> None:
     refused = served.call("yard__count", n=0)
     assert refused["isError"]

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, time
 from random import Random
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -81,6 +82,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.invariant(60)
 @given(SPECS, st.booleans(), st.integers())
 def test_what_the_published_schema_accepts_is_made_without_an_error(spec: Any, strict: bool, seed: int) -> None:
     taken = Taken(spec, strict=strict)
@@ -93,6 +95,7 @@ def test_what_the_published_schema_accepts_is_made_without_an_error(spec: Any, s
         assert given_to_it.keys() >= made.value.keys() & spec.keys()
 
 
+@pytest.mark.invariant(60)
 @given(SPECS, st.dictionaries(NAMES, JSON, max_size=4))
 def test_arguments_are_taken_exactly_if_the_published_schema_accepts_them(spec: Any, arguments: Any) -> None:
     taken = Taken(spec)

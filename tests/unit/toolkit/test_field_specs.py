@@ -346,6 +346,7 @@ def test_a057_a_moment_has_an_offset() -> None:
     taken = Taken({"at": "datetime"})
     assert property_of("datetime") == {"type": "string", "format": "date-time"}
     assert taken.of({"at": "2027-01-31T08:30:00Z"}) == {"at": datetime(2027, 1, 31, 8, 30, tzinfo=UTC)}
+    assert taken.of({"at": "2027-01-31t08:30:00z"}) == taken.of({"at": "2027-01-31T08:30:00Z"})
     assert taken.of({"at": "2027-01-31T08:30:00.250Z"})["at"].microsecond == 250_000
     east = timezone(timedelta(hours=2))
     assert taken.of({"at": "2027-01-31T08:30:00+02:00"}) == {"at": datetime(2027, 1, 31, 8, 30, tzinfo=east)}

@@ -114,6 +114,9 @@ def test_an_exception_is_told_as_a_caller_would_read_it_and_as_the_log_has_it() 
     [
         [Content.text("a"), "b"],
         {"content": Content.text("a")},
+        {"answer": Answer(1)},
+        [InputRequired({})],
+        {"class": Point},
         ToolResult(structured=[1]),
         ToolResult(["a"]),  # pyright: ignore[reportArgumentType] - that is what is wrong
         ToolResult(meta=[1]),  # pyright: ignore[reportArgumentType] - likewise

@@ -61,9 +61,9 @@ def _extras(value: object) -> str | None:
 
 
 def _annotations(value: object) -> str | None:
-    said = cast("Mapping[object, object]", value) if isinstance(value, Mapping) else {}
+    said = _object(value)
     wrong = [hint for hint in HINTS if hint in said and not isinstance(said[hint], HINTS[hint])]
-    return f"says of {wrong[0]} what no client reads" if wrong else _extras(value)
+    return f"says of {wrong[0]} what no client reads" if wrong else _extras(cast("object", value))
 
 
 def _icons(value: object) -> str | None:
@@ -73,10 +73,14 @@ def _icons(value: object) -> str | None:
 
 
 def _is_icon(value: object) -> bool:
-    icon = cast("JsonObject", value) if isinstance(value, Mapping) else {}
+    icon = _object(value)
     source, sizes = icon.get("src"), icon.get("sizes", [])
     is_known = isinstance(icon.get("mimeType", ""), str) and isinstance(sizes, list | tuple)
     return is_known and isinstance(source, str) and source.startswith(ICON_SOURCES)
+
+
+def _object(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
 def _too_long(value: object) -> str | None:

@@ -94,7 +94,7 @@ def _is_too_large(written: Value | InputRequired | Failure) -> bool:
         case Value():
             return len(written.text) > LARGEST_KEPT_RESULT
         case Failure(shown=Shown() as shown):
-            return len(json_text(shown_object(shown))) > LARGEST_REPLY // 2
+            return len(json_text(shown_object(shown))) > LARGEST_REPLY
         case _:
             return False
 

@@ -112,7 +112,7 @@ class Moment:
 
         try:
             if re.fullmatch(self.form, value):
-                return getattr(dt, self.type).fromisoformat(value)
+                return getattr(dt, self.type).fromisoformat(value.upper())
         except ValueError:
             pass
         raise ArgumentsRefused(Violation(place, f"is no {self.words}"))

@@ -9,7 +9,6 @@ from signpost.records import dataclass
 from signpost.schema.validation import SchemaRefused, check
 from signpost.toolkit import models
 from signpost.toolkit.annotations import Unsupported, spec_of
-from signpost.toolkit.answers import ArgumentsRefused
 from signpost.toolkit.casting import Cast
 from signpost.toolkit.fields import Reader, SpecRefused
 from signpost.toolkit.json_text import NotJson, json_of
@@ -26,7 +25,6 @@ class Shape:
         return value if self.cast is None else self.cast(value, "")
 
 
-NOTHING = Shape({"type": "object", "properties": {}}, lambda _value, _place: {})
 ANYTHING = Shape({"type": "object"})
 
 
@@ -86,14 +84,7 @@ def _of_model(model: Any, reader: Reader) -> Shape:
     if schema.get("type") != "object":
         raise ShapeRefused(f"{model.__name__} is no object")
 
-    def made(value: JsonObject, place: str) -> object:
-        del place
-        try:
-            return models.instance_of(model, json.dumps(value))
-        except ValueError as fault:
-            raise ArgumentsRefused(models.violation_of(fault)) from fault
-
-    return Shape(schema, made)
+    return Shape(schema, lambda value, _place: models.instance_of(model, json.dumps(value)))
 
 
 def _copied(said: object) -> Json:

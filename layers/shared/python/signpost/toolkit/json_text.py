@@ -8,8 +8,8 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import cast
 
-from signpost.model import Json
-from signpost.toolkit.answers import Rich
+from signpost.model import InputRequired, Json
+from signpost.toolkit.answers import Answer, Rich
 
 DEEPEST = 9_000
 """Levels. Python's readers and writers of JSON give up at ten thousand, and what comes after us adds some."""
@@ -19,7 +19,9 @@ def plain_form(value: object) -> object:
     """What stands for it in JSON. Raises TypeError if nothing does."""
     if isinstance(value, Enum):
         return value.value
-    if is_dataclass(value) and not isinstance(value, type | Rich):
+    if isinstance(value, type | Answer | InputRequired | Rich):
+        raise TypeError(f"{type(value).__name__} is no part of a value")
+    if is_dataclass(value):
         return {one.name: getattr(value, one.name) for one in fields(value)}
     if "pydantic" in sys.modules:
         # Not before: whoever has no models has no use for what knows them.

@@ -1,10 +1,11 @@
 """Pydantic's models, for authors who import them. Nobody else waits for that import."""
 
 import sys
-from typing import Any, cast
+from typing import Any
 
 from signpost.model import Json, JsonObject
 from signpost.schema.validation import Violation
+from signpost.toolkit.answers import ArgumentsRefused
 
 
 def is_model(value: object) -> bool:
@@ -20,13 +21,16 @@ def schema_of(model: Any, *, output: bool) -> JsonObject:
 
 
 def instance_of(model: Any, text: str) -> object:
-    """Made from JSON, which even strict models take dates and the like from. Raises ValueError."""
-    return model.model_validate_json(text)
+    """Made from JSON, which even strict models take dates and the like from. Raises ArgumentsRefused."""
+    try:
+        return model.model_validate_json(text)
+    except sys.modules["pydantic"].ValidationError as fault:
+        raise ArgumentsRefused(_violation(fault)) from fault
 
 
-def violation_of(fault: ValueError) -> Violation:
+def _violation(fault: Any) -> Violation:
     """The first one, without the value that is wrong."""
-    first: Any = cast("Any", fault).errors(include_url=False, include_input=False, include_context=False)[0]
+    first = fault.errors(include_url=False, include_input=False, include_context=False)[0]
     return Violation(".".join(map(str, first["loc"])), str(first["msg"]))
 
 

@@ -1,5 +1,6 @@
 """What a function answered that says more than a value: the value that there is, and how all of it is shown."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -42,15 +43,11 @@ def _whole(result: ToolResult) -> Told | Failure:
         raise NotJson("what is structured in its result is no object")
     shown = _shown_text(content or (), result.meta)
     if result.is_error:
-        return _reported(content or (), text, result)
+        words = _words(content or ()) or (text if result.structured is not None else WITHOUT_WORDS)
+        plain = Shown(**json.loads(shown)) if shown else None
+        return Failure(REPORTED, "permanent_error", "none", words, shown=plain)
     value = json_text(_words(content or ())) if result.structured is None else text
     return Told(value, shown)
-
-
-def _reported(content: Sequence[JsonObject], structured: str, result: ToolResult) -> Failure:
-    words = _words(content) or (structured if result.structured is not None else WITHOUT_WORDS)
-    shown = Shown(content, result.meta) if content or result.meta else None
-    return Failure(REPORTED, "permanent_error", "none", words, shown=shown)
 
 
 def _content(answer: object) -> Sequence[JsonObject] | None:

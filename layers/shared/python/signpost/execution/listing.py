@@ -63,7 +63,7 @@ def _extras(value: object) -> str | None:
 def _annotations(value: object) -> str | None:
     said = _object(value)
     wrong = [hint for hint in HINTS if hint in said and not isinstance(said[hint], HINTS[hint])]
-    return f"says of {wrong[0]} what no client reads" if wrong else _extras(cast("object", value))
+    return f"says of {wrong[0]} what no client reads" if wrong else _extras(value)
 
 
 def _icons(value: object) -> str | None:

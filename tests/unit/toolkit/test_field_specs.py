@@ -463,6 +463,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({"a": {}}, "field `a`: it has no type"),
     ({"a": {"required": True}}, "field `a`: it has no type"),
     ({"a": {"type": {"type": "string"}}}, "field `a`: there is no field for"),
+    ({"a": None}, "field `a`: there is no field for None"),
     ({"a": complex}, "field `a`: there is no field for complex"),
     ({"a": {"type": "string", "maximum": 3}}, "field `a`: 'maximum' is no option of type string"),
     ({"a": {"type": "string", "max": "3"}}, "field `a`: max is no whole number"),

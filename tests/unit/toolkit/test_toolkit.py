@@ -308,6 +308,7 @@ def test_n047_text_is_a_form_of_either_schema() -> None:
         ({"input_schema": {"a": "string"}, "strict": True}, "input_schema cannot be: strict is for field specs"),
         ({"input": {"type": "object"}, "strict": True}, "input cannot be: strict is for field specs"),
         ({"input": int}, "input cannot be: it is no object"),
+        ({"input": "Itself"}, "input cannot be: its text is no JSON"),
         ({"input_schema": ["a"]}, "input_schema cannot be: it is no JSON object"),
         ({"input_schema": {"const": {1}}}, "input_schema cannot be: it is no JSON"),
     ],
@@ -468,6 +469,25 @@ def test_args_alone_are_whatever_is_sent() -> None:
         assert kit.functions[0].input_schema == {"type": "object"}
 
 
+def test_beside_args_there_may_be_a_context_and_nothing_else() -> None:
+    def whole(args: dict[str, Any], ctx: Context) -> Any:
+        return [args, ctx.tenant]
+
+    def bare(args: Any, ctx: Any) -> Any:
+        return [args, ctx.tenant]
+
+    bare.__annotations__ = {}
+
+    def named(args: dict[str, int], limit: int = 3) -> Any:
+        return [args, limit]
+
+    kit = Toolkit("yard")
+    for run in (whole, bare, named):
+        kit.tool(run)
+    assert kit.test("whole", {"a": 1}).value == kit.test("bare", {"a": 1}).value == [{"a": 1}, "test"]
+    assert kit.test("named", {"args": {"a": 1}}).value == [{"a": 1}, 3]
+
+
 def test_args_of_another_type_are_a_parameter_like_any() -> None:
     def f(args: list[str]) -> Any:
         return args
@@ -529,6 +549,11 @@ REFUSED_SIGNATURES: list[tuple[Any, str]] = [
     (sentinel, "field `city`: default is no JSON"),
     (recursive, "what it takes is defined by itself"),
 ]
+
+
+def test_a_class_that_is_defined_by_itself_is_no_input() -> None:
+    with pytest.raises(DeclarationError, match="yard::f: input cannot be: it is defined by itself"):
+        the_function({"input": Itself}, run=takes_all())
 
 
 @pytest.mark.parametrize(("run", "words"), REFUSED_SIGNATURES)

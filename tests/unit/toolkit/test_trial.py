@@ -118,6 +118,7 @@ def test_an_exception_is_told_as_a_caller_would_read_it_and_as_the_log_has_it() 
         [InputRequired({})],
         {"class": Point},
         ToolResult(structured=[1]),
+        ToolResult("a"),  # pyright: ignore[reportArgumentType] - likewise
         ToolResult(["a"]),  # pyright: ignore[reportArgumentType] - that is what is wrong
         ToolResult(meta=[1]),  # pyright: ignore[reportArgumentType] - likewise
         Answer(1, evidence="x"),  # pyright: ignore[reportArgumentType] - likewise
@@ -202,7 +203,7 @@ def test_who_calls_and_what_they_may_is_the_tests_to_say() -> None:
 
     assert kit.test("who").value == ["tester", False, ["mail", "web"], True]
     ada = Principal("ada", "acme", "issuer", human=True)
-    assert kit.test("who", principal=ada, permissions=frozenset({"mail", "root"})).value == [
+    assert kit.test("who", principal=ada, permissions=["mail", "root"]).value == [
         "ada",
         True,
         ["mail"],

@@ -41,8 +41,6 @@ def spec_of(annotation: Any) -> Words:
         return _map(annotation)
     if isinstance(annotation, type) and origin is None:
         return _of_class(annotation)
-    if annotation is None:
-        return {"type": "null"}
     raise Unsupported(f"there is no field for {annotation!r}")
 
 

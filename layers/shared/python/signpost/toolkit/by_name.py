@@ -40,15 +40,17 @@ def named(name: str, run: Callable[..., object]) -> Named | None:
     return Named(fields, contexts[0] if contexts else None)
 
 
-def _takes_all_as_one(parameters: Sequence[Parameter], hints: Mapping[str, object]) -> bool:
-    """Whether its first parameter is `args`, of no type or of one that any arguments have."""
+def _takes_all_as_one(parameters: Sequence[Parameter], hints: Mapping[str, Any]) -> bool:
+    """Whether it is `args`, of no type or of one that any arguments have, and at most a context."""
     if not parameters or parameters[0].name != "args" or parameters[0].kind is Parameter.VAR_POSITIONAL:
         return False
+    if any(hints.get(one.name, Any) not in (Any, Context) for one in parameters[1:]):
+        return False
     hint = hints.get("args", dict)
-    return hint is Any or (get_origin(hint) or hint) in (dict, Mapping) or hint is JsonObject
+    return hint in (Any, JsonObject) or (get_origin(hint) or hint) in (dict, Mapping)
 
 
-def _field_of(parameter: Parameter, hints: Mapping[str, object]) -> Words:
+def _field_of(parameter: Parameter, hints: Mapping[str, Any]) -> Words:
     if parameter.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
         raise Unsupported(f"its parameter {parameter.name} cannot be given by name")
     if parameter.name not in hints:

@@ -1,6 +1,6 @@
 """Plain functions as tools: what an author writes beside each, and the functions of an executor that come of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from inspect import getdoc
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
@@ -63,7 +63,7 @@ class Toolkit:
         args: Mapping[str, object] = NO_ARGUMENTS,
         *,
         principal: Principal | str = "tester",
-        permissions: frozenset[str] | None = None,
+        permissions: Collection[str] | None = None,
         calls: Mapping[str, Callable[[JsonObject], object]] | None = None,
         after: InputRequired | None = None,
         answers: Mapping[str, Json] | None = None,
@@ -77,7 +77,8 @@ class Toolkit:
             there = ", ".join(repr(one.name) for one in self.functions)
             raise LookupError(f"{self.namespace} has no tool {name!r}; it has {there or 'none'}.")
         state = after.state if after else None
-        return tried(function, args, Trial(principal, permissions, calls or {}, answers or {}, state))
+        granted = None if permissions is None else frozenset(permissions)
+        return tried(function, args, Trial(principal, granted, calls or {}, answers or {}, state))
 
     def _declare[F](self, run: F, said: Mapping[str, Any]) -> F:
         if not isinstance(run, FunctionType):

@@ -129,7 +129,8 @@ HEADER_VALUES = (
 PATHS = (
     "/mcp", "/mcp/", "//mcp", "/MCP", "/mcp/..", "/mcp%2f", "/mcp\x00", "/mcp?x=y", "", "/", "/health", "/health/",
     "/metrics", "/metrics/",
-    "/mcp/functions", "/mcp/functions/", "/mcp/functions/..", "/.well-known/oauth-protected-resource/mcp/functions",
+    "/mcp/flat", "/mcp/functions", "/mcp/functions/", "/mcp/functions/..",
+    "/.well-known/oauth-protected-resource/mcp/functions",
     "/.well-known/", "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp",
     "/.well-known/../mcp", "/é", "/\ud800", "/" + "a" * 9000, "mcp", "/admin", "/stream", "/\r\nx: y",
 )  # fmt: skip

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signpost.adapters.memory import MemoryBreakers, MemoryDirectory, MemoryRuntimeSettings
+from signpost.adapters.memory import MemoryBreakers
 from signpost.contract import BreakerState, Executor, Failure, Hosted, KeptResult, Reply, Result
-from signpost.execution import wire
 from signpost.execution.failures import failure, reported
 from signpost.execution.functions import REVALIDATED_EVERY
 from signpost.model import InputRequired, Json, JsonObject, Principal
@@ -18,75 +17,18 @@ from signpost.protocol.eras import CLIENT_CAPABILITIES
 from signpost.registry.callers import Caller
 from signpost.registry.names import INTERNAL_NAMESPACES
 from signpost.schema.validation import check
-from signpost.surfaces.functions import LONGEST_STRUCTURED, function_of, has_name, name_of, shown_schema
+from signpost.surfaces.functions import function_of, has_name, name_of
+from signpost.surfaces.hosted import LONGEST_STRUCTURED, shown_schema
+from tests.support.function_tools import LEGACY, SHELF, TENANT, YARD, Client, text_of
 from tests.support.memory_gateway import META, MODERN, MemoryGateway, modern
 
-LEGACY = "2025-11-25"
-TENANT = "default"
 BRIDGE = "/mcp/functions"
-YARD = Executor("arn:yard", "secret:yard", 60_000)
-SHELF = Executor("arn:shelf", "secret:shelf", 60_000)
 OPERATOR = Principal("operator", TENANT, "signpost:operator")
-
-
-class Client:
-    def __init__(self, version: str, **environment: str) -> None:
-        self.version = version
-        self.gateway = MemoryGateway(None, **environment)
-        self.key = str(self.gateway.make_key())
-        self.directory = MemoryDirectory(self.gateway.functions)
-        self.settings = MemoryRuntimeSettings(self.gateway.functions)
-        self.replies: dict[str, Reply] = {}
-        self.calls: list[Any] = []
-        for executor in (YARD, SHELF):
-            self.gateway.executors[executor.arn] = self._answer
-
-    def _answer(self, message: JsonObject) -> JsonObject:
-        call: Any = message["call"]
-        self.calls.append(call)
-        reply = self.replies.get(call["function"], Result(call["arguments"]))
-        if isinstance(reply, KeptResult):
-            reply = KeptResult(call["keepAt"], reply.size, reply.sha256)
-        return wire.reply_message(reply)
-
-    def host(self, *hosted: Hosted | str) -> None:
-        """In the place of what it hosted before."""
-        all_of_them = [one if isinstance(one, Hosted) else Hosted(one) for one in hosted]
-        assert self.directory.place(TENANT, YARD, all_of_them) == []
-
-    def ask(self, method: str, params: JsonObject | None = None, path: str = BRIDGE) -> Any:
-        if self.version == MODERN:
-            return self.gateway.ask(method, params, credential=self.key, path=path).json
-        return self.gateway.ask_legacy(method, params, self.version, self.key, path).json
-
-    def tools(self) -> Sequence[Any]:
-        return self.ask("tools/list")["result"]["tools"]
-
-    def names(self) -> Sequence[str]:
-        return [tool["name"] for tool in self.tools()]
-
-    def call(self, name: str, arguments: Json = None) -> Any:
-        return self.ask("tools/call", {"name": name, "arguments": arguments or {}})["result"]
-
-    def is_unknown(self, name: str) -> bool:
-        """Refused in the words for a tool that does not exist."""
-        answer = self.ask("tools/call", {"name": name, "arguments": {}})
-        expected = f"There is no tool {name!r}. tools/list names those there are."
-        return answer.get("error") == {"code": -32602, "message": expected}
-
-    def passes(self, seconds: float) -> None:
-        self.gateway.clock.advance(seconds)
 
 
 @pytest.fixture(params=[MODERN, LEGACY])
 def client(request: pytest.FixtureRequest) -> Client:
-    return Client(request.param)
-
-
-def text_of(result: Any) -> str:
-    (content,) = result["content"]
-    assert content["type"] == "text"
-    return content["text"]
+    return Client(request.param, BRIDGE)
 
 
 def test_every_function_is_a_tool_and_so_is_fetch(client: Client) -> None:
@@ -239,7 +181,7 @@ def test_no_arguments_are_an_empty_object(client: Client) -> None:
 
 
 def test_what_a_function_asks_for_is_asked_and_its_answer_comes_back_to_it() -> None:
-    client = Client(MODERN)
+    client = Client(MODERN, BRIDGE)
     client.host("f")
     form: JsonObject = {"method": "elicitation/create", "params": {"message": "Whom?", "requestedSchema": {
         "type": "object", "properties": {"who": {"type": "string"}},
@@ -340,7 +282,7 @@ def test_with_require_expose_only_flagged_functions_are_listed_and_callable(clie
 
 
 def test_the_deployment_says_so_for_tenants_that_do_not() -> None:
-    client = Client(MODERN, REQUIRE_EXPOSE="1", HIDDEN_PREFIXES="private::")
+    client = Client(MODERN, BRIDGE, REQUIRE_EXPOSE="1", HIDDEN_PREFIXES="private::")
     client.host(Hosted("private::open", exposed=True), Hosted("yard::open", exposed=True), Hosted("yard::shut"))
     assert client.names() == ["yard__open", "skill__fetch"]
     assert client.is_unknown("private__open")
@@ -387,7 +329,7 @@ def test_a_tenant_has_its_own_functions_and_shipped_ones_until_it_wants_none(cli
 
 
 def test_portable_names_are_listed_on_demand_and_always_callable() -> None:
-    client = Client(MODERN)
+    client = Client(MODERN, BRIDGE)
     long = f"yard::{'x' * 60}"
     client.host("Yard.v2::Echo", long, "yard::echo")
     message, headers = modern("tools/list", {})

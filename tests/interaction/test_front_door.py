@@ -42,7 +42,10 @@ def test_nothing_else_is_served_when_nothing_is_configured(path: str) -> None:
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")
 
 
-@pytest.mark.parametrize(("suffix", "endpoint"), [("", "/mcp"), ("/mcp", "/mcp"), ("/mcp/functions", "/mcp/functions")])
+@pytest.mark.parametrize(
+    ("suffix", "endpoint"),
+    [("", "/mcp"), ("/mcp", "/mcp"), ("/mcp/flat", "/mcp/flat"), ("/mcp/functions", "/mcp/functions")],
+)
 def test_the_resource_metadata_stands_where_clients_look_and_names_the_endpoint(
     gateway: MemoryGateway, suffix: str, endpoint: str
 ) -> None:

@@ -88,6 +88,7 @@ def monitor() -> Monitor:
 NOTHING = {
     f'signpost_build_info{{version="{__version__}"}}': 1,
     'signpost_tools{endpoint="/mcp"}': 7,
+    'signpost_tools{endpoint="/mcp/flat"}': 1,
     'signpost_tools{endpoint="/mcp/functions"}': 1,
     'signpost_functions{origin="own"}': 0,
     'signpost_functions{origin="shipped"}': 0,
@@ -116,6 +117,7 @@ class TestWhatIsMeasured:
         assert found['signpost_functions{origin="shipped"}'] == 1
         listed = monitor.gateway.ask("tools/list", path="/mcp/functions").json["result"]["tools"]
         assert found['signpost_tools{endpoint="/mcp/functions"}'] == len(listed) == 4
+        assert found['signpost_tools{endpoint="/mcp/flat"}'] == 4
 
     def test_who_switches_off_what_is_shipped_has_none_of_it(self, monitor: Monitor) -> None:
         monitor.directory.place(None, SHELF, [Hosted("core::wait")])
@@ -174,6 +176,7 @@ class TestWhatIsMeasured:
         found = monitor.scrape()
         assert found['signpost_workflows{state="enabled"}'] == 1
         assert found['signpost_tools{endpoint="/mcp/functions"}'] == 2
+        assert found['signpost_tools{endpoint="/mcp/flat"}'] == 3
         assert found["signpost_skill_documents"] == 1
 
 

@@ -10,7 +10,7 @@ from signpost.execution import wire
 from signpost.execution.manifest import manifest_of
 from signpost.execution.members import NotOurs
 from signpost.execution.wire import LARGEST_REPLY, call_message
-from signpost.surfaces.functions import LONGEST_STRUCTURED
+from signpost.surfaces.hosted import LONGEST_STRUCTURED
 from signpost.toolkit import Answer, Content, Context, Function, ToolError, Toolkit, ToolResult
 from tests.support import hosted
 from tests.support.hosted import TOKEN, MemoryKeptResults, as_lambda_sends, call_of

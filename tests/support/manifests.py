@@ -35,6 +35,14 @@ def publish_documents(
     digests = {name: definitions.keep(tenant, text_of(document)) for name, document in documents.items()}
     read = [published(name, document) for name, document in documents.items() if name != PROXY]
     items = [
-        CatalogueItem(one.id, "workflow", one.title, definition=digests[one.id], enabled=one.enabled) for one in read
+        CatalogueItem(
+            one.id,
+            "workflow",
+            one.title,
+            definition=digests[one.id],
+            enabled=one.enabled,
+            input_schema=one.input_schema or {},
+        )
+        for one in read
     ]
     put_in_place(content, values, tenant, items, Published(proxy=digests.get(PROXY, "")))

@@ -51,7 +51,7 @@ def test_a_scope_cannot_be_called_like_another_partition(scope: str) -> None:
 
 
 def test_the_audience_is_any_endpoint_unless_another_is_given() -> None:
-    endpoints = {"https://gateway.test/mcp", "https://gateway.test/mcp/functions"}
+    endpoints = {"https://gateway.test/mcp", "https://gateway.test/mcp/flat", "https://gateway.test/mcp/functions"}
     assert gateway_settings(ENVIRONMENT).identity.oidc_audiences == endpoints
     assert gateway_settings({**ENVIRONMENT, "OIDC_AUDIENCE": "api://x"}).identity.oidc_audiences == {"api://x"}
 

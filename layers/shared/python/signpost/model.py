@@ -192,6 +192,8 @@ class CatalogueItem:
     """Whether it can be started, as its author says."""
     switched_off: bool = False
     """Whether an operator says that it cannot, which outlasts publications."""
+    input_schema: JsonObject | None = None
+    """Of a workflow, what it takes; empty if it does not say. None where only its definition knows."""
 
     @property
     def is_offered(self) -> bool:

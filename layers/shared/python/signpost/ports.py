@@ -363,6 +363,13 @@ class RefusesInItsOwnForm(Protocol):
         ...
 
 
+@runtime_checkable
+class HidesTools(Protocol):
+    """What a tool provider may be besides: it has tools that no list shows, and that are called as any other."""
+
+    def hidden_tools(self, call: Call) -> Sequence[Tool]: ...
+
+
 class ResourceProvider(Protocol):
     def resources(self, call: Call) -> Sequence[Resource]: ...
 

@@ -10,7 +10,7 @@ from signpost.records import dataclass
 
 TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 AUTH_MODES = ("none", "jwt", "api-key", "both", "local")
-ENDPOINTS = ("/mcp", "/mcp/functions")
+ENDPOINTS = ("/mcp", "/mcp/flat", "/mcp/functions")
 """Of MCP clients."""
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 SKILLS_SCOPE, PROMPTS_SCOPE = (re.compile(rf"{kind}(-[a-z0-9-]{{1,24}})?") for kind in ("skills", "prompts"))

@@ -62,8 +62,8 @@ class FunctionList:
 
     functions: Sequence[Hosted]
     """By id, the tenant's own in the place of shipped ones."""
-    own: int
-    """How many of them are the tenant's own."""
+    own: frozenset[str]
+    """Which of them are the tenant's own, by id."""
     settings: Mapping[str, SettingValue]
 
 
@@ -118,4 +118,5 @@ class FunctionLists:
 def _seen(own: _Scope, shipped: _Scope, settings: Mapping[str, SettingValue]) -> FunctionList:
     beneath = shipped.functions if of_tenant(settings, "shipped_content") else ()
     by_id = {hosted.function: hosted for hosted in (*beneath, *own.functions)}
-    return FunctionList([by_id[function] for function in sorted(by_id)], len(own.functions), settings)
+    mine = frozenset(hosted.function for hosted in own.functions)
+    return FunctionList([by_id[function] for function in sorted(by_id)], mine, settings)

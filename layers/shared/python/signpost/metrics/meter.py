@@ -58,7 +58,7 @@ class Meter:
 
     def _functions(self, tenant: str) -> Samples:
         found = self._function_lists.of(tenant)
-        return {("own",): found.own, ("shipped",): len(found.functions) - found.own}
+        return {("own",): len(found.own), ("shipped",): len(found.functions) - len(found.own)}
 
     def _documents(self, tenant: str) -> Mapping[Gauge, Samples]:
         return {

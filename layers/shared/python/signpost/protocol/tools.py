@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from signpost.errors import INVALID_PARAMS, DeadlinePassed, Rejection
 from signpost.model import Call, InputRequired, Json, JsonObject, Tool, ToolResult, as_object
-from signpost.ports import RefusesInItsOwnForm, ToolProvider
+from signpost.ports import HidesTools, RefusesInItsOwnForm, ToolProvider
 from signpost.protocol import results, state
 from signpost.protocol.exchange import Exchange
 from signpost.protocol.headers import parameter_mismatch
@@ -30,7 +30,7 @@ def listed(exchange: Exchange) -> Listing | Rejection:
     tools = [tool for provider in exchange.surface.tools for tool in provider.tools(exchange.call)]
     names = [tool.name for tool in tools]
     portable = exchange.call.portable_names
-    spelled = _spellings(names, exchange.surface, exchange.call) if portable else dict(zip(names, names, strict=True))
+    spelled = spellings(exchange.surface.tools, exchange.call) if portable else dict(zip(names, names, strict=True))
 
     texts, era = exchange.services.tool_texts, exchange.era
     return page(exchange, "tools", tools, lambda tool: tool.name, lambda tool: texts.of(tool, spelled[tool.name], era))
@@ -65,16 +65,26 @@ def _find(name: str, surface: Surface, call: Call) -> tuple[ToolProvider, Tool] 
 
 
 def _find_by_portable_name(name: str, surface: Surface, call: Call) -> tuple[ToolProvider, Tool] | None:
-    tools = [(provider, tool) for provider in surface.tools for tool in provider.tools(call)]
-    spelled = _spellings([tool.name for _, tool in tools], surface, call)
+    spelled = spellings(surface.tools, call)
+    tools = ((provider, tool) for provider in surface.tools for tool in _all_of(provider, call))
     return next((found for found in tools if spelled[found[1].name] == name), None)
 
 
-def _spellings(names: Sequence[str], surface: Surface, call: Call) -> Mapping[str, str]:
-    """Tools that are not listed are callable too, so that their names are taken as well."""
+def spellings(providers: Sequence[ToolProvider], call: Call) -> Mapping[str, str]:
+    """The portable spelling of every tool. Those that are not listed are callable too, so that their names are taken
+    as well."""
+    names = [tool.name for provider in providers for tool in _all_of(provider, call)]
     simple = {simplest(name) for name in names} - set(names)
-    unlisted = [name for name in sorted(simple) if any(provider.tool(name, call) for provider in surface.tools)]
+    unlisted = [name for name in sorted(simple) if any(provider.tool(name, call) for provider in providers)]
     return portable_names([*names, *unlisted])
+
+
+def _all_of(provider: ToolProvider, call: Call) -> Sequence[Tool]:
+    return [*provider.tools(call), *hidden_of(provider, call)]
+
+
+def hidden_of(provider: ToolProvider, call: Call) -> Sequence[Tool]:
+    return provider.hidden_tools(call) if isinstance(provider, HidesTools) else ()
 
 
 def _refusal_of_arguments(exchange: Exchange, tool: Tool, arguments: JsonObject) -> str | None:

@@ -53,4 +53,5 @@ def _item(entry: Entry, digest: str) -> CatalogueItem:
         text=entry.text[:LONGEST_TEXT],
         definition=digest,
         enabled=entry.enabled,
+        input_schema=(entry.input_schema or {}) if entry.kind == "workflow" else None,
     )

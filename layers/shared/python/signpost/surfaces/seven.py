@@ -194,14 +194,21 @@ class Runner(Protocol):
 
 
 class SevenTools:
-    def __init__(self, *, discovery: Runner, driving: Callable[[], Runner]) -> None:
+    """Callable on every surface that has them, and listed on some."""
+
+    def __init__(self, *, discovery: Runner, driving: Callable[[], Runner], listed: bool) -> None:
         self._discovery = discovery
         self._driving = driving
+        self._listed = listed
         self._by_name = {tool.name: tool for tool in SEVEN}
 
     def tools(self, call: Call) -> Sequence[Tool]:
         del call  # everybody sees the same tools; what they answer depends on who asks
-        return SEVEN
+        return SEVEN if self._listed else ()
+
+    def hidden_tools(self, call: Call) -> Sequence[Tool]:
+        del call
+        return () if self._listed else SEVEN
 
     def tool(self, name: str, call: Call) -> Tool | None:
         del call

@@ -1,6 +1,6 @@
 """The gateway function: which adapter stands behind which port in an AWS account. One graph, made at init."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +61,11 @@ from signpost.surfaces.documents import FetchTool, SkillDocuments, SlashCommands
 from signpost.surfaces.functions import INSTRUCTIONS as FUNCTIONS_INSTRUCTIONS
 from signpost.surfaces.functions import FunctionTools
 from signpost.surfaces.gateway import Discovery
+from signpost.surfaces.hosted import FunctionCalls
+from signpost.surfaces.runs import WorkflowTools
 from signpost.surfaces.seven import INSTRUCTIONS, SevenTools
+from signpost.surfaces.skills import INSTRUCTIONS as FLAT_INSTRUCTIONS
+from signpost.surfaces.skills import SkillTools
 from signpost.telemetry import Telemetry
 from signpost.wiring.calling import Calling, calling
 from signpost.wiring.clients import CALLS, CLIENT, SIGNED_URLS
@@ -241,37 +245,60 @@ def _driven(adapters: Adapters, definitions: "workflow_ports.Definitions", calls
 
 def surfaces(composition: Composition) -> Mapping[str, Surface]:
     """By the path at which each answers."""
-    default, functions = ENDPOINTS
-    return {default: gateway_surface(composition), functions: functions_surface(composition)}
+    default, flat, functions = ENDPOINTS
+    return {
+        default: gateway_surface(composition),
+        flat: flat_surface(composition),
+        functions: functions_surface(composition),
+    }
 
 
 def gateway_surface(composition: Composition) -> Surface:
-    discovery = Discovery(
-        catalogue=composition.catalogue, sealer=composition.sealer, definitions=composition.definitions
+    tools = _seven(composition, listed=True)
+    return _surface("gateway", INSTRUCTIONS, composition, [tools, _fetch(composition, listed=False)])
+
+
+def flat_surface(composition: Composition) -> Surface:
+    """In the order of the names. What drives a run that was started is there, unlisted."""
+    skills = SkillTools(lists=composition.function_lists, calls=_calls(composition))
+    workflows = WorkflowTools(
+        catalogue=composition.catalogue,
+        definitions=composition.definitions,
+        driving=lambda: composition.driven().driving,
     )
-    tools = SevenTools(discovery=discovery, driving=lambda: composition.driven().driving)
-    return _surface("gateway", INSTRUCTIONS, composition, tools, lists_fetch=False)
+    tools = (skills, _fetch(composition, listed=True), workflows, _seven(composition, listed=False))
+    return _surface("flat", FLAT_INSTRUCTIONS, composition, tools)
 
 
 def functions_surface(composition: Composition) -> Surface:
     tools = FunctionTools(
-        lists=composition.function_lists,
-        functions=composition.calling.functions,
-        executors=composition.calling.executors,
-        long_answers=composition.adapters.long_answers,
+        lists=composition.function_lists, functions=composition.calling.functions, calls=_calls(composition)
     )
-    return _surface("functions", FUNCTIONS_INSTRUCTIONS, composition, tools, lists_fetch=True)
+    return _surface("functions", FUNCTIONS_INSTRUCTIONS, composition, [tools, _fetch(composition, listed=True)])
 
 
-def _surface(
-    name: str, instructions: str, composition: Composition, tools: ToolProvider, *, lists_fetch: bool
-) -> Surface:
+def _seven(composition: Composition, *, listed: bool) -> SevenTools:
+    discovery = Discovery(
+        catalogue=composition.catalogue, sealer=composition.sealer, definitions=composition.definitions
+    )
+    return SevenTools(discovery=discovery, driving=lambda: composition.driven().driving, listed=listed)
+
+
+def _fetch(composition: Composition, *, listed: bool) -> FetchTool:
+    return FetchTool(composition.documents.functions, listed=listed)
+
+
+def _calls(composition: Composition) -> FunctionCalls:
+    return FunctionCalls(executors=composition.calling.executors, long_answers=composition.adapters.long_answers)
+
+
+def _surface(name: str, instructions: str, composition: Composition, tools: Sequence[ToolProvider]) -> Surface:
     """Documents and slash commands are the same everywhere."""
     agent_skills = AgentSkillFiles(composition.documents.agent_skills)
     return Surface(
         name=name,
         instructions=instructions,
-        tools=(tools, FetchTool(composition.documents.functions, listed=lists_fetch)),
+        tools=tools,
         resources=(SkillDocuments(composition.documents.skills), agent_skills),
         prompts=(SlashCommands(composition.documents.prompts),),
         skills=(agent_skills,),

@@ -1,0 +1,137 @@
+"""What functions are as tools, whatever name a surface gives them: what is shown of them, and what comes of a call."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+
+from signpost.contract import Failure, Hosted, KeptResult, Reply, Request, Result, Shown
+from signpost.execution.functions import REMEMBERED_TENANTS
+from signpost.execution.tuning import of_tenant, words_of_tenant
+from signpost.model import Call, InputRequired, Json, JsonObject, SettingValue, Tool, ToolResult, as_object
+from signpost.ports import AnswerStore, Executors
+from signpost.protocol.results import link_content
+from signpost.registry.names import is_internal
+from signpost.registry.skills import FETCH
+from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
+
+LONGEST_STRUCTURED = 100_000
+"""Characters of a result that is sent a second time as structured content."""
+NOTHING = Shown()
+
+
+class FunctionCalls:
+    def __init__(self, *, executors: Executors, long_answers: AnswerStore) -> None:
+        self._executors = executors
+        self._long_answers = long_answers
+
+    def made(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> ToolResult | InputRequired:
+        """What `tool` answers, behind which is `function`."""
+        request = Request(
+            function=function,
+            arguments=arguments,
+            principal=call.principal,
+            ends_at=call.deadline,
+            trace=call.trace,
+            answers=call.answers,
+            state=call.state,
+        )
+        return self._shown(self._executors.invoke(request), tool)
+
+    def _shown(self, reply: Reply, tool: Tool) -> ToolResult | InputRequired:
+        match reply:
+            case InputRequired():
+                return reply
+            case Result(value, shown=shown) if not is_too_deep(value):
+                return _answered(value, shown or NOTHING, tool)
+            case Result():
+                return _failed(f"It ran, but its answer is nested more than {DEEPEST_VALUE} deep and cannot be shown.")
+            case KeptResult(key):
+                # Clients hold an ordinary result against the output schema, which a link cannot satisfy.
+                is_error = tool.output_schema is not None
+                return ToolResult(link_content(self._long_answers.address(key)), is_error=is_error)
+            case Failure(message=message, retry_after_ms=wait, shown=shown):
+                return _failed(in_time(message, wait), shown or NOTHING)
+
+
+class MadeOnce[Source, Made]:
+    """What is made of something a tenant has: the same object for as long as that is the same, so that the text of
+    what is listed is made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Source, Made]] = {}
+
+    def of(self, tenant: str, source: Source, make: Callable[[], Made]) -> Made:
+        made = self._made.get(tenant)
+        if made is None or made[0] is not source:
+            if len(self._made) >= REMEMBERED_TENANTS:
+                self._made.clear()
+            made = self._made[tenant] = source, make()
+        return made[1]
+
+
+def is_visible(hosted: Hosted, settings: Mapping[str, SettingValue]) -> bool:
+    """Whether it is a tool, listed or not."""
+    hidden = hosted.function.startswith(tuple(words_of_tenant(settings, "hidden_prefixes")))
+    if hidden or is_never_a_tool(hosted.function):
+        return False
+    return hosted.exposed or not of_tenant(settings, "require_expose")
+
+
+def is_never_a_tool(function: str) -> bool:
+    """`skill::fetch` is a tool of the registry's own, which no executor can take the place of."""
+    return function == FETCH or is_internal(function)
+
+
+def tool_of(hosted: Hosted, name: str, description: str, input_schema: JsonObject) -> Tool:
+    return Tool(
+        name,
+        description,
+        input_schema,
+        title=hosted.title,
+        output_schema=_shown_output(hosted.output_schema),
+        annotations=hosted.annotations,
+        icons=hosted.icons,
+        meta={**hosted.meta, "category": hosted.category} if hosted.category else hosted.meta,
+    )
+
+
+def shown_schema(schema: JsonObject | None) -> JsonObject:
+    """What clients take: some refuse `true` or `false` for a property, and all want an object. The executor goes by the
+    schema as it was declared."""
+    plain = _without_booleans({"properties": {}} if schema is None else schema)
+    return {**plain, "type": "object"}
+
+
+def in_time(sentence: str, wait_ms: float | None) -> str:
+    """With when to try again, if that is known."""
+    return sentence if wait_ms is None else f"{sentence} Try again in {ceil(wait_ms / 1000)} s."
+
+
+def text(words: str) -> JsonObject:
+    return {"type": "text", "text": words}
+
+
+def _without_booleans(schema: JsonObject) -> JsonObject:
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return schema
+    shown: JsonObject = {name: _without_booleans(as_object(one)) for name, one in properties.items()}
+    return {**schema, "properties": shown}
+
+
+def _shown_output(schema: JsonObject | None) -> JsonObject | None:
+    """Of what is no object there is no structured content that a client could hold against it."""
+    return shown_schema(schema) if schema is not None and schema.get("type") == "object" else None
+
+
+def _answered(value: Json, shown: Shown, tool: Tool) -> ToolResult:
+    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    is_short = len(words) <= LONGEST_STRUCTURED
+    structured = value if isinstance(value, Mapping) and (is_short or tool.output_schema is not None) else None
+    # What is long and structured nonetheless is not sent twice.
+    blocks: Sequence[JsonObject] = [text(words)] if is_short or structured is None else []
+    return ToolResult(shown.content or blocks, structured, meta=shown.meta)
+
+
+def _failed(sentence: str, shown: Shown = NOTHING) -> ToolResult:
+    return ToolResult(shown.content or [text(sentence)], is_error=True, meta=shown.meta)

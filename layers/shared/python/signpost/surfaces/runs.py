@@ -1,0 +1,128 @@
+"""The workflows of a tenant as tools that start them: `workflow:<title>` at /mcp/flat."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from signpost.model import Call, CatalogueItem, JsonObject, Tool, ToolResult, as_object
+from signpost.records import dataclass
+from signpost.registry.catalogue import CatalogueView, Snapshot
+from signpost.surfaces.hosted import MadeOnce, in_time, shown_schema, text
+from signpost.surfaces.seven import START, Runner
+
+if TYPE_CHECKING:
+    from signpost.workflow.ports import Definitions
+
+PREFIX = "workflow:"
+GENERIC: JsonObject = {
+    "type": "object",
+    "properties": {"input": {"type": "string", "description": "What the run is to work on."}},
+    "additionalProperties": False,
+}
+"""What a workflow takes whose author does not say."""
+WENT_WRONG = ("error", "inDoubt", "fault")
+"""Members of an answer that say why a run did not get where it was to get by itself, the weightiest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    by_name: Mapping[str, tuple[Tool, CatalogueItem]]
+    """By the names of their tools."""
+    listed: Sequence[Tool]
+    hidden: Sequence[Tool]
+
+
+class WorkflowTools:
+    def __init__(
+        self,
+        *,
+        catalogue: CatalogueView,
+        definitions: "Callable[[], Definitions]",
+        driving: Callable[[], Runner],
+    ) -> None:
+        self._catalogue = catalogue
+        self._definitions = definitions
+        self._driving = driving
+        self._made = MadeOnce[Snapshot, _Runs]()
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        return self._of(call).listed
+
+    def hidden_tools(self, call: Call) -> Sequence[Tool]:
+        """Those that the tenant's `discovery` does not show."""
+        return self._of(call).hidden
+
+    def tool(self, name: str, call: Call) -> Tool | None:
+        found = self._of(call).by_name.get(name) if name.startswith(PREFIX) else None
+        return None if found is None else found[0]
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        found = self._of(call).by_name.get(tool.name)
+        name = tool.name if found is None else found[1].id
+        return _told(self._driving().run(START, {"definitionId": name, "input": arguments}, call), tool)
+
+    def _of(self, call: Call) -> _Runs:
+        tenant = call.principal.tenant
+        snapshot = self._catalogue.snapshot(tenant)
+        return self._made.of(tenant, snapshot, lambda: self._runs(tenant, snapshot))
+
+    def _runs(self, tenant: str, snapshot: Snapshot) -> _Runs:
+        named = _by_name(list(snapshot.startable.values()))
+        tools = {name: (self._tool(name, item, tenant), item) for name, item in sorted(named.items())}
+        shown = {item.id for item in snapshot.items if item.kind == "workflow"}
+        return _Runs(
+            by_name=tools,
+            listed=[tool for tool, item in tools.values() if item.id in shown],
+            hidden=[tool for tool, item in tools.values() if item.id not in shown],
+        )
+
+    def _tool(self, name: str, item: CatalogueItem, tenant: str) -> Tool:
+        declared = self._declared(item, tenant)
+        return Tool(
+            name,
+            item.description or f"Run the {item.title} workflow",
+            GENERIC if declared is None else shown_schema(declared),
+            title=item.title,
+            output_schema=START.output_schema,
+        )
+
+    def _declared(self, item: CatalogueItem, tenant: str) -> JsonObject | None:
+        """What it takes. Catalogues that an earlier release wrote do not say."""
+        if item.input_schema is None and item.definition:
+            return self._definitions().pinned(tenant, item.id, item.definition).input_schema
+        return item.input_schema or None
+
+
+def _by_name(workflows: Sequence[CatalogueItem]) -> Mapping[str, CatalogueItem]:
+    """By title, where no other one has it for a title or an id; else by id."""
+    times, ids = Counter(item.title for item in workflows), {item.id for item in workflows}
+
+    def name_of(item: CatalogueItem) -> str:
+        is_its_own = times[item.title] == 1 and (item.title == item.id or item.title not in ids)
+        return f"{PREFIX}{item.title if is_its_own else item.id}"
+
+    return {name_of(item): item for item in workflows}
+
+
+def _told(started: ToolResult, tool: Tool) -> ToolResult:
+    """Where the run stands, with its links; and what went wrong in a sentence, if anything did."""
+    stand = as_object(started.structured)
+    wrong = next((as_object(stand[member]) for member in WENT_WRONG if member in stand), None)
+    if wrong is None:
+        return started
+    wait = wrong.get("retryAfterMs")
+    why = in_time(str(wrong.get("message")), wait if isinstance(wait, int | float) else None)
+    return replace(started, content=[text(f"{_which(stand, tool)}{why}")], is_error=True)
+
+
+def _which(stand: JsonObject, tool: Tool) -> str:
+    """Nothing where no run was started."""
+    if "workflowId" in stand:
+        return f"The run {stand['workflowId']} of {tool.title} failed and stands in the state {stand['state']}: "
+    links = stand.get("links")
+    ids = (
+        [as_object(as_object(link).get("args")).get("workflowId") for link in links] if isinstance(links, list) else []
+    )
+    run = next((one for one in ids if one is not None), None)
+    return "" if run is None else f"The run {run} of {tool.title} may not have been started: "

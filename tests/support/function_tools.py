@@ -1,0 +1,74 @@
+"""Clients of the endpoints that have functions for tools."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
+from signpost.contract import Executor, Hosted, KeptResult, Reply, Result
+from signpost.execution import wire
+from signpost.model import Json, JsonObject
+from tests.support.memory_gateway import MODERN, MemoryGateway
+
+LEGACY = "2025-11-25"
+TENANT = "default"
+YARD = Executor("arn:yard", "secret:yard", 60_000)
+SHELF = Executor("arn:shelf", "secret:shelf", 60_000)
+
+
+class Client:
+    """Of an endpoint that has functions for tools, and what hosts these."""
+
+    def __init__(self, version: str, endpoint: str, **environment: str) -> None:
+        self.version = version
+        self.endpoint = endpoint
+        self.gateway = MemoryGateway(None, **environment)
+        self.key = str(self.gateway.make_key())
+        self.directory = MemoryDirectory(self.gateway.functions)
+        self.settings = MemoryRuntimeSettings(self.gateway.functions)
+        self.replies: dict[str, Reply] = {}
+        self.calls: list[Any] = []
+        for executor in (YARD, SHELF):
+            self.gateway.executors[executor.arn] = self._answer
+
+    def _answer(self, message: JsonObject) -> JsonObject:
+        call: Any = message["call"]
+        self.calls.append(call)
+        reply = self.replies.get(call["function"], Result(call["arguments"]))
+        if isinstance(reply, KeptResult):
+            reply = KeptResult(call["keepAt"], reply.size, reply.sha256)
+        return wire.reply_message(reply)
+
+    def host(self, *hosted: Hosted | str) -> None:
+        """In the place of what it hosted before."""
+        all_of_them = [one if isinstance(one, Hosted) else Hosted(one) for one in hosted]
+        assert self.directory.place(TENANT, YARD, all_of_them) == []
+
+    def ask(self, method: str, params: JsonObject | None = None, path: str | None = None) -> Any:
+        path = path or self.endpoint
+        if self.version == MODERN:
+            return self.gateway.ask(method, params, credential=self.key, path=path).json
+        return self.gateway.ask_legacy(method, params, self.version, self.key, path).json
+
+    def tools(self) -> Sequence[Any]:
+        return self.ask("tools/list")["result"]["tools"]
+
+    def names(self) -> Sequence[str]:
+        return [tool["name"] for tool in self.tools()]
+
+    def call(self, name: str, arguments: Json = None) -> Any:
+        return self.ask("tools/call", {"name": name, "arguments": arguments or {}})["result"]
+
+    def is_unknown(self, name: str) -> bool:
+        """Refused in the words for a tool that does not exist."""
+        answer = self.ask("tools/call", {"name": name, "arguments": {}})
+        expected = f"There is no tool {name!r}. tools/list names those there are."
+        return answer.get("error") == {"code": -32602, "message": expected}
+
+    def passes(self, seconds: float) -> None:
+        self.gateway.clock.advance(seconds)
+
+
+def text_of(result: Any) -> str:
+    (content,) = result["content"]
+    assert content["type"] == "text"
+    return content["text"]

@@ -358,12 +358,11 @@ def workflow(**said: Any) -> Mapping[str, Any]:
     return {**ONE_STEP, **said}
 
 
-def offer(client: Client, tenant: str = TENANT, **workflows: Mapping[str, Any]) -> None:
+def offer(client: Client, **workflows: Mapping[str, Any]) -> None:
     adapters = client.gateway.adapters
     manifest = {"version": 1, "workflows": workflows}
-    publish(adapters.content, adapters.values, adapters.definitions, tenant, manifest)
+    publish(adapters.content, adapters.values, adapters.definitions, TENANT, manifest)
     client.passes(REVALIDATED_EVERY)
-    client.key = str(client.gateway.make_key())
 
 
 BAKING: JsonObject = {

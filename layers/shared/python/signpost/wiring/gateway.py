@@ -1,6 +1,7 @@
 """The gateway function: which adapter stands behind which port in an AWS account. One graph, made at init."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,7 @@ from signpost.registry.catalogue import CatalogueView
 from signpost.schema.validation import Validators
 from signpost.settings import ENDPOINTS, GatewaySettings, IdentitySettings, gateway_settings
 from signpost.surfaces.agent_skills import AgentSkillFiles
+from signpost.surfaces.catalog import Catalog
 from signpost.surfaces.documents import FetchTool, SkillDocuments, SlashCommands
 from signpost.surfaces.functions import INSTRUCTIONS as FUNCTIONS_INSTRUCTIONS
 from signpost.surfaces.functions import FunctionTools
@@ -267,7 +269,8 @@ def flat_surface(composition: Composition) -> Surface:
         driving=lambda: composition.driven().driving,
     )
     tools = (skills, _fetch(composition, listed=True), workflows, _seven(composition, listed=False))
-    return _surface("flat", FLAT_INSTRUCTIONS, composition, tools)
+    surface = _surface("flat", FLAT_INSTRUCTIONS, composition, tools)
+    return replace(surface, tools=(*surface.tools, Catalog(surface)))
 
 
 def functions_surface(composition: Composition) -> Surface:

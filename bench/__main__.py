@@ -16,6 +16,7 @@ from bench.bars import Results, Row, verdicts
 from bench.caller import PARAMETERS, Issuer, call_event, first_answer_event
 from bench.contender import Contender, floor, ours, peers
 from bench.errors import BenchError
+from bench.flat import flat_lap
 from bench.harness import harness_lap
 from bench.laps import LOOP, Requests, cold_lap, rounds, warm_lap
 from bench.search_quality import datasets
@@ -63,9 +64,10 @@ def samples(field: Contenders, requests: Requests, counts: Counts, progress: Pro
     answering = [contender for contender in field if contender.warm]
     cold = rounds(cold_lap, field, requests, counts["cold"], progress)
     warm = rounds(warm_lap, answering, requests, counts["warm"], progress)
+    flat = rounds(flat_lap, field[1:2], requests, counts["warm"], progress)
     executors = rounds(harness_lap, field[1:2], requests, counts["warm"], progress)
     found: Samples = defaultdict(lambda: defaultdict(list))
-    for name, lap in chain(cold, warm, executors):
+    for name, lap in chain(cold, warm, flat, executors):
         for measure, value in lap.items():
             found[name][measure].append(value)
     return found

@@ -72,23 +72,6 @@ class TestNames:
         client.call("skill:send")
         assert [call["function"] for call in client.calls] == ["a::send"]
 
-    @pytest.mark.invariant(37)
-    @pytest.mark.parametrize("namespace", INTERNAL_NAMESPACES)
-    def test_nobody_is_led_to_the_registry(self, client: Client, namespace: str) -> None:
-        client.host(Hosted(f"{namespace}x", name="x", exposed=True), Hosted("skill::fetch", name="fetch"))
-        assert client.names() == ["skill__fetch"]
-        assert client.is_unknown("skill:x")
-        assert client.is_unknown("skill:fetch")
-
-    @pytest.mark.invariant(37)
-    def test_what_is_no_tool_at_the_bridge_is_none_here(self, client: Client) -> None:
-        client.settings.set(TENANT, None, "hidden_prefixes", "private::")
-        client.settings.set(TENANT, None, "require_expose", 1)
-        client.host(Hosted("private::key", exposed=True), Hosted("yard::open", exposed=True), Hosted("yard::shut"))
-        assert client.names() == ["skill:open", "skill__fetch"]
-        assert client.is_unknown("skill:key")
-        assert client.is_unknown("skill:shut")
-
     def test_s18_s19_portable_names_are_listed_on_demand_and_always_callable(self) -> None:
         client = Client(MODERN, FLAT)
         hosted = [Hosted("a::x", name="files.read"), Hosted("b::x", name="files_read"), Hosted("c::x", name="Ärger")]
@@ -284,19 +267,6 @@ class TestCalls:
 
 
 class TestRefresh:
-    @pytest.mark.invariant(38)
-    def test_s49_s50_s51_a_placement_is_seen_two_seconds_later_at_the_latest(self, client: Client) -> None:
-        client.host(Hosted("a", description="Old."))
-        assert by_name(client)["skill:a"]["description"] == "Old. [dynamic]"
-        client.host(Hosted("a", description="New."), "b")
-        client.passes(REVALIDATED_EVERY)
-        assert by_name(client)["skill:a"]["description"] == "New. [dynamic]"
-        assert client.call("skill:b")["isError"] is False
-        client.host("b")
-        client.passes(REVALIDATED_EVERY)
-        assert client.names() == ["skill:b", "skill__fetch"]
-        assert client.is_unknown("skill:a")
-
     def test_s54_what_cannot_be_placed_changes_nothing(self, client: Client) -> None:
         client.host("a")
         other = Executor("arn:other", "secret:other", 1_000)
@@ -327,6 +297,39 @@ class TestRefresh:
         client.settings.set(TENANT, None, "shipped_content", 0)
         client.passes(REVALIDATED_EVERY)
         assert client.names() == ["skill:both", "skill__fetch"]
+
+
+@pytest.mark.invariant(37)
+@pytest.mark.parametrize("namespace", INTERNAL_NAMESPACES)
+def test_nobody_is_led_to_the_registry(client: Client, namespace: str) -> None:
+    client.host(Hosted(f"{namespace}x", name="x", exposed=True), Hosted("skill::fetch", name="fetch"))
+    assert client.names() == ["skill__fetch"]
+    assert client.is_unknown("skill:x")
+    assert client.is_unknown("skill:fetch")
+
+
+@pytest.mark.invariant(37)
+def test_what_is_no_tool_at_the_bridge_is_none_here(client: Client) -> None:
+    client.settings.set(TENANT, None, "hidden_prefixes", "private::")
+    client.settings.set(TENANT, None, "require_expose", 1)
+    client.host(Hosted("private::key", exposed=True), Hosted("yard::open", exposed=True), Hosted("yard::shut"))
+    assert client.names() == ["skill:open", "skill__fetch"]
+    assert client.is_unknown("skill:key")
+    assert client.is_unknown("skill:shut")
+
+
+@pytest.mark.invariant(38)
+def test_s49_s50_s51_a_placement_is_seen_two_seconds_later_at_the_latest(client: Client) -> None:
+    client.host(Hosted("a", description="Old."))
+    assert by_name(client)["skill:a"]["description"] == "Old. [dynamic]"
+    client.host(Hosted("a", description="New."), "b")
+    client.passes(REVALIDATED_EVERY)
+    assert by_name(client)["skill:a"]["description"] == "New. [dynamic]"
+    assert client.call("skill:b")["isError"] is False
+    client.host("b")
+    client.passes(REVALIDATED_EVERY)
+    assert client.names() == ["skill:b", "skill__fetch"]
+    assert client.is_unknown("skill:a")
 
 
 def test_documents_prompts_and_agent_skills_are_there_as_on_the_default_endpoint(client: Client) -> None:

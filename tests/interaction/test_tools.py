@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import re
 import time
+from collections import Counter
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ import pytest
 from signpost.errors import Unavailable
 from signpost.model import Call, Json, JsonObject, Tool, ToolResult
 from signpost.protocol.dispatch import LONGEST_ANSWER
-from signpost.protocol.names import LONGEST, portable_names
+from signpost.protocol.names import LONGEST, portable_names, simplest
 from signpost.protocol.surface import Surface
 from signpost.wiring.gateway import gateway_surface
 from stage.fixtures import TENANT
@@ -123,6 +126,44 @@ def test_portable_names_are_portable_short_and_told_apart() -> None:
     assert len(set(spelled.values())) == len(names)
     assert all(len(name) <= LONGEST and name.replace("_", "").replace("-", "").isalnum() for name in spelled.values())
     assert portable_names(list(reversed(names))) == spelled
+
+
+PORTABLE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def generated(number: int, letters: str) -> Sequence[str]:
+    """Always the same, and each once."""
+    chosen = Random(number)  # noqa: S311 - nothing is kept secret by it
+    return [
+        f"{chosen.choice(('skill:', 'workflow:'))}{''.join(chosen.choices(letters, k=chosen.randint(1, 60)))}{one}"
+        for one in range(number)
+    ]
+
+
+@pytest.mark.invariant(24)
+@pytest.mark.parametrize("letters", ["abcXYZ019_-", "ab.: _", "…ü\ud800 ", "x"])
+def test_ten_thousand_names_have_as_many_portable_ones_whatever_their_order(letters: str) -> None:
+    names = generated(10_000, letters)
+    spelled = portable_names(names)
+    assert len(set(spelled.values())) == len(names) == len(spelled)
+    assert all(map(PORTABLE.fullmatch, spelled.values()))
+    assert portable_names(names[::-1]) == spelled
+
+
+@pytest.mark.invariant(24)
+def test_names_of_nothing_but_signs_have_portable_ones_too() -> None:
+    names = ["…" * times for times in range(1, 10_001)]
+    spelled = portable_names(names)
+    assert len(set(spelled.values())) == len(names)
+    assert all(map(PORTABLE.fullmatch, spelled.values()))
+
+
+def test_a_portable_name_changes_only_if_another_would_have_the_same() -> None:
+    names = generated(500, "ab. ")
+    before, after = portable_names(names[:250]), portable_names(names)
+    simple = Counter(map(simplest, names))
+    changed = {name for name in names[:250] if before[name] != after[name]}
+    assert all(simple[simplest(name)] > 1 for name in changed)
 
 
 @pytest.mark.parametrize(

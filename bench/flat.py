@@ -1,0 +1,12 @@
+"""How long the flat surface takes to list the functions of a tenant as skills. Part of python -m bench."""
+
+from bench.contender import Contender
+from bench.laps import Lap, Requests, run
+
+SKILLS = 500
+LIST = "warm_flat_list_500_ms"
+_PROGRAM = "from bench.inside.flat import main; main()"
+
+
+def flat_lap(contender: Contender, requests: Requests) -> Lap:
+    return run(contender, _PROGRAM, SKILLS, requests.listing).findings

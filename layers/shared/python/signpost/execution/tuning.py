@@ -50,7 +50,7 @@ NUMBERS: Mapping[str, Number] = {
     ),
     "shipped_content": Number(1, 0, 1, "whether the tenant sees what the deployment ships", for_functions=False),
     "require_expose": Number(
-        0, 0, 1, "whether only functions that say so are tools at /mcp/functions", for_functions=False
+        0, 0, 1, "whether only functions that say so are tools at /mcp/functions and /mcp/flat", for_functions=False
     ),
 }
 TEXTS: Mapping[str, Text] = {
@@ -59,7 +59,7 @@ TEXTS: Mapping[str, Text] = {
         "prefixes of function ids, separated by commas",
         re.compile(r"(?:[A-Za-z0-9_.:-]+(?:, *[A-Za-z0-9_.:-]+)*)?"),
         1_000,
-        "functions that are no tools at /mcp/functions",
+        "functions that are no tools at /mcp/functions and /mcp/flat",
     ),
 }
 SETTINGS: Mapping[str, Number | Text] = {**NUMBERS, **TEXTS}

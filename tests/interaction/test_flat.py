@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from core_skills.hosted import core_functions
 from signpost.adapters.memory import MemoryBreakers
 from signpost.contract import BreakerState, Executor, Failure, Hosted, Reply, Result
+from signpost.execution import wire
 from signpost.execution.failures import failure, reported
 from signpost.execution.functions import REVALIDATED_EVERY
 from signpost.model import CatalogueItem, JsonObject, Principal
@@ -21,7 +23,7 @@ from signpost.schema.validation import check
 from signpost.surfaces.seven import SEVEN
 from signpost.surfaces.skills import arguments_of, skill_schema
 from tests.support.catalogues import put_in_place
-from tests.support.function_tools import LEGACY, SHELF, TENANT, Client, text_of
+from tests.support.function_tools import LEGACY, SHELF, TENANT, YARD, Client, text_of
 from tests.support.manifests import publish
 from tests.support.memory_gateway import MODERN, MemoryGateway, modern
 
@@ -47,11 +49,27 @@ def by_name(client: Client) -> Mapping[str, Any]:
 
 
 class TestNames:
-    def test_s1_s3_s55_skills_and_fetch_are_listed_by_name_and_by_every_gateway_alike(self, client: Client) -> None:
+    def test_s1_s3_s55_skills_and_fetch_are_listed_by_name_and_by_a_gateway_that_starts_later_alike(
+        self, client: Client
+    ) -> None:
         ship(client, Hosted("core::web_search"), Hosted("core::wait"))
         client.host(Hosted("files::read_file", name="files.read"), "yard::echo", "plain")
         names = ["skill:echo", "skill:files.read", "skill:plain", "skill:wait", "skill:web_search", "skill__fetch"]
         assert client.names() == names == sorted(names)
+        client.gateway.exchange()
+        assert client.names() == names
+
+    def test_s5_the_functions_that_every_deployment_has_are_skills(self, client: Client) -> None:
+        ship(client, *(function.hosted for function in core_functions({"ALLOWED_PRIVATE_HOSTS": ""})))
+        names = ["http_fetch", "json_transform", "template_render", "wait", "web_search"]
+        assert client.names() == [*(f"skill:{name}" for name in names), "skill__fetch"]
+        search = by_name(client)["skill:web_search"]["inputSchema"]["properties"]
+        assert {name: search[name]["type"] for name in ("input", "config", "query", "max_results")} == {
+            "input": "string",
+            "config": "object",
+            "query": "string",
+            "max_results": "integer",
+        }
 
     def test_a_name_that_was_given_goes_before_one_that_an_id_ends_with(self, client: Client) -> None:
         client.host("a::send", Hosted("b::post", name="send"))
@@ -368,21 +386,16 @@ def offer(client: Client, **workflows: Mapping[str, Any]) -> None:
     client.passes(REVALIDATED_EVERY)
 
 
+BAKE: JsonObject = {"actor": "deterministic", "executor": {"kind": "function", "function": "yard::bake"}}
 BAKING: JsonObject = {
     "title": "Bake bread",
     "initialState": "mixing",
-    "states": {
-        "mixing": {
-            "transitions": {
-                "bake": {
-                    "actor": "deterministic",
-                    "target": "done",
-                    "executor": {"kind": "function", "function": "yard::bake"},
-                }
-            }
-        },
-        "done": {"terminal": True},
-    },
+    "states": {"mixing": {"transitions": {"bake": {**BAKE, "target": "done"}}}, "done": {"terminal": True}},
+}
+REVIEW: JsonObject = {
+    "title": "Review",
+    "initialState": "open",
+    "states": {"open": {"transitions": {"close": {"target": "shut"}}}, "shut": {"terminal": True}},
 }
 
 
@@ -436,8 +449,7 @@ class TestWorkflows:
         assert list(tools["workflow:B"]["inputSchema"]["properties"]) == ["input"]
 
     def test_s40_a_run_is_started_and_the_answer_is_that_of_workflow_start(self, client: Client) -> None:
-        offer(client, review=workflow(title="Review", states={"open": {"transitions": {"close": {"target": "shut"}}},
-                                                              "shut": {"terminal": True}}))  # fmt: skip
+        offer(client, review=REVIEW)
         told = client.call("workflow:Review", {"input": "a text"})
         stand = told["structuredContent"]
         assert told["isError"] is False
@@ -451,14 +463,13 @@ class TestWorkflows:
         assert json.loads(json.dumps(at_mcp).replace(other, run)) == stand
         assert [link["method"] for link in stand["links"]] == ["workflow.submit"]
 
-    def test_s45_what_an_answer_links_can_be_called_where_it_was_given(self, client: Client) -> None:
-        offer(client, review=workflow(title="Review", states={"open": {"transitions": {"close": {"target": "shut"}}},
-                                                              "shut": {"terminal": True}}))  # fmt: skip
+    def test_s40_s45_what_an_answer_links_can_be_called_where_it_was_given(self, client: Client) -> None:
+        offer(client, review=REVIEW)
         link = client.call("workflow:Review")["structuredContent"]["links"][0]
         assert client.call(link["method"], link["args"])["structuredContent"]["terminal"] is True
         assert not {tool.name for tool in SEVEN} & {*client.names()}
 
-    def test_s41_s42_the_input_is_what_the_first_step_may_read(self, client: Client) -> None:
+    def test_s41_the_input_is_what_the_first_step_may_read(self, client: Client) -> None:
         baking = json.loads(json.dumps(BAKING))
         baking["states"]["mixing"]["transitions"]["bake"]["executor"]["arguments"] = {"what": "$.workflow.input.input"}
         client.host("yard::bake")
@@ -490,6 +501,59 @@ class TestWorkflows:
         assert stand["links"]
         looked = client.call("workflow.get", {"workflowId": stand["workflowId"]})["structuredContent"]
         assert looked["state"] == "mixing"
+
+    def test_s42_a_workflow_without_what_it_needs_is_not_started(self, client: Client) -> None:
+        declared: JsonObject = {"type": "object", "properties": {"topic": {"type": "string"}}, "required": ["topic"]}
+        offer(client, news=workflow(title="News", inputSchema=declared))
+        refused = client.call("workflow:News")
+        assert (refused["isError"], "`topic`" in text_of(refused)) == (True, True)
+        assert "structuredContent" not in refused
+
+    def test_s45_a_run_that_takes_longer_than_a_call_answers_at_once_how_to_look_at_it(self, client: Client) -> None:
+        def slow(message: JsonObject) -> JsonObject:
+            del message
+            client.passes(24)
+            return wire.reply_message(Result({}))
+
+        client.host("yard::bake")
+        client.gateway.executors[YARD.arn] = slow
+        then: JsonObject = {"initialState": "mixing", "title": "Bake bread", "states": {
+            "mixing": {"transitions": {"mix": {**BAKE, "target": "baking"}}},
+            "baking": {"transitions": {"bake": {**BAKE, "target": "done"}}},
+            "done": {"terminal": True},
+        }}  # fmt: skip
+        offer(client, bread=then)
+        told = client.call("workflow:Bake bread")
+        stand = told["structuredContent"]
+        assert (told["isError"], stand["state"], stand["pending"]["transition"]) == (False, "baking", "bake")
+        assert stand["links"][0] == {
+            "rel": "self",
+            "method": "workflow.get",
+            "args": {"workflowId": stand["workflowId"]},
+        }
+
+    def test_s46_who_started_a_run_can_end_it_here(self, client: Client) -> None:
+        offer(client, review=REVIEW)
+        stand = client.call("workflow:Review")["structuredContent"]
+        arguments = {"workflowId": stand["workflowId"], "expectedVersion": stand["version"], "transition": "$cancel"}
+        ended = client.call("workflow.submit", arguments)["structuredContent"]
+        assert (ended["terminal"], ended["cancelled"]["by"] != "", ended["links"]) == (True, True, [])
+
+    def test_s47_what_is_for_a_person_is_not_done_by_an_agent(self, client: Client) -> None:
+        asked: JsonObject = {"pay": {"actor": "human", "target": "paid"}}
+        offer(client, pay=workflow(title="Pay", initialState="asked", states={"asked": {"transitions": asked},
+                                                                              "paid": {"terminal": True}}))  # fmt: skip
+        stand = client.call("workflow:Pay")["structuredContent"]
+        assert (stand["state"], stand["waitingFor"]) == ("asked", "human")
+        arguments = {"workflowId": stand["workflowId"], "expectedVersion": stand["version"], "transition": "pay"}
+        refused = client.call("workflow.submit", arguments)["structuredContent"]
+        assert (refused["state"], refused["error"]["code"]) == ("asked", "ACTOR_MISMATCH")
+
+    @pytest.mark.parametrize("name", ["workflow:tech News", "workflow:Tech  News", "workflow:tech_news", "Tech News"])
+    def test_s48_a_workflow_is_found_by_its_title_to_the_letter(self, client: Client, name: str) -> None:
+        offer(client, news=workflow(title="Tech News"))
+        assert client.is_unknown(name)
+        assert client.call("workflow:Tech News")["isError"] is False
 
     def test_s43_a_workflow_that_was_just_disabled_is_refused_and_nothing_is_started(self, client: Client) -> None:
         offer(client, news=workflow(title="News"))

@@ -1,0 +1,94 @@
+"""Skills and workflows as tools at /mcp/flat of a deployed stack, for a client over HTTP."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.s3 import S3Values
+from signpost.contract import Hosted
+from signpost.model import CatalogueItem
+from tests.support.catalogues import put_in_place_of
+from tests.support.executors import Executors
+
+pytestmark = pytest.mark.cloud
+
+ECHO: Any = {"type": "object", "properties": {"msg": {"type": "string"}}, "required": ["msg"]}
+ASKED: Any = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
+REVIEW: Any = {
+    "title": "Review it",
+    "inputSchema": ASKED,
+    "initialState": "open",
+    "states": {"open": {"transitions": {"close": {"target": "shut"}}}, "shut": {"terminal": True}},
+}
+
+
+def publish(executors: Executors, tenant: str) -> None:
+    laptop, stack = executors.laptop, executors.gateway
+    outputs = stack.deployed.outputs
+    values = S3Values(lambda: laptop.client("s3"), outputs["ContentBucketName"])
+    texts = DynamoDefinitionTexts(laptop.client("dynamodb"), outputs["RegistryTableName"], values)
+    digest = texts.keep(tenant, json.dumps(REVIEW))
+    item = CatalogueItem("review", "workflow", "Review it", definition=digest, input_schema=ASKED)
+    put_in_place_of(laptop, stack, tenant, [item])
+
+
+async def by_the_official_client(url: str, credential: str, mode: str) -> Any:
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {credential}"}) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        listed = await client.list_tools()
+        called = await client.call_tool("skill:echo", {"msg": "ahoy"})
+        refused = await client.call_tool("skill:echo", {"msg": 1})
+        started = await client.call_tool("workflow:Review it", {"what": "this"})
+        link = started.structured_content["links"][0]
+        ended = await client.call_tool(link["method"], link["args"])
+        shown = await client.call_tool("catalog", {"type": "tools", "query": "echo"})
+        return listed, called, refused, ended, shown
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_official_client_lists_and_calls_skills_and_workflows(
+    executors: Executors, tenant: str, key: str, mode: str
+) -> None:
+    executors.set(tenant, shipped_content=0)
+    publish(executors, tenant)
+    executors.script(tenant, "yard::echo", [{"echo": True}])
+    hosted = Hosted("yard::echo", description="Says it again.", input_schema=ECHO)
+    executors.place("stub", [hosted, Hosted("yard::quiet", hidden=True)], tenant)
+    url = f"{executors.gateway.url}/flat"
+    listed, called, refused, ended, shown = asyncio.run(by_the_official_client(url, key, mode))
+    assert [tool.name for tool in listed.tools] == ["skill:echo", "skill__fetch", "workflow:Review it"]
+    echo, _, review = listed.tools
+    assert echo.description == "Says it again. [dynamic]"
+    assert list(echo.input_schema["properties"]) == ["input", "config", "msg"]
+    assert review.input_schema == ASKED
+    assert called.structured_content == {"msg": "ahoy"}
+    assert (refused.is_error, "`msg`" in refused.content[0].text) == (True, True)
+    assert (ended.is_error, ended.structured_content["state"], ended.structured_content["terminal"]) == (
+        False,
+        "shut",
+        True,
+    )
+    assert [tool["name"] for tool in shown.structured_content["tools"]] == ["skill:echo"]
+    assert len(executors.calls(tenant, "yard::echo")) == 1
+
+
+CORE = ["skill:http_fetch", "skill:json_transform", "skill:template_render", "skill:wait", "skill:web_search"]
+
+
+def test_what_the_stack_ships_are_skills_and_none_of_them_was_loaded(executors: Executors, key: str) -> None:
+    listed = executors.gateway.ask(key, "tools/list", path="/mcp/flat").json["result"]["tools"]
+    tools = {tool["name"]: tool for tool in listed}
+    assert {*CORE} <= {*tools}
+    assert not any(tool["description"].endswith("[dynamic]") for tool in listed)
+    waited = executors.gateway.ask(
+        key, "tools/call", {"name": "skill:wait", "arguments": {"seconds": 0}}, path="/mcp/flat"
+    ).json["result"]
+    assert waited["structuredContent"] == {"waited": 0}

@@ -22,6 +22,7 @@ from signpost.registry.publication import Published
 from signpost.schema.validation import check
 from signpost.surfaces.seven import SEVEN
 from signpost.surfaces.skills import arguments_of, skill_schema
+from tests.interaction.test_unread_workflows import Overloaded
 from tests.support.catalogues import put_in_place
 from tests.support.function_tools import LEGACY, SHELF, TENANT, YARD, Client, text_of
 from tests.support.manifests import publish
@@ -437,6 +438,13 @@ class TestWorkflows:
         assert (refused["isError"], "`service`" in text_of(refused)) == (True, True)
         assert client.call("workflow:B", {"service": "x"})["isError"] is True
 
+    def test_what_has_a_default_need_not_be_sent(self, client: Client) -> None:
+        properties: JsonObject = {"city": {"type": "string", "default": "Rome"}, "day": {"type": "string"}}
+        declared: JsonObject = {"type": "object", "properties": properties, "required": ["city", "day"]}
+        offer(client, a=workflow(title="A", inputSchema=declared))
+        assert by_name(client)["workflow:A"]["inputSchema"] == {**declared, "required": ["day"]}
+        assert client.call("workflow:A", {"day": "Monday"})["isError"] is False
+
     def test_what_a_catalogue_of_before_does_not_say_is_read_from_its_definitions(self, client: Client) -> None:
         declared: JsonObject = {"type": "object", "properties": {"service": {"type": "string"}}}
         offer(client, a=workflow(title="A", inputSchema=declared), b=workflow(title="B"))
@@ -482,8 +490,15 @@ class TestWorkflows:
         ("reply", "why"),
         [
             (reported("permanent_error", "The oven is cold."), "The oven is cold."),
-            (failure("exception", "yard::bake"), "yard::bake failed unexpectedly."),
-            (failure("timed_out", "yard::bake"), "yard::bake took too long and was stopped."),
+            (failure("exception", "yard::bake"), "yard::bake failed unexpectedly. Nobody knows what it did."),
+            (
+                failure("timed_out", "yard::bake"),
+                "yard::bake took too long and was stopped. Nobody knows what it did.",
+            ),
+            (
+                Failure("reported", "rate_limited", "none", "The oven is taken.", 1_200),
+                "The oven is taken. Follow its links in 2 s.",
+            ),
         ],
     )
     def test_s44_a_run_that_failed_is_an_error_that_says_which_run_where_and_why(
@@ -494,10 +509,8 @@ class TestWorkflows:
         offer(client, bread=BAKING)
         told = client.call("workflow:Bake bread")
         stand = told["structuredContent"]
-        said = text_of(told)
-        assert told["isError"] is True
-        assert said.startswith(f"The run {stand['workflowId']} of Bake bread failed and stands in the state mixing: ")
-        assert why in said
+        run = f"The run {stand['workflowId']} of Bake bread failed at bake and stands in the state mixing"
+        assert (told["isError"], text_of(told)) == (True, f"{run}: {why}")
         assert stand["links"]
         looked = client.call("workflow.get", {"workflowId": stand["workflowId"]})["structuredContent"]
         assert looked["state"] == "mixing"
@@ -554,6 +567,18 @@ class TestWorkflows:
         offer(client, news=workflow(title="Tech News"))
         assert client.is_unknown(name)
         assert client.call("workflow:Tech News")["isError"] is False
+
+    def test_a_run_of_which_nobody_knows_whether_it_was_started_is_named_all_the_same(self, client: Client) -> None:
+        instances = Overloaded()
+        client.gateway.exchange(instances=lambda: instances)
+        offer(client, review=REVIEW)
+        instances.unheard = 10**6
+        told = client.call("workflow:Review")
+        run = told["structuredContent"]["links"][0]["args"]["workflowId"]
+        said = text_of(told)
+        assert said.startswith(f"The run {run} of Review may not have been started: ")
+        assert (told["isError"], said.endswith("Follow its links in 1 s.")) == (True, True)
+        assert client.call("workflow.get", {"workflowId": run})["structuredContent"]["state"] == "open"
 
     def test_s43_a_workflow_that_was_just_disabled_is_refused_and_nothing_is_started(self, client: Client) -> None:
         offer(client, news=workflow(title="News"))

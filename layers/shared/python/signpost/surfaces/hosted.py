@@ -50,7 +50,8 @@ class FunctionCalls:
                 is_error = tool.output_schema is not None
                 return ToolResult(link_content(self._long_answers.address(key)), is_error=is_error)
             case Failure(message=message, retry_after_ms=wait, shown=shown):
-                return _failed(in_time(message, wait), shown or NOTHING)
+                sentence = message if wait is None else f"{message} Try again in {ceil(wait / 1000)} s."
+                return _failed(sentence, shown or NOTHING)
 
 
 class MadeOnce[Source, Made]:
@@ -100,11 +101,6 @@ def shown_schema(schema: JsonObject | None) -> JsonObject:
     schema as it was declared."""
     plain = _without_booleans({"properties": {}} if schema is None else schema)
     return {**plain, "type": "object"}
-
-
-def in_time(sentence: str, wait_ms: float | None) -> str:
-    """With when to try again, if that is known."""
-    return sentence if wait_ms is None else f"{sentence} Try again in {ceil(wait_ms / 1000)} s."
 
 
 def text(words: str) -> JsonObject:

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 from signpost.model import Call, CatalogueItem, JsonObject, Tool, ToolResult, as_object
 from signpost.records import dataclass
 from signpost.registry.catalogue import CatalogueView, Snapshot
-from signpost.surfaces.hosted import MadeOnce, in_time, shown_schema, text
+from signpost.surfaces.hosted import MadeOnce, shown_schema, text
 from signpost.surfaces.seven import START, Runner
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class WorkflowTools:
         return Tool(
             name,
             item.description or f"Run the {item.title} workflow",
-            GENERIC if declared is None else shown_schema(declared),
+            GENERIC if declared is None else _without_defaulted(shown_schema(declared)),
             title=item.title,
             output_schema=START.output_schema,
         )
@@ -105,21 +106,35 @@ def _by_name(workflows: Sequence[CatalogueItem]) -> Mapping[str, CatalogueItem]:
     return {name_of(item): item for item in workflows}
 
 
+def _without_defaulted(schema: JsonObject) -> JsonObject:
+    """What has a default is put in before a workflow checks what it is given, and need not be sent."""
+    required, properties = schema.get("required"), as_object(schema.get("properties"))
+    if not isinstance(required, Sequence) or isinstance(required, str):
+        return schema
+    return {**schema, "required": [name for name in required if "default" not in as_object(properties.get(str(name)))]}
+
+
 def _told(started: ToolResult, tool: Tool) -> ToolResult:
     """Where the run stands, with its links; and what went wrong in a sentence, if anything did."""
     stand = as_object(started.structured)
     wrong = next((as_object(stand[member]) for member in WENT_WRONG if member in stand), None)
     if wrong is None:
         return started
+    sentences = [f"{_which(stand, wrong, tool)}{wrong.get('message')}"]
+    if "inDoubt" in stand:
+        sentences.append("Nobody knows what it did.")
     wait = wrong.get("retryAfterMs")
-    why = in_time(str(wrong.get("message")), wait if isinstance(wait, int | float) else None)
-    return replace(started, content=[text(f"{_which(stand, tool)}{why}")], is_error=True)
+    if isinstance(wait, int | float):
+        sentences.append(f"Follow its links in {ceil(wait / 1000)} s.")
+    return replace(started, content=[text(" ".join(sentences))], is_error=True)
 
 
-def _which(stand: JsonObject, tool: Tool) -> str:
+def _which(stand: JsonObject, wrong: JsonObject, tool: Tool) -> str:
     """Nothing where no run was started."""
     if "workflowId" in stand:
-        return f"The run {stand['workflowId']} of {tool.title} failed and stands in the state {stand['state']}: "
+        step = wrong.get("attemptedTransition", wrong.get("transition"))
+        failed = "failed" if step is None else f"failed at {step}"
+        return f"The run {stand['workflowId']} of {tool.title} {failed} and stands in the state {stand['state']}: "
     links = stand.get("links")
     ids = (
         [as_object(as_object(link).get("args")).get("workflowId") for link in links] if isinstance(links, list) else []

@@ -22,11 +22,13 @@ from signpost.registry.publication import Published
 from signpost.schema.validation import check
 from signpost.surfaces.seven import SEVEN
 from signpost.surfaces.skills import arguments_of, skill_schema
+from signpost.toolkit import Toolkit
 from tests.interaction.test_unread_workflows import Overloaded
 from tests.support.catalogues import put_in_place
 from tests.support.function_tools import LEGACY, SHELF, TENANT, YARD, Client, text_of
 from tests.support.manifests import publish
 from tests.support.memory_gateway import MODERN, MemoryGateway, modern
+from tests.support.toolkits import Served
 
 FLAT = "/mcp/flat"
 QUERY: JsonObject = {
@@ -205,6 +207,44 @@ class TestArguments:
         refused = client.call("skill:echo", {"inptu": "x"})
         assert (refused["isError"], "inptu" in text_of(refused)) == (True, True)
         assert client.calls == []
+
+
+def kit_of_two() -> Toolkit:
+    kit = Toolkit("yard", category="Yard")
+
+    @kit.tool(name="yard.say", input={"word": {"type": "string", "required": True}, "times": "integer"})
+    def say(args: Any) -> Any:
+        return {name: args[name] for name in args}
+
+    @kit.tool(input={"word": "string"}, strict=True)
+    def spell(args: Any) -> Any:
+        return " ".join(args.get("word", ""))
+
+    del say, spell
+    return kit
+
+
+class TestToolkits:
+    def test_s14_s15_a_toolkit_is_given_its_fields_whichever_way_they_are_sent(self) -> None:
+        served = Served(kit_of_two(), endpoint=FLAT)
+        say = served.tools()["skill:yard.say"]
+        assert (list(say["inputSchema"]["properties"]), say["_meta"]) == (
+            ["input", "config", "word", "times"],
+            {"category": "Yard"},
+        )
+        told = served.call("skill:yard.say", word="ahoy", config={"word": "no", "times": 2}, input="left out")
+        assert told["structuredContent"] == {"word": "ahoy", "times": 2}
+
+    def test_s16_what_is_in_config_is_held_against_the_schema_too(self) -> None:
+        refused = Served(kit_of_two(), endpoint=FLAT).call("skill:yard.say", word="ahoy", config={"times": "two"})
+        assert (refused["isError"], "`times`" in text_of(refused)) == (True, True)
+
+    def test_s17_what_is_closed_refuses_by_name_what_it_does_not_declare(self) -> None:
+        served = Served(kit_of_two(), endpoint=FLAT)
+        assert text_of(served.call("skill:spell", config={"word": "ab"})) == "a b"
+        for arguments, name in (({"input": "ab"}, "input"), ({"wrod": "ab"}, "wrod"), ({"config": {"x": 1}}, "x")):
+            refused = served.call("skill:spell", **arguments)
+            assert (refused["isError"], f"'{name}' was unexpected" in text_of(refused)) == (True, True)
 
 
 class TestCalls:

@@ -70,10 +70,13 @@ class AnyToken:
 
 
 class Served:
-    """Toolkits behind a gateway, as a client sees them at /mcp/functions."""
+    """Toolkits behind a gateway, as a client sees them at /mcp/functions or another endpoint."""
 
-    def __init__(self, *hosts: Toolkit | Function, version: str = MODERN, **environment: str) -> None:
+    def __init__(
+        self, *hosts: Toolkit | Function, version: str = MODERN, endpoint: str = BRIDGE, **environment: str
+    ) -> None:
         self.version = version
+        self.endpoint = endpoint
         self.gateway = MemoryGateway(None, **environment)
         self.key = str(self.gateway.make_key())
         functions = [one for host in hosts for one in (host.functions if isinstance(host, Toolkit) else (host,))]
@@ -90,8 +93,8 @@ class Served:
         # A deadline is of the gateway's clock, and executors have the machine's.
         self.gateway.clock.advance(time.time() - self.gateway.clock.now())
         if self.version == MODERN:
-            return self.gateway.ask(method, params, credential=self.key, path=BRIDGE).json["result"]
-        return self.gateway.ask_legacy(method, params, self.version, self.key, BRIDGE).json["result"]
+            return self.gateway.ask(method, params, credential=self.key, path=self.endpoint).json["result"]
+        return self.gateway.ask_legacy(method, params, self.version, self.key, self.endpoint).json["result"]
 
     def tools(self) -> Mapping[str, Any]:
         return {tool["name"]: tool for tool in self.ask("tools/list")["tools"]}

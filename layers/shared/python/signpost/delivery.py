@@ -9,6 +9,7 @@ from signpost.model import InputRequired, JsonObject
 from signpost.policy import webhooks
 from signpost.policy.key_ring import KeyRing
 from signpost.ports import Clock, DeliveryQueue, Executors, Web
+from signpost.queued import put_off, shown
 from signpost.registry.deliveries import Backoff, Delivery, body_of, from_text, subscriber
 from signpost.telemetry import Telemetry
 from signpost.web import NotReached, WebRequest
@@ -91,12 +92,9 @@ class DeliveryDoor:
         self._telemetry = telemetry
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> JsonObject:
-        """Names those that were not delivered: the queue keeps them, and shows each again once it is its time."""
+        """Those that were not delivered are shown again once it is their time."""
         ends_at = self._clock.now() + remaining_ms / 1000 - RESERVE
-        failed = [
-            record["messageId"] for record in event["Records"] if not self._delivered(record, ends_at, request_id)
-        ]
-        return {"batchItemFailures": [{"itemIdentifier": name} for name in failed]}
+        return shown(event, lambda message: self._delivered(message, ends_at, request_id))
 
     def _delivered(self, message: Mapping[str, Any], ends_at: float, request_id: str) -> bool:
         with self._telemetry.request(request_id, "QUEUE", "deliveries") as record:
@@ -112,6 +110,5 @@ class DeliveryDoor:
                     self._telemetry.not_delivered(delivery.tenant, delivery.id, delivery.kind, problem)
             record.answered(200 if problem is None else 503)
             if problem is not None:
-                attempts = int(message["attributes"]["ApproximateReceiveCount"])
-                self._queue.put_off(message["receiptHandle"], self._backoff.after(attempts))
+                put_off(self._queue, self._backoff, message)
         return problem is None

@@ -7,6 +7,7 @@ from typing import Any
 from signpost.content import Subscription
 from signpost.model import JsonObject
 from signpost.ports import ContentStore, DeliveryQueue
+from signpost.queued import shown
 from signpost.records import dataclass
 from signpost.registry.deliveries import change_in, deliveries_of, to_text
 from signpost.telemetry import Telemetry
@@ -47,10 +48,8 @@ class SubscriberDoor:
         self._telemetry = telemetry
 
     def handle(self, event: Mapping[str, Any], request_id: str) -> JsonObject:
-        """Names the changes that could not be told: the queue shows them again, and sets them aside in the end. A
-        delivery that was asked for twice has the same id."""
-        failed = [record["messageId"] for record in event["Records"] if not self._told(record, request_id)]
-        return {"batchItemFailures": [{"itemIdentifier": name} for name in failed]}
+        """A delivery that was asked for twice has the same id."""
+        return shown(event, lambda message: self._told(message, request_id))
 
     def _told(self, message: Mapping[str, Any], request_id: str) -> bool:
         with self._telemetry.request(request_id, "QUEUE", "changes") as record:

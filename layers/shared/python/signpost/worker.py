@@ -1,12 +1,11 @@
 """From the queue of what is to be looked at again to the workflow: whatever is to go on there goes on."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
-from signpost.errors import Unavailable
 from signpost.model import JsonObject
 from signpost.ports import Clock, DeliveryQueue, Wakeful
+from signpost.queued import put_off, shown
 from signpost.registry.deliveries import Backoff
 from signpost.telemetry import Telemetry
 from signpost.wakes import message_of
@@ -26,12 +25,9 @@ class Worker:
         self._telemetry = telemetry
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> JsonObject:
-        """Names those of which nothing came: the queue keeps them, and shows each again after a while."""
+        """Those of which nothing came are shown again after a while."""
         ends_at = self._clock.now() + remaining_ms / 1000 - RESERVE
-        failed = [
-            record["messageId"] for record in event["Records"] if not self._looked_at(record, ends_at, request_id)
-        ]
-        return {"batchItemFailures": [{"itemIdentifier": name} for name in failed]}
+        return shown(event, lambda record: self._looked_at(record, ends_at, request_id))
 
     def _looked_at(self, record: Mapping[str, Any], ends_at: float, request_id: str) -> bool:
         with self._telemetry.request(request_id, "QUEUE", "work") as about:
@@ -43,9 +39,7 @@ class Worker:
             except Exception as fault:  # noqa: BLE001 - the boundary: the other workflows have nothing to do with it
                 about.failed(fault)
                 about.answered(503)
-                attempts = int(record["attributes"]["ApproximateReceiveCount"])
-                with suppress(Unavailable):  # then the queue shows it again when it would anyway
-                    self._queue.put_off(record["receiptHandle"], self._backoff.after(attempts))
+                put_off(self._queue, self._backoff, record)
                 return False
             about.answered(200)
         return True

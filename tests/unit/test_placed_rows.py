@@ -7,7 +7,8 @@ import pytest
 from signpost.adapters import keys
 from signpost.adapters.dynamodb.directory import LISTING, attributes_of, hosted_in
 from signpost.adapters.dynamodb.rows import Attributes
-from signpost.contract import Executor, Hosted
+from signpost.contract import Component, Executor, Hosted
+from signpost.model import PromptArgument
 
 WORKSHOP = Executor("arn:workshop", "secret:workshop", 60_000)
 TOLD = Hosted(
@@ -28,6 +29,16 @@ TOLD = Hosted(
     hidden=True,
     idempotent=True,
     doc="yard/f",
+    component=Component(
+        "template",
+        "yard://{a}",
+        "text/plain",
+        1,
+        {"priority": 1},
+        (PromptArgument("b", "B", required=True), PromptArgument("c")),
+        {"a": ("x", "y"), "b": None},
+        enumerates=True,
+    ),
 )
 
 
@@ -35,7 +46,16 @@ def row_of(hosted: Hosted) -> Attributes:
     return {**keys.placed_function("acme", hosted.function), **attributes_of(WORKSHOP, hosted)}
 
 
-@pytest.mark.parametrize("hosted", [TOLD, Hosted("f"), Hosted("f", output_schema={}), Hosted("f", hidden=True)])
+@pytest.mark.parametrize(
+    "hosted",
+    [
+        TOLD,
+        Hosted("f"),
+        Hosted("f", output_schema={}),
+        Hosted("f", hidden=True),
+        Hosted("f", component=Component("prompt")),
+    ],
+)
 def test_what_is_written_is_read(hosted: Hosted) -> None:
     assert hosted_in(row_of(hosted)) == hosted
 
@@ -49,6 +69,7 @@ def test_a_row_of_an_earlier_release_says_nothing_of_it() -> None:
     row = row_of(TOLD)
     del row["listing"]
     assert hosted_in(row).title is None
+    assert hosted_in(row).component is None
 
 
 def test_what_a_later_release_adds_is_passed_over() -> None:
@@ -56,3 +77,8 @@ def test_what_a_later_release_adds_is_passed_over() -> None:
         "f", title="F"
     )
     assert "listing" not in row_of(Hosted("f"))
+
+
+def test_a_kind_of_a_later_release_is_read_and_no_tool() -> None:
+    said = '{"component":{"kind":"app","colour":"red"}}'
+    assert hosted_in({**row_of(Hosted("f")), "listing": {"S": said}}) == Hosted("f", component=Component("app"))

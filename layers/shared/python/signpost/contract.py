@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
-from signpost.model import InputRequired, Json, JsonObject, Principal, SettingValue, Trace
+from signpost.model import InputRequired, Json, JsonObject, Principal, PromptArgument, SettingValue, Trace
 from signpost.records import dataclass
 
 type FailureClass = Literal["timeout", "rate_limited", "connection_error", "transient_error", "permanent_error"]
@@ -120,6 +120,10 @@ LONGEST_EXTRAS = 8_000
 """Characters of JSON that annotations, icons and metadata have at most, each."""
 LONGEST_DOC = 1_024
 """Characters of the id of a skill document."""
+LONGEST_URI = 2_048
+"""Characters of the URI of a resource, or of the pattern of a template."""
+LONGEST_COMPONENT = 16_000
+"""Characters of JSON that say what lists show of a prompt, a resource or a template alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,30 @@ class Executor:
     """The secret with the keys that its tokens are signed with; only it and who places it can read it."""
     timeout_ms: int
     """Its configured timeout: nothing it hosts can run longer."""
+
+
+PROMPT, RESOURCE, TEMPLATE = "prompt", "resource", "template"
+HELPER = "helper"
+"""Called for one of the former only: it completes its arguments, or lists its instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """What a function is to clients where it is no tool of theirs; `execution/components.py` has its form as JSON."""
+
+    kind: str
+    """One of the four above, or of those that a later release has."""
+    uri: str | None = None
+    """Of a resource; of a template its pattern."""
+    mime_type: str | None = None
+    size: int | None = None
+    annotations: JsonObject = field(default_factory=dict[str, Json])
+    """For whom a resource is, how much it matters and of when it is, in the words of MCP."""
+    arguments: Sequence[PromptArgument] = ()
+    complete: Mapping[str, Sequence[str] | None] = field(default_factory=dict[str, "Sequence[str] | None"])
+    """What its arguments or variables may be completed to; None where a function of its own says so."""
+    enumerates: bool = False
+    """Whether a function of its own lists the instances of a template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +195,8 @@ class Hosted:
     """Whether calling it twice does what calling it once does."""
     doc: str | None = None
     """The id of the skill document that explains it."""
+    component: Component | None = None
+    """What it is to clients instead of a tool."""
 
 
 @dataclass(frozen=True, slots=True)

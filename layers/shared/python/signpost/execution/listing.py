@@ -102,6 +102,15 @@ def _document(value: object) -> str | None:
     return None if value is None or _is_text(value, LONGEST_DOC) else "is not the id of a skill document"
 
 
+def _component(value: object) -> str | None:
+    if value is None:
+        return None
+    # Most functions are tools.
+    from signpost.execution.components import fault_of_component  # noqa: PLC0415
+
+    return fault_of_component(value)
+
+
 MEMBERS: Mapping[str, Callable[[object], str | None]] = {
     "description": _described,
     "input_schema": _schema,
@@ -115,5 +124,6 @@ MEMBERS: Mapping[str, Callable[[object], str | None]] = {
     "hidden": no_flag,
     "idempotent": no_flag,
     "doc": _document,
+    "component": _component,
 }
 """Members of `contract.Hosted`."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from signpost.contract import Hosted
+from signpost.execution.components import component_object, optional_component_in
 from signpost.execution.members import (
     VERSION,
     NotOurs,
@@ -58,6 +59,7 @@ def _hosted_of(fields: JsonObject) -> Hosted:
         hidden=fields.get("hidden") is True,
         idempotent=fields.get("idempotent") is True,
         doc=optional_text_in(fields, "doc"),
+        component=optional_component_in(fields, "component"),
     )
 
 
@@ -81,6 +83,7 @@ def _object_of(hosted: Hosted) -> JsonObject:
         "hidden": hosted.hidden or None,
         "idempotent": hosted.idempotent or None,
         "doc": hosted.doc,
+        "component": component_object(hosted.component) if hosted.component is not None else None,
     }
     return {
         "id": hosted.function,

@@ -10,7 +10,8 @@ def by_skill_name(found: FunctionList) -> Mapping[str, Hosted]:
     """A name that several would have is that of a tenant's own before a shipped one, of one that was given it before
     one that only ends so, and else of the first by id. The others are called by their ids."""
     named: dict[str, Hosted] = {}
-    for hosted in sorted(found.functions, key=lambda one: (one.function not in found.own, one.name is None)):
+    tools = [one for one in found.functions if one.component is None]
+    for hosted in sorted(tools, key=lambda one: (one.function not in found.own, one.name is None)):
         name = hosted.name or _last_part(hosted.function)
         named.setdefault(hosted.function if name in named else name, hosted)
     return named

@@ -73,7 +73,7 @@ class MadeOnce[Source, Made]:
 def is_visible(hosted: Hosted, settings: Mapping[str, SettingValue]) -> bool:
     """Whether it is a tool, listed or not."""
     hidden = hosted.function.startswith(tuple(words_of_tenant(settings, "hidden_prefixes")))
-    if hidden or is_never_a_tool(hosted.function):
+    if hidden or is_never_a_tool(hosted.function) or hosted.component is not None:
         return False
     return hosted.exposed or not of_tenant(settings, "require_expose")
 

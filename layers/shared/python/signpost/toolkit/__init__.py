@@ -12,6 +12,7 @@ from signpost.toolkit.hosting import executor
 if TYPE_CHECKING:
     from signpost.toolkit.content import Content, ToolResult
     from signpost.toolkit.kit import Toolkit
+    from signpost.toolkit.messages import PromptResult, assistant, system, user
 
 __all__ = [
     "Answer",
@@ -23,13 +24,20 @@ __all__ = [
     "Function",
     "InputRequired",
     "Principal",
+    "PromptResult",
     "ToolError",
     "ToolResult",
     "Toolkit",
+    "assistant",
     "executor",
+    "system",
+    "user",
 ]
 
-_AT_FIRST_USE = {"Content": "content", "ToolResult": "content", "Toolkit": "kit"}
+_AT_FIRST_USE = {
+    "Content": "content", "ToolResult": "content", "Toolkit": "kit",
+    "PromptResult": "messages", "assistant": "messages", "system": "messages", "user": "messages",
+}  # fmt: skip
 """An executor of plain functions starts without them."""
 
 

@@ -12,7 +12,7 @@ from inspect import (
 )
 from typing import cast
 
-from signpost.contract import Hosted
+from signpost.contract import PROMPT, Component, Hosted
 from signpost.execution.function_ids import FUNCTION_ID, is_function_id
 from signpost.execution.listing import MEMBERS, no_flag
 from signpost.model import Json, JsonObject
@@ -58,6 +58,8 @@ class Function:
     """Whether calling it twice does what calling it once does."""
     doc: str | None = None
     """The id of the skill document that explains it."""
+    component: Component | None = None
+    """What it is to clients instead of a tool."""
     _takes: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -90,14 +92,22 @@ def _fault(function: Function) -> str | None:
 
 
 def check_distinct(functions: Sequence[Function]) -> None:
-    """Raises DeclarationError if two have one id, or one name."""
-    for words, names in (
-        ("called", [function.id for function in functions]),
-        ("tools of the name", [repr(function.name) for function in functions if function.name is not None]),
+    """Raises DeclarationError if two have one id, or clients could not tell them apart."""
+    for known_as in (
+        [f"called {function.id}" for function in functions],
+        list(filter(None, map(_asked_for, functions))),
     ):
-        twice = sorted(name for name, times in Counter(names).items() if times > 1)
+        twice = sorted(words for words, times in Counter(known_as).items() if times > 1)
         if twice:
-            raise DeclarationError(f"Two functions are {words} {twice[0]}.")
+            raise DeclarationError(f"Two functions are {twice[0]}.")
+
+
+def _asked_for(function: Function) -> str | None:
+    """What it is to a client that asks for it, in words that follow "are"."""
+    component = function.component
+    if component is not None and component.kind != PROMPT:
+        return component.uri and f"{component.kind}s at {component.uri}"
+    return function.name and f"{'tools' if component is None else 'prompts'} of the name {function.name!r}"
 
 
 # What an author writes is not what the types say until somebody looks.

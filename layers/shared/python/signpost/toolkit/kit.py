@@ -1,30 +1,39 @@
-"""Plain functions as tools: what an author writes beside each, and the functions of an executor that come of it."""
+"""Plain functions as tools, prompts and resources: what an author writes beside each, and the functions of an executor
+that come of it."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from inspect import getdoc
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
+from signpost.contract import PROMPT, RESOURCE, TEMPLATE
 from signpost.execution.function_ids import FUNCTION_ID
 from signpost.execution.listing import fault_of
 from signpost.model import InputRequired, Json, JsonObject, Principal
-from signpost.toolkit import forms, options
-from signpost.toolkit.by_name import Named, named
-from signpost.toolkit.context import Context
-from signpost.toolkit.fields import Reader, SpecRefused
-from signpost.toolkit.forms import Shape, ShapeRefused
-from signpost.toolkit.function import DeclarationError, Function, check_called, check_distinct, is_id, parameters_taken
+from signpost.records import dataclass
+from signpost.toolkit import options
+from signpost.toolkit.function import DeclarationError, Function, check_called, check_distinct, is_id
 from signpost.toolkit.options import ToolOptions
+from signpost.toolkit.signatures import called, declared
 
 if TYPE_CHECKING:
+    from signpost.toolkit.component_options import PromptOptions, ResourceOptions, TemplateOptions
     from signpost.toolkit.trial import Tried
+    from signpost.toolkit.trial_components import Read, Rendered
 
-type Run = Callable[[JsonObject, Context], object]
 NO_ARGUMENTS: Mapping[str, object] = {}
+NO_TEXTS: Mapping[str, str] = {}
+TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    kind: str
+    said: Mapping[str, Any]
 
 
 class Toolkit:
-    """Tools that share a namespace, and a category where they name none."""
+    """Tools, prompts and resources that share a namespace; and a category, where tools name none."""
 
     def __init__(self, namespace: str, category: str | None = None) -> None:
         if not is_id(namespace):
@@ -33,7 +42,7 @@ class Toolkit:
             raise DeclarationError(f"{namespace}: category {fault}.")
         self.namespace = namespace
         self.category = category
-        self._declared: dict[Callable[..., object], dict[str, Any]] = {}
+        self._declared: dict[Callable[..., object], _Declared] = {}
         self._functions: tuple[Function, ...] | None = None
 
     @overload
@@ -42,17 +51,30 @@ class Toolkit:
     def tool[F: Callable[..., object]](self, /, **said: Unpack[ToolOptions]) -> Callable[[F], F]: ...
     def tool(self, function: Any = None, /, **said: Any) -> Any:
         """Makes a function a tool, and leaves it as it is. Of several, the one nearest to the function goes first."""
+        return self._declares(TOOL, said) if function is None else self._declare(function, TOOL, said)
 
-        def declare[F: Callable[..., object]](decorated: F) -> F:
-            return self._declare(decorated, said)
+    @overload
+    def prompt[F: Callable[..., object]](self, function: F, /) -> F: ...
+    @overload
+    def prompt[F: Callable[..., object]](self, /, **said: "Unpack[PromptOptions]") -> Callable[[F], F]: ...
+    def prompt(self, function: Any = None, /, **said: Any) -> Any:
+        """Makes a function a prompt, likewise."""
+        return self._declares(PROMPT, said) if function is None else self._declare(function, PROMPT, said)
 
-        return declare if function is None else declare(function)
+    def resource[F: Callable[..., object]](self, uri: str, /, **said: "Unpack[ResourceOptions]") -> Callable[[F], F]:
+        """Makes a function what there is at a URI, likewise."""
+        return self._declares(RESOURCE, {**said, "uri": uri})
+
+    def template[F: Callable[..., object]](self, uri: str, /, **said: "Unpack[TemplateOptions]") -> Callable[[F], F]:
+        """Makes a function what there is at all URIs of a pattern, likewise."""
+        return self._declares(TEMPLATE, {**said, "uri": uri})
 
     @property
     def functions(self) -> tuple[Function, ...]:
         """In the order of their declaration. Raises DeclarationError."""
         if self._functions is None:
-            functions = tuple(self._function(run, said) for run, said in self._declared.items())
+            made = (one for run, declared in self._declared.items() for one in self._made(run, declared))
+            functions = tuple(made)
             check_distinct(functions)
             self._functions = functions
         return self._functions
@@ -72,45 +94,100 @@ class Toolkit:
         # An executor tests nothing.
         from signpost.toolkit.trial import Trial, tried  # noqa: PLC0415
 
-        function = next((one for one in self.functions if one.name == name), None)
+        tools = [one for one in self.functions if one.component is None]
+        function = next((one for one in tools if one.name == name), None)
         if function is None:
-            there = ", ".join(repr(one.name) for one in self.functions)
+            there = ", ".join(repr(one.name) for one in tools)
             raise LookupError(f"{self.namespace} has no tool {name!r}; it has {there or 'none'}.")
         state = after.state if after else None
         granted = None if permissions is None else frozenset(permissions)
         return tried(function, args, Trial(principal, granted, calls or {}, answers or {}, state))
 
-    def _declare[F](self, run: F, said: Mapping[str, Any]) -> F:
+    def get_prompt(
+        self, name: str, args: Mapping[str, str] = NO_TEXTS, *, principal: Principal | str = "tester"
+    ) -> "Rendered":
+        """What a client would be told that asks for it; here and now, as `test` does it."""
+        from signpost.toolkit import trial_components  # noqa: PLC0415 - as in test
+
+        return trial_components.rendered(self.functions, name, args, principal)
+
+    def read(self, uri: str, *, principal: Principal | str = "tester") -> "Read":
+        """What there is at a URI, likewise. Raises LookupError if there is nothing."""
+        from signpost.toolkit import trial_components  # noqa: PLC0415 - as in test
+
+        return trial_components.read(self.functions, uri, principal)
+
+    def complete(
+        self,
+        of: str,
+        argument: str,
+        value: str = "",
+        given: Mapping[str, str] = NO_TEXTS,
+        *,
+        principal: Principal | str = "tester",
+    ) -> Sequence[str]:
+        """What an argument of a prompt, by its name, or a variable of a template, by its pattern, may be. Raises
+        LookupError if there is none."""
+        from signpost.toolkit import trial_components  # noqa: PLC0415 - as in test
+
+        return trial_components.completed(self.functions, of, argument, {"value": value, "given": given}, principal)
+
+    def instances(self, uri: str, *, principal: Principal | str = "tester") -> Sequence[JsonObject]:
+        """What a template lists, by its pattern."""
+        from signpost.toolkit import trial_components  # noqa: PLC0415 - as in test
+
+        return trial_components.listed(self.functions, uri, principal)
+
+    def _declares(self, kind: str, said: Mapping[str, Any]) -> Any:
+        def declare[F: Callable[..., object]](decorated: F) -> F:
+            return self._declare(decorated, kind, said)
+
+        return declare
+
+    def _declare[F](self, run: F, kind: str, said: Mapping[str, Any]) -> F:
         if not isinstance(run, FunctionType):
-            raise DeclarationError(f"{self.namespace}: {run!r} is no function, and cannot be a tool.")
-        name = self._id_of(run)
+            raise DeclarationError(f"{self.namespace}: {run!r} is no function, and cannot be a {kind}.")
+        name = self._id_of(run, kind)
         for option, value in said.items():
-            if fault := options.fault_of_option(option, value):
+            if fault := _fault_of_option(kind, option, value):
                 raise DeclarationError(f"{name}: {option} {fault}.")
         if any(other is not run and other.__name__ == run.__name__ for other in self._declared):
             raise DeclarationError(f"Two functions are called {name}.")
-        self._declared[run] = {**said, **self._declared.get(run, {})}
+        before = self._declared.get(run, _Declared(kind, {}))
+        if before.kind != kind:
+            raise DeclarationError(f"{name}: it is a {before.kind} already, and cannot be a {kind}.")
+        if before.said.get("uri", said.get("uri")) != said.get("uri"):
+            raise DeclarationError(f"{name}: uri {said['uri']!r} is its second one.")
+        self._declared[run] = _Declared(kind, {**said, **before.said})
         self._functions = None
         return cast("F", run)
 
-    def _id_of(self, run: FunctionType) -> str:
+    def _id_of(self, run: FunctionType, kind: str) -> str:
         """Raises DeclarationError for what has no name of its own, or one that says it is nobody else's."""
         name = f"{self.namespace}::{run.__name__}"
         if run.__name__.startswith("_"):
-            raise DeclarationError(f"{name}: a name that begins with _ is private, and cannot be a tool.")
+            raise DeclarationError(f"{name}: a name that begins with _ is private, and cannot be a {kind}.")
         if not is_id(name):
             raise DeclarationError(f"{name!r} is not the id of a function ({FUNCTION_ID.pattern}).")
         check_called(name, run)
         return name
 
-    def _function(self, run: Callable[..., object], said: Mapping[str, Any]) -> Function:
+    def _made(self, run: Callable[..., object], declared: _Declared) -> Iterator[Function]:
         name = f"{self.namespace}::{run.__name__}"
-        called, taken = _called(name, run, said)
+        if declared.kind == TOOL:
+            return iter((self._tool(name, run, declared.said),))
+        # Most toolkits have tools only.
+        from signpost.toolkit.components import functions_of  # noqa: PLC0415
+
+        return functions_of(name, run, declared.kind, declared.said)
+
+    def _tool(self, name: str, run: Callable[..., object], said: Mapping[str, Any]) -> Function:
+        call, taken = called(name, run, said)
         return Function(
             name,
-            called,
+            call,
             input_schema=taken.schema,
-            output_schema=answered.schema if (answered := _declared(name, "output", said)) else None,
+            output_schema=answered.schema if (answered := declared(name, "output", said)) else None,
             annotations=options.camel_case(said.get("annotations", {})),
             **{**self._defaults(run), **_plain(said)},
         )
@@ -119,43 +196,14 @@ class Toolkit:
         return {"name": run.__name__, "description": getdoc(run) or "", "category": self.category}
 
 
+def _fault_of_option(kind: str, option: str, value: object) -> str | None:
+    if kind == TOOL:
+        return options.fault_of_option(option, value)
+    from signpost.toolkit import component_options  # noqa: PLC0415 - as in _made
+
+    return component_options.fault_of_option(kind, option, value)
+
+
 def _plain(said: Mapping[str, Any]) -> dict[str, Any]:
     plain = {option: said[option] for option in options.PLAIN if option in said}
     return {"hidden": not said.get("visible", True), **plain}
-
-
-def _called(name: str, run: Callable[..., object], said: Mapping[str, Any]) -> tuple[Run, Shape]:
-    """What calls it, and what it takes. Raises DeclarationError."""
-    declared = _declared(name, "input", said)
-    by_name = named(name, run) if declared is None else None
-    if by_name is not None:
-        return _called_by_name(name, run, by_name, strict=said.get("strict", False))
-    takes = parameters_taken(name, run)
-    if declared is None and said.get("strict"):
-        raise DeclarationError(f"{name}: strict is for what is declared, and it takes any arguments.")
-    shape = declared or forms.ANYTHING
-    return lambda args, ctx: run(*(shape.delivered(args), ctx)[:takes]), shape
-
-
-def _called_by_name(name: str, run: Callable[..., object], by_name: Named, *, strict: bool) -> tuple[Run, Shape]:
-    try:
-        # Made into what is given by name: what is left out has Python's default.
-        read = Reader(strict=strict).record(by_name.fields, make=dict)
-    except SpecRefused as fault:
-        raise DeclarationError(f"{name}: {fault}.") from fault
-    shape = Shape(read.schema, read.cast)
-    context = by_name.context
-    if context is None:
-        return lambda args, ctx: run(**shape.delivered(args)), shape  # noqa: ARG005 - it is called as any other
-    return lambda args, ctx: run(**shape.delivered(args), **{context: ctx}), shape
-
-
-def _declared(name: str, of: str, said: Mapping[str, Any]) -> Shape | None:
-    """None if nothing is. Raises DeclarationError."""
-    option = next((form for form in options.FORMS if form in said and form.startswith(of)), None)
-    if option is None:
-        return None
-    try:
-        return options.shape(option, said[option], strict=said.get("strict", False))
-    except ShapeRefused as fault:
-        raise DeclarationError(f"{name}: {option} cannot be: {fault}.") from fault

@@ -28,7 +28,9 @@ def told(answer: object) -> Told | Failure:
     """Of what is Rich, or a list of it. Raises NotJson."""
     if isinstance(answer, ToolResult):
         return _whole(answer)
-    content = _content(answer) or ()
+    content = _content(answer)
+    if content is None:
+        raise NotJson("it answers what is no part of a result")
     return Told(json_text(_words(content)), _shown_text(content))
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.contract import Executor, Hosted, Placed, Placement
+from signpost.contract import Component, Executor, Hosted, Placed, Placement
 from signpost.errors import Unavailable
-from signpost.model import JsonObject
+from signpost.model import JsonObject, as_object
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -27,6 +27,7 @@ LARGEST_TRANSACTION = 1_000_000
 """Far from the four megabytes of a transaction: not every engine counts the bytes of a letter alike."""
 LISTING = (
     "name", "title", "category", "output_schema", "annotations", "icons", "meta", "hidden", "idempotent", "doc",
+    "component",
 )  # fmt: skip
 """Members that came with toolkits; a function has few of them, or none."""
 SILENT = Hosted("")
@@ -54,7 +55,16 @@ def _listing(row: Row) -> dict[str, Any]:
     """A later release may say more than is known here."""
     said: JsonObject = json.loads(row["listing"]["S"]) if "listing" in row else {}
     known: dict[str, Any] = {name: said[name] for name in LISTING if name in said}
-    return {**known, "icons": tuple(known.get("icons", ()))}
+    return {**known, "icons": tuple(known.get("icons", ())), "component": _component_in(said)}
+
+
+def _component_in(said: JsonObject) -> Component | None:
+    if "component" not in said:
+        return None
+    # Most functions are tools, and who lists or calls those need not wait for it.
+    from signpost.execution.components import component_of  # noqa: PLC0415
+
+    return component_of(as_object(said["component"]))
 
 
 def revision_in(row: Row | None) -> int:
@@ -188,6 +198,10 @@ def attributes_of(executor: Executor, hosted: Hosted) -> Attributes:
 def _listing_attribute(hosted: Hosted) -> Attributes:
     """As one text: these are read together, and nothing is looked up by them."""
     said = {name: value for name in LISTING if (value := getattr(hosted, name)) != getattr(SILENT, name)}
+    if hosted.component is not None:
+        from signpost.execution.components import component_object  # noqa: PLC0415 - as in _component_in
+
+        said["component"] = component_object(hosted.component)
     return {"listing": {"S": rows.text(said)}} if said else {}
 
 

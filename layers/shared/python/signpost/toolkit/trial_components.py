@@ -1,0 +1,160 @@
+"""Prompts, resources and what completes them without an executor or a gateway, for their author's tests."""
+
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from signpost.contract import PROMPT, RESOURCE, TEMPLATE, Failure
+from signpost.execution.components import COMPLETES, ENUMERATES, names_of
+from signpost.execution.uri_templates import uri_template
+from signpost.model import InputRequired, JsonObject, Principal, as_object
+from signpost.records import dataclass
+from signpost.toolkit.function import Function
+from signpost.toolkit.trial import Trial, Tried, tried
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What came of a prompt."""
+
+    tried: Tried
+    declared: str
+
+    @property
+    def messages(self) -> Sequence[JsonObject]:
+        """Raises AssertionError if it did not answer any."""
+        return _objects(as_object(self.tried.value), "messages")
+
+    @property
+    def description(self) -> str:
+        return str(as_object(self.tried.value).get("description", self.declared))
+
+    @property
+    def text(self) -> str:
+        """What can be read of its messages."""
+        return _texts(as_object(message["content"]) for message in self.messages)
+
+    @property
+    def failure(self) -> Failure | None:
+        return self.tried.failure
+
+    @property
+    def asked(self) -> InputRequired | None:
+        return self.tried.asked
+
+    @property
+    def fault(self) -> str:
+        return self.tried.fault
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What came of reading a resource."""
+
+    tried: Tried
+    uri: str
+
+    @property
+    def contents(self) -> Sequence[JsonObject]:
+        """Raises AssertionError if it did not answer any."""
+        return [{"uri": self.uri, **content} for content in _objects(as_object(self.tried.value), "contents")]
+
+    @property
+    def text(self) -> str:
+        return _texts(self.contents)
+
+    @property
+    def blob(self) -> bytes:
+        """The bytes among them."""
+        return b"".join(b64decode(str(content["blob"])) for content in self.contents if "blob" in content)
+
+    @property
+    def failure(self) -> Failure | None:
+        return self.tried.failure
+
+    @property
+    def asked(self) -> InputRequired | None:
+        return self.tried.asked
+
+    @property
+    def fault(self) -> str:
+        return self.tried.fault
+
+
+def rendered(functions: Sequence[Function], name: str, args: Mapping[str, str], principal: Principal | str) -> Rendered:
+    """Raises LookupError."""
+    prompts = {str(one.name): one for one in _of_kind(functions, PROMPT)}
+    if name not in prompts:
+        raise LookupError(f"There is no prompt {name!r}; there are {', '.join(map(repr, prompts)) or 'none'}.")
+    return Rendered(_tried(prompts[name], args, principal), prompts[name].description)
+
+
+def read(functions: Sequence[Function], uri: str, principal: Principal | str) -> Read:
+    """Raises LookupError."""
+    for function, variables in _at(functions, uri):
+        came = _tried(function, variables, principal)
+        if came.failure or came.asked or came.answered is not None:
+            return Read(came, uri)
+    raise LookupError(f"There is nothing at {uri!r}.")
+
+
+def completed(
+    functions: Sequence[Function], of: str, argument: str, rest: JsonObject, principal: Principal | str
+) -> Sequence[str]:
+    """Raises LookupError."""
+    prompts = {one.name: one for one in _of_kind(functions, PROMPT)}
+    found: Mapping[str | None, Function] = {**prompts, **_templates(functions)}
+    component = found[of].component if of in found else None
+    if component is None or argument not in names_of(component):
+        raise LookupError(f"There is no {argument!r} of {of!r} to complete.")
+    values = component.complete.get(argument, ())
+    if values is not None:
+        return [value for value in values if value.startswith(str(rest["value"]))]
+    came = _tried(_named(functions, found[of].id + COMPLETES), {"argument": argument, **rest}, principal)
+    return [str(value) for value in cast("Sequence[str]", as_object(came.value)["values"])]
+
+
+def listed(functions: Sequence[Function], uri: str, principal: Principal | str) -> Sequence[JsonObject]:
+    """Raises LookupError."""
+    template = _templates(functions).get(uri)
+    if template is None:
+        raise LookupError(f"There is no template {uri!r}.")
+    return _objects(as_object(_tried(_named(functions, template.id + ENUMERATES), {}, principal).value), "resources")
+
+
+def _at(functions: Sequence[Function], uri: str) -> Iterable[tuple[Function, Mapping[str, str]]]:
+    yield from ((one, {}) for one in _of_kind(functions, RESOURCE) if one.component and one.component.uri == uri)
+    templates = [(uri_template(str(pattern)), one) for pattern, one in _templates(functions).items()]
+    for template, function in sorted(templates, key=lambda one: -one[0].said):
+        variables = template.values_in(uri)
+        if variables is not None:
+            yield function, variables
+
+
+def _of_kind(functions: Sequence[Function], kind: str) -> Sequence[Function]:
+    return [one for one in functions if one.component is not None and one.component.kind == kind]
+
+
+def _templates(functions: Sequence[Function]) -> Mapping[str | None, Function]:
+    return {one.component.uri: one for one in _of_kind(functions, TEMPLATE) if one.component is not None}
+
+
+def _named(functions: Sequence[Function], name: str) -> Function:
+    """Raises LookupError."""
+    return next((one for one in functions if one.id == name), None) or _missing(name)
+
+
+def _missing(name: str) -> Function:
+    raise LookupError(f"There is no {name}.")
+
+
+def _tried(function: Function, args: Mapping[str, object], principal: Principal | str) -> Tried:
+    return tried(function, args, Trial(principal, None, {}, {}, None))
+
+
+def _objects(value: JsonObject, name: str) -> Sequence[JsonObject]:
+    return cast("Sequence[JsonObject]", value[name])
+
+
+def _texts(blocks: Iterable[JsonObject]) -> str:
+    return "\n".join(str(block["text"]) for block in blocks if "text" in block)

@@ -1,0 +1,658 @@
+"""Prompts, resources and templates as their authors write and test them."""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from signpost.contract import LONGEST_COMPONENT, LONGEST_URI, Component, Failure
+from signpost.execution.components import KINDS, OWN_SCHEMES, component_object, component_of, fault_of_component
+from signpost.model import InputRequired, PromptArgument
+from signpost.registry import agent_skills, uris
+from signpost.toolkit import (
+    Content,
+    Context,
+    DeclarationError,
+    PromptResult,
+    ToolError,
+    Toolkit,
+    assistant,
+    system,
+    user,
+)
+from signpost.toolkit.component_options import OPTIONS
+from signpost.toolkit.contents import MOST_INSTANCES
+
+
+BYTES = "application/octet-stream"
+
+
+class Tone(enum.Enum):
+    KIND = "kind"
+    DRY = "dry"
+
+
+@dataclass
+class Address:
+    street: str
+    number: int = 1
+
+
+def prompting(run: Callable[..., Any], **said: Any) -> Toolkit:
+    kit = Toolkit("yard")
+    kit.prompt(**said)(run)
+    return kit
+
+
+def answering(value: Any, **said: Any) -> Toolkit:
+    """A kit whose resource at yard://f answers this."""
+    kit = Toolkit("yard")
+
+    def f() -> Any:
+        return value() if callable(value) else value
+
+    kit.resource("yard://f", **said)(f)
+    return kit
+
+
+def arguments_of(kit: Toolkit) -> list[PromptArgument]:
+    component = kit.functions[0].component
+    assert component is not None
+    return list(component.arguments)
+
+
+def described(**fields: Any) -> dict[str, str | None]:
+    def f(args: Any) -> Any:
+        return str(args)
+
+    return {one.name: one.description for one in arguments_of(prompting(f, arguments=fields))}
+
+
+# What prompts take
+
+
+def test_a012_a_prompt_without_parameters_has_no_arguments() -> None:
+    def f() -> str:
+        return "a"
+
+    assert arguments_of(prompting(f)) == []
+    assert prompting(f).get_prompt("f").text == "a"
+
+
+def test_a013_a051_n076_each_argument_has_its_name_whether_it_is_required_and_a_description() -> None:
+    fields = {"to": {"type": "string", "required": True, "description": "Whom."}, "times": "integer"}
+    assert arguments_of(prompting(taking_args(), arguments=fields)) == [
+        PromptArgument("to", "Whom.", required=True),
+        PromptArgument("times", "Optional: integer."),
+    ]
+
+
+def taking_args() -> Callable[..., Any]:
+    def f(args: Any) -> Any:
+        return str(args)
+
+    return f
+
+
+def test_a014_a052_what_is_generated_names_the_type() -> None:
+    assert described(
+        a="integer", b="number", c="boolean", d=("array", "integer"), e="map", f="string",
+        g={"type": "enum", "values": ["x", "y"]}, h={"type": "object", "fields": {"street": "string", "no": "integer"}},
+        i={"type": "integer", "nullable": True}, j={"type": "any_of", "of": ["integer", "boolean"]},
+        k={"type": "string", "required": True}, m=("array", "string"),
+    ) == {
+        "a": "Optional: integer.",
+        "b": "Optional: number.",
+        "c": "Optional: boolean.",
+        "d": "Optional: array of integer, as JSON.",
+        "e": "Optional: object, as JSON.",
+        "f": "Optional: text.",
+        "g": "Optional: one of x, y.",
+        "h": "Optional: object of street, no, as JSON.",
+        "i": "Optional: integer or null.",
+        "j": "Optional: integer or boolean.",
+        "k": "Required: text.",
+        "m": "Optional: array of text, as JSON.",
+    }  # fmt: skip
+
+
+def test_a021_an_argument_s_own_description_goes_before_the_generated_one() -> None:
+    assert described(a={"type": "integer", "description": "How many."}, b="integer") == {
+        "a": "How many.",
+        "b": "Optional: integer.",
+    }
+
+
+def test_a053_a_default_is_named() -> None:
+    assert described(a={"type": "integer", "default": 5})["a"] == "Optional: integer; 5 if left out."
+
+
+def test_what_arrives_as_text_is_read_as_what_it_is_declared_to_be() -> None:
+    given: list[Any] = []
+
+    def f(n: int, tone: Tone, at: Address | None = None, loud: bool = False, word: str = "") -> str:  # noqa: FBT002 - an argument by name
+        given.extend((n, tone, at, loud, word))
+        return "a"
+
+    args = {"n": "5", "tone": "dry", "at": '{"street": "Elm"}', "loud": "true", "word": "7", "else": "x"}
+    assert prompting(f).get_prompt("f", args).text == "a"
+    assert given == [5, Tone.DRY, Address("Elm"), True, "7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "argument"), [("five", "n"), ("1.5", "n"), ("NaN", "n"), ('"5"', "n"), ("[" * 9_999, "n")]
+)
+def test_what_cannot_be_read_so_is_refused_by_its_name(text: str, argument: str) -> None:
+    def f(n: int) -> str:
+        raise AssertionError(n)
+
+    failed = prompting(f).get_prompt("f", {"n": text}).failure
+    assert isinstance(failed, Failure)
+    assert failed.code == "invalid_arguments"
+    assert f"the argument `{argument}`" in failed.message
+
+
+def test_n078_what_is_required_and_not_there_is_refused_by_its_name() -> None:
+    def f(to: str) -> str:
+        raise AssertionError(to)
+
+    failed = prompting(f).get_prompt("f").failure
+    assert isinstance(failed, Failure)
+    assert "`to`" in failed.message or "'to'" in failed.message
+
+
+def test_args_alone_are_all_the_texts_there_are() -> None:
+    def f(args: Any, ctx: Context) -> str:
+        return f"{ctx.principal.subject} {args}"
+
+    assert prompting(f).get_prompt("f", {"a": "1"}, principal="ada").text == "ada {'a': '1'}"
+
+
+# What prompts answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "messages"),
+    [
+        ("Ahoy.", [("user", Content.text("Ahoy."))]),
+        (assistant("Aye."), [("assistant", Content.text("Aye."))]),
+        (Content.image(b"\x00", "image/png"), [("user", Content.image(b"\x00", "image/png"))]),
+        ([user("a"), assistant(Content.text("b"))], [("user", Content.text("a")), ("assistant", Content.text("b"))]),
+        ([system("Be kind."), user("a")], [("user", Content.text("Be kind.")), ("user", Content.text("a"))]),
+        (PromptResult(["a"]), [("user", Content.text("a"))]),
+        ([], []),
+    ],
+)
+def test_a_prompt_answers_messages(answer: Any, messages: list[tuple[str, Content]]) -> None:
+    found = prompting(one_that_answers(answer)).get_prompt("f")
+    assert found.messages == [{"role": role, "content": content.block} for role, content in messages]
+
+
+def one_that_answers(answer: Any) -> Callable[..., Any]:
+    def f() -> Any:
+        """Answers it."""
+        return answer
+
+    return f
+
+
+def test_n077_the_description_of_the_answer_goes_before_the_declared_one() -> None:
+    assert prompting(one_that_answers("a")).get_prompt("f").description == "Answers it."
+    assert prompting(one_that_answers("a"), description="Said.").get_prompt("f").description == "Said."
+    assert prompting(one_that_answers(PromptResult(["a"], "Mine."))).get_prompt("f").description == "Mine."
+
+
+@pytest.mark.parametrize("answer", [5, {"a": 1}, None, [5], PromptResult([user("a")], 5)])  # type: ignore[arg-type]
+def test_what_is_no_message_is_a_bad_result(answer: Any) -> None:
+    found = prompting(one_that_answers(answer)).get_prompt("f")
+    assert found.failure is not None
+    assert found.failure.code == "bad_result"
+    assert found.fault
+
+
+def test_a_message_is_no_answer_of_a_tool() -> None:
+    kit = Toolkit("yard")
+    kit.tool(one_that_answers(user("a")))
+    failed = kit.test("f").failure
+    assert failed is not None
+    assert failed.code == "bad_result"
+
+
+def test_a_prompt_may_ask_first_or_say_why_not() -> None:
+    asked = InputRequired({"a": {"method": "roots/list", "params": {}}})
+    assert prompting(one_that_answers(asked)).get_prompt("f").asked == asked
+
+    def f() -> str:
+        raise ToolError("Not today.")
+
+    failed = prompting(f).get_prompt("f").failure
+    assert failed is not None
+    assert failed.message == "Not today."
+
+
+@pytest.mark.parametrize("said", [5, None])
+def test_a_message_says_text_or_content(said: Any) -> None:
+    with pytest.raises(ValueError, match="text, or Content"):
+        user(said)
+
+
+# What resources answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "contents"),
+    [
+        ("a", [{"mimeType": "text/plain", "text": "a"}]),
+        (b"\x00", [{"mimeType": "application/octet-stream", "blob": "AA=="}]),
+        ({"a": Tone.DRY}, [{"mimeType": "application/json", "text": '{"a": "dry"}'}]),
+        ([1, 2], [{"mimeType": "application/json", "text": "[1, 2]"}]),
+        (5, [{"mimeType": "application/json", "text": "5"}]),
+        (Content.text("a"), [{"mimeType": "text/plain", "text": "a"}]),
+        (Content.image(b"\x00", "image/png"), [{"mimeType": "image/png", "blob": "AA=="}]),
+        (["a", b"\x00"], [{"mimeType": "text/plain", "text": "a"}, {"mimeType": BYTES, "blob": "AA=="}]),
+        (Content.resource("yard://g", text="g"), [{"uri": "yard://g", "text": "g"}]),
+    ],
+)  # fmt: skip
+def test_n072_a_resource_answers_text_bytes_a_value_or_several(answer: Any, contents: list[Any]) -> None:
+    assert answering(answer).read("yard://f").contents == [{"uri": "yard://f", **one} for one in contents]
+
+
+def test_n072_its_own_mime_type_counts() -> None:
+    assert answering("# A", mime_type="text/markdown").read("yard://f").contents[0]["mimeType"] == "text/markdown"
+    assert answering(b"\x00", mime_type="a/b").read("yard://f").blob == b"\x00"
+
+
+def test_n073_what_answers_nothing_is_not_there() -> None:
+    with pytest.raises(LookupError, match=r"nothing at 'yard://f'"):
+        answering(None).read("yard://f")
+    with pytest.raises(LookupError, match=r"nothing at 'yard://g'"):
+        answering("a").read("yard://g")
+
+
+@pytest.mark.parametrize(
+    "answer", [Content.link("yard://g", "g"), object(), {"a": b"\x00"}, ["a", Content.link("a:b", "b")]]
+)
+def test_what_is_no_content_is_a_bad_result(answer: Any) -> None:
+    failed = answering(answer).read("yard://f").failure
+    assert failed is not None
+    assert failed.code == "bad_result"
+
+
+def book_and_typed(value: str, given: Any) -> list[str]:
+    return [given["book"], value]
+
+
+def echoed(value: str, given: Any, ctx: Context) -> list[str]:
+    return [value, str(given), ctx.principal.subject]
+
+
+def instances(ctx: Context) -> list[Any]:
+    return [f"yard://{ctx.principal.subject}/1", Content.link("yard://atlas/2", "Two", size=3)]
+
+
+def pages() -> Toolkit:
+    kit = Toolkit("yard")
+
+    @kit.template(
+        "yard://{book}/{number}",
+        complete={"book": ["atlas", "alphabet", "bible"], "number": book_and_typed},
+        enumerate=instances,
+    )
+    def page(book: str, number: int, ctx: Context) -> Any:
+        return f"{book} {number!r} {ctx.principal.subject}" if number else None
+
+    @kit.template("yard://{+path}")
+    def anything(args: Any) -> Any:
+        return args["path"]
+
+    @kit.resource("yard://atlas/7")
+    def seven() -> str:
+        return "the seventh"
+
+    assert [page, anything, seven]
+    return kit
+
+
+def test_a069_a_resource_has_a_uri_and_a_template_has_a_pattern() -> None:
+    page, _, _, _, seven = (one.component for one in pages().functions)
+    assert page is not None
+    assert seven is not None
+    assert (page.kind, page.uri) == ("template", "yard://{book}/{number}")
+    assert (seven.kind, seven.uri, seven.complete) == ("resource", "yard://atlas/7", {})
+
+
+def test_n072_n080_exact_uris_go_first_then_templates_that_say_more() -> None:
+    kit = pages()
+    assert kit.read("yard://atlas/7").text == "the seventh"
+    assert kit.read("yard://my%20atlas/8", principal="ada").text == "my atlas 8 ada"
+    assert kit.read("yard://a/b/c").text == "a/b/c"
+
+
+def test_n073_what_one_template_does_not_have_the_next_may() -> None:
+    assert pages().read("yard://atlas/0").text == "atlas/0"
+
+
+def test_a_variable_that_is_none_is_refused_by_its_name() -> None:
+    failed = pages().read("yard://atlas/x").failure
+    assert failed is not None
+    assert (failed.code, "`number`" in failed.message) == ("invalid_arguments", True)
+
+
+def test_n070_a_template_lists_instances() -> None:
+    assert pages().instances("yard://{book}/{number}", principal="ada") == [
+        {"uri": "yard://ada/1", "name": "1"},
+        {"uri": "yard://atlas/2", "name": "Two", "size": 3},
+    ]
+
+
+@pytest.mark.parametrize(
+    "listed", [5, ["garden://a"], ["yard://a/b"], [Content.text("a")], [5], ["yard://a"] * (MOST_INSTANCES + 1)]
+)
+def test_what_is_no_instance_is_not_listed(listed: Any) -> None:
+    kit = Toolkit("yard")
+    kit.template("yard://{f}", enumerate=lambda: listed)(taking_f())
+    with pytest.raises(AssertionError, match="answered something that is no JSON"):
+        kit.instances("yard://{f}")
+
+
+def taking_f() -> Callable[..., Any]:
+    def f(f: str) -> str:
+        return f
+
+    return f
+
+
+# What completes them
+
+
+def test_n079_values_are_those_that_begin_so_and_all_without_a_beginning() -> None:
+    kit = pages()
+    assert kit.complete("yard://{book}/{number}", "book", "a") == ["atlas", "alphabet"]
+    assert kit.complete("yard://{book}/{number}", "book", "A") == []
+    assert kit.complete("yard://{book}/{number}", "book") == ["atlas", "alphabet", "bible"]
+
+
+def test_n080_a_function_is_told_what_was_typed_and_what_else_is_known() -> None:
+    assert pages().complete("yard://{book}/{number}", "number", "1", {"book": "atlas"}) == ["atlas", "1"]
+
+    def f(who: str = "") -> str:
+        return who
+
+    kit = prompting(f, complete={"who": echoed})
+    assert kit.complete("f", "who", "a", principal="ada") == ["a", "{}", "ada"]
+
+
+def test_n081_what_is_not_there_is_not_completed() -> None:
+    for of, argument in (("yard://{book}/{number}", "colour"), ("yard://{other}", "other"), ("page", "book")):
+        with pytest.raises(LookupError):
+            pages().complete(of, argument)
+    assert pages().complete("yard://{+path}", "path") == []
+
+
+# What all of them have
+
+
+def test_a063_a064_a065_a066_the_docstring_describes_and_what_is_said_goes_before_it() -> None:
+    (plain,) = prompting(one_that_answers("a")).functions
+    assert (plain.description, plain.title) == ("Answers it.", None)
+    (said,) = prompting(one_that_answers("a"), description="Said.", title="T").functions
+    assert (said.description, said.title) == ("Said.", "T")
+    (bare,) = answering("a").functions
+    assert (bare.description, bare.title, bare.name) == ("", None, "f")
+
+
+def test_a067_a068_n027_meta_icons_and_whether_they_are_hidden_are_what_the_author_says() -> None:
+    said: Any = {"meta": {"a": 1}, "icons": [{"src": "https://a.test/i.png"}], "hidden": True}
+    (prompt,), (resource,) = prompting(one_that_answers("a"), **said).functions, answering("a", **said).functions
+    assert prompt.meta == resource.meta == {"a": 1}
+    assert prompt.icons == resource.icons == said["icons"]
+    assert prompt.hidden
+    assert resource.hidden
+    assert not answering("a").functions[0].hidden
+    assert answering("a", visible=False).functions[0].hidden
+    assert not answering("a", visible=False, hidden=False).functions[0].hidden
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [("yard://a/b.md", "b.md"), ("yard://a/", "a"), ("yard:a", "a"), ("https://a.test", "a.test")],
+)
+def test_a_resource_is_called_as_the_last_part_of_its_uri(uri: str, name: str) -> None:
+    kit = Toolkit("yard")
+    kit.resource(uri)(one_that_answers("a"))
+    assert kit.functions[0].name == name
+    named = Toolkit("yard")
+    named.resource(uri, name="mine")(one_that_answers("a"))
+    assert named.functions[0].name == "mine"
+
+
+def test_several_decorators_of_one_are_one_and_the_nearest_counts() -> None:
+    kit = Toolkit("yard")
+
+    @kit.prompt(title="T", hidden=True)
+    @kit.prompt(hidden=False)
+    def f() -> str:
+        return "a"
+
+    (function,) = kit.functions
+    assert (function.title, function.hidden, f()) == ("T", False, "a")
+
+
+def test_nobody_reads_them_through_sections_of_skills_and_they_have_what_functions_have() -> None:
+    def f(a: str) -> str:
+        return a
+
+    said: Any = {"timeout_ms": 5, "permissions": ["mail"], "isolate": True}
+    prompt, helper = prompting(f, complete={"a": lambda: ["x"]}, **said).functions
+    assert (prompt.id, helper.id) == ("yard::f", "yard::f::complete")
+    for function in (prompt, helper):
+        assert (function.timeout_ms, function.permissions, function.isolate) == (5, ["mail"], True)
+        assert not function.readable
+
+
+# What cannot be
+
+
+def refusal(declare: Callable[[Toolkit], Any]) -> str:
+    kit = Toolkit("yard")
+
+    def declared() -> object:
+        declare(kit)
+        return kit.functions
+
+    with pytest.raises(DeclarationError) as refused:
+        declared()
+    return str(refused.value)
+
+
+def f(a: str = "") -> str:
+    return a
+
+
+def nothing() -> str:
+    return ""
+
+
+def of_four(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return a, b, c, d
+
+
+def of_two(a: Any, b: Any) -> Any:
+    return a, b
+
+
+CANNOT_BE: Any = [
+        ("prompt", {"colour": 1}, "yard::f: colour is no option of a prompt; there are arguments,"),
+        ("prompt", {"category": "a"}, "category is no option of a prompt"),
+        ("prompt", {"name": ""}, "yard::f: name is no text of 1 to 128 printable characters"),
+        ("prompt", {"title": None}, "title is None"),
+        ("prompt", {"arguments": {"a": "strin"}}, "yard::f: arguments cannot be: field `a`: 'strin' is none"),
+        ("prompt", {"arguments": 5}, "arguments cannot be"),
+        ("prompt", {"complete": 5}, "complete is no mapping of arguments"),
+        ("prompt", {"complete": {"a": 5}}, "complete has for 'a' neither a list of texts nor a function"),
+        ("prompt", {"complete": {"b": ["x"]}}, "yard::f: it completes b, which it does not have"),
+        ("prompt", {"complete": {"a": of_four}}, "yard::f: complete of a: its parameters are"),
+        ("prompt", {"icons": [{"src": "ftp://a"}]}, "icons is no list of objects"),
+        ("prompt", {"meta": {"a": object()}}, "meta is no JSON"),
+        ("prompt", {"hidden": "yes"}, "hidden is neither true nor false"),
+        ("prompt", {"visible": 1}, "visible is neither true nor false"),
+        ("prompt", {"complete": {"a": ["x" * LONGEST_COMPONENT]}}, f"has more than {LONGEST_COMPONENT} characters"),
+        ("resource", {"mime_type": "text"}, "mime_type is no text of the form type/subtype"),
+        ("resource", {"size": -1}, "size is no whole number from 0"),
+        ("resource", {"size": True}, "size is no whole number from 0"),
+        ("resource", {"annotations": {"colour": 1}}, "no 'colour'; there are audience, priority, last_modified"),
+        ("resource", {"annotations": {"priority": 2}}, "annotations has a priority that is no number from 0 to 1"),
+        ("resource", {"annotations": {"audience": ["me"]}}, "is for an audience other than user and assistant"),
+        ("resource", {"annotations": {"last_modified": 5}}, "annotations was modified at what is no text"),
+        ("resource", {"annotations": 5}, "annotations is no mapping"),
+        ("resource", {"arguments": {}}, "arguments is no option of a resource"),
+        ("template", {"size": 5}, "size is no option of a template"),
+        ("template", {"enumerate": 5}, "enumerate is no function"),
+        ("template", {"enumerate": of_two}, "yard::f: enumerate: its parameters are"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "said", "words"), CANNOT_BE)
+def test_an_option_that_cannot_be_is_refused_by_function_and_key(kind: str, said: Any, words: str) -> None:
+    places = {"prompt": (), "resource": ("yard://f",), "template": ("yard://{a}",)}
+
+    def declare(kit: Toolkit) -> None:
+        getattr(kit, kind)(*places[kind], **said)(nothing_called_f() if kind == "resource" else f)
+
+    assert words in refusal(declare)
+
+
+def nothing_called_f() -> Callable[..., Any]:
+    return one_that_answers("a")
+
+
+@pytest.mark.parametrize(
+    ("uri", "words"),
+    [
+        ("iii://f", "'iii://f' begins with iii:, which is the registry's own"),
+        ("III://f", "which is the registry's own"),
+        ("skill://f", "which is the registry's own"),
+        ("readme", "is none"),
+        ("yard://a b", "is none"),
+        ("yard://ä", "is none"),
+        ("yard://{a}", "is none"),
+        (f"yard://{'a' * LONGEST_URI}", f"has more than {LONGEST_URI} characters"),
+        (5, "is no text"),
+    ],
+)
+def test_a_uri_that_cannot_be_is_refused(uri: Any, words: str) -> None:
+    assert words in refusal(lambda kit: kit.resource(uri)(one_that_answers("a")))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("yard://a", "has no variable"),
+        ("iii://{a}", "which is the registry's own"),
+        ("{a}://b", "is none"),
+        ("yard://{a", "has a brace that is not closed"),
+        ("yard://{a}/{a}", "has two variables a"),
+        ("yard://{b}", "yard::f: its uri has b, which it does not take"),
+        ("yard://{a}/{b}", "yard::f: its uri has b, which it does not take"),
+    ],
+)
+def test_a082_a_pattern_that_cannot_be_is_refused(pattern: str, words: str) -> None:
+    assert words in refusal(lambda kit: kit.template(pattern)(f))
+
+
+def test_a_template_s_function_takes_no_more_than_its_variables() -> None:
+    def g(a: str, b: str) -> str:
+        return a + b
+
+    assert "it takes b, which its uri does not have" in refusal(lambda kit: kit.template("yard://{a}")(g))
+
+
+def test_a_resource_s_function_takes_a_context_at_most() -> None:
+    def g(a: str, b: str) -> str:
+        return a + b
+
+    assert "it takes `ctx` or nothing" in refusal(lambda kit: kit.resource("yard://a")(g))
+    kit = Toolkit("yard")
+
+    @kit.resource("yard://a")
+    def h(ctx: Context) -> str:
+        return ctx.principal.subject
+
+    assert kit.read("yard://a", principal="ada").text == "ada"
+    assert h
+
+
+def test_one_function_is_one_thing_and_two_things_can_be_told_apart() -> None:
+    assert "yard::f: it is a tool already, and cannot be a prompt" in refusal(lambda kit: kit.prompt(kit.tool(f)))
+    assert "yard::f: uri 'yard://b' is its second one" in refusal(
+        lambda kit: kit.resource("yard://b")(kit.resource("yard://a")(nothing_called_f()))
+    )
+
+    def two(kit: Toolkit) -> None:
+        kit.prompt(name="x")(f)
+        kit.prompt(name="x")(nothing)
+
+    def at_one_uri(kit: Toolkit) -> None:
+        kit.resource("yard://a")(nothing)
+        kit.resource("yard://a")(nothing_called_f())
+
+    assert refusal(two) == "Two functions are prompts of the name 'x'."
+    assert refusal(at_one_uri) == "Two functions are resources at yard://a."
+    kit = Toolkit("yard")
+    kit.prompt(name="x")(f)
+    kit.tool(name="x")(nothing)
+    assert len(kit.functions) == 2
+
+
+def test_kinds_and_schemes_are_those_there_are() -> None:
+    assert {*OPTIONS, "helper"} == set(KINDS)
+    assert tuple(scheme.partition(":")[0] for scheme in (uris.SCHEME, agent_skills.SCHEME)) == OWN_SCHEMES
+
+
+@pytest.mark.parametrize(
+    ("component", "words"),
+    [
+        (5, "is none"),
+        (Component("app"), "is none of prompt, resource"),
+        (Component("resource"), "has a URI that is none"),
+        (Component("resource", "a:b", "text"), "MIME type"),
+        (Component("resource", "a:b", size=-1), "size"),
+        (Component("template", "a:b"), "has a pattern that has no variable"),
+        (Component("template", f"a:{{{'b' * LONGEST_URI}}}"), "has more than"),
+        (Component("prompt", arguments=(PromptArgument("a"), PromptArgument("a"))), "has two arguments a"),
+    ],
+)
+def test_what_an_executor_says_of_one_is_held_to_the_same(component: Any, words: str) -> None:
+    assert words in str(fault_of_component(component))
+
+
+def test_its_form_as_json_says_all_of_it() -> None:
+    for function in (*pages().functions, *prompting(f, complete={"a": ["x"]}).functions):
+        assert function.component is not None
+        assert component_of(component_object(function.component)) == function.component
+        assert fault_of_component(function.component) is None
+
+
+def test_a_prompt_of_annotated_parameters_is_described_by_them() -> None:
+    def g(code: Annotated[str, "What to review."], language: Literal["python", "perl"] = "python") -> str:
+        return code + language
+
+    assert arguments_of(prompting(g)) == [
+        PromptArgument("code", "What to review.", required=True),
+        PromptArgument("language", "Optional: one of python, perl; python if left out."),
+    ]
+
+
+def test_whoever_asks_for_what_is_not_there_is_told_what_is() -> None:
+    with pytest.raises(LookupError, match="there are 'f'"):
+        prompting(f).get_prompt("g")
+    with pytest.raises(LookupError, match="no template"):
+        prompting(f).instances("yard://{a}")
+    kit = Toolkit("yard")
+    kit.template("yard://{a}")(f)
+    with pytest.raises(LookupError, match="no yard::f::enumerate"):
+        kit.instances("yard://{a}")
+    with pytest.raises(LookupError, match="no tool"):
+        prompting(f).test("f")

@@ -114,10 +114,12 @@ def test_a_document_is_one_read_of_the_table_and_one_of_the_bucket(library: Libr
 
 
 @pytest.mark.parametrize(
-    ("method", "params"), [("resources/list", {}), ("resources/read", {"uri": "iii://skills"}), ("skills/list", {})]
+    ("method", "params", "looks"),
+    # Resources of toolkits change with executors, and documents do not.
+    [("resources/list", {}, 2), ("resources/read", {"uri": "iii://skills"}, 1), ("skills/list", {}, 1)],
 )
 def test_lists_and_the_index_read_no_body_and_within_two_seconds_nothing(
-    library: Library, counted: CountedGateway, method: str, params: dict[str, Any]
+    library: Library, counted: CountedGateway, method: str, params: dict[str, Any], looks: int
 ) -> None:
     answer, calls = counted.ask(library.key, method, params)
     assert answer.status == 200
@@ -126,4 +128,4 @@ def test_lists_and_the_index_read_no_body_and_within_two_seconds_nothing(
     counted.ask(library.key, method, params)
     assert counted.ask(library.key, method, params)[1] == {}
     time.sleep(REVALIDATED_AFTER)  # the gateway's own clock runs: it is composed as on Lambda
-    assert counted.ask(library.key, method, params)[1] == {"BatchGetItem": 1} | ONE_KEY
+    assert counted.ask(library.key, method, params)[1] == {"BatchGetItem": looks} | ONE_KEY

@@ -322,6 +322,17 @@ NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "meta": {"a": "x" * 8_000}}]}},
         "hosts f, whose meta has more than 8000 characters.",
     ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "component": {"kind": "app"}}]}},
+        "hosts f, whose component is none of prompt, resource, template, helper.",
+    ),
+    (
+        {
+            "signpost": 1,
+            "manifest": {"functions": [{"id": "f", "component": {"kind": "resource", "uri": "iii://skills"}}]},
+        },
+        "hosts f, whose component has a URI that begins with iii:, which is the registry's own.",
+    ),
 ]
 
 

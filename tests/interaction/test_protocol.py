@@ -117,6 +117,7 @@ def test_discovery_says_what_is_served_and_nothing_else(modern_client: Client) -
         "tools": {},
         "resources": {},
         "prompts": {},
+        "completions": {},
         "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}},
     }
 

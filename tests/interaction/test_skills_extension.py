@@ -99,7 +99,7 @@ def test_older_revisions_are_not_told_of_it(host: Host) -> None:
     client: JsonObject = {"name": "old", "version": "1"}
     params: JsonObject = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
     answered = host.gateway.ask_legacy("initialize", params, "2025-11-25", host.key).json["result"]
-    assert answered["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}
+    assert answered["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
 
 
 def test_without_documents_nothing_is_listed(host: Host) -> None:

@@ -90,7 +90,10 @@ class Fixtures:
         contents = _contents(name, arguments)
         return PromptResult([{"role": "user", "content": content} for content in contents]) if contents else None
 
-    def complete(self, reference: JsonObject, argument: str, value: str, call: Call) -> Completion | None:
+    def complete(
+        self, reference: JsonObject, argument: str, value: str, given: Mapping[str, str], call: Call
+    ) -> Completion | None:
+        del given
         known = {prompt.name for prompt in PROMPTS}
         if not _is_ours(call) or not (reference.get("name") in known or reference.get("type") == "ref/resource"):
             return None

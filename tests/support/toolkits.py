@@ -8,7 +8,7 @@ from typing import Any, cast
 from signpost.adapters.memory import MemoryDirectory
 from signpost.contract import Executor, Failure
 from signpost.execution.manifest import manifest_of
-from signpost.model import JsonObject
+from signpost.model import JsonObject, as_object
 from signpost.toolkit import Function, Toolkit
 from tests.support.hosted import Hosted, MemoryKeptResults, as_lambda_sends
 from tests.support.memory_gateway import MODERN, MemoryGateway
@@ -70,7 +70,7 @@ class AnyToken:
 
 
 class Served:
-    """Toolkits behind a gateway, as a client sees them at /mcp/functions or another endpoint."""
+    """Toolkits behind a gateway, as a client sees them at /mcp/functions, or elsewhere."""
 
     def __init__(
         self, *hosts: Toolkit | Function, version: str = MODERN, endpoint: str = BRIDGE, **environment: str
@@ -82,7 +82,9 @@ class Served:
         functions = [one for host in hosts for one in (host.functions if isinstance(host, Toolkit) else (host,))]
         tokens: Any = AnyToken()
         self.executor = Hosted(functions, tokens=tokens, kept_results=MemoryKeptResults())
-        self.gateway.executors[WORKSHOP.arn] = lambda message: self.executor.harness.handle(message, 60_000)
+        self.called: list[str] = []
+        """The functions that were called, in their order."""
+        self.gateway.executors[WORKSHOP.arn] = self._handle
         manifest = self.executor.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
         placed = MemoryDirectory(self.gateway.functions).place(
             "default", WORKSHOP, manifest_of(as_lambda_sends(manifest))
@@ -90,11 +92,21 @@ class Served:
         assert placed == []
 
     def ask(self, method: str, params: JsonObject | None = None) -> Any:
+        return self.answer(method, params)["result"]
+
+    def error(self, method: str, params: JsonObject | None = None) -> Any:
+        return self.answer(method, params)["error"]
+
+    def answer(self, method: str, params: JsonObject | None = None) -> Any:
         # A deadline is of the gateway's clock, and executors have the machine's.
         self.gateway.clock.advance(time.time() - self.gateway.clock.now())
         if self.version == MODERN:
-            return self.gateway.ask(method, params, credential=self.key, path=self.endpoint).json["result"]
-        return self.gateway.ask_legacy(method, params, self.version, self.key, self.endpoint).json["result"]
+            return self.gateway.ask(method, params, credential=self.key, path=self.endpoint).json
+        return self.gateway.ask_legacy(method, params, self.version, self.key, self.endpoint).json
+
+    def _handle(self, message: JsonObject) -> JsonObject:
+        self.called.append(str(as_object(message["call"])["function"]))
+        return self.executor.harness.handle(message, 60_000)
 
     def tools(self) -> Mapping[str, Any]:
         return {tool["name"]: tool for tool in self.ask("tools/list")["tools"]}

@@ -25,7 +25,6 @@ from signpost.toolkit import (
 from signpost.toolkit.component_options import OPTIONS
 from signpost.toolkit.contents import MOST_INSTANCES
 
-
 BYTES = "application/octet-stream"
 
 

@@ -131,6 +131,10 @@ class Resource:
     title: str | None = None
     description: str | None = None
     mime_type: str | None = None
+    size: int | None = None
+    annotations: JsonObject = field(default_factory=dict[str, Json])
+    icons: Sequence[JsonObject] = ()
+    meta: JsonObject = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,9 @@ class ResourceTemplate:
     title: str | None = None
     description: str | None = None
     mime_type: str | None = None
+    annotations: JsonObject = field(default_factory=dict[str, Json])
+    icons: Sequence[JsonObject] = ()
+    meta: JsonObject = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +162,8 @@ class Prompt:
     title: str | None = None
     description: str | None = None
     arguments: Sequence[PromptArgument] = ()
+    icons: Sequence[JsonObject] = ()
+    meta: JsonObject = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True)

@@ -405,6 +405,9 @@ class PromptProvider(Protocol):
 
 
 class CompletionProvider(Protocol):
-    def complete(self, reference: JsonObject, argument: str, value: str, call: Call) -> Completion | None:
-        """None if this provider does not know the prompt or template that `reference` names."""
+    def complete(
+        self, reference: JsonObject, argument: str, value: str, given: Mapping[str, str], call: Call
+    ) -> Completion | Rejection | None:
+        """`given` are the other arguments, as far as they are known. None if this provider does not know the prompt or
+        template that `reference` names, or its argument."""
         ...

@@ -8,7 +8,6 @@ from typing import cast
 from signpost.contract import HELPER, LONGEST_COMPONENT, LONGEST_URI, PROMPT, RESOURCE, TEMPLATE, Component
 from signpost.execution.members import (
     number_in,
-    object_in,
     objects_in,
     optional_object_in,
     optional_text_in,
@@ -60,11 +59,6 @@ def component_of(fields: JsonObject) -> Component:
         complete={name: None if complete[name] is None else tuple(texts_in(complete, name)) for name in complete},
         enumerates=fields.get("enumerates") is True,
     )
-
-
-def optional_component_in(fields: JsonObject, name: str) -> Component | None:
-    """Raises NotOurs."""
-    return component_of(object_in(fields, name)) if fields.get(name) is not None else None
 
 
 def _argument_of(fields: JsonObject) -> PromptArgument:

@@ -3,8 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from signpost.contract import Hosted
-from signpost.execution.components import component_object, optional_component_in
+from signpost.contract import Component, Hosted
 from signpost.execution.members import (
     VERSION,
     NotOurs,
@@ -59,8 +58,25 @@ def _hosted_of(fields: JsonObject) -> Hosted:
         hidden=fields.get("hidden") is True,
         idempotent=fields.get("idempotent") is True,
         doc=optional_text_in(fields, "doc"),
-        component=optional_component_in(fields, "component"),
+        component=_component_in(fields),
     )
+
+
+def _component_in(fields: JsonObject) -> Component | None:
+    if fields.get("component") is None:
+        return None
+    # Most functions are tools.
+    from signpost.execution.components import component_of  # noqa: PLC0415
+
+    return component_of(object_in(fields, "component"))
+
+
+def _component_object(component: Component | None) -> JsonObject | None:
+    if component is None:
+        return None
+    from signpost.execution.components import component_object  # noqa: PLC0415 - as in _component_in
+
+    return component_object(component)
 
 
 def _is_exposed(metadata: JsonObject) -> bool:
@@ -83,7 +99,7 @@ def _object_of(hosted: Hosted) -> JsonObject:
         "hidden": hosted.hidden or None,
         "idempotent": hosted.idempotent or None,
         "doc": hosted.doc,
-        "component": component_object(hosted.component) if hosted.component is not None else None,
+        "component": _component_object(hosted.component),
     }
     return {
         "id": hosted.function,

@@ -162,10 +162,13 @@ def _complete(exchange: Exchange) -> JsonObject | Rejection:
     if not isinstance(reference.get(REFERENCE_BY.get(str(reference.get("type")), "")), str):
         return Rejection(INVALID_PARAMS, "A `ref` is a ref/prompt with a `name` or a ref/resource with a `uri`.")
     context = exchange.params.get("context", {})
-    if not isinstance(context, Mapping) or _texts(context.get("arguments", {})) is None:
+    given = _texts(context.get("arguments", {})) if isinstance(context, Mapping) else None
+    if given is None:
         return Rejection(INVALID_PARAMS, "The `context` of completion/complete has `arguments`, which are text.")
     for provider in exchange.surface.completions:
-        found = provider.complete(reference, name, value, exchange.call)
+        found = provider.complete(reference, name, value, given, exchange.call)
+        if isinstance(found, Rejection):
+            return found
         if found is not None:
             return results.completion(found)
     return Rejection(INVALID_PARAMS, "There is nothing to complete under this `ref`.")

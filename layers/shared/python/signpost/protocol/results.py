@@ -25,7 +25,7 @@ SERVER_INFO: JsonObject = {"name": "signpost", "title": "Signpost", "version": _
 STRUCTURED_SINCE = "2025-06-18"
 """Also the first revision with titles, output schemas and resource links."""
 MOST_COMPLETIONS = 100
-ANNOTATIONS_SINCE = "2025-03-26"
+SIZES_SINCE = ANNOTATIONS_SINCE = "2025-03-26"
 ICONS_SINCE = "2025-11-25"
 
 
@@ -151,7 +151,8 @@ def not_kept(era: Era) -> JsonObject:
 
 
 def resource(described: Resource, era: Era) -> JsonObject:
-    return {"uri": described.uri, **_described(described, era)}
+    size = described.size if era.has(SIZES_SINCE) else None
+    return {"uri": described.uri, **_described(described, era), **_present({"size": size})}
 
 
 def agent_skill(described: AgentSkill) -> JsonObject:
@@ -166,15 +167,25 @@ def resource_template(described: ResourceTemplate, era: Era) -> JsonObject:
 
 
 def _described(described: Resource | ResourceTemplate, era: Era) -> JsonObject:
-    title = described.title if era.has(STRUCTURED_SINCE) else None
-    return {
-        "name": described.name,
-        **_present({"title": title, "description": described.description, "mimeType": described.mime_type}),
+    about: Mapping[str, Json] = {
+        "description": described.description,
+        "mimeType": described.mime_type,
+        "annotations": described.annotations or None,
     }
+    return {"name": described.name, **_present(about), **_beside(described, era)}
+
+
+def _beside(described: Resource | ResourceTemplate | Prompt, era: Era) -> Mapping[str, Json]:
+    """What came with later revisions."""
+    fields: dict[str, Json] = {}
+    if era.has(STRUCTURED_SINCE):
+        fields |= _present({"title": described.title, "_meta": described.meta or None})
+    if described.icons and era.has(ICONS_SINCE):
+        fields["icons"] = described.icons
+    return fields
 
 
 def prompt(described: Prompt, era: Era) -> JsonObject:
-    title = described.title if era.has(STRUCTURED_SINCE) else None
     arguments: Sequence[JsonObject] = [
         {"name": argument.name, "required": argument.required, **_present({"description": argument.description})}
         for argument in described.arguments
@@ -182,7 +193,8 @@ def prompt(described: Prompt, era: Era) -> JsonObject:
     return {
         "name": described.name,
         "arguments": arguments,
-        **_present({"title": title, "description": described.description}),
+        **_present({"description": described.description}),
+        **_beside(described, era),
     }
 
 

@@ -70,7 +70,7 @@ def _argument(name: str, schema: JsonObject, *, required: bool) -> PromptArgumen
 
 def _described(schema: JsonObject, *, required: bool) -> str:
     """For who has to write it and is told nothing else."""
-    default = "" if schema.get("default") is None else f"; {_said(schema['default'])} if left out"
+    default = "" if schema.get("default") in (None, "") else f"; {_said(schema['default'])} if left out"
     return f"{'Required' if required else 'Optional'}: {_kind(schema)}{default}."
 
 

@@ -59,6 +59,7 @@ from signpost.schema.validation import Validators
 from signpost.settings import ENDPOINTS, GatewaySettings, IdentitySettings, gateway_settings
 from signpost.surfaces.agent_skills import AgentSkillFiles
 from signpost.surfaces.catalog import Catalog
+from signpost.surfaces.components import ToolkitComponents
 from signpost.surfaces.documents import FetchTool, SkillDocuments, SlashCommands
 from signpost.surfaces.functions import INSTRUCTIONS as FUNCTIONS_INSTRUCTIONS
 from signpost.surfaces.functions import FunctionTools
@@ -119,6 +120,7 @@ class Composition:
     function_lists: FunctionLists
     calling: Calling
     documents: Documents
+    components: ToolkitComponents
     nested: NestedCalls
     definitions: "Callable[[], workflow_ports.Definitions]"
     driven: "Callable[[], Driven]"
@@ -191,19 +193,22 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
         ids=adapters.ids,
         telemetry=telemetry,
     )
+    written = documents(
+        content=adapters.content,
+        bodies=adapters.bodies,
+        calling=calls,
+        clock=clock,
+        timestamps=adapters.timestamps,
+    )
+    lists = FunctionLists(placed=adapters.placed_functions, clock=clock)
     return Composition(
         adapters=adapters,
         sealer=Sealer(keys),
         catalogue=catalogue,
-        function_lists=FunctionLists(placed=adapters.placed_functions, clock=clock),
+        function_lists=lists,
         calling=calls,
-        documents=documents(
-            content=adapters.content,
-            bodies=adapters.bodies,
-            calling=calls,
-            clock=clock,
-            timestamps=adapters.timestamps,
-        ),
+        documents=written,
+        components=ToolkitComponents(lists=lists, executors=calls.executors, prompts=written.prompts, clock=clock),
         nested=NestedCalls(mint=calls.mint, executors=calls.executors, clock=clock),
         definitions=definitions,
         driven=cache(lambda: _driven(adapters, definitions(), calls)),
@@ -296,14 +301,16 @@ def _calls(composition: Composition) -> FunctionCalls:
 
 
 def _surface(name: str, instructions: str, composition: Composition, tools: Sequence[ToolProvider]) -> Surface:
-    """Documents and slash commands are the same everywhere."""
+    """Documents, slash commands and what toolkits have beside tools are the same everywhere."""
+    components = composition.components
     agent_skills = AgentSkillFiles(composition.documents.agent_skills)
     return Surface(
         name=name,
         instructions=instructions,
         tools=tools,
-        resources=(SkillDocuments(composition.documents.skills), agent_skills),
-        prompts=(SlashCommands(composition.documents.prompts),),
+        resources=(SkillDocuments(composition.documents.skills), agent_skills, components),
+        prompts=(SlashCommands(composition.documents.prompts), components),
+        completions=(components,),
         skills=(agent_skills,),
     )
 

@@ -1,0 +1,186 @@
+"""Prompts, resources and templates of toolkits, beside those of the registry, which go first."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from signpost.contract import Request
+from signpost.errors import INVALID_PARAMS, Rejection
+from signpost.execution.functions import REMEMBERED_TENANTS, REVALIDATED_EVERY, FunctionLists
+from signpost.model import (
+    Call,
+    Completion,
+    InputRequired,
+    Json,
+    JsonObject,
+    Principal,
+    Prompt,
+    PromptResult,
+    Resource,
+    ResourceTemplate,
+)
+from signpost.ports import Clock, Executors
+from signpost.registry.functions import TEMPLATES
+from signpost.registry.prompts import Prompts
+from signpost.surfaces.documents import TO_ANSWER, caller_of
+
+if TYPE_CHECKING:
+    from signpost.surfaces.component_index import ComponentIndex, Declared
+
+INSTANCES_WITHIN = 5.0
+"""Seconds that a list waits for all the functions that name instances of templates."""
+
+
+class ToolkitComponents:
+    """What reads them is imported when somebody asks: most clients come for tools."""
+
+    def __init__(self, *, lists: FunctionLists, executors: Executors, prompts: Prompts, clock: Clock) -> None:
+        self._lists = lists
+        self._executors = executors
+        self._prompts = prompts
+        self._clock = clock
+        self._indices: dict[str, ComponentIndex] = {}
+        self._instances: dict[Principal, tuple[float, ComponentIndex, Sequence[Resource]]] = {}
+
+    def prompts(self, call: Call) -> Sequence[Prompt]:
+        listed = self._index(call).listed_prompts
+        taken = {prompt.name for prompt in self._prompts.all(caller_of(call))} if listed else ()
+        return [prompt for prompt in listed if prompt.name not in taken]
+
+    def get_prompt(
+        self, name: str, arguments: Mapping[str, str], call: Call
+    ) -> PromptResult | InputRequired | Rejection | None:
+        """Whoever asks here was told by the registry that it has none of this name."""
+        found = self._index(call).prompts.get(name)
+        if found is None:
+            return None
+        missing = [one.name for one in found.component.arguments if one.required and one.name not in arguments]
+        if missing:
+            return Rejection(INVALID_PARAMS, f"{name} needs the argument `{missing[0]}`.", {"argument": missing[0]})
+        value = self._value(found.hosted.function, arguments, call)
+        if isinstance(value, InputRequired | Rejection):
+            return value
+        from signpost.surfaces.component_answers import rendered  # noqa: PLC0415 - as above
+
+        return rendered(value, found.hosted.function, found.hosted.description)
+
+    def resources(self, call: Call) -> Sequence[Resource]:
+        index = self._index(call)
+        return [*index.listed_resources, *self._listed_instances(index, call)]
+
+    def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
+        return self._index(call).listed_templates
+
+    def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | Rejection | None:
+        for hosted, variables in self._index(call).at(uri):
+            value = self._value(hosted.function, variables, call)
+            if isinstance(value, InputRequired | Rejection):
+                return value
+            from signpost.surfaces.component_answers import contents_at  # noqa: PLC0415 - as above
+
+            contents = contents_at(uri, value, hosted.function)
+            if contents is not None:
+                return contents
+        return None
+
+    def complete(
+        self, reference: JsonObject, argument: str, value: str, given: Mapping[str, str], call: Call
+    ) -> Completion | Rejection | None:
+        index = self._index(call)
+        if reference.get("type") == "ref/prompt":
+            own = self._arguments_of_registered(str(reference["name"]), call)
+            found = index.prompts.get(str(reference["name"])) if own is None else None
+        else:
+            own = _variables_of_registered(str(reference["uri"]))
+            found = index.templates.get(str(reference["uri"])) if own is None else None
+        if own is not None:
+            # Nothing is known of what these may be.
+            return Completion(()) if argument in own else None
+        return None if found is None else self._completion(found, argument, value, given, call)
+
+    def _completion(
+        self, found: "Declared", argument: str, value: str, given: Mapping[str, str], call: Call
+    ) -> Completion | Rejection | None:
+        from signpost.execution.components import COMPLETES, names_of  # noqa: PLC0415 - as above
+        from signpost.surfaces.component_answers import completion  # noqa: PLC0415 - as above
+
+        if argument not in names_of(found.component):
+            return None
+        values = found.component.complete.get(argument, ())
+        if values is not None:
+            fitting = [one for one in values if one.startswith(value)]
+            return Completion(fitting, len(fitting))
+        function = found.hosted.function + COMPLETES
+        answer = self._value(function, {"argument": argument, "value": value, "given": given}, call)
+        if isinstance(answer, InputRequired):
+            return Completion(())  # nobody answers questions while they type
+        return answer if isinstance(answer, Rejection) else completion(answer, function)
+
+    def _arguments_of_registered(self, name: str, call: Call) -> Sequence[str] | None:
+        found = next((prompt for prompt in self._prompts.all(caller_of(call)) if prompt.name == name), None)
+        return None if found is None else [argument.name for argument in found.arguments]
+
+    def _listed_instances(self, index: "ComponentIndex", call: Call) -> Sequence[Resource]:
+        """For as long as lists are remembered: functions may list something else to each principal."""
+        if not any(one.component.enumerates and not one.hosted.hidden for one in index.templates.values()):
+            return ()
+        now = self._clock.now()
+        looked_at, seen, listed = self._instances.get(call.principal, (0.0, None, ()))
+        if seen is index and now - looked_at < REVALIDATED_EVERY:
+            return listed
+        if len(self._instances) >= REMEMBERED_TENANTS:
+            self._instances.clear()
+        listed = self._named_instances(index, call, now + INSTANCES_WITHIN)
+        self._instances[call.principal] = now, index, listed
+        return listed
+
+    def _named_instances(self, index: "ComponentIndex", call: Call, until: float) -> Sequence[Resource]:
+        """What a function does not name in time, or cannot, is not listed, and can be read all the same."""
+        from signpost.execution.components import ENUMERATES  # noqa: PLC0415 - as above
+        from signpost.surfaces.component_answers import instances  # noqa: PLC0415 - as above
+
+        named: dict[str, Resource] = {}
+        for pattern in index.patterns:
+            hosted = pattern.declared.hosted
+            if pattern.declared.component.enumerates and not hosted.hidden:
+                value = self._value(hosted.function + ENUMERATES, {}, call, until)
+                listed = () if isinstance(value, InputRequired | Rejection) else instances(value, pattern.template)
+                named |= {one.uri: one for one in listed if one.uri not in index.resources and one.uri not in named}
+        return list(named.values())
+
+    def _value(
+        self, function: str, arguments: JsonObject, call: Call, until: float | None = None
+    ) -> Json | InputRequired | Rejection:
+        from signpost.surfaces.component_answers import value_of  # noqa: PLC0415 - as above
+
+        request = Request(
+            function=function,
+            arguments=arguments,
+            principal=call.principal,
+            ends_at=call.deadline if until is None else min(until, call.deadline - TO_ANSWER),
+            trace=call.trace,
+            answers=call.answers,
+            state=call.state,
+        )
+        return value_of(self._executors.invoke(request), function)
+
+    def _index(self, call: Call) -> "ComponentIndex":
+        """The same for as long as nothing has changed."""
+        tenant = call.principal.tenant
+        functions = self._lists.of(tenant)
+        known = self._indices.get(tenant)
+        if known is not None and known.functions is functions:
+            return known
+        from signpost.surfaces.component_index import ComponentIndex  # noqa: PLC0415 - as above
+
+        if len(self._indices) >= REMEMBERED_TENANTS:
+            self._indices.clear()
+        made = self._indices[tenant] = ComponentIndex(functions)
+        return made
+
+
+def _variables_of_registered(pattern: str) -> Sequence[str] | None:
+    if all(template["uriTemplate"] != pattern for template in TEMPLATES):
+        return None
+    from signpost.execution.uri_templates import uri_template  # noqa: PLC0415 - as above
+
+    return uri_template(pattern).names

@@ -2,12 +2,15 @@
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from signpost.contract import Component
 from signpost.execution import wire
+from signpost.execution.components import KINDS, component_object, fault_of_component
 from signpost.execution.failures import COUNTED, FAILURES, REPORTED
 from signpost.execution.manifest import manifest_message, manifest_of
 from signpost.execution.tuning import SETTINGS
@@ -57,6 +60,22 @@ def test_the_manifest_it_shows_is_one() -> None:
     assert manifest_message([hosted]) == json.loads(block[1])
     assert hosted.exposed
     assert hosted.input_schema
+
+
+def test_the_component_it_shows_is_one_and_its_table_names_every_member() -> None:
+    shown = re.search(r"```json\n(\{\n  \"id\".*?\n\})\n```", PAGE, flags=re.DOTALL)
+    assert shown
+    function: Any = json.loads(shown[1])
+    (hosted,) = manifest_of(json.dumps({"signpost": 1, "manifest": {"functions": [function]}}).encode())
+    assert hosted.component is not None
+    assert component_object(hosted.component) == function["component"]
+    assert fault_of_component(hosted.component) is None
+    table = PAGE.partition("<!-- components")[2].partition("\n\n| called")[0]
+    members = re.findall(
+        r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+    )
+    assert [member.replace("mimeType", "mime_type") for member in members] == [one.name for one in fields(Component)]
+    assert all(f"`{kind}`" in table for kind in KINDS)
 
 
 def test_it_names_every_namespace_that_is_never_a_tool_and_ids_without_a_name() -> None:

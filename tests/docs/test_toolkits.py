@@ -7,8 +7,22 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import LONGEST_DESCRIPTION, LONGEST_EXTRAS, LONGEST_NAME, LONGEST_TITLE
+from signpost.contract import (
+    LONGEST_COMPONENT,
+    LONGEST_DESCRIPTION,
+    LONGEST_EXTRAS,
+    LONGEST_NAME,
+    LONGEST_TITLE,
+    LONGEST_URI,
+)
+from signpost.execution.components import OWN_SCHEMES
+from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.protocol.results import MOST_COMPLETIONS
+from signpost.surfaces import component_answers
+from signpost.surfaces.components import INSTANCES_WITHIN
+from signpost.toolkit import component_options
 from signpost.toolkit.annotations import MAKE
+from signpost.toolkit.contents import MOST_INSTANCES
 from signpost.toolkit.fields import KINDS, OPTIONS
 from signpost.toolkit.kit import Toolkit
 from signpost.toolkit.options import HINTS, ToolOptions
@@ -17,7 +31,9 @@ from tests.support.toolkits import Taken
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
-WRITTEN, TEST, SPEC, CONTENT = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+WRITTEN, TEST, SPEC, CONTENT, COMPONENTS, COMPONENTS_TEST = re.findall(
+    r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL
+)
 
 
 def rows_after(words: str) -> Mapping[str, str]:
@@ -58,6 +74,25 @@ def test_the_table_of_options_is_that_of_the_code() -> None:
     assert named_in(table["annotations"]) == set(HINTS)
 
 
+def test_the_prompts_and_resources_it_shows_work_and_so_does_their_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
+    names = run(COMPONENTS, {})
+    run(COMPONENTS_TEST, names)["test_what_there_is_beside_tools"]()
+    kit: Toolkit = names["kit"]
+    assert kit.complete("review", "language", "py") == ["python"]
+
+
+def test_the_table_of_options_of_prompts_and_resources_is_that_of_the_code() -> None:
+    table = rows_after("<!-- component options")
+    said = {
+        kind: {option for option, kinds in table.items() if kind in named_in(kinds)}
+        for kind in component_options.OPTIONS
+    }
+    assert said == {kind: set(options) for kind, options in component_options.OPTIONS.items()}
+    about = next(line for line in PAGE.splitlines() if line.startswith("| `annotations` | `resource`"))
+    assert named_in(about) == {"annotations", "resource", "template", *component_options.ABOUT}
+
+
 def test_the_table_of_types_is_that_of_the_code() -> None:
     table = rows_after("<!-- fields")
     assert list(table) == list(KINDS)
@@ -72,6 +107,13 @@ def test_the_limits_it_names_are_those_of_the_code() -> None:
     assert f"{LONGEST_TITLE} characters" in PAGE
     assert f"{LONGEST_DESCRIPTION:,} characters" in PAGE
     assert f"{LONGEST_EXTRAS:,} characters of JSON" in PAGE
+    assert f"{LONGEST_COMPONENT:,} characters of JSON" in PAGE
+    assert f"a URI has {LONGEST_URI:,}" in PAGE
+    assert f"{MOST_INSTANCES:,}\nat most" in PAGE
+    assert MOST_INSTANCES == component_answers.MOST_INSTANCES
+    assert f"A client gets {MOST_COMPLETIONS}" in PAGE
+    assert (INSTANCES_WITHIN, REVALIDATED_EVERY) == (5, 2)
+    assert all(f"`{scheme}://`" in PAGE for scheme in OWN_SCHEMES)
 
 
 def test_it_names_all_that_comes_of_a_test() -> None:

@@ -35,7 +35,17 @@ from mcp_types.jsonrpc import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
-from signpost.model import Call, InputRequired, Prompt, PromptResult, Resource, ResourceTemplate, Tool, ToolResult
+from signpost.model import (
+    Call,
+    Completion,
+    InputRequired,
+    Prompt,
+    PromptResult,
+    Resource,
+    ResourceTemplate,
+    Tool,
+    ToolResult,
+)
 from signpost.ports import ToolProvider
 from signpost.protocol.surface import Surface
 from tests.differential.outcome import Outcome, Sent, outcome
@@ -244,9 +254,10 @@ class Handlers:
 
     async def _complete(self, _ctx: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
         reference = params.ref.model_dump(by_alias=True)
+        given = (params.context.arguments if params.context else None) or {}
         for provider in self._surface.completions:
-            found = provider.complete(reference, params.argument.name, params.argument.value, self._call)
-            if found is not None:
+            found = provider.complete(reference, params.argument.name, params.argument.value, given, self._call)
+            if isinstance(found, Completion):
                 return types.CompleteResult(completion=types.Completion(values=list(found.values)))
         raise MCPError(INVALID_PARAMS, "nothing to complete")
 

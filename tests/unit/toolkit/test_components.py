@@ -9,7 +9,7 @@ import pytest
 
 from signpost.contract import LONGEST_COMPONENT, LONGEST_URI, Component, Failure
 from signpost.execution.components import KINDS, OWN_SCHEMES, component_object, component_of, fault_of_component
-from signpost.model import InputRequired, PromptArgument
+from signpost.model import InputRequired, JsonObject, PromptArgument
 from signpost.registry import agent_skills, uris
 from signpost.toolkit import (
     Content,
@@ -203,7 +203,10 @@ def test_n077_the_description_of_the_answer_goes_before_the_declared_one() -> No
     assert prompting(one_that_answers(PromptResult(["a"], "Mine."))).get_prompt("f").description == "Mine."
 
 
-@pytest.mark.parametrize("answer", [5, {"a": 1}, None, [5], PromptResult([user("a")], 5)])  # type: ignore[arg-type]
+NO_TEXT: Any = 5
+
+
+@pytest.mark.parametrize("answer", [5, {"a": 1}, None, [5], PromptResult([user("a")], NO_TEXT)])
 def test_what_is_no_message_is_a_bad_result(answer: Any) -> None:
     found = prompting(one_that_answers(answer)).get_prompt("f")
     assert found.failure is not None
@@ -655,3 +658,38 @@ def test_whoever_asks_for_what_is_not_there_is_told_what_is() -> None:
         kit.instances("yard://{a}")
     with pytest.raises(LookupError, match="no tool"):
         prompting(f).test("f")
+
+
+def untyped(a, b) -> None:  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType] - it is refused
+    ...
+
+
+def five(args: JsonObject) -> int:
+    del args
+    return 5
+
+
+def test_a_test_says_who_asks_and_what_surrounds_it() -> None:
+    kit = Toolkit("yard")
+
+    @kit.resource("yard://mail", permissions=["mail"])
+    def mail(ctx: Context) -> Any:
+        ctx.require("mail")
+        if not ctx.answers:
+            return InputRequired({"roots": {"method": "roots/list", "params": {}}}, state={"n": 1})
+        return [ctx.call("post::count", {}), ctx.state, ctx.answers]
+
+    asked = kit.read("yard://mail").asked
+    assert asked is not None
+    read = kit.read("yard://mail", calls={"post::count": five}, after=asked, answers={"roots": {}})
+    assert read.text == '[5, {"n": 1}, {"roots": {}}]'
+    assert kit.read("yard://mail", permissions=()).failure
+    assert mail
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("prompt", "say what it takes as `arguments`"), ("template", "annotate it")]
+)
+def test_a_parameter_of_no_type_is_refused_with_what_to_do(kind: str, words: str) -> None:
+    places = ("yard://{a}/{b}",) if kind == "template" else ()
+    assert words in refusal(lambda kit: getattr(kit, kind)(*places)(untyped))

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
+from signpost.contract import LONGEST_URI
 from signpost.records import dataclass
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
@@ -48,7 +49,7 @@ class UriTemplate:
         """What the variables are, percent-decoded; None if the URI is no instance."""
         if not self.variables:
             return {} if uri == self.begins else None
-        if not uri.startswith(self.begins):
+        if len(uri) > LONGEST_URI or not uri.startswith(self.begins):
             return None
         starts: list[Sequence[int]] = [[len(self.begins)]]
         for variable in self.variables[:-1]:

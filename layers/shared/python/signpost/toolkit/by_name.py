@@ -22,8 +22,8 @@ class Named:
     """The parameter that is given the context."""
 
 
-def named(name: str, run: Callable[..., object]) -> Named | None:
-    """None if it takes all its arguments as one. Raises DeclarationError."""
+def named(name: str, run: Callable[..., object], otherwise: str = "say what it takes as `input`") -> Named | None:
+    """None if it takes all its arguments as one. Raises DeclarationError, which says what to do otherwise."""
     try:
         hints = hints_of(run)
         parameters = list(signature(run).parameters.values())
@@ -32,7 +32,7 @@ def named(name: str, run: Callable[..., object]) -> Named | None:
         contexts = [one.name for one in parameters if hints.get(one.name) is Context]
         fields = {one.name: _field_of(one, hints) for one in parameters if one.name not in contexts}
     except Unsupported as fault:
-        raise DeclarationError(f"{name}: {fault}; say what it takes as `input`.") from fault
+        raise DeclarationError(f"{name}: {fault}; {otherwise}.") from fault
     except RecursionError as fault:
         raise DeclarationError(f"{name}: what it takes is defined by itself.") from fault
     if len(contexts) > 1:

@@ -42,7 +42,8 @@ def functions_of(name: str, run: Callable[..., object], kind: str, said: Mapping
 
 
 def _prompt(name: str, run: Callable[..., object], said: Mapping[str, Any]) -> Function:
-    call, texts = _taking_texts(name, run, {"input": said["arguments"]} if "arguments" in said else {})
+    stated = {"input": said["arguments"]} if "arguments" in said else {}
+    call, texts = _taking_texts(name, run, stated, "say what it takes as `arguments`")
     component = Component(PROMPT, arguments=tuple(texts.arguments), complete=_completions(said))
     return _function(name, run, said, component, lambda args, ctx: prompt_value(call(args, ctx)), texts.schema)
 
@@ -61,7 +62,7 @@ def _resource(name: str, run: Callable[..., object], said: Mapping[str, Any]) ->
 
 
 def _template(name: str, run: Callable[..., object], said: Mapping[str, Any]) -> Function:
-    call, texts = _taking_texts(name, run, {})
+    call, texts = _taking_texts(name, run, {}, "annotate it")
     variables = uri_template(_uri(name, said)).names
     _check_variables(name, [one.name for one in texts.arguments], variables)
     component = Component(
@@ -123,8 +124,8 @@ def _completions(said: Mapping[str, Any]) -> Mapping[str, Sequence[str] | None]:
     return {name: None if callable(one) else tuple(one) for name, one in said.get("complete", {}).items()}
 
 
-def _taking_texts(name: str, run: Callable[..., object], said: Mapping[str, Any]) -> tuple[Run, Texts]:
-    call, shape = called(name, run, said)
+def _taking_texts(name: str, run: Callable[..., object], said: Mapping[str, Any], otherwise: str) -> tuple[Run, Texts]:
+    call, shape = called(name, run, said, otherwise)
     texts = Texts(shape)
     return lambda args, ctx: call(texts.read(args), ctx), texts
 

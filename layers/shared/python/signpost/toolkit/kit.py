@@ -1,7 +1,7 @@
 """Plain functions as tools, prompts and resources: what an author writes beside each, and the functions of an executor
 that come of it."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import getdoc
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 from signpost.contract import PROMPT, RESOURCE, TEMPLATE
 from signpost.execution.function_ids import FUNCTION_ID
 from signpost.execution.listing import fault_of
-from signpost.model import InputRequired, Json, JsonObject, Principal
+from signpost.model import JsonObject
 from signpost.records import dataclass
 from signpost.toolkit import options
 from signpost.toolkit.function import DeclarationError, Function, check_called, check_distinct, is_id
@@ -18,8 +18,8 @@ from signpost.toolkit.signatures import called, declared
 
 if TYPE_CHECKING:
     from signpost.toolkit.component_options import PromptOptions, ResourceOptions, TemplateOptions
-    from signpost.toolkit.trial import Tried
-    from signpost.toolkit.trial_components import Read, Rendered
+    from signpost.toolkit.trial import Surroundings, Tried
+    from signpost.toolkit.trial_components import ComponentTrials, Read, Rendered
 
 NO_ARGUMENTS: Mapping[str, object] = {}
 NO_TEXTS: Mapping[str, str] = {}
@@ -79,43 +79,25 @@ class Toolkit:
             self._functions = functions
         return self._functions
 
-    def test(
-        self,
-        name: str,
-        args: Mapping[str, object] = NO_ARGUMENTS,
-        *,
-        principal: Principal | str = "tester",
-        permissions: Collection[str] | None = None,
-        calls: Mapping[str, Callable[[JsonObject], object]] | None = None,
-        after: InputRequired | None = None,
-        answers: Mapping[str, Json] | None = None,
-    ) -> "Tried":
+    def test(self, name: str, args: Mapping[str, object] = NO_ARGUMENTS, **around: "Unpack[Surroundings]") -> "Tried":
         """Calls a tool as an executor would, here and now; docs/toolkits.md has more."""
         # An executor tests nothing.
-        from signpost.toolkit.trial import Trial, tried  # noqa: PLC0415
+        from signpost.toolkit.trial import trial_in, tried  # noqa: PLC0415
 
         tools = [one for one in self.functions if one.component is None]
         function = next((one for one in tools if one.name == name), None)
         if function is None:
             there = ", ".join(repr(one.name) for one in tools)
             raise LookupError(f"{self.namespace} has no tool {name!r}; it has {there or 'none'}.")
-        state = after.state if after else None
-        granted = None if permissions is None else frozenset(permissions)
-        return tried(function, args, Trial(principal, granted, calls or {}, answers or {}, state))
+        return tried(function, args, trial_in(around))
 
-    def get_prompt(
-        self, name: str, args: Mapping[str, str] = NO_TEXTS, *, principal: Principal | str = "tester"
-    ) -> "Rendered":
-        """What a client would be told that asks for it; here and now, as `test` does it."""
-        from signpost.toolkit import trial_components  # noqa: PLC0415 - as in test
+    def get_prompt(self, name: str, args: Mapping[str, str] = NO_TEXTS, **around: "Unpack[Surroundings]") -> "Rendered":
+        """What a client is told that asks for it, likewise."""
+        return self._trials(around).rendered(name, args)
 
-        return trial_components.rendered(self.functions, name, args, principal)
-
-    def read(self, uri: str, *, principal: Principal | str = "tester") -> "Read":
+    def read(self, uri: str, **around: "Unpack[Surroundings]") -> "Read":
         """What there is at a URI, likewise. Raises LookupError if there is nothing."""
-        from signpost.toolkit import trial_components  # noqa: PLC0415 - as in test
-
-        return trial_components.read(self.functions, uri, principal)
+        return self._trials(around).read(uri)
 
     def complete(
         self,
@@ -123,20 +105,21 @@ class Toolkit:
         argument: str,
         value: str = "",
         given: Mapping[str, str] = NO_TEXTS,
-        *,
-        principal: Principal | str = "tester",
+        **around: "Unpack[Surroundings]",
     ) -> Sequence[str]:
         """What an argument of a prompt, by its name, or a variable of a template, by its pattern, may be. Raises
         LookupError if there is none."""
-        from signpost.toolkit import trial_components  # noqa: PLC0415 - as in test
+        return self._trials(around).completed(of, argument, {"value": value, "given": given})
 
-        return trial_components.completed(self.functions, of, argument, {"value": value, "given": given}, principal)
-
-    def instances(self, uri: str, *, principal: Principal | str = "tester") -> Sequence[JsonObject]:
+    def instances(self, uri: str, **around: "Unpack[Surroundings]") -> Sequence[JsonObject]:
         """What a template lists, by its pattern."""
-        from signpost.toolkit import trial_components  # noqa: PLC0415 - as in test
+        return self._trials(around).listed(uri)
 
-        return trial_components.listed(self.functions, uri, principal)
+    def _trials(self, around: "Surroundings") -> "ComponentTrials":
+        from signpost.toolkit.trial import trial_in  # noqa: PLC0415 - as in test
+        from signpost.toolkit.trial_components import ComponentTrials  # noqa: PLC0415 - as in test
+
+        return ComponentTrials(self.functions, trial_in(around))
 
     def _declares(self, kind: str, said: Mapping[str, Any]) -> Any:
         def declare[F: Callable[..., object]](decorated: F) -> F:

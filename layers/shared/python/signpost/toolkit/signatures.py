@@ -14,10 +14,12 @@ from signpost.toolkit.function import DeclarationError, parameters_taken
 type Run = Callable[[JsonObject, Context], object]
 
 
-def called(name: str, run: Callable[..., object], said: Mapping[str, Any]) -> tuple[Run, Shape]:
+def called(
+    name: str, run: Callable[..., object], said: Mapping[str, Any], otherwise: str = "say what it takes as `input`"
+) -> tuple[Run, Shape]:
     """What calls it, and what it takes. Raises DeclarationError."""
     stated = declared(name, "input", said)
-    by_name = named(name, run) if stated is None else None
+    by_name = named(name, run, otherwise) if stated is None else None
     if by_name is not None:
         return _called_by_name(name, run, by_name, strict=said.get("strict", False))
     takes = parameters_taken(name, run)

@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
+from typing import TypedDict
 
 from signpost.contract import Failure, FunctionCall, Reply, Result, Shown
 from signpost.execution.failures import failure, reported
@@ -22,6 +23,16 @@ NOTHING = Shown()
 _validators = Validators()
 
 
+class Surroundings(TypedDict, total=False):
+    """What an author says of a test beside what is tested; docs/toolkits.md has a table."""
+
+    principal: Principal | str
+    permissions: Collection[str] | None
+    calls: Mapping[str, Callable[[JsonObject], object]] | None
+    after: InputRequired | None
+    answers: Mapping[str, Json] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """What surrounds a call."""
@@ -33,6 +44,17 @@ class Trial:
     """What stands for the functions that it calls."""
     answers: Mapping[str, Json]
     state: Json
+
+
+def trial_in(said: Surroundings) -> Trial:
+    granted, after = said.get("permissions"), said.get("after")
+    return Trial(
+        said.get("principal", "tester"),
+        None if granted is None else frozenset(granted),
+        said.get("calls") or {},
+        said.get("answers") or {},
+        after.state if after else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

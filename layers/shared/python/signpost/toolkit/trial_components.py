@@ -1,13 +1,13 @@
 """Prompts, resources and what completes them without an executor or a gateway, for their author's tests."""
 
 from base64 import b64decode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from signpost.contract import PROMPT, RESOURCE, TEMPLATE, Failure
 from signpost.execution.components import COMPLETES, ENUMERATES, names_of
 from signpost.execution.uri_templates import uri_template
-from signpost.model import InputRequired, JsonObject, Principal, as_object
+from signpost.model import InputRequired, JsonObject, as_object
 from signpost.records import dataclass
 from signpost.toolkit.function import Function
 from signpost.toolkit.trial import Trial, Tried, tried
@@ -81,75 +81,68 @@ class Read:
         return self.tried.fault
 
 
-def rendered(functions: Sequence[Function], name: str, args: Mapping[str, str], principal: Principal | str) -> Rendered:
-    """Raises LookupError."""
-    prompts = {str(one.name): one for one in _of_kind(functions, PROMPT)}
-    if name not in prompts:
-        raise LookupError(f"There is no prompt {name!r}; there are {', '.join(map(repr, prompts)) or 'none'}.")
-    return Rendered(_tried(prompts[name], args, principal), prompts[name].description)
+@dataclass(frozen=True, slots=True)
+class ComponentTrials:
+    functions: Sequence[Function]
+    trial: Trial
 
+    def rendered(self, name: str, args: Mapping[str, str]) -> Rendered:
+        """Raises LookupError."""
+        prompts = {str(one.name): one for one in self._of_kind(PROMPT)}
+        if name not in prompts:
+            raise LookupError(f"There is no prompt {name!r}; there are {', '.join(map(repr, prompts)) or 'none'}.")
+        return Rendered(tried(prompts[name], args, self.trial), prompts[name].description)
 
-def read(functions: Sequence[Function], uri: str, principal: Principal | str) -> Read:
-    """Raises LookupError."""
-    for function, variables in _at(functions, uri):
-        came = _tried(function, variables, principal)
-        if came.failure or came.asked or came.answered is not None:
-            return Read(came, uri)
-    raise LookupError(f"There is nothing at {uri!r}.")
+    def read(self, uri: str) -> Read:
+        """Raises LookupError."""
+        for function, variables in self._at(uri):
+            came = tried(function, variables, self.trial)
+            if came.failure or came.asked or came.answered is not None:
+                return Read(came, uri)
+        raise LookupError(f"There is nothing at {uri!r}.")
 
+    def completed(self, of: str, argument: str, rest: JsonObject) -> Sequence[str]:
+        """Raises LookupError."""
+        prompts = {one.name: one for one in self._of_kind(PROMPT)}
+        found: Mapping[str | None, Function] = {**prompts, **self._templates()}
+        component = found[of].component if of in found else None
+        if component is None or argument not in names_of(component):
+            raise LookupError(f"There is no {argument!r} of {of!r} to complete.")
+        values = component.complete.get(argument, ())
+        if values is not None:
+            return [value for value in values if value.startswith(str(rest["value"]))]
+        came = tried(self._helper(found[of].id + COMPLETES), {"argument": argument, **rest}, self.trial)
+        return [str(value) for value in cast("Sequence[str]", as_object(came.value)["values"])]
 
-def completed(
-    functions: Sequence[Function], of: str, argument: str, rest: JsonObject, principal: Principal | str
-) -> Sequence[str]:
-    """Raises LookupError."""
-    prompts = {one.name: one for one in _of_kind(functions, PROMPT)}
-    found: Mapping[str | None, Function] = {**prompts, **_templates(functions)}
-    component = found[of].component if of in found else None
-    if component is None or argument not in names_of(component):
-        raise LookupError(f"There is no {argument!r} of {of!r} to complete.")
-    values = component.complete.get(argument, ())
-    if values is not None:
-        return [value for value in values if value.startswith(str(rest["value"]))]
-    came = _tried(_named(functions, found[of].id + COMPLETES), {"argument": argument, **rest}, principal)
-    return [str(value) for value in cast("Sequence[str]", as_object(came.value)["values"])]
+    def listed(self, uri: str) -> Sequence[JsonObject]:
+        """Raises LookupError."""
+        template = self._templates().get(uri)
+        if template is None:
+            raise LookupError(f"There is no template {uri!r}.")
+        came = tried(self._helper(template.id + ENUMERATES), {}, self.trial)
+        return _objects(as_object(came.value), "resources")
 
+    def _at(self, uri: str) -> Iterator[tuple[Function, Mapping[str, str]]]:
+        """As a gateway looks for it."""
+        yield from ((one, {}) for one in self._of_kind(RESOURCE) if one.component and one.component.uri == uri)
+        templates = [(uri_template(str(pattern)), one) for pattern, one in self._templates().items()]
+        for template, function in sorted(templates, key=lambda one: (-one[0].said, one[1].id)):
+            variables = template.values_in(uri)
+            if variables is not None:
+                yield function, variables
 
-def listed(functions: Sequence[Function], uri: str, principal: Principal | str) -> Sequence[JsonObject]:
-    """Raises LookupError."""
-    template = _templates(functions).get(uri)
-    if template is None:
-        raise LookupError(f"There is no template {uri!r}.")
-    return _objects(as_object(_tried(_named(functions, template.id + ENUMERATES), {}, principal).value), "resources")
+    def _of_kind(self, kind: str) -> Sequence[Function]:
+        return [one for one in self.functions if one.component is not None and one.component.kind == kind]
 
+    def _templates(self) -> Mapping[str | None, Function]:
+        return {one.component.uri: one for one in self._of_kind(TEMPLATE) if one.component is not None}
 
-def _at(functions: Sequence[Function], uri: str) -> Iterable[tuple[Function, Mapping[str, str]]]:
-    yield from ((one, {}) for one in _of_kind(functions, RESOURCE) if one.component and one.component.uri == uri)
-    templates = [(uri_template(str(pattern)), one) for pattern, one in _templates(functions).items()]
-    for template, function in sorted(templates, key=lambda one: -one[0].said):
-        variables = template.values_in(uri)
-        if variables is not None:
-            yield function, variables
-
-
-def _of_kind(functions: Sequence[Function], kind: str) -> Sequence[Function]:
-    return [one for one in functions if one.component is not None and one.component.kind == kind]
-
-
-def _templates(functions: Sequence[Function]) -> Mapping[str | None, Function]:
-    return {one.component.uri: one for one in _of_kind(functions, TEMPLATE) if one.component is not None}
-
-
-def _named(functions: Sequence[Function], name: str) -> Function:
-    """Raises LookupError."""
-    return next((one for one in functions if one.id == name), None) or _missing(name)
-
-
-def _missing(name: str) -> Function:
-    raise LookupError(f"There is no {name}.")
-
-
-def _tried(function: Function, args: Mapping[str, object], principal: Principal | str) -> Tried:
-    return tried(function, args, Trial(principal, None, {}, {}, None))
+    def _helper(self, name: str) -> Function:
+        """Raises LookupError."""
+        found = next((one for one in self.functions if one.id == name), None)
+        if found is None:
+            raise LookupError(f"There is no {name}.")
+        return found
 
 
 def _objects(value: JsonObject, name: str) -> Sequence[JsonObject]:

@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Placement
+from signpost.contract import BreakerState, Component, Executor, FunctionState, Hosted, Placed, Placement
 from signpost.ports import Directory
 from tests.contract.conftest import Deployment, Functions
 
@@ -66,6 +66,14 @@ def test_what_was_written_about_a_function_is_read_at_once(functions: Functions,
         hidden=True,
         idempotent=True,
         doc="mail/send",
+        component=Component(
+            "template",
+            "post://{straße}",
+            "text/plain",
+            annotations={"priority": 0.5},
+            complete={"straße": ("Elm",), "nr": None},
+            enumerates=True,
+        ),
     )
     assert functions.directory.place(tenant, own, [declared]) == []
     assert functions.directory.place(None, shipped, hosting(name)) == []

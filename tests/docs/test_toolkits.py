@@ -22,6 +22,7 @@ from signpost.surfaces import component_answers
 from signpost.surfaces.components import INSTANCES_WITHIN
 from signpost.toolkit import component_options
 from signpost.toolkit.annotations import MAKE
+from signpost.toolkit.content import About
 from signpost.toolkit.contents import MOST_INSTANCES
 from signpost.toolkit.fields import KINDS, OPTIONS
 from signpost.toolkit.kit import Toolkit
@@ -90,7 +91,7 @@ def test_the_table_of_options_of_prompts_and_resources_is_that_of_the_code() -> 
     }
     assert said == {kind: set(options) for kind, options in component_options.OPTIONS.items()}
     about = next(line for line in PAGE.splitlines() if line.startswith("| `annotations` | `resource`"))
-    assert named_in(about) == {"annotations", "resource", "template", *component_options.ABOUT}
+    assert named_in(about) == {"annotations", "resource", "template", *About.__annotations__}
 
 
 def test_the_table_of_types_is_that_of_the_code() -> None:

@@ -1,6 +1,8 @@
 """Prompts, resources and templates of toolkits, as a client sees them at both endpoints and in both eras."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -519,3 +521,22 @@ def test_a_manifest_that_says_otherwise_what_one_is_is_none(component: Any) -> N
 def test_helpers_are_called_as_what_they_help() -> None:
     ids = {function.id for function in yard().functions}
     assert {f"yard::review{COMPLETES}", f"yard::page{ENUMERATES}"} <= ids
+
+
+def test_a_prompt_without_a_name_is_called_as_its_function() -> None:
+    gateway, _ = hosting({"yard::q": Result("a")}, Hosted("yard::q", component=Component("prompt")))
+    listed = gateway.ask("prompts/list").json["result"]["prompts"]
+    assert [prompt["name"] for prompt in listed] == ["p", "yard::q"]
+    assert gateway.ask("prompts/get", {"name": "yard::q"}).json["result"]["messages"]
+
+
+def test_a_gateway_that_nobody_asks_for_them_imports_nothing_of_it() -> None:
+    names = (
+        "surfaces.component_index",
+        "surfaces.component_answers",
+        "execution.components",
+        "execution.uri_templates",
+    )
+    program = f"import sys, signpost.wiring.gateway; print([n for n in {names!r} if f'signpost.{{n}}' in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

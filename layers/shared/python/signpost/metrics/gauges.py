@@ -27,7 +27,7 @@ FUNCTIONS = Gauge(
     ("origin",),
 )
 SKILL_DOCUMENTS = Gauge("signpost_skill_documents", "Skill documents that the tenant sees, shipped ones included.")
-PROMPTS = Gauge("signpost_prompts", "Prompts that the tenant sees, shipped ones included.")
+PROMPTS = Gauge("signpost_prompts", "Prompts of the registry that the tenant sees, shipped ones included.")
 WORKFLOWS = Gauge(
     "signpost_workflows",
     "Workflows of the tenant, by whether they can be started; disabled by their author or by an operator.",

@@ -1,7 +1,6 @@
 """The prompts, resources and templates of a tenant, as they are listed and as they are found."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 from signpost.contract import PROMPT, RESOURCE, TEMPLATE, Component, Hosted
 from signpost.execution.functions import FunctionList
@@ -31,7 +30,7 @@ class ComponentIndex:
     def __init__(self, functions: FunctionList) -> None:
         self.functions = functions
         declared = list(_declared(functions))
-        self.prompts = {str(one.hosted.name): one for one in reversed(declared) if one.component.kind == PROMPT}
+        self.prompts = {_name(one): one for one in reversed(declared) if one.component.kind == PROMPT}
         self.resources = _by_uri(declared, RESOURCE)
         self.templates = _by_uri(declared, TEMPLATE)
         patterns = [Pattern(uri_template(uri), one) for uri, one in self.templates.items()]
@@ -56,6 +55,11 @@ def _declared(functions: FunctionList) -> Iterator[Declared]:
             yield Declared(hosted, hosted.component)
 
 
+def _name(declared: Declared) -> str:
+    """Authors of toolkits always say one; other executors may not."""
+    return declared.hosted.name or declared.hosted.function
+
+
 def _by_uri(declared: Sequence[Declared], kind: str) -> Mapping[str, Declared]:
     return {str(one.component.uri): one for one in reversed(declared) if one.component.kind == kind}
 
@@ -72,7 +76,7 @@ def _order(pattern: Pattern) -> tuple[int, str]:
 def _prompt(declared: Declared) -> Prompt:
     hosted = declared.hosted
     return Prompt(
-        cast("str", hosted.name),
+        _name(declared),
         hosted.title,
         hosted.description or None,
         declared.component.arguments,
@@ -85,7 +89,7 @@ def _resource(declared: Declared) -> Resource:
     hosted, component = declared.hosted, declared.component
     return Resource(
         uri=str(component.uri),
-        name=hosted.name or hosted.function,
+        name=_name(declared),
         title=hosted.title,
         description=hosted.description or None,
         mime_type=component.mime_type,
@@ -100,7 +104,7 @@ def _template(declared: Declared) -> ResourceTemplate:
     hosted, component = declared.hosted, declared.component
     return ResourceTemplate(
         uri_template=str(component.uri),
-        name=hosted.name or hosted.function,
+        name=_name(declared),
         title=hosted.title,
         description=hosted.description or None,
         mime_type=component.mime_type,

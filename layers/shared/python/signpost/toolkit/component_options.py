@@ -5,10 +5,11 @@ from types import FunctionType
 from typing import Any, TypedDict, cast
 
 from signpost.contract import PROMPT, RESOURCE, TEMPLATE
-from signpost.execution.components import fault_of_annotations, fault_of_pattern, fault_of_uri
+from signpost.execution.components import fault_of_pattern, fault_of_uri
 from signpost.execution.listing import no_flag
 from signpost.model import Json, JsonObject
 from signpost.toolkit import function, options
+from signpost.toolkit.content import About, annotations_in
 from signpost.toolkit.options import Schema
 
 type Completions = Mapping[str, Sequence[str] | Callable[..., Sequence[str]]]
@@ -36,12 +37,12 @@ class PromptOptions(_Options, total=False):
 class ResourceOptions(_Options, total=False):
     mime_type: str
     size: int
-    annotations: Mapping[str, Json]
+    annotations: About
 
 
 class TemplateOptions(_Options, total=False):
     mime_type: str
-    annotations: Mapping[str, Json]
+    annotations: About
     complete: Completions
     enumerate: Callable[..., Sequence[Any]]
 
@@ -53,8 +54,6 @@ OPTIONS: Mapping[str, Collection[str]] = {
 }
 PLAIN = tuple(option for option in _Options.__annotations__ if option != "visible")
 """Options that a function has under the same name."""
-ABOUT: Mapping[str, str] = {"audience": "audience", "priority": "priority", "last_modified": "lastModified"}
-"""What may be said of the content of a resource, and what MCP calls it."""
 
 
 def fault_of_option(kind: str, name: str, value: object) -> str | None:
@@ -66,10 +65,6 @@ def fault_of_option(kind: str, name: str, value: object) -> str | None:
     if name in _SPECIAL:
         return _SPECIAL[name](value)
     return "is None" if value is None else function.OPTIONS[name](value)
-
-
-def camel_case(annotations: Mapping[str, Json]) -> JsonObject:
-    return {ABOUT.get(name, name): value for name, value in annotations.items()}
 
 
 def _fault_of_uri(kind: str, value: object) -> str | None:
@@ -112,10 +107,14 @@ def _size(value: object) -> str | None:
 def _annotations(value: object) -> str | None:
     if not isinstance(value, Mapping):
         return "is no mapping"
-    said = cast("Mapping[str, Json]", value)
-    if unknown := [name for name in said if name not in ABOUT and name not in ABOUT.values()]:
-        return f"has no {unknown[0]!r}; there are {', '.join(ABOUT)}"
-    return fault_of_annotations(camel_case(said))
+    about = cast("About", value)
+    if unknown := [name for name in about if name not in About.__annotations__]:
+        return f"has no {unknown[0]!r}; there are {', '.join(About.__annotations__)}"
+    try:
+        annotations_in(about)
+    except (AttributeError, TypeError, ValueError) as fault:
+        return f"cannot be: {fault}"
+    return None
 
 
 _SPECIAL: Mapping[str, Callable[[object], str | None]] = {

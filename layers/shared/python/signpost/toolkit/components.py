@@ -8,8 +8,8 @@ from signpost.contract import HELPER, PROMPT, RESOURCE, TEMPLATE, Component
 from signpost.execution.components import COMPLETES, ENUMERATES, fault_of_component
 from signpost.execution.uri_templates import uri_template
 from signpost.model import JsonObject, as_object
-from signpost.toolkit import component_options
 from signpost.toolkit.component_options import PLAIN
+from signpost.toolkit.content import annotations_in
 from signpost.toolkit.contents import instances_value, name_in, resource_value
 from signpost.toolkit.context import Context
 from signpost.toolkit.function import DeclarationError, Function, check_called
@@ -117,7 +117,7 @@ def _uri(name: str, said: Mapping[str, Any]) -> str:
 
 
 def _annotations(said: Mapping[str, Any]) -> JsonObject:
-    return component_options.camel_case(said.get("annotations", {}))
+    return annotations_in(said.get("annotations", {}))
 
 
 def _completions(said: Mapping[str, Any]) -> Mapping[str, Sequence[str] | None]:

@@ -113,6 +113,12 @@ def _mime_type(mime_type: str | None) -> JsonObject:
 
 
 def _annotated(about: About) -> JsonObject:
+    annotations = annotations_in(about)
+    return {"annotations": annotations} if annotations else {}
+
+
+def annotations_in(about: About) -> JsonObject:
+    """In the words of MCP. Raises ValueError."""
     annotations: dict[str, Json] = {}
     if "audience" in about:
         annotations["audience"] = _audience(about["audience"])
@@ -120,7 +126,7 @@ def _annotated(about: About) -> JsonObject:
         annotations["priority"] = _priority(about["priority"])
     if "last_modified" in about:
         annotations["lastModified"] = _moment(about["last_modified"])
-    return {"annotations": annotations} if annotations else {}
+    return annotations
 
 
 def _audience(readers: object) -> Sequence[str]:

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.cloud
 
 STACK = "credentials"
 TENANTS = ("acme", "umbrella")
+SHIPPED = ("core", "signpost")
+"""Documents that every tenant sees."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def key_of(signpost: Run, tenant: str, *permissions: str) -> str:
 
 def listed(laptop: Laptop, registry: Stack, credential: str) -> list[str]:
     answer = invoke(laptop, registry, "skills::list", {}, f"Bearer {credential}")
-    return [skill["id"] for skill in answer["skills"] if not skill["id"].startswith("signpost")]
+    return [skill["id"] for skill in answer["skills"] if not skill["id"].startswith(SHIPPED)]
 
 
 @pytest.mark.invariant(40)

@@ -174,13 +174,23 @@ def names(events: Sequence[Any]) -> list[tuple[str, str]]:
     return [(payload["op"], payload.get("id") or payload["name"]) for payload in payloads]
 
 
+@pytest.fixture
+def mortal_relay(stack: Swept) -> Iterator[Swept]:
+    """Others use the stack as well."""
+    stack.functions.configure("Relay", **{MORTAL: PROCESS})
+    yield stack
+    stack.functions.configure("Relay", **{MORTAL: None})
+
+
 @pytest.mark.invariant(44)
 @pytest.mark.parametrize("kind", RELAYED)
-def test_of_a_relay_that_is_killed_at_any_step_nothing_is_lost(stack: Swept, bus: Bus, say: Say, kind: str) -> None:
+def test_of_a_relay_that_is_killed_at_any_step_nothing_is_lost(
+    mortal_relay: Swept, bus: Bus, say: Say, kind: str
+) -> None:
     """Lambda shows a batch again of which nobody heard. The emulator does not, so the test shows it again; what had
     been said before the relay died has arrived by then."""
-    (prompts, first), began, run = RELAYED[kind], time.monotonic(), f"r-{uuid.uuid4().hex[:8]}"
-    stack.functions.configure("Relay", **{MORTAL: PROCESS})
+    stack, (prompts, first) = mortal_relay, RELAYED[kind]
+    began, run = time.monotonic(), f"r-{uuid.uuid4().hex[:8]}"
     with stack.functions.asleep("Relay"):
         steps = shown(stack, published(stack, f"{run}-whole", prompts), NEVER)[PASSED].split(BETWEEN)[:first]
         tenants = [(step, f"{run}-{step}-{number}") for step in range(len(steps)) for number in range(TIMES)]

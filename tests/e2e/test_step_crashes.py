@@ -500,7 +500,7 @@ def test_of_a_herald_that_is_killed_at_any_step_nothing_is_lost(
         assert all(told.was_answered for told in at_once(dying.carry, again))
         expected = {event for run in again for event in workflows.told(run.workflow_id)}
         assert ear.missing(expected, PATIENCE) == set()
-        assert woken_by(drained(workflows)) == runs
+        assert woken_by(drained(workflows)) >= runs
     steps = ", ".join(f"{count} {step}" for step, count in Counter(one.step for one in ended).items())
     say(f"herald: {len(ended)} killed ({steps}); {len(expected)} events, none lost; {time.monotonic() - began:.0f} s")
 

@@ -17,6 +17,7 @@ from signpost.adapters.dynamodb.due import INDEX
 from signpost.adapters.dynamodb.instances import DynamoInstances
 from signpost.adapters.s3 import S3Publications, S3Values
 from signpost.content import Scopes
+from signpost.errors import Unavailable
 from signpost.workflow.instance import AuditEvent, Instance
 from tests.acceptance.bus import add_target
 from tests.support import executors as executor_stack
@@ -61,7 +62,10 @@ class DrivenWorkflows:
         return self.ask("workflow.start", definitionId=definition_id, input=given)
 
     def stand(self, workflow_id: str) -> Instance:
-        found = self.instances.load(self.tenant, workflow_id)
+        try:
+            found = self.instances.load(self.tenant, workflow_id)
+        except Unavailable:  # the emulator now and then resets a connection that thousands of calls have used
+            found = self.instances.load(self.tenant, workflow_id)
         assert found is not None
         return found
 

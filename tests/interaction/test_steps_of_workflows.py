@@ -113,6 +113,7 @@ def test_to_wait_long_costs_nobody_anything() -> None:
         case.shop.settle()
         case.shop.wake(case.id)
     assert (_apart_from_looks(case.stand), len(case.events)) == (_apart_from_looks(before), told)
+    assert case.shop.instances.due(case.shop.clock.now()) == []
 
 
 def _apart_from_looks(stand: Instance) -> Instance:

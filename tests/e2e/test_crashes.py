@@ -31,6 +31,7 @@ rest is what it does of anything else."""
 TOLD_AT_ONCE = 10
 TIMES, KILLERS = 20, 4
 NEVER = 10_000
+SHOWN_AGAIN = 3
 MARKER = "marker"
 PATIENCE = 60.0
 """Seconds."""
@@ -176,10 +177,12 @@ def names(events: Sequence[Any]) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def mortal_relay(stack: Swept) -> Iterator[Swept]:
-    """Others use the stack as well."""
-    stack.functions.configure("Relay", **{MORTAL: PROCESS})
-    yield stack
-    stack.functions.configure("Relay", **{MORTAL: None})
+    """Others use the stack as well. Nobody else shows it anything meanwhile, nor when it is started anew: the emulator
+    ends with a function also what it is doing."""
+    with stack.functions.asleep("Relay"):
+        stack.functions.configure("Relay", **{MORTAL: PROCESS})
+        yield stack
+        stack.functions.configure("Relay", **{MORTAL: None})
 
 
 @pytest.mark.invariant(44)
@@ -191,20 +194,19 @@ def test_of_a_relay_that_is_killed_at_any_step_nothing_is_lost(
     been said before the relay died has arrived by then."""
     stack, (prompts, first) = mortal_relay, RELAYED[kind]
     began, run = time.monotonic(), f"r-{uuid.uuid4().hex[:8]}"
-    with stack.functions.asleep("Relay"):
-        steps = shown(stack, published(stack, f"{run}-whole", prompts), NEVER)[PASSED].split(BETWEEN)[:first]
-        tenants = [(step, f"{run}-{step}-{number}") for step in range(len(steps)) for number in range(TIMES)]
-        runs = at_once(lambda one: (one[0], published(stack, one[1], prompts)), tenants, KILLERS)
-        answers = at_once(lambda one: shown(stack, one[1], one[0]), runs, KILLERS)
-        assert [answer[DIED_AT] for answer in answers] == [steps[step] for step, _ in runs]
-        for step, outbox_of in runs:
-            told = steps[: step + 1].count("after eventbridge.PutEvents") * TOLD_AT_ONCE
-            if told:
-                bus.until(outbox_of.tenant, outbox_of.events[:told][-1])
-        again = at_once(lambda one: shown(stack, one[1], NEVER), runs, KILLERS)
-        assert all(PASSED in answer and answer["batchItemFailures"] == [] for answer in again)
-        for _, outbox_of in runs:
-            assert bus.until(outbox_of.tenant, outbox_of.events[-1]) == outbox_of.events
+    steps = shown(stack, published(stack, f"{run}-whole", prompts), NEVER)[PASSED].split(BETWEEN)[:first]
+    tenants = [(step, f"{run}-{step}-{number}") for step in range(len(steps)) for number in range(TIMES)]
+    runs = at_once(lambda one: (one[0], published(stack, one[1], prompts)), tenants, KILLERS)
+    answers = at_once(lambda one: shown(stack, one[1], one[0]), runs, KILLERS)
+    assert [answer[DIED_AT] for answer in answers] == [steps[step] for step, _ in runs]
+    for step, outbox_of in runs:
+        told = steps[: step + 1].count("after eventbridge.PutEvents") * TOLD_AT_ONCE
+        if told:
+            bus.until(outbox_of.tenant, outbox_of.events[:told][-1])
+    again = at_once(lambda one: shown(stack, one[1], NEVER), runs, KILLERS)
+    assert all(PASSED in answer and answer["batchItemFailures"] == [] for answer in again)
+    for _, outbox_of in runs:
+        assert bus.until(outbox_of.tenant, outbox_of.events[-1]) == outbox_of.events
     took = time.monotonic() - began
     say(f"relay, {kind}: {len(runs)} killed, {TIMES} each at {', '.join(steps)}; none lost; {took:.0f} s")
 
@@ -228,5 +230,7 @@ def published(stack: Swept, tenant: str, names: Sequence[str]) -> Outbox:
 
 
 def shown(stack: Swept, outbox_of: Outbox, dies_at: int) -> Any:
+    """Again, if the call as a whole failed: a fault of the emulator, say, which is no death at this step."""
     records = [{"dynamodb": {"NewImage": row, "SequenceNumber": str(n)}} for n, row in enumerate(outbox_of.rows)]
-    return stack.functions.invoke("Relay", {"Records": records, DIES_AT: dies_at})
+    answers = (stack.functions.invoke("Relay", {"Records": records, DIES_AT: dies_at}) for _ in range(SHOWN_AGAIN))
+    return next(answer for answer in answers if answer is not None)

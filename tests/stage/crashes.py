@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,6 +84,9 @@ def _live(crashes: Crashes, work: Callable[[], Any], at: int | str | None, pipe:
         crashes.arm(at, lambda step: _write(pipe, {"step": step}))
         _write(pipe, {"answer": work()})
         status = 0
+    except BaseException:
+        traceback.print_exc()  # nobody else says why
+        raise
     finally:
         sys.stderr.flush()
         os._exit(status)

@@ -1,6 +1,7 @@
 """The functions of a deployed stack, for a test that calls them itself, starts them otherwise, or keeps events away."""
 
 import json
+import logging
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,10 @@ class Functions:
         """What it answered; None if it failed or died."""
         answer = self.lambdas.invoke(FunctionName=self.name(function), Payload=json.dumps(event).encode())
         text = answer["Payload"].read()
-        return None if "FunctionError" in answer else json.loads(text)
+        if "FunctionError" not in answer:
+            return json.loads(text)
+        logging.getLogger(__name__).warning("%s failed: %s", function, text.decode())
+        return None
 
     def configure(self, function: str, **variables: str | None) -> None:
         """Which starts it anew."""

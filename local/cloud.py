@@ -9,7 +9,7 @@ from typing import Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from local.door import Door
-from local.emulator import Emulator
+from local.emulator import REGION, Emulator
 from local.errors import CloudError
 from local.example import FUNCTION_ARN, provide_example
 from local.home import Home, Ready
@@ -20,6 +20,8 @@ from local.progress import Progress
 from local.stack import DeployedStack, build, deploy, machine_architecture
 
 STACK_NAME = "signpost"
+OF_AUTHORS = f"arn:aws:lambda:{REGION}:000000000000:function:{STACK_NAME}-executor-*"
+"""What `signpost executors deploy` calls executors."""
 
 _LOOK_AGAIN_AFTER = 0.5
 
@@ -142,7 +144,7 @@ class Cloud:
             "PublicUrl": self._door.url,
             "AuthMode": "both",
             "OidcIssuer": issuer,
-            "ExecutorFunctions": FUNCTION_ARN,
+            "ExecutorFunctions": f"{FUNCTION_ARN},{OF_AUTHORS}",
             "AllowedPrivateHosts": "127.0.0.1,localhost",  # where the receivers of webhooks are on a laptop
         }
 

@@ -16,7 +16,7 @@ from local.home import Home, Ready
 from local.ports import Ports
 from local.processes import command_of
 from local.progress import Progress
-from local.stack import tool_environment
+from local.stack import SAM, tool_environment
 
 _LOOK_AGAIN_AFTER = 0.1
 _SECONDS_TO_STOP = 75.0
@@ -78,7 +78,8 @@ def env(home: Home, progress: Progress) -> None:
     progress.say("unset AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SESSION_TOKEN")
     for name, value in Emulator(home.path, Ports(ready.port).emulator).environment().items():
         progress.say(f"export {name}={shlex.quote(value)}")
-    progress.say(f'export PATH={shlex.quote(str(PROJECT / ".venv/bin"))}:"$PATH"')
+    # Last, since it has a Python of its own.
+    progress.say(f'export PATH={shlex.quote(str(PROJECT / ".venv/bin"))}:"$PATH":{shlex.quote(str(SAM.parent))}')
 
 
 def _start(home: Home, ports: Ports, progress: Progress) -> None:

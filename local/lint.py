@@ -1,5 +1,5 @@
-"""Lints the template as CloudFormation will see it, under the interpreter that has SAM's translator:
-`.tools/sam/bin/python -m local.lint`.
+"""Lints the template, and that of authors' executors, as CloudFormation will see them, under the interpreter that has
+SAM's translator: `.tools/sam/bin/python -m local.lint`.
 
 `sam validate` checks the SAM source and finds other faults; cfn-lint alone no longer translates SAM.
 """
@@ -18,7 +18,8 @@ from samtranslator.yaml_helper import yaml_parse
 
 PROJECT = Path(__file__).resolve().parent.parent
 REGION = "us-east-1"
-TRANSLATED = PROJECT / ".local" / "template.cloudformation.json"
+TEMPLATES = ("template.yaml", "layers/shared/python/signpost/cli/executor_template.yaml")
+TRANSLATED = PROJECT / ".local"
 ACCEPTED = {
     "W1030": "the linter tries the empty default of a parameter whose condition and Rule keep it from being used",
     "ES7000": "an e-mail that SNS could not deliver has no queue to wait in",
@@ -34,9 +35,9 @@ class _NoManagedPolicies:
         return {}
 
 
-def translated() -> dict[str, Any]:
+def translated(template: str) -> dict[str, Any]:
     os.environ.setdefault("AWS_DEFAULT_REGION", REGION)  # the translator asks for one, and calls nothing there
-    source = yaml_parse((PROJECT / "template.yaml").read_text())
+    source = yaml_parse((PROJECT / template).read_text())
     # A local path stands where `sam package` puts an address; the translator wants to see an address.
     for resource in source["Resources"].values():
         properties = resource.get("Properties", {})
@@ -46,10 +47,12 @@ def translated() -> dict[str, Any]:
 
 
 def main() -> int:
-    TRANSLATED.parent.mkdir(exist_ok=True)
-    TRANSLATED.write_text(json.dumps(translated(), indent=1))
+    TRANSLATED.mkdir(exist_ok=True)
+    files = [TRANSLATED / f"{Path(template).stem}.cloudformation.json" for template in TEMPLATES]
+    for template, file in zip(TEMPLATES, files, strict=True):
+        file.write_text(json.dumps(translated(template), indent=1))
     rules = ["--append-rules", "cfn_lint_serverless.rules", "--ignore-checks", *ACCEPTED]
-    return subprocess.run(["cfn-lint", str(TRANSLATED), *rules, "--regions", REGION], check=False).returncode
+    return subprocess.run(["cfn-lint", *map(str, files), *rules, "--regions", REGION], check=False).returncode
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ type Variant = Literal["product", "test"]
 
 BUILD_DIRECTORIES: Mapping[Variant, str] = {"product": ".aws-sam/build", "test": ".aws-sam/test"}
 
-_SAM = PROJECT / ".tools/sam/bin/sam"
+SAM = PROJECT / ".tools/sam/bin/sam"
 _SOURCES = (
     "template.yaml",
     "samconfig.toml",
@@ -136,7 +136,7 @@ def tool_environment() -> dict[str, str]:
     """This process's environment with the project's tools on PATH, and without any way into an AWS account."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
     inherited.pop("SIGNPOST_STAGE", None)
-    path = f"{PROJECT / '.venv/bin'}:{_SAM.parent}:{inherited.get('PATH', os.defpath)}"
+    path = f"{PROJECT / '.venv/bin'}:{SAM.parent}:{inherited.get('PATH', os.defpath)}"
     return {**inherited, "PATH": path, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": REGION}
 
 
@@ -192,12 +192,12 @@ def _deploy_arguments(name: str, build: Build, parameters: Mapping[str, str], di
 
 
 def _run_sam(arguments: Sequence[str], environment: Mapping[str, str], log: Path, step: Step) -> None:
-    if not _SAM.exists():
+    if not SAM.exists():
         raise CloudError("The SAM CLI is not installed. Install it: local/setup.sh sam")
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
         child = subprocess.Popen(
-            [_SAM, *arguments],
+            [SAM, *arguments],
             cwd=PROJECT,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -1,9 +1,10 @@
 """The README's blocks, run as pasted: from an empty registry to a skill that is read, a slash command rendered and a
-workflow listed."""
+workflow listed; and from a folder of an author's own to a tool that a client calls."""
 
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +14,14 @@ from local.emulator import PROJECT
 from tests.support import client_programs
 from tests.support.client_programs import NODE_MODULES
 from tests.support.make_run import MakeRun, three_free_ports
+from tests.support.saying import Say
 
 pytestmark = pytest.mark.cloud
 PAGE = (PROJECT / "README.md").read_text()
-OPERATOR, CLIENT = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+OPERATOR, CLIENT, AUTHOR = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+APP, TEST = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+POINT, ENV = 'eval "$(make env)"\n', f"{sys.executable} -m local env --home"
+AT_MOST = 5 * 60
 
 
 @pytest.fixture(scope="module")
@@ -30,22 +35,27 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeRun]:
 
 
 def published(make_run: MakeRun) -> str:
-    env = f"{sys.executable} -m local env --home {make_run.home}"
-    assert "$(make env)" in OPERATOR
-    command = ["bash", "-euo", "pipefail", "-c", OPERATOR.replace("make env", env)]
+    assert POINT in OPERATOR
+    block = OPERATOR.replace(POINT, f'eval "$({ENV} {make_run.home})"\n')
+    command = ["bash", "-euo", "pipefail", "-c", block]
     return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-def asked(make_run: MakeRun, home: Path) -> str:
+def client_of(make_run: MakeRun, home: Path) -> str:
+    """The block of the client, for the cloud of this run."""
     (home / "node_modules").symlink_to(NODE_MODULES)
     block = CLIENT
     for written, here in (
-        ("http://localhost:8765/mcp", f"http://localhost:{make_run.port}/mcp"),
+        ("http://localhost:8765", f"http://localhost:{make_run.port}"),
         (".local/cloud/sample-api-key", str(make_run.home / "sample-api-key")),
     ):
         assert written in block
         block = block.replace(written, here)
-    return client_programs.run(["bash", "-euo", "pipefail", "-c", block], home)
+    return block
+
+
+def run(block: str, home: Path, *, within: float = 120) -> str:
+    return client_programs.run(["bash", "-euo", "pipefail", "-c", block], home, within=within)
 
 
 def test_from_an_empty_registry_to_a_skill_a_slash_command_and_a_workflow(make_run: MakeRun, tmp_path: Path) -> None:
@@ -53,7 +63,7 @@ def test_from_an_empty_registry_to_a_skill_a_slash_command_and_a_workflow(make_r
     assert "+ welcome/greeting\n" in said
     assert "+ prompt:greet\n" in said
     assert "+ workflow:deploy_pipeline\n" in said
-    seen = asked(make_run, tmp_path)
+    seen = run(client_of(make_run, tmp_path), tmp_path)
     document = (PROJECT / "examples/welcome/skills/welcome/greeting.md").read_text()
     assert document.partition("\n")[0] in seen
     assert "Greet Ada warmly" in seen
@@ -63,3 +73,24 @@ def test_from_an_empty_registry_to_a_skill_a_slash_command_and_a_workflow(make_r
 def test_publishing_again_changes_nothing(make_run: MakeRun) -> None:
     published(make_run)
     assert "0 added, 0 changed, 3 same, 0 removed" in published(make_run)
+
+
+def test_from_a_folder_to_a_tool_that_a_client_calls(make_run: MakeRun, tmp_path: Path, say: Say) -> None:
+    """What an author pastes, in one shell; it is the second terminal of the page, so `inspect` is defined there."""
+    assert len([line for line in APP.splitlines() if line]) < 20
+    began = time.monotonic()
+    folder = tmp_path / "yard"
+    folder.mkdir()
+    (folder / "app.py").write_text(APP)
+    (folder / "test_app.py").write_text(TEST)
+    defined = client_of(make_run, tmp_path).partition("\n}\n")[0] + "\n}\n"
+    terminal = f'eval "$(cd {PROJECT} && {ENV} {make_run.home})"\n{defined}'
+    seen = run(terminal + AUTHOR, tmp_path, within=AT_MOST)
+    took = time.monotonic() - began
+    say(f"from the text of the README to a client's call of a tool: {took:.0f} s, of {AT_MOST} s at most")
+    assert "1 passed" in seen
+    assert '"functions": ["yard::hello", "yard::price"]' in seen
+    assert re.search(r'"text": "80"', seen)
+    assert took < AT_MOST
+    again = run(f"{terminal}sed -i s/40,/41,/ ~/yard/app.py\n{AUTHOR.partition('pytest ~/yard')[2]}", tmp_path)
+    assert re.search(r'"text": "82"', again)

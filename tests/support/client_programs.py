@@ -31,7 +31,7 @@ def environment(home: Path) -> Mapping[str, str]:
     }
 
 
-def run(command: Sequence[str | Path], home: Path) -> str:
+def run(command: Sequence[str | Path], home: Path, *, within: float = SECONDS_TO_ANSWER) -> str:
     """What the program says, on either stream. One that takes too long is ended with all it has started."""
     with subprocess.Popen(
         command,
@@ -43,7 +43,7 @@ def run(command: Sequence[str | Path], home: Path) -> str:
         start_new_session=True,
     ) as program:
         try:
-            said = program.communicate(timeout=SECONDS_TO_ANSWER)[0].decode()
+            said = program.communicate(timeout=within)[0].decode()
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(program.pid, signal.SIGKILL)

@@ -2,18 +2,23 @@
 
 import argparse
 import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from signpost.cli import stack
+from signpost.cli import executor_folders, stack
 from signpost.cli.failure import CommandFailed
 from signpost.execution.placement import PlacementRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from signpost.cli import Commands
+    from signpost.contract import Hosted
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("executors", help="place executors of other stacks, list and remove them")
+    parser = commands.add_parser("executors", help="deploy executors beside a stack, place, list and remove them")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="executors and what they host, for tenants and (tenant null) for all")
     listing.set_defaults(handler=_list)
@@ -23,10 +28,16 @@ def register(commands: "Commands") -> None:
     removing = actions.add_parser("remove", help="its functions cannot be called any more (within two seconds)")
     removing.add_argument("arn", help="from `signpost executors list`")
     removing.set_defaults(handler=_remove)
-    for action in (placing, removing):
+    deploying = actions.add_parser("deploy", help="deploy a folder with an app.py by the SAM CLI, and place it")
+    deploying.set_defaults(handler=_deploy)
+    for action in (placing, removing, deploying):
         stack.add_tenant_option(action)
-    for action in actions.choices.values():
+    for action in (listing, placing, removing, deploying):
         stack.add_option(action)
+    writing = actions.add_parser("template", help="write the template that a folder with an app.py is deployed from")
+    writing.set_defaults(handler=_template)
+    for action in (deploying, writing):
+        action.add_argument("folder", type=Path, help="its name is that of the executor")
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -39,13 +50,44 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _place(arguments: argparse.Namespace) -> int:
-    try:
-        with stack.keys(arguments.stack) as keys:
-            hosted = keys.placer.place(arguments.function, arguments.tenant)
-    except PlacementRefused as refused:
-        raise CommandFailed(str(refused)) from refused
+    hosted = _placed(arguments.stack, arguments.function, arguments.tenant)
     print(json.dumps({"tenant": arguments.tenant, "functions": sorted(one.function for one in hosted)}))
     return 0
+
+
+def _placed(beside: str, function: str, tenant: str) -> "Sequence[Hosted]":
+    try:
+        with stack.keys(beside) as keys:
+            return keys.placer.place(function, tenant)
+    except PlacementRefused as refused:
+        raise CommandFailed(str(refused)) from refused
+
+
+def _template(arguments: argparse.Namespace) -> int:
+    written = executor_folders.write_template(arguments.folder)
+    path = arguments.folder / executor_folders.TEMPLATE
+    print(f"+ {path}" if written else f"= {path} is there already; it is yours.")
+    return 0
+
+
+def _deploy(arguments: argparse.Namespace) -> int:
+    folder = arguments.folder
+    name = executor_folders.stack_name(folder, arguments.stack)
+    parameters = dict(stack.beside(arguments.stack))
+    url = parameters.pop("McpUrl")
+    if executor_folders.write_template(folder):
+        _tell(f"+ {folder / executor_folders.TEMPLATE}, which is yours from now on")
+    _tell(f"deploying the stack {name}")
+    executor_folders.deploy(folder, name, parameters)
+    hosted = _placed(arguments.stack, name, arguments.tenant)
+    print(json.dumps({"tenant": arguments.tenant, "functions": sorted(one.function for one in hosted)}))
+    _tell(f"Its tools are at {url}/flat within two seconds.")
+    return 0
+
+
+def _tell(words: str) -> None:
+    """Beside what programs read."""
+    print(words, file=sys.stderr)
 
 
 def _remove(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,8 @@ from signpost.records import dataclass
 from signpost.settings import TENANT
 
 if TYPE_CHECKING:
+    from mypy_boto3_cloudformation.type_defs import StackTypeDef
+
     from signpost.adapters.undelivered import GivenUp
     from signpost.cli.deliveries import Retry
     from signpost.cli.failed_work import FailedWork
@@ -158,6 +160,15 @@ def keys(name: str) -> Generator[Keys]:
         yield Keys(stack_keys, placer)
 
 
+def beside(name: str) -> Mapping[str, str]:
+    """What an executor in a stack of its own has to know of this one; and `McpUrl`, where its tools will be."""
+    with _described(name) as stack:
+        outputs = _outputs(stack)
+        given = {one.get("ParameterKey", ""): one.get("ParameterValue", "") for one in stack.get("Parameters", [])}
+        named = {output: outputs[output] for output in ("LayerArn", "GatewayFunctionArn", "McpUrl")}
+        return {**named, **{parameter: given.get(parameter, "") for parameter in ("Architecture", "EndpointUrl")}}
+
+
 @contextmanager
 def runs(name: str) -> "Generator[Runs]":
     with _aws(name) as outputs:
@@ -189,6 +200,12 @@ def runs(name: str) -> "Generator[Runs]":
 @contextmanager
 def _aws(name: str) -> Generator[Mapping[str, str]]:
     """The outputs of the stack; around what is done with them, AWS's refusals become sentences."""
+    with _described(name) as stack:
+        yield _outputs(stack)
+
+
+@contextmanager
+def _described(name: str) -> "Generator[StackTypeDef]":
     # boto3 takes a tenth of a second to import, which `signpost --help` should not pay.
     import boto3  # noqa: PLC0415
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
@@ -196,13 +213,16 @@ def _aws(name: str) -> Generator[Mapping[str, str]]:
     from signpost.errors import Unavailable  # noqa: PLC0415 - as above
 
     try:
-        stacks = boto3.client("cloudformation").describe_stacks(StackName=name)["Stacks"]
-        yield {output.get("OutputKey", ""): output.get("OutputValue", "") for output in stacks[0].get("Outputs", [])}
+        yield boto3.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     except KeyError as fault:
         raise CommandFailed(f"The stack {name!r} has no output {fault}. Is it a stack of Signpost?") from fault
     except (BotoCoreError, ClientError, Unavailable) as fault:
         reason = f"{fault}".rstrip(".")
         raise CommandFailed(f"Stack {name!r}: {reason}. Check --stack, AWS_PROFILE and AWS_REGION.") from fault
+
+
+def _outputs(stack: "StackTypeDef") -> Mapping[str, str]:
+    return {output.get("OutputKey", ""): output.get("OutputValue", "") for output in stack.get("Outputs", [])}
 
 
 def _tenant(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 
-from core_skills.hosted import core_functions
+from core_skills.hosted import core_toolkits
 from signpost.toolkit import executor
 
-handler = executor(*core_functions(os.environ))
+handler = executor(*core_toolkits(os.environ))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core_skills.hosted import core_functions
+from core_skills.hosted import core_toolkits
 from signpost.contract import Result
 from signpost.schema.validation import Validators
 from signpost.toolkit import Function
@@ -16,7 +16,7 @@ from tests.support.hosted import Hosted
 PROJECT = Path(__file__).resolve().parents[2]
 REFERENCE = (PROJECT / "docs/core-skills.md").read_text()
 DOCUMENTS = {path.stem: path.read_text() for path in (PROJECT / "functions/registry/skills/core").glob("*.md")}
-FUNCTIONS = {function.id: function for function in core_functions({})}
+FUNCTIONS = {function.id: function for kit in core_toolkits({}) for function in kit.functions}
 LONGEST = 30_000
 """Milliseconds that the executor has."""
 
@@ -39,12 +39,23 @@ def examples(document: str) -> list[Any]:
 
 def test_every_function_has_a_document_and_a_line_in_the_reference() -> None:
     assert {f"core::{name}" for name in DOCUMENTS if name != "index"} == set(FUNCTIONS)
-    rows = re.findall(r"^\| `(core::\w+)` \| (.*?) \| .*? \| (\d+) s \|", REFERENCE, re.MULTILINE)
+    rows = re.findall(r"^\| `(core::\w+)` \| (.*?) \| .*? \| (\d+) s \| (\w+) \|", REFERENCE, re.MULTILINE)
     assert {name for name, *_ in rows} == set(FUNCTIONS)
-    for name, takes, seconds in rows:
+    for name, takes, seconds, category in rows:
         assert set(re.findall(r"`(\w+)`", takes)) == set(properties_of(FUNCTIONS[name])), name
         assert int(seconds) * 1_000 == (FUNCTIONS[name].timeout_ms or LONGEST), name
+        assert category == FUNCTIONS[name].category
         assert f"`{name}`" in DOCUMENTS["index"]
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != "index"])
+def test_a_function_says_what_it_is_and_names_its_document(name: str) -> None:
+    function = named(name)
+    assert function.title
+    assert function.description.endswith(".")
+    assert function.annotations["readOnlyHint"] is True
+    assert function.annotations["openWorldHint"] is (function.category == "Web")
+    assert function.doc == f"core/{name}"
 
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != "index"])

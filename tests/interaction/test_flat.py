@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core_skills.hosted import core_functions
+from core_skills.hosted import core_toolkits
 from signpost.adapters.memory import MemoryBreakers
 from signpost.contract import BreakerState, Executor, Failure, Hosted, Reply, Result
 from signpost.execution import wire
@@ -63,7 +63,7 @@ class TestNames:
         assert client.names() == names
 
     def test_s5_the_functions_that_every_deployment_has_are_skills(self, client: Client) -> None:
-        ship(client, *(function.hosted for function in core_functions({"ALLOWED_PRIVATE_HOSTS": ""})))
+        ship(client, *(function.hosted for kit in core_toolkits({}) for function in kit.functions))
         names = ["http_fetch", "json_transform", "template_render", "wait", "web_search"]
         assert client.names() == [*(f"skill:{name}" for name in names), "skill__fetch"]
         search = by_name(client)["skill:web_search"]["inputSchema"]["properties"]

@@ -30,7 +30,7 @@ INSIDE = f"http://{ALLOWED}/"
 
 def fetching(network: Network, allowed: str = ALLOWED, runtime: str = RUNTIME) -> Hosted:
     environment = {"ALLOWED_PRIVATE_HOSTS": allowed, "AWS_LAMBDA_RUNTIME_API": runtime}
-    return Hosted([http_fetch(outside(environment, resolve=network.resolve, dial=network.dial))])
+    return Hosted(http_fetch(outside(environment, resolve=network.resolve, dial=network.dial)).functions)
 
 
 def fetched(hosted: Hosted, url: str, seconds: float = 10, **more: Any) -> Mapping[str, Any]:
@@ -165,7 +165,7 @@ def test_whatever_a_redirect_says_nothing_inside_is_connected_to(location: str) 
 def test_the_real_resolver_leads_nowhere_inside_either(environment: Mapping[str, str]) -> None:
     web = outside({**environment, "ALLOWED_PRIVATE_HOSTS": ""}, resolve=resolved, dial=dialled)
     for host in ("localhost", "127.0.0.1", "[::1]", "169.254.169.254", "127.1", "0x7f.1"):
-        refused(Hosted([http_fetch(web)]), f"http://{host}/")
+        refused(Hosted(http_fetch(web).functions), f"http://{host}/")
 
 
 def test_a_laptop_cloud_is_not_reached_although_its_host_is_allowed() -> None:
@@ -173,8 +173,8 @@ def test_a_laptop_cloud_is_not_reached_although_its_host_is_allowed() -> None:
         web = outside(
             {"ALLOWED_PRIVATE_HOSTS": "127.0.0.1", "AWS_ENDPOINT_URL": cloud.url}, resolve=resolved, dial=dialled
         )
-        refused(Hosted([http_fetch(web)]), cloud.url)
-        assert fetched(Hosted([http_fetch(web)]), server.url)["status"] == 200
+        refused(Hosted(http_fetch(web).functions), cloud.url)
+        assert fetched(Hosted(http_fetch(web).functions), server.url)["status"] == 200
 
 
 def test_a_page_arrives_with_its_status_and_the_headers_that_tell_something() -> None:

@@ -42,7 +42,7 @@ def searching(
     allowed: str = "find.test",
 ) -> Hosted:
     web = outside({"ALLOWED_PRIVATE_HOSTS": allowed}, resolve=network.resolve, dial=network.dial)
-    return Hosted([web_search(Search(provider, endpoint, key or OneKey()), web)])
+    return Hosted(web_search(Search(provider, endpoint, key or OneKey()), web).functions)
 
 
 def found(hosted: Hosted, **arguments: Any) -> Any:
@@ -200,7 +200,7 @@ def test_a_key_that_cannot_be_read_is_said(code: str, kind: str, says: str) -> N
     with receiving(lambda _: Reply(400, json.dumps({"__type": code}).encode())) as server:
         key = key_of(server, SetClock())
         web = outside({}, resolve=Network(0).resolve, dial=Network(0).dial)
-        failure = failed(Hosted([web_search(Search("brave", "", key), web)]), query="tea")
+        failure = failed(Hosted(web_search(Search("brave", "", key), web).functions), query="tea")
     assert failure.kind == kind
     assert says in failure.message
 

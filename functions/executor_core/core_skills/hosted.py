@@ -3,24 +3,28 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from core_skills import json_transform, template_render, waiting
 from core_skills.http_fetch import http_fetch
-from core_skills.json_transform import JSON_TRANSFORM
 from core_skills.outside import outside
 from core_skills.search_key import SearchKey
-from core_skills.template_render import TEMPLATE_RENDER
-from core_skills.waiting import WAIT
 from core_skills.web_search import Search, web_search
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.egress import dialled, resolved
-from signpost.toolkit import Function
+from signpost.toolkit import Toolkit
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 
-def core_functions(environment: Mapping[str, str]) -> Sequence[Function]:
+def core_toolkits(environment: Mapping[str, str]) -> Sequence[Toolkit]:
     web = outside(environment, resolve=resolved, dial=dialled)
-    return [WAIT, http_fetch(web), JSON_TRANSFORM, TEMPLATE_RENDER, web_search(_search(environment), web)]
+    return [
+        waiting.KIT,
+        http_fetch(web),
+        json_transform.KIT,
+        template_render.KIT,
+        web_search(_search(environment), web),
+    ]
 
 
 def _search(environment: Mapping[str, str]) -> Search:

@@ -9,7 +9,7 @@ from core_skills.pages import read, told
 from signpost.model import JsonObject
 from signpost.ports import Web
 from signpost.records import dataclass
-from signpost.toolkit import Context, Function, ToolError
+from signpost.toolkit import Context, ToolError, Toolkit
 from signpost.web import NotReached, WebAnswer, WebRequest
 
 TIMEOUT_MS = 20_000
@@ -66,11 +66,22 @@ class Asked:
     most_redirects: int
 
 
-def http_fetch(web: Web) -> Function:
-    def run(arguments: dict[str, Any], ctx: Context) -> JsonObject:
-        return _fetched(web, _asked(arguments), ctx)
+def http_fetch(web: Web) -> Toolkit:
+    kit = Toolkit("core", category="Web")
 
-    return Function("core::http_fetch", run, input_schema=SCHEMA, timeout_ms=TIMEOUT_MS, description=SAYS)
+    @kit.tool(
+        title="Fetch a URL",
+        description=SAYS,
+        input_schema=SCHEMA,
+        annotations={"read_only_hint": True, "open_world_hint": True},
+        idempotent=True,
+        timeout_ms=TIMEOUT_MS,
+        doc="core/http_fetch",
+    )
+    def http_fetch(args: dict[str, Any], ctx: Context) -> JsonObject:  # pyright: ignore[reportUnusedFunction] - the kit has it
+        return _fetched(web, _asked(args), ctx)
+
+    return kit
 
 
 def _asked(arguments: Mapping[str, Any]) -> Asked:

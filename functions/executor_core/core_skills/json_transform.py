@@ -1,35 +1,35 @@
 """`core::json_transform`."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from core_skills.allowance import Allowance, Exhausted, Unwritable, size_of
 from core_skills.jmespath_within import Refused, searched
 from signpost.model import JsonObject
-from signpost.toolkit import Function, ToolError
+from signpost.toolkit import ToolError, Toolkit
 
 TIMEOUT_MS = 10_000
 LONGEST_EXPRESSION = 4_000
 LARGEST_RESULT = 1_000_000
-SCHEMA: JsonObject = {
-    "type": "object",
-    "properties": {
-        "data": {"description": "Any JSON value."},
-        "expression": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": LONGEST_EXPRESSION,
-            "description": "JMESPath, for example people[?age > `30`].{name: name, city: address.city}.",
-        },
-    },
-    "required": ["data", "expression"],
-    "additionalProperties": False,
+KIT = Toolkit("core", category="Data")
+EXPRESSION = {
+    "min_length": 1,
+    "max_length": LONGEST_EXPRESSION,
+    "description": "JMESPath, for example people[?age > `30`].{name: name, city: address.city}.",
 }
-SAYS = "Applies a JMESPath expression to JSON data and answers what it selects; null if that is nothing."
 
 
-def transform(arguments: dict[str, Any]) -> JsonObject:
+@KIT.tool(
+    title="Transform JSON",
+    annotations={"read_only_hint": True, "open_world_hint": False},
+    idempotent=True,
+    strict=True,
+    timeout_ms=TIMEOUT_MS,
+    doc="core/json_transform",
+)
+def json_transform(data: Annotated[Any, "Any JSON value."], expression: Annotated[str, EXPRESSION]) -> JsonObject:
+    """Applies a JMESPath expression to JSON data and answers what it selects; null if that is nothing."""
     try:
-        result = searched(arguments["expression"], arguments["data"], Allowance())
+        result = searched(expression, data, Allowance())
         size = size_of(result, LARGEST_RESULT)
     except Refused as refused:
         raise ToolError(str(refused)) from None
@@ -40,8 +40,3 @@ def transform(arguments: dict[str, Any]) -> JsonObject:
     if size > LARGEST_RESULT:
         raise ToolError(f"The result has more than {LARGEST_RESULT:,} characters; select less.")
     return {"result": result}
-
-
-JSON_TRANSFORM = Function(
-    "core::json_transform", transform, input_schema=SCHEMA, timeout_ms=TIMEOUT_MS, description=SAYS
-)

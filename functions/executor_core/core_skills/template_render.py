@@ -3,42 +3,35 @@
 from typing import Any
 
 from signpost.model import JsonObject
-from signpost.toolkit import Function, ToolError
+from signpost.toolkit import ToolError, Toolkit
 
 TIMEOUT_MS = 10_000
 LONGEST_TEMPLATE = 50_000
-SCHEMA: JsonObject = {
-    "type": "object",
-    "properties": {
-        "template": {
-            "type": "string",
-            "maxLength": LONGEST_TEMPLATE,
-            "description": "Jinja: {{ name }}, {% for item in items %}…{% endfor %}, {% if … %}…{% endif %}, filters.",
-        },
-        "values": {
-            "type": "object",
-            "default": {},
-            "description": "What the names in the template stand for. One that is missing is an error.",
-        },
+TEMPLATE = "Jinja: {{ name }}, {% for item in items %}…{% endfor %}, {% if … %}…{% endif %}, filters."
+VALUES = "What the names in the template stand for. One that is missing is an error."
+KIT = Toolkit("core", category="Data")
+
+
+@KIT.tool(
+    title="Render a template",
+    input={
+        "template": {"type": "string", "required": True, "max_length": LONGEST_TEMPLATE, "description": TEMPLATE},
+        "values": {"type": "map", "items": "any", "default": {}, "description": VALUES},
     },
-    "required": ["template"],
-    "additionalProperties": False,
-}
-SAYS = "Fills values into a Jinja template and answers the text. Nothing is escaped unless the filter e says so."
-
-
-def render(arguments: dict[str, Any]) -> JsonObject:
+    annotations={"read_only_hint": True, "open_world_hint": False},
+    idempotent=True,
+    strict=True,
+    timeout_ms=TIMEOUT_MS,
+    doc="core/template_render",
+)
+def template_render(args: dict[str, Any]) -> JsonObject:
+    """Fills values into a Jinja template and answers the text. Nothing is escaped unless the filter e says so."""
     # Here and not above: the other functions need not wait for Jinja.
     from core_skills.template_language import LARGEST_TEXT, Refused, TooLong, rendered  # noqa: PLC0415
 
     try:
-        return {"text": rendered(arguments["template"], arguments.get("values", {}))}
+        return {"text": rendered(args["template"], args["values"])}
     except Refused as refused:
         raise ToolError(f"The template cannot be rendered. {refused}") from None
     except TooLong:
         raise ToolError(f"The text would have more than {LARGEST_TEXT:,} characters; render less of it.") from None
-
-
-TEMPLATE_RENDER = Function(
-    "core::template_render", render, input_schema=SCHEMA, timeout_ms=TIMEOUT_MS, description=SAYS
-)

@@ -1,25 +1,23 @@
 """`core::wait`."""
 
 import time
-from typing import Any
+from typing import Annotated
 
-from signpost.toolkit import Context, Function, ToolError
+from signpost.toolkit import Context, ToolError, Toolkit
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"seconds": {"type": "number", "minimum": 0, "description": "How long to wait."}},
-    "required": ["seconds"],
-    "additionalProperties": False,
-}
-SAYS = "Waits for so many seconds and answers how long it has waited."
+KIT = Toolkit("core", category="Time")
 
 
-def wait(arguments: dict[str, Any], ctx: Context) -> dict[str, float]:
-    seconds = arguments["seconds"]
+@KIT.tool(
+    title="Wait",
+    annotations={"read_only_hint": True, "open_world_hint": False},
+    idempotent=True,
+    strict=True,
+    doc="core/wait",
+)
+def wait(seconds: Annotated[float, {"min": 0, "description": "How long to wait."}], ctx: Context) -> dict[str, float]:
+    """Waits for so many seconds and answers how long it has waited."""
     if seconds >= ctx.remaining():
         raise ToolError(f"There are {ctx.remaining():.1f} s left for this call; wait for less than that.")
     time.sleep(seconds)
     return {"waited": seconds}
-
-
-WAIT = Function("core::wait", wait, input_schema=SCHEMA, description=SAYS)

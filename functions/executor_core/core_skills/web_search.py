@@ -9,7 +9,7 @@ from core_skills.search_providers import PROVIDERS, Found, Provider, Wanted, fou
 from signpost.model import JsonObject
 from signpost.ports import Web
 from signpost.records import dataclass
-from signpost.toolkit import Context, Function, ToolError
+from signpost.toolkit import Context, ToolError, Toolkit
 from signpost.web import NotReached, WebAnswer, WebRequest
 
 TIMEOUT_MS = 15_000
@@ -31,7 +31,6 @@ SCHEMA: JsonObject = {
         },
     },
 }
-SAYS = "Searches the web and answers title, URL and a snippet of each result. core::http_fetch reads the pages."
 UNSET = (
     "Nobody has set up searching here. Whoever deploys Signpost sets the parameter SearchProvider "
     f"({', '.join(PROVIDERS)})"
@@ -56,13 +55,24 @@ class Search:
     key: Key
 
 
-def web_search(search: Search, web: Web) -> Function:
-    def run(arguments: dict[str, Any], ctx: Context) -> JsonObject:
-        wanted = _wanted(arguments)
+def web_search(search: Search, web: Web) -> Toolkit:
+    kit = Toolkit("core", category="Web")
+
+    @kit.tool(
+        title="Search the web",
+        input_schema=SCHEMA,  # and no field spec, which would put a default in before config is looked at
+        annotations={"read_only_hint": True, "open_world_hint": True},
+        idempotent=True,
+        timeout_ms=TIMEOUT_MS,
+        doc="core/web_search",
+    )
+    def web_search(args: dict[str, Any], ctx: Context) -> JsonObject:  # pyright: ignore[reportUnusedFunction] - the kit has it
+        """Searches the web and answers title, URL and a snippet of each result. core::http_fetch reads the pages."""
+        wanted = _wanted(args)
         results = _results(search, web, wanted, ctx.remaining() - RESERVE)
         return {"query": wanted.words, "results": [_shown(found) for found in results]}
 
-    return Function("core::web_search", run, input_schema=SCHEMA, timeout_ms=TIMEOUT_MS, description=SAYS)
+    return kit
 
 
 def _wanted(arguments: Mapping[str, Any]) -> Wanted:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core_skills.json_transform import JSON_TRANSFORM
+from core_skills.json_transform import KIT
 from signpost.contract import Failure, Result
 from tests.support.hosted import Hosted
 
@@ -12,14 +12,14 @@ PEOPLE = {"people": [{"name": "Ada", "age": 36}, {"name": "Alan", "age": 41, "ci
 
 
 def transformed(data: Any, expression: str) -> Any:
-    reply = Hosted([JSON_TRANSFORM]).call(JSON_TRANSFORM.id, {"data": data, "expression": expression})
+    reply = Hosted(KIT.functions).call("core::json_transform", {"data": data, "expression": expression})
     assert isinstance(reply, Result), reply
     assert isinstance(reply.value, dict)
     return reply.value["result"]
 
 
 def refusal(data: Any, expression: str) -> str:
-    reply = Hosted([JSON_TRANSFORM]).call(JSON_TRANSFORM.id, {"data": data, "expression": expression})
+    reply = Hosted(KIT.functions).call("core::json_transform", {"data": data, "expression": expression})
     assert isinstance(reply, Failure), reply
     assert (reply.code, reply.kind, reply.outcome) == ("reported", "permanent_error", "none")
     return reply.message
@@ -92,6 +92,6 @@ def test_a_result_has_a_limit() -> None:
 
 
 def test_an_expression_has_a_limit() -> None:
-    reply = Hosted([JSON_TRANSFORM]).call(JSON_TRANSFORM.id, {"data": 1, "expression": "a" * 4_001})
+    reply = Hosted(KIT.functions).call("core::json_transform", {"data": 1, "expression": "a" * 4_001})
     assert isinstance(reply, Failure)
     assert reply.code == "invalid_arguments"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core_skills.template_render import TEMPLATE_RENDER
+from core_skills.template_render import KIT
 from signpost.contract import Failure, Result
 from tests.support.hosted import Hosted
 
@@ -16,14 +16,14 @@ NUMBERED = (
 
 
 def rendered(template: str, **values: Any) -> Any:
-    reply = Hosted([TEMPLATE_RENDER]).call(TEMPLATE_RENDER.id, {"template": template, "values": values})
+    reply = Hosted(KIT.functions).call("core::template_render", {"template": template, "values": values})
     assert isinstance(reply, Result), reply
     assert isinstance(reply.value, dict)
     return reply.value["text"]
 
 
 def refusal(template: str, **values: Any) -> str:
-    reply = Hosted([TEMPLATE_RENDER]).call(TEMPLATE_RENDER.id, {"template": template, "values": values})
+    reply = Hosted(KIT.functions).call("core::template_render", {"template": template, "values": values})
     assert isinstance(reply, Failure), reply
     assert (reply.code, reply.kind, reply.outcome) == ("reported", "permanent_error", "none")
     return reply.message
@@ -56,7 +56,7 @@ def test_values_are_filled_in(template: str, text: str) -> None:
 
 
 def test_values_need_not_be_given() -> None:
-    reply = Hosted([TEMPLATE_RENDER]).call(TEMPLATE_RENDER.id, {"template": "as it is"})
+    reply = Hosted(KIT.functions).call("core::template_render", {"template": "as it is"})
     assert isinstance(reply, Result)
     assert reply.value == {"text": "as it is"}
 

@@ -45,6 +45,7 @@ CLOSED = Reading("closed", 0)
 OK = Result({"sent": 1})
 CRASHED = failure("crashed", MAIL)
 REFUSED = reported("permanent_error", "There is no such mailbox.")
+UNCOUNTED = Failure("reported", "timeout", "none", "The host that you named is dead.", counts=False)
 
 
 class CountedStates(MemoryFunctionStates):
@@ -340,9 +341,12 @@ def test_what_an_author_reports_as_passing_counts(gateway: Gateway, kind: str) -
     assert gateway.reading().position == "open"
 
 
-@pytest.mark.parametrize("code", [*sorted(FAILURES.keys() - COUNTED), "reported"])
-def test_what_is_refused_neither_counts_nor_starts_the_count_anew(gateway: Gateway, code: str) -> None:
-    refusal = REFUSED if code == "reported" else failure(code, MAIL)
+@pytest.mark.parametrize(
+    "refusal",
+    [*(failure(code, MAIL) for code in sorted(FAILURES.keys() - COUNTED)), REFUSED, UNCOUNTED],
+    ids=lambda refusal: f"{refusal.code} {refusal.kind}",
+)
+def test_what_is_refused_neither_counts_nor_starts_the_count_anew(gateway: Gateway, refusal: Failure) -> None:
     gateway.fail(2)
     for _ in range(5):
         gateway.call(refusal)
@@ -373,7 +377,7 @@ def test_a_probe_that_says_nothing_about_the_function_goes_to_the_next_one(
     assert table.opened() is None
 
 
-@pytest.mark.parametrize("reply", [REFUSED, failure("result_too_large", MAIL), InputRequired({})])
+@pytest.mark.parametrize("reply", [REFUSED, UNCOUNTED, failure("result_too_large", MAIL), InputRequired({})])
 def test_a_function_that_refuses_or_asks_works_again(table: Table, probed: Gateway, reply: Reply) -> None:
     probed.call(reply)
     assert table.opened() is None

@@ -81,6 +81,17 @@ def test_a_reported_failure_says_what_its_author_said(isolate: bool) -> None:
     assert running(refuse, isolate=isolate).call("f") == expected
 
 
+@BOTH
+def test_a_failure_that_its_author_does_not_count_arrives_as_that(isolate: bool) -> None:
+    def refuse() -> None:
+        raise ToolError("The host that you named is dead.", "timeout", counts=False)
+
+    expected = Failure("reported", "timeout", "none", "The host that you named is dead.", counts=False)
+    assert running(refuse, isolate=isolate).call("f") == expected
+    passed_on = running(lambda _, ctx: ctx.call("core::http_fetch"), nested=Gateway(expected)).call("f")
+    assert (code_of(passed_on), getattr(passed_on, "counts", None)) == ("reported", False)
+
+
 def test_a_class_of_failure_that_there_is_not_is_an_exception() -> None:
     wrong: Any = "nonsense"
 

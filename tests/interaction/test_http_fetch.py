@@ -21,6 +21,7 @@ from signpost.web import WebAnswer, WebRequest
 from tests.support.hosted import Hosted
 from tests.support.network import PUBLIC, Network
 from tests.support.receiver import Received, Reply, receiving
+from tests.support.toolkits import Served
 
 FETCH = "core::http_fetch"
 RUNTIME = "127.0.0.1:9001"
@@ -289,6 +290,18 @@ def test_a_server_that_is_slow_or_breaks_off_is_said(
         failed = refused(fetching(Network(server.server_port)), INSIDE, seconds)
     assert failed.kind == kind
     assert "ry again" in failed.message
+
+
+@pytest.mark.invariant(73)
+def test_hosts_that_callers_name_and_that_do_not_answer_close_it_for_nobody() -> None:
+    with receiving(lambda _: Reply(200, b"here")) as server:
+        names = {"dead.test": ["93.184.216.35"], "living.test": [PUBLIC]}
+        network = Network(server.server_port, names.__getitem__, deaf=frozenset({"93.184.216.35"}))
+        served = Served(http_fetch(outside({}, resolve=network.resolve, dial=network.dial)))
+        for _ in range(5):
+            failed = served.call("core__http_fetch", url="http://dead.test/")
+            assert (failed["isError"], "cannot be reached" in failed["content"][0]["text"]) == (True, True)
+        assert served.call("core__http_fetch", url="http://living.test/")["structuredContent"]["text"] == "here"
 
 
 def test_who_is_not_there_is_said() -> None:

@@ -129,6 +129,7 @@ def test_what_a_provider_does_not_do_is_said_with_what_to_do(
     with receiving(lambda _: reply) as server:
         failure = failed(searching(Network(server.server_port)), query="tea")
     assert (failure.kind, failure.retry_after_ms) == (kind, retry_after_ms)
+    assert failure.counts is (kind != "rate_limited")
     assert says in failure.message
 
 

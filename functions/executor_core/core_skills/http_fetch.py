@@ -115,7 +115,7 @@ def _answer(web: Web, asked: Asked, url: str, headers: Mapping[str, str], ctx: C
     request = WebRequest(asked.method, url, max(seconds, 0.0), headers, None, asked.most_bytes)
     answer = web.send(request)
     if isinstance(answer, NotReached):
-        raise not_reached(answer, f"{before[-1]} redirects to {url[:500]}." if before else "")
+        raise not_reached(answer, f"{before[-1]} redirects to {url[:500]}." if before else "", counts=False)
     return answer
 
 

@@ -34,7 +34,8 @@ def outside(environment: Mapping[str, str], *, resolve: Resolve, dial: Dial) -> 
     return GuardedWeb(rules, resolve=resolve, dial=dial, tls=ssl.create_default_context)
 
 
-def not_reached(found: NotReached, before: str = "") -> ToolError:
-    """Nothing was done: what is asked for outside changes nothing there."""
+def not_reached(found: NotReached, before: str = "", *, counts: bool) -> ToolError:
+    """Nothing was done: what is asked for outside changes nothing there. It counts where no caller could have named
+    another place."""
     sentences = (before, found.message, ADVICE.get(found.code, ""))
-    return ToolError(" ".join(filter(None, sentences)), KINDS.get(found.code, "permanent_error"))
+    return ToolError(" ".join(filter(None, sentences)), KINDS.get(found.code, "permanent_error"), counts=counts)

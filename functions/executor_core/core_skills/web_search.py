@@ -99,7 +99,7 @@ def _results(search: Search, web: Web, wanted: Wanted, seconds: float) -> list[F
         WebRequest(asking.method, asking.url, max(seconds, 0.0), asking.headers, asking.body, LARGEST_ANSWER)
     )
     if isinstance(sent, NotReached):
-        raise not_reached(sent, "The search provider was not reached.")
+        raise not_reached(sent, "The search provider was not reached.", counts=True)
     if sent.status in (401, 403):
         search.key.forget()
     return _read(provider, _answer(sent), wanted)
@@ -132,7 +132,8 @@ def _answer(answer: WebAnswer) -> bytes:
             raise ToolError("The search provider refuses the key; whoever deploys looks at SearchKeySecretArn.")
         case 429:
             message = "The search provider was asked too much at once; wait before you search again."
-            raise ToolError(message, "rate_limited", _wait_of(answer))
+            # It says itself for how long to leave it alone, which is seldom as long as a breaker would.
+            raise ToolError(message, "rate_limited", _wait_of(answer), counts=False)
         case status if status >= 500 or status == 408:
             raise ToolError(
                 f"The search provider fails ({status}); try again later.", "transient_error", _wait_of(answer)

@@ -98,6 +98,8 @@ class Failure:
     retry_after_ms: int | None = None
     shown: Shown | None = None
     """What the author shows instead of the sentence."""
+    counts: bool = True
+    """False where its author says that it tells nothing of whether the function works."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def reported(kind: FailureClass, message: str) -> Failure:
 
 
 def counts(failed: Failure) -> bool:
-    """A function that reports what is permanent works as it should: it refuses."""
+    """A function that reports what is permanent works as it should: it refuses. So does one whose author says so."""
     if failed.code == REPORTED:
-        return failed.kind != "permanent_error"
+        return failed.counts and failed.kind != "permanent_error"
     return failed.code in COUNTED

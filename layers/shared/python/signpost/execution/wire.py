@@ -186,7 +186,8 @@ def reply_of(text: bytes) -> Reply:
 def _failure_object(failed: Failure) -> JsonObject:
     retry: JsonObject = {"retryAfterMs": failed.retry_after_ms} if failed.retry_after_ms is not None else {}
     described: JsonObject = {"class": failed.kind, "outcome": failed.outcome, "message": failed.message}
-    return {"code": failed.code, **described, **retry}
+    uncounted: JsonObject = {} if failed.counts else {"counts": False}
+    return {"code": failed.code, **described, **retry, **uncounted}
 
 
 def _failure_of(fields: JsonObject, shown: Shown | None) -> Failure:
@@ -201,6 +202,7 @@ def _failure_of(fields: JsonObject, shown: Shown | None) -> Failure:
         message=text_in(fields, "message"),
         retry_after_ms=int(number_in(fields, "retryAfterMs")) if retry is not None else None,
         shown=shown,
+        counts=fields.get("counts") is not False,
     )
 
 

@@ -32,18 +32,27 @@ class ArgumentsRefused(Exception):  # noqa: N818 - it names what happened to the
 
 
 class ToolError(Exception):
-    """Raised by a function that did nothing, and says why; whoever called reads the message."""
+    """Raised by a function that did nothing, and says why; whoever called reads the message. One that does not count
+    says nothing of whether the function works: somebody whom the caller named does not."""
 
     message = ""
     kind: FailureClass = "permanent_error"
     retry_after_ms: int | None = None
     outcome: Outcome = "none"
+    counts = True
 
-    def __init__(self, message: str, kind: FailureClass = "permanent_error", retry_after_ms: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        kind: FailureClass = "permanent_error",
+        retry_after_ms: int | None = None,
+        *,
+        counts: bool = True,
+    ) -> None:
         if kind not in CLASSES:
             raise ValueError(f"{kind!r} is none of {', '.join(CLASSES)}")
         super().__init__(message)
-        self.message, self.kind, self.retry_after_ms = message, kind, retry_after_ms
+        self.message, self.kind, self.retry_after_ms, self.counts = message, kind, retry_after_ms, counts
 
 
 class CallFailed(ToolError):  # noqa: N818 - it names what happened, as CallEnded does
@@ -53,7 +62,7 @@ class CallFailed(ToolError):  # noqa: N818 - it names what happened, as CallEnde
     outcome = "unknown"
 
     def __init__(self, failed: Failure) -> None:
-        super().__init__(failed.message, failed.kind, failed.retry_after_ms)
+        super().__init__(failed.message, failed.kind, failed.retry_after_ms, counts=failed.counts)
         self.failure = failed
 
 

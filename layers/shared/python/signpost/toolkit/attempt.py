@@ -128,7 +128,7 @@ def _reported(error: ToolError) -> Failure:
     if error.kind not in CLASSES:
         raise ValueError(f"{error.kind!r} is none of {', '.join(CLASSES)}") from error
     retry = None if error.retry_after_ms is None else max(int(error.retry_after_ms), 0)
-    return Failure(REPORTED, error.kind, error.outcome, str(error.message), retry)
+    return Failure(REPORTED, error.kind, error.outcome, str(error.message), retry, counts=bool(error.counts))
 
 
 def _described(fault: BaseException) -> str:

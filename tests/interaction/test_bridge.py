@@ -74,7 +74,7 @@ def test_a_call_reaches_its_function_with_who_calls(client: Client) -> None:
     (call,) = client.calls
     assert (call["function"], call["arguments"], call["permissions"]) == ("yard::echo", {"msg": "ahoy"}, ["mail"])
     assert call["principal"]["tenant"] == TENANT
-    assert round(call["deadline"] - client.gateway.clock.now()) == 28
+    assert round(call["deadline"] - client.gateway.clock.now()) == 25
 
 
 @pytest.mark.parametrize(

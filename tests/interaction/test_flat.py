@@ -608,6 +608,12 @@ class TestWorkflows:
         assert client.is_unknown(name)
         assert client.call("workflow:Tech News")["isError"] is False
 
+    def test_s301_whoever_calls_a_workflow_twice_for_the_same_occasion_starts_it_once(self, client: Client) -> None:
+        offer(client, review=REVIEW)
+        told = [client.call("workflow:Review", token=day) for day in ("monday", "monday", "tuesday")]
+        first, again, other = (one["structuredContent"]["workflowId"] for one in told)
+        assert (first == again, first == other) == (True, False)
+
     def test_a_run_of_which_nobody_knows_whether_it_was_started_is_named_all_the_same(self, client: Client) -> None:
         instances = Overloaded()
         client.gateway.exchange(instances=lambda: instances)

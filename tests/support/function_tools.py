@@ -55,8 +55,13 @@ class Client:
     def names(self) -> Sequence[str]:
         return [tool["name"] for tool in self.tools()]
 
-    def call(self, name: str, arguments: Json = None) -> Any:
-        return self.ask("tools/call", {"name": name, "arguments": arguments or {}})["result"]
+    def call(self, name: str, arguments: Json = None, *, token: Json = None) -> Any:
+        """The token is the client's own name for the call."""
+        return self.answer(name, arguments, token=token)["result"]
+
+    def answer(self, name: str, arguments: Json = None, *, token: Json = None) -> Any:
+        meta: JsonObject = {} if token is None else {"_meta": {"signpost/clientToken": token}}
+        return self.ask("tools/call", {"name": name, "arguments": arguments or {}, **meta})
 
     def is_unknown(self, name: str) -> bool:
         """Refused in the words for a tool that does not exist."""

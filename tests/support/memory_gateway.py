@@ -30,7 +30,7 @@ from signpost.adapters.memory.link import Handler, MemoryLink
 from signpost.cli.keys import new_key, stored_key
 from signpost.http.front_door import FrontDoor
 from signpost.identity.api_keys import PresentedKey
-from signpost.model import Call, CatalogueItem, JsonObject, MasterKeys, Tool, ToolResult
+from signpost.model import Call, CatalogueItem, JsonObject, MasterKeys, Tool, ToolResult, as_object
 from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.protocol.surface import Surface
 from signpost.settings import GatewaySettings, gateway_settings
@@ -252,7 +252,8 @@ class MemoryGateway:
 
 def modern(method: str, params: JsonObject, meta: JsonObject = META) -> tuple[JsonObject, dict[str, str]]:
     """The body and the headers of a request of the newest revision."""
-    message: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    own = {**meta, **as_object(params.get("_meta"))}
+    message: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": own}}
     headers = {"content-type": "application/json", "mcp-protocol-version": MODERN, "mcp-method": method}
     name = params.get("name", params.get("uri"))
     return message, {**headers, "mcp-name": name} if isinstance(name, str) else headers

@@ -48,6 +48,8 @@ class Client:
     log_level: str | None = None
     """From which level on it wants to see log messages; None for not at all."""
     progress_token: str | int | None = None
+    token: str | None = None
+    """Its own name for what it asks for: the same when it asks again, not having heard what came of it."""
 
 
 class Notices:

@@ -1,6 +1,5 @@
 """What the tables of a stack say of workflows: what is published, what runs, and what has happened."""
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -8,8 +7,9 @@ from signpost.cli.failure import CommandFailed
 from signpost.cli.terminal import visible
 from signpost.model import PROXY
 from signpost.records import dataclass
+from signpost.registry.definitions import definition_under
 from signpost.spelling import meant
-from signpost.workflow.definition import NotADefinition, published
+from signpost.workflow.definition import NotADefinition
 
 if TYPE_CHECKING:
     from signpost.ports import Clock, Texts
@@ -85,7 +85,7 @@ class Runs:
 
     def definition(self, tenant: str, definition_id: str, digest: str) -> "Definition":
         try:
-            return published(definition_id, json.loads(self.definitions.read(tenant, digest)))
+            return definition_under(self.definitions, tenant, definition_id, digest)
         except LookupError as fault:
             message = f"The definition {digest} of {definition_id} is not there: {str(fault).rstrip('.')}"
             raise CommandFailed(visible(f"{message}. Publish what it came from again.")) from fault

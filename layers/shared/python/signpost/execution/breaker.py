@@ -65,6 +65,14 @@ class Breaker:
             return failure("circuit_open", request.function, retry_after_ms=ceil(wait * 1000))
         return _settled(attempt, request.function, lambda reply: self._judge(key, state, opened, reply))
 
+    def left_alone(self, tenant: str, function: str) -> Failure | None:
+        """For who calls later: what would be answered now, if it is known already that nothing would be called."""
+        state = self._view.state(tenant, function)
+        if state.breaker is None or not effective(state, "breaker_failures"):
+            return None
+        wait = _left(state.breaker, self._clock.now())
+        return failure("circuit_open", function, retry_after_ms=ceil(wait * 1000)) if wait else None
+
     def state(self, tenant: str, function: str) -> Reading:
         opened = self._view.state(tenant, function).breaker
         if opened is None:

@@ -9,6 +9,8 @@ from signpost.records import dataclass
 from signpost.spelling import meant
 
 LONGEST_QUOTE = 100
+LONGEST_WAIT_MS = 25_000
+"""A client waits for its call: what may come behind it for API Gateway fits between this and its thirty seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,12 @@ def declared_timeout_ms(state: FunctionState) -> int | None:
     if placement is None or (placement.hosted.timeout_ms is None and "tool_timeout_ms" not in state.settings):
         return None
     return timeout_ms(state, placement)
+
+
+def outlasts_a_call(state: FunctionState) -> bool:
+    """Whether somebody said of this function that it may take longer than a client waits."""
+    declared = declared_timeout_ms(state)
+    return declared is not None and declared > LONGEST_WAIT_MS
 
 
 def timeout_ms(state: FunctionState, placement: Placement) -> int:

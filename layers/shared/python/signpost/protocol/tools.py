@@ -92,7 +92,7 @@ def _refusal_of_arguments(exchange: Exchange, tool: Tool, arguments: JsonObject)
         violation = _violation(exchange, tool.input_schema, arguments)
     except SchemaRefused as fault:
         return f"{tool.name} cannot be called: its input schema is refused, because {fault}."
-    return _explained(tool, violation) if violation else None
+    return explained(tool, violation) if violation else None
 
 
 def _refused(provider: ToolProvider, arguments: JsonObject, refusal: str) -> ToolResult:
@@ -110,7 +110,7 @@ def _violation(exchange: Exchange, schema: JsonObject, value: Json) -> Violation
         return Violation("", "takes too long to check")
 
 
-def _explained(tool: Tool, violation: Violation) -> str:
+def explained(tool: Tool, violation: Violation) -> str:
     place = f"the argument `{violation.field}`" if violation.field else "the arguments"
     return f"{tool.name} was not called: {place} did not satisfy its input schema: {violation.message}."
 

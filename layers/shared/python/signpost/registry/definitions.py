@@ -7,10 +7,16 @@ from functools import lru_cache
 from signpost.model import PROXY
 from signpost.ports import Texts
 from signpost.registry.catalogue import CatalogueView
+from signpost.workflow import calls
 from signpost.workflow.definition import Definition, published
 from signpost.workflow.ports import Published
 
 REMEMBERED = 256
+
+
+def definition_under(texts: Texts, tenant: str, definition_id: str, digest: str) -> Definition:
+    """What has this digest never changes."""
+    return calls.definition_of(digest) or published(definition_id, json.loads(texts.read(tenant, digest)))
 
 
 class CatalogueDefinitions:
@@ -19,8 +25,7 @@ class CatalogueDefinitions:
 
         @lru_cache(REMEMBERED)
         def pinned(tenant: str, definition_id: str, digest: str) -> Definition:
-            """What has this digest never changes."""
-            return published(definition_id, json.loads(texts.read(tenant, digest)))
+            return definition_under(texts, tenant, definition_id, digest)
 
         self._pinned = pinned
 

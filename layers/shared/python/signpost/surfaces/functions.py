@@ -15,6 +15,8 @@ from signpost.surfaces.hosted import FunctionCalls, MadeOnce, is_never_a_tool, i
 
 INSTRUCTIONS = (
     "Every tool here is a function; `__` in its name stands for `::` in its id. "
+    "One that takes longer than a call can wait answers with a run and how to look at it, by a tool that can be called "
+    "here although tools/list does not show it: do that, do not call it again. "
     "Documents at iii:// URIs say when and how to use them: begin with iii://skills, by skill__fetch or as a resource."
 )
 

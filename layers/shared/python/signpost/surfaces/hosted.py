@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
+from typing import Protocol
 
 from signpost.contract import Failure, Hosted, KeptResult, Reply, Request, Result, Shown
-from signpost.execution.functions import REMEMBERED_TENANTS
-from signpost.execution.tuning import of_tenant, words_of_tenant
+from signpost.execution.caller import GRACE, TO_ANSWER
+from signpost.execution.functions import REMEMBERED_TENANTS, FunctionView
+from signpost.execution.tuning import LONGEST_WAIT_MS, of_tenant, outlasts_a_call, words_of_tenant
 from signpost.model import Call, InputRequired, Json, JsonObject, SettingValue, Tool, ToolResult, as_object
-from signpost.ports import AnswerStore, Executors
+from signpost.ports import AnswerStore, Clock, Executors
 from signpost.protocol.results import link_content
 from signpost.registry.names import is_internal
 from signpost.registry.skills import FETCH
@@ -19,18 +21,36 @@ LONGEST_STRUCTURED = 100_000
 NOTHING = Shown()
 
 
+class LongCalls(Protocol):
+    def made(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> ToolResult: ...
+
+
 class FunctionCalls:
-    def __init__(self, *, executors: Executors, long_answers: AnswerStore) -> None:
+    def __init__(
+        self,
+        *,
+        functions: FunctionView,
+        executors: Executors,
+        long_calls: Callable[[], LongCalls],
+        long_answers: AnswerStore,
+        clock: Clock,
+    ) -> None:
+        self._functions = functions
         self._executors = executors
+        self._long_calls = long_calls
         self._long_answers = long_answers
+        self._clock = clock
 
     def made(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> ToolResult | InputRequired:
         """What `tool` answers, behind which is `function`."""
+        # Clients that were promised a result would not take anything else for one.
+        if tool.output_schema is None and outlasts_a_call(self._functions.state(call.principal.tenant, function)):
+            return self._long_calls().made(function, arguments, tool, call)
         request = Request(
             function=function,
             arguments=arguments,
             principal=call.principal,
-            ends_at=call.deadline,
+            ends_at=min(call.deadline, self._clock.now() + LONGEST_WAIT_MS / 1000 + GRACE + TO_ANSWER),
             trace=call.trace,
             answers=call.answers,
             state=call.state,
@@ -50,8 +70,11 @@ class FunctionCalls:
                 is_error = tool.output_schema is not None
                 return ToolResult(link_content(self._long_answers.address(key)), is_error=is_error)
             case Failure(message=message, retry_after_ms=wait, shown=shown):
-                sentence = message if wait is None else f"{message} Try again in {ceil(wait / 1000)} s."
-                return _failed(sentence, shown or NOTHING)
+                return _failed(retried(message, wait), shown or NOTHING)
+
+
+def retried(message: str, wait_ms: int | None) -> str:
+    return message if wait_ms is None else f"{message} Try again in {ceil(wait_ms / 1000)} s."
 
 
 class MadeOnce[Source, Made]:
@@ -89,7 +112,7 @@ def tool_of(hosted: Hosted, name: str, description: str, input_schema: JsonObjec
         description,
         input_schema,
         title=hosted.title,
-        output_schema=_shown_output(hosted.output_schema),
+        output_schema=_shown_output(hosted),
         annotations=hosted.annotations,
         icons=hosted.icons,
         meta={**hosted.meta, "category": hosted.category} if hosted.category else hosted.meta,
@@ -115,9 +138,11 @@ def _without_booleans(schema: JsonObject) -> JsonObject:
     return {**schema, "properties": shown}
 
 
-def _shown_output(schema: JsonObject | None) -> JsonObject | None:
-    """Of what is no object there is no structured content that a client could hold against it."""
-    return shown_schema(schema) if schema is not None and schema.get("type") == "object" else None
+def _shown_output(hosted: Hosted) -> JsonObject | None:
+    """Of what is no object there is no structured content that a client could hold against it; nor of what is not
+    waited for."""
+    schema, is_long = hosted.output_schema, (hosted.timeout_ms or 0) > LONGEST_WAIT_MS
+    return shown_schema(schema) if schema is not None and schema.get("type") == "object" and not is_long else None
 
 
 def _answered(value: Json, shown: Shown, tool: Tool) -> ToolResult:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
-from signpost.model import Call, CatalogueItem, JsonObject, Tool, ToolResult, as_object
+from signpost.model import Call, CatalogueItem, Json, JsonObject, Tool, ToolResult, as_object
 from signpost.records import dataclass
 from signpost.registry.catalogue import CatalogueView, Snapshot
 from signpost.surfaces.hosted import MadeOnce, shown_schema, text
@@ -61,7 +61,10 @@ class WorkflowTools:
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
         found = self._of(call).by_name.get(tool.name)
         name = tool.name if found is None else found[1].id
-        return _told(self._driving().run(START, {"definitionId": name, "input": arguments}, call), tool)
+        wanted: dict[str, Json] = {"definitionId": name, "input": arguments}
+        if call.client.token is not None:
+            wanted["clientToken"] = call.client.token
+        return in_words(self._driving().run(START, wanted, call), tool.title or tool.name)
 
     def _of(self, call: Call) -> _Runs:
         tenant = call.principal.tenant
@@ -114,13 +117,13 @@ def _without_defaulted(schema: JsonObject) -> JsonObject:
     return {**schema, "required": [name for name in required if "default" not in as_object(properties.get(str(name)))]}
 
 
-def _told(started: ToolResult, tool: Tool) -> ToolResult:
+def in_words(started: ToolResult, title: str) -> ToolResult:
     """Where the run stands, with its links; and what went wrong in a sentence, if anything did."""
     stand = as_object(started.structured)
     wrong = next((as_object(stand[member]) for member in WENT_WRONG if member in stand), None)
     if wrong is None:
         return started
-    sentences = [f"{_which(stand, wrong, tool)}{wrong.get('message')}"]
+    sentences = [f"{_which(stand, wrong, title)}{wrong.get('message')}"]
     if "inDoubt" in stand:
         sentences.append("Nobody knows what it did.")
     wait = wrong.get("retryAfterMs")
@@ -129,15 +132,15 @@ def _told(started: ToolResult, tool: Tool) -> ToolResult:
     return replace(started, content=[text(" ".join(sentences))], is_error=True)
 
 
-def _which(stand: JsonObject, wrong: JsonObject, tool: Tool) -> str:
+def _which(stand: JsonObject, wrong: JsonObject, title: str) -> str:
     """Nothing where no run was started."""
     if "workflowId" in stand:
         step = wrong.get("attemptedTransition", wrong.get("transition"))
         failed = "failed" if step is None else f"failed at {step}"
-        return f"The run {stand['workflowId']} of {tool.title} {failed} and stands in the state {stand['state']}: "
+        return f"The run {stand['workflowId']} of {title} {failed} and stands in the state {stand['state']}: "
     links = stand.get("links")
     ids = (
         [as_object(as_object(link).get("args")).get("workflowId") for link in links] if isinstance(links, list) else []
     )
     run = next((one for one in ids if one is not None), None)
-    return "" if run is None else f"The run {run} of {tool.title} may not have been started: "
+    return "" if run is None else f"The run {run} of {title} may not have been started: "

@@ -13,6 +13,7 @@ INSTRUCTIONS = (
     "A tool `skill:<name>` runs a skill. A tool `workflow:<title>` starts a workflow and answers where the run stands, "
     "with `links`: each names the tool that goes on with it (`method`) and what to send (`args`). Those tools can be "
     "called here although tools/list does not show them, workflow.get and workflow.submit among them. "
+    "A skill that takes longer than a call can wait answers with a run too: look at that, do not call it again. "
     "The tool `catalog` shows everything there is, also what no list shows. "
     "Documents at iii:// URIs say when and how to use skills: begin with iii://skills, by skill__fetch or as a "
     "resource."

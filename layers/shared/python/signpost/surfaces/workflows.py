@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from signpost.errors import Unavailable
-from signpost.model import PROXY, Call, JsonObject, Tool, ToolResult, as_object
+from signpost.model import PROXY, Call, JsonObject, Principal, Tool, ToolResult, as_object
 from signpost.spelling import meant
 from signpost.surfaces.seven import (
     EXPLAIN,
@@ -45,11 +45,8 @@ class Driving:
             given=as_object(arguments.get("input")),
             client_token=token if isinstance(token, str) else None,
         )
-        # Chosen here: whoever is not told what came of it can look.
-        workflow_id = self._workflows.id_for(wanted, call.principal)
-        named = replace(wanted, workflow_id=workflow_id)
-        message = "Nobody can say now whether it was started. Look in a moment; if there is none, start it again."
-        return _result(lambda: self._workflows.start(named, call.principal, call.deadline), workflow_id, message)
+        start = self._workflows.start
+        return begun(self._workflows, wanted, call.principal, lambda named: start(named, call.principal, call.deadline))
 
     def _get(self, arguments: JsonObject, call: Call) -> ToolResult:
         workflow_id = str(arguments["workflowId"])
@@ -72,6 +69,15 @@ class Driving:
             return _declined(found)
         transition = arguments.get("transition")
         return _explanation(found, transition) if isinstance(transition, str) else told(explained(found))
+
+
+def begun(
+    workflows: Workflows, wanted: Start, principal: Principal, start: Callable[[Start], Told | Declined]
+) -> ToolResult:
+    """By an id that is chosen here: whoever is not told what came of it can look."""
+    workflow_id = workflows.id_for(wanted, principal)
+    message = "Nobody can say now whether it was started. Look in a moment; if there is none, start it again."
+    return _result(lambda: start(replace(wanted, workflow_id=workflow_id)), workflow_id, message)
 
 
 def _explanation(definition: Definition, transition: str) -> ToolResult:

@@ -64,7 +64,7 @@ from signpost.surfaces.documents import FetchTool, SkillDocuments, SlashCommands
 from signpost.surfaces.functions import INSTRUCTIONS as FUNCTIONS_INSTRUCTIONS
 from signpost.surfaces.functions import FunctionTools
 from signpost.surfaces.gateway import Discovery
-from signpost.surfaces.hosted import FunctionCalls
+from signpost.surfaces.hosted import FunctionCalls, LongCalls
 from signpost.surfaces.runs import WorkflowTools
 from signpost.surfaces.seven import INSTRUCTIONS, SevenTools
 from signpost.surfaces.skills import INSTRUCTIONS as FLAT_INSTRUCTIONS
@@ -124,6 +124,7 @@ class Composition:
     nested: NestedCalls
     definitions: "Callable[[], workflow_ports.Definitions]"
     driven: "Callable[[], Driven]"
+    long_calls: Callable[[], LongCalls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,7 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
     clock = adapters.clock
     catalogue = CatalogueView(content=adapters.content, texts=adapters.values, clock=clock)
     definitions = cache(lambda: _definitions(adapters, catalogue))
+    driven = cache(lambda: _driven(adapters, definitions(), calls))
     keys = KeyRing(store=adapters.master_keys, clock=clock)
     calls = calling(
         function_states=adapters.function_states,
@@ -211,7 +213,8 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
         components=ToolkitComponents(lists=lists, executors=calls.executors, prompts=written.prompts, clock=clock),
         nested=NestedCalls(mint=calls.mint, executors=calls.executors, clock=clock),
         definitions=definitions,
-        driven=cache(lambda: _driven(adapters, definitions(), calls)),
+        driven=driven,
+        long_calls=cache(lambda: _long_calls(driven(), calls, clock)),
     )
 
 
@@ -250,6 +253,12 @@ def _driven(adapters: Adapters, definitions: "workflow_ports.Definitions", calls
     )
 
 
+def _long_calls(driven: "Driven", calls: Calling, clock: Clock) -> LongCalls:
+    from signpost.wiring import workflows  # noqa: PLC0415 - as above
+
+    return workflows.long_calls(driven, calls, clock)
+
+
 def surfaces(composition: Composition) -> Mapping[str, Surface]:
     """By the path at which each answers."""
     default, flat, functions = ENDPOINTS
@@ -282,7 +291,9 @@ def functions_surface(composition: Composition) -> Surface:
     tools = FunctionTools(
         lists=composition.function_lists, functions=composition.calling.functions, calls=_calls(composition)
     )
-    return _surface("functions", FUNCTIONS_INSTRUCTIONS, composition, [tools, _fetch(composition, listed=True)])
+    seven, fetch = _seven(composition, listed=False), _fetch(composition, listed=True)
+    # What drives runs needs no row of a function to be found.
+    return _surface("functions", FUNCTIONS_INSTRUCTIONS, composition, [seven, tools, fetch])
 
 
 def _seven(composition: Composition, *, listed: bool) -> SevenTools:
@@ -297,7 +308,13 @@ def _fetch(composition: Composition, *, listed: bool) -> FetchTool:
 
 
 def _calls(composition: Composition) -> FunctionCalls:
-    return FunctionCalls(executors=composition.calling.executors, long_answers=composition.adapters.long_answers)
+    return FunctionCalls(
+        functions=composition.calling.functions,
+        executors=composition.calling.executors,
+        long_calls=composition.long_calls,
+        long_answers=composition.adapters.long_answers,
+        clock=composition.adapters.clock,
+    )
 
 
 def _surface(name: str, instructions: str, composition: Composition, tools: Sequence[ToolProvider]) -> Surface:

@@ -10,6 +10,7 @@ from signpost.records import dataclass
 from signpost.registry.catalogue import CatalogueView
 from signpost.registry.definitions import CatalogueDefinitions
 from signpost.steps import FUNCTION, FunctionSteps
+from signpost.surfaces.long_calls import LongCalls
 from signpost.surfaces.workflows import Driving
 from signpost.wiring.calling import Calling
 from signpost.workflow.carrying import Carrier
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 class Driven:
     """What drives workflows: for whoever asks, and for whoever is woken."""
 
+    workflows: Workflows
     driving: Driving
     waker: Waker
 
@@ -69,4 +71,8 @@ def driven(
     )
     by_kind[CHILD] = Children(workflows, clock)
     waker = Waker(workflows=workflows, carrier=carrier, engine=engine, clock=clock, ids=ids)
-    return Driven(Driving(workflows), waker)
+    return Driven(workflows, Driving(workflows), waker)
+
+
+def long_calls(driven: Driven, calling: Calling, clock: Clock) -> LongCalls:
+    return LongCalls(workflows=driven.workflows, functions=calling.functions, breaker=calling.breaker, clock=clock)

@@ -26,6 +26,12 @@ def declared(proxy: Definition, capability: str) -> JsonObject | None:
     return None if schema == NO_ARGUMENTS else schema
 
 
+def wanted_by(definition_id: str, given: JsonObject) -> str:
+    """What somebody wants who starts this of that: a capability, or the workflow."""
+    wanted = given.get(CAPABILITY)
+    return wanted if definition_id == PROXY and isinstance(wanted, str) else definition_id
+
+
 def unknown_capability(definition: Definition, given: JsonObject) -> str | None:
     """The one that is asked for, if there is none of that name."""
     wanted = given.get(CAPABILITY)

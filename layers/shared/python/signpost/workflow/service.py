@@ -19,7 +19,7 @@ from signpost.workflow.answers import may_read
 from signpost.workflow.carrying import Carrier, Course
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine import Birth, Engine
-from signpost.workflow.focus import capabilities, complete, unknown_capability
+from signpost.workflow.focus import capabilities, complete, unknown_capability, wanted_by
 from signpost.workflow.instance import AuditEvent, Instance, Waiting, deadline, is_over
 from signpost.workflow.ports import Definitions, Instances, Published
 from signpost.workflow.steps import Cancel, Looked, Refusal, Step, Submitted
@@ -115,11 +115,12 @@ class Workflows:
         checked = self._checked(published.definition, wanted.given)
         if isinstance(checked, Declined):
             return checked
-        return self._begun(wanted, published, checked, principal, ends_at)
+        return self.begun(wanted, published, checked, principal, ends_at)
 
-    def _begun(
+    def begun(
         self, wanted: Start, published: Published, given: JsonObject, principal: Principal, ends_at: float
     ) -> Told | Declined:
+        """By this definition, of what it takes."""
         definition, now = published.definition, self._clock.now()
         birth = Birth(self.id_for(wanted, principal), published.digest, given, wanted.parent, wanted.depth)
         step = self._engine.started(definition, birth, principal, now)
@@ -145,10 +146,13 @@ class Workflows:
 
     def _started_before(self, workflow_id: str, wanted: Start, principal: Principal) -> Told | Declined:
         found = self.found(workflow_id, principal)
-        if isinstance(found, Declined) or found.instance.definition_id == wanted.definition_id:
+        if isinstance(found, Declined):
+            return found
+        before = wanted_by(found.instance.definition_id, found.instance.input)
+        if before == wanted_by(wanted.definition_id, wanted.given):
             return self.get(workflow_id, principal, self._clock.now())
-        message = f"Your clientToken has started {found.instance.definition_id} already. Take another one."
-        return Declined("ALREADY_STARTED", message, wanted.definition_id)
+        message = f"Your clientToken has started {before} already. Take another one."
+        return Declined("ALREADY_STARTED", message, None if wanted.definition_id == PROXY else wanted.definition_id)
 
     def get(self, workflow_id: str, principal: Principal, ends_at: float) -> Told | Declined:
         found = self.found(workflow_id, principal)

@@ -1,0 +1,301 @@
+"""Calls of functions that take longer than a client waits: a run is the answer, and the worker makes the call."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from signpost.adapters.memory import MemoryBreakers
+from signpost.contract import BreakerState, Executor, Hosted, Result
+from signpost.execution.failures import failure, reported
+from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.model import JsonObject
+from tests.interaction.test_unread_workflows import Overloaded
+from tests.support.function_tools import LEGACY, TENANT, YARD, Client, text_of
+from tests.support.manifests import publish
+from tests.support.memory_gateway import MODERN
+from tests.support.workshop import settle
+
+FLAT, BRIDGE = "/mcp/flat", "/mcp/functions"
+NAMES = {FLAT: "skill:build", BRIDGE: "yard__build"}
+BUILD = "yard::build"
+LONG_MS = 40_000
+WHAT: JsonObject = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
+OPEN: JsonObject = {"type": "object"}
+
+
+def long(function: str = BUILD, **said: Any) -> Hosted:
+    wanted: dict[str, Any] = {"timeout_ms": LONG_MS, "input_schema": OPEN, **said}
+    return Hosted(function, **wanted)
+
+
+class Caller(Client):
+    """Who calls a function that says of itself how long it takes, and a worker."""
+
+    def __init__(self, endpoint: str, version: str = MODERN, **hosted: Any) -> None:
+        super().__init__(version, endpoint)
+        self.name = NAMES[endpoint]
+        self.host(long(**hosted))
+
+    def build(self, token: str | None = None, **arguments: Any) -> Any:
+        return self.call(self.name, arguments, token=token)
+
+    def look(self, answer: Any) -> Any:
+        """By the link that an answer has, at the endpoint that gave it."""
+        (link,) = [link for link in answer["structuredContent"]["links"] if link["rel"] == "self"]
+        return self.call(link["method"], link["args"])["structuredContent"]
+
+    def works(self) -> None:
+        """The worker does what there is to do."""
+        settle(self.gateway.composition.driven().waker, self.gateway.instances, self.gateway.clock, is_swept=False)
+
+
+@pytest.fixture(params=[FLAT, BRIDGE])
+def caller(request: pytest.FixtureRequest) -> Caller:
+    return Caller(request.param)
+
+
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+@pytest.mark.parametrize("endpoint", [FLAT, BRIDGE])
+def test_what_takes_longer_than_a_client_waits_is_answered_at_once_and_done_once_behind_it(
+    endpoint: str, version: str
+) -> None:
+    caller = Caller(endpoint, version)
+    caller.replies[BUILD] = Result({"built": "ship"})
+    began = caller.gateway.clock.now()
+    answer = caller.build(what="ship")
+    stand = answer["structuredContent"]
+    assert (answer["isError"], stand["definitionId"], stand["pending"]["on"]) == (False, "proxy_default", "executor")
+    assert (caller.calls, caller.gateway.clock.now() - began) == ([], 0)
+    caller.works()
+    (call,) = caller.calls
+    assert (call["function"], call["arguments"]) == (BUILD, {"what": "ship"})
+    assert round(call["deadline"] - caller.gateway.clock.now()) == LONG_MS / 1000
+    seen = caller.look(answer)
+    assert "pending" not in seen
+    assert seen["context"] == {"lastResult": {"built": "ship"}}
+    caller.works()
+    assert len(caller.calls) == 1
+
+
+def test_the_answer_says_in_words_what_to_do_next(caller: Caller) -> None:
+    answer = caller.build(what="ship")
+    said, run = text_of(answer), answer["structuredContent"]["workflowId"]
+    assert f'Call workflow.get with {{"workflowId": "{run}"}} in 1 s.' in said
+    assert "do not call it again" in said
+    assert "`context.lastResult` is its result" in said
+
+
+def test_it_runs_in_the_name_of_who_called_with_what_it_declares() -> None:
+    caller = Caller(FLAT, permissions=frozenset({"mail"}))
+    answer = caller.build()
+    caller.works()
+    (call,) = caller.calls
+    run = answer["structuredContent"]["workflowId"]
+    assert call["principal"]["tenant"] == TENANT
+    assert call["principal"]["subject"] == next(iter(caller.gateway.instances.audit(TENANT, run))).subject
+    assert (call["permissions"], call["depth"]) == (["mail"], 0)
+    assert (call["step"], call["idempotencyKey"]) == (f"{run}.{BUILD}.1", f"{run}.{BUILD}.1")
+
+
+@pytest.mark.parametrize(
+    ("declared", "set_to", "ends_after", "is_waited_for"),
+    [
+        (None, None, 60_000, True),
+        (25_000, None, 60_000, True),
+        (25_001, None, 60_000, False),
+        (None, 40_000, 60_000, False),
+        (40_000, 20_000, 60_000, True),
+        (40_000, None, 20_000, True),
+    ],
+)
+def test_what_somebody_said_of_the_function_itself_decides(
+    declared: int | None, set_to: int | None, ends_after: int, *, is_waited_for: bool
+) -> None:
+    caller = Caller(BRIDGE)
+    executor = Executor(YARD.arn, YARD.key_secret_arn, ends_after)
+    assert caller.directory.place(TENANT, executor, [Hosted(BUILD, timeout_ms=declared)]) == []
+    if set_to is not None:
+        caller.settings.set(TENANT, BUILD, "tool_timeout_ms", set_to)
+    answer = caller.build()
+    assert ("pending" not in answer.get("structuredContent", {})) == is_waited_for
+    assert len(caller.calls) == is_waited_for
+
+
+def test_a_setting_for_all_functions_makes_no_call_long_and_a_client_waits_25_seconds_at_most() -> None:
+    caller = Caller(BRIDGE, timeout_ms=None)
+    caller.settings.set(TENANT, None, "tool_timeout_ms", 100_000)
+    caller.build()
+    assert caller.calls[0]["deadline"] - caller.gateway.clock.now() == pytest.approx(25)
+
+
+def test_a_setting_is_followed_two_seconds_later() -> None:
+    caller = Caller(BRIDGE, timeout_ms=None)
+    caller.build()
+    caller.settings.set(TENANT, BUILD, "tool_timeout_ms", LONG_MS)
+    caller.passes(REVALIDATED_EVERY)
+    assert "pending" in caller.build()["structuredContent"]
+
+
+def test_lists_promise_no_result_of_what_is_not_waited_for(caller: Caller) -> None:
+    shape: JsonObject = {"type": "object", "properties": {"built": {"type": "string"}}, "required": ["built"]}
+    caller.host(long(output_schema=shape))
+    caller.passes(REVALIDATED_EVERY)
+    tools = {tool["name"]: tool for tool in caller.tools()}
+    assert "outputSchema" not in tools[caller.name]
+    assert "pending" in caller.build()["structuredContent"]
+
+
+def test_what_lists_promise_is_answered_whatever_an_operator_sets_meanwhile(caller: Caller) -> None:
+    shape: JsonObject = {"type": "object", "properties": {"built": {"type": "string"}}, "required": ["built"]}
+    caller.host(Hosted(BUILD, output_schema=shape))
+    caller.settings.set(TENANT, BUILD, "tool_timeout_ms", LONG_MS)
+    caller.replies[BUILD] = Result({"built": "ship"})
+    assert caller.build()["structuredContent"] == {"built": "ship"}
+    assert caller.calls[0]["deadline"] - caller.gateway.clock.now() == pytest.approx(25)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"what": 7}])
+def test_arguments_that_do_not_fit_are_refused_by_name_and_nothing_is_started(
+    caller: Caller, arguments: dict[str, Any]
+) -> None:
+    caller.host(long(input_schema=WHAT))
+    refused = caller.build(**arguments)
+    assert (refused["isError"], "what" in text_of(refused)) == (True, True)
+    assert caller.gateway.instances.wakes == []
+
+
+def test_what_is_in_config_is_held_against_the_schema_before_anything_is_started() -> None:
+    caller = Caller(FLAT, input_schema={**WHAT, "required": []})
+    refused = caller.build(config={"what": 7})
+    assert (refused["isError"], "`what`" in text_of(refused)) == (True, True)
+    assert caller.gateway.instances.wakes == []
+    assert caller.build(config={"what": "ship"})["isError"] is False
+    caller.works()
+    assert caller.calls[0]["arguments"] == {"what": "ship"}
+
+
+def test_what_is_left_alone_is_refused_before_anything_is_started(caller: Caller) -> None:
+    until = caller.gateway.clock.now() + 60
+    MemoryBreakers(caller.gateway.functions).open(TENANT, BUILD, BreakerState(until, 3, "crashed"))
+    refused = caller.build()
+    assert (refused["isError"], text_of(refused).endswith("Try again in 60 s.")) == (True, True)
+    assert caller.gateway.instances.wakes == []
+    caller.passes(61)
+    assert "pending" in caller.build()["structuredContent"]
+    caller.works()
+    assert len(caller.calls) == 1
+
+
+@pytest.mark.parametrize(("code", "member"), [("reported", "fault"), ("timed_out", "inDoubt"), ("crashed", "inDoubt")])
+def test_what_went_wrong_stands_where_the_result_would(caller: Caller, code: str, member: str) -> None:
+    failed = reported("permanent_error", "There is no wood.") if code == "reported" else failure(code, BUILD)
+    caller.replies[BUILD] = failed
+    answer = caller.build()
+    caller.works()
+    seen = caller.look(answer)
+    assert (seen[member]["message"], seen["context"]) == (failed.message, {})
+    assert len(caller.calls) == 1
+
+
+def test_what_its_author_lets_be_repeated_anybody_may_have_done_again() -> None:
+    caller = Caller(BRIDGE, idempotent=True)
+    caller.replies[BUILD] = failure("crashed", BUILD)
+    answer = caller.build()
+    caller.works()
+    seen = caller.look(answer)
+    assert [link["args"].get("transition") for link in seen["links"]] == [None, "$retry"]
+    del caller.replies[BUILD]
+    again = caller.call("workflow.submit", seen["links"][1]["args"])["structuredContent"]
+    assert again["pending"]["on"] == "executor"
+    caller.works()
+    assert caller.look(answer)["context"] == {"lastResult": {}}
+    assert len({call["idempotencyKey"] for call in caller.calls}) == 1
+
+
+def test_who_calls_again_with_the_same_token_has_it_done_once(caller: Caller) -> None:
+    first, again, other = (caller.build(token, what="ship") for token in ("monday", "monday", "tuesday"))
+    runs = [answer["structuredContent"]["workflowId"] for answer in (first, again, other)]
+    assert (runs[0] == runs[1], runs[0] == runs[2]) == (True, False)
+    caller.works()
+    assert len(caller.calls) == 2
+    done = caller.build("monday", what="ship")
+    assert done["structuredContent"]["context"] == {"lastResult": {"what": "ship"}}
+    assert "lastResult" in text_of(done)
+
+
+def test_who_calls_again_finds_its_run_although_nothing_would_be_started_now(caller: Caller) -> None:
+    run = caller.build("monday")["structuredContent"]["workflowId"]
+    until = caller.gateway.clock.now() + 60
+    MemoryBreakers(caller.gateway.functions).open(TENANT, BUILD, BreakerState(until, 3, "crashed"))
+    caller.passes(REVALIDATED_EVERY)
+    assert caller.build("monday")["structuredContent"]["workflowId"] == run
+    assert caller.build("tuesday")["isError"] is True
+
+
+def test_a_token_is_good_for_one_function_only(caller: Caller) -> None:
+    caller.host(long(), long("yard::sink"))
+    caller.build("monday")
+    caller.name = caller.name.replace("build", "sink")
+    refused = caller.build("monday")
+    assert (refused["isError"], refused["structuredContent"]["error"]["code"]) == (True, "ALREADY_STARTED")
+    assert BUILD in text_of(refused)
+
+
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+@pytest.mark.parametrize("token", ["", 7, "x" * 1001, {}])
+def test_a_token_is_a_text(version: str, token: Any) -> None:
+    caller = Caller(FLAT, version)
+    refused = caller.answer(caller.name, token=token)["error"]
+    assert (refused["code"], "signpost/clientToken" in refused["message"]) == (-32602, True)
+    assert caller.gateway.instances.wakes == []
+
+
+def test_a_run_of_which_nobody_knows_whether_it_was_started_is_named_all_the_same(caller: Caller) -> None:
+    instances = Overloaded()
+    caller.gateway.exchange(instances=lambda: instances)
+    instances.unheard = 10**6
+    told = caller.build()
+    run = told["structuredContent"]["links"][0]["args"]["workflowId"]
+    assert told["isError"] is True
+    assert text_of(told).startswith(f"The run {run} of {caller.name} may not have been started: ")
+    assert caller.call("workflow.get", {"workflowId": run})["structuredContent"]["pending"]["on"] == "executor"
+
+
+def test_whoever_has_published_capabilities_keeps_them_beside_such_runs(caller: Caller) -> None:
+    adapters = caller.gateway.adapters
+    exposed: Mapping[str, Any] = {"version": 1, "proxy": {"expose": [{"name": "notes.list"}]}}
+    publish(adapters.content, adapters.values, adapters.definitions, TENANT, exposed)
+    answer = caller.build()
+    caller.works()
+    seen = caller.call("workflow.get", {"workflowId": answer["structuredContent"]["workflowId"]})["structuredContent"]
+    assert [link["args"]["transition"] for link in seen["links"]] == [BUILD]
+    started = caller.call("workflow.start", {"input": {"capability": "notes.list"}})["structuredContent"]
+    assert [link["args"]["transition"] for link in started["links"]] == ["notes.list"]
+    refused = caller.call("workflow.start", {"input": {"capability": BUILD}})
+    assert refused["structuredContent"]["error"]["code"] == "NOT_FOUND"
+
+
+def test_a_link_of_a_run_that_is_over_makes_the_call_again_if_it_is_followed(caller: Caller) -> None:
+    answer = caller.build(what="ship")
+    caller.works()
+    seen = caller.call("workflow.get", {"workflowId": answer["structuredContent"]["workflowId"]})["structuredContent"]
+    (link,) = seen["links"]
+    assert link["args"]["arguments"] == {"what": "ship"}
+    assert "pending" in caller.call(link["method"], link["args"])["structuredContent"]
+    caller.works()
+    assert len(caller.calls) == 2
+
+
+def test_a_capability_behind_which_is_such_a_function_is_the_same_kind_of_run() -> None:
+    caller = Caller(FLAT)
+    adapters = caller.gateway.adapters
+    build = {"name": "build", "inputSchema": WHAT, "executor": {"kind": "function", "function": BUILD}}
+    publish(
+        adapters.content, adapters.values, adapters.definitions, TENANT, {"version": 1, "proxy": {"expose": [build]}}
+    )
+    given = {"capability": "build", "what": "ship"}
+    answer = caller.call("workflow.start", {"definitionId": "proxy_default", "input": given})
+    assert answer["structuredContent"]["pending"]["on"] == "executor"
+    caller.works()
+    assert caller.look(answer)["context"] == {"lastResult": {"what": "ship"}}

@@ -20,7 +20,7 @@ from tests.support.laptop import Laptop, Stack
 
 STACK = "stage-executors"
 TIMEOUT_MS = 3_000
-NAMES = ("blocking", "trials", "stub", "stranger", "doomed")
+NAMES = ("blocking", "trials", "stub", "patient", "stranger", "doomed")
 
 
 def arns(stack: str) -> Sequence[str]:

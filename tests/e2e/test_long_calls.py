@@ -1,0 +1,66 @@
+"""A call that takes longer than any client waits, on a deployed stack: begun by the gateway, made by the worker."""
+
+import time
+import uuid
+from typing import Any
+
+import pytest
+
+from signpost.model import JsonObject
+from tests.support.executors import Executors
+
+pytestmark = pytest.mark.cloud
+
+FLAT = "/mcp/flat"
+SECONDS = 30
+"""More than API Gateway gives anybody."""
+ANSWERED_WITHIN = 10
+PATIENCE = 120
+
+
+class Caller:
+    def __init__(self, executors: Executors, key: str) -> None:
+        self._executors = executors
+        self._key = key
+
+    def call(self, tool: str, arguments: Any, token: str | None = None) -> Any:
+        own: JsonObject = {} if token is None else {"_meta": {"signpost/clientToken": token}}
+        params = {"name": tool, "arguments": arguments, **own}
+        answer = self._executors.gateway.ask(self._key, "tools/call", params, path=FLAT)
+        assert answer.status == 200, answer.text
+        return answer.json["result"]
+
+    def followed(self, stand: Any) -> Any:
+        """Its `self` link, until nothing is under way any more."""
+        ends_at = time.monotonic() + PATIENCE
+        while "pending" in stand:
+            assert time.monotonic() < ends_at, stand
+            time.sleep(stand["pending"]["retryAfterMs"] / 1000)
+            link = next(link for link in stand["links"] if link["rel"] == "self")
+            stand = self.call(link["method"], link["args"])["structuredContent"]
+        return stand
+
+
+def test_a_call_of_thirty_seconds_is_answered_at_once_and_made_once_in_the_name_of_who_called(
+    executors: Executors, tenant: str, key: str
+) -> None:
+    executors.place_as_it_says("patient", tenant)
+    caller, effect = Caller(executors, key), uuid.uuid4().hex
+    arguments = {"effect": effect, "seconds": SECONDS}
+    began = time.monotonic()
+    first = caller.call("skill:linger", arguments, "monday")
+    again = caller.call("skill:linger", arguments, "monday")
+    assert time.monotonic() - began < ANSWERED_WITHIN
+    assert first["isError"] is False
+    run = first["structuredContent"]["workflowId"]
+    assert again["structuredContent"]["workflowId"] == run
+    stand = caller.followed(first["structuredContent"])
+    assert time.monotonic() - began > SECONDS
+    assert "fault" not in stand
+    result = stand["context"]["lastResult"]
+    assert (result["time"], result["tenant"]) == (1, tenant)
+    assert result["step"].startswith(f"{run}.")
+    assert executors.happened(effect) == 1
+    asked_once_more = caller.call("skill:linger", arguments, "monday")["structuredContent"]
+    assert asked_once_more["context"] == stand["context"]
+    assert executors.happened(effect) == 1

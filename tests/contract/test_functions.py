@@ -108,7 +108,7 @@ def test_placing_again_changes_nothing(functions: Functions, tenant: str) -> Non
     assert hosts_of(functions, tenant, ["a", "b"]) == {"a", "b"}
 
 
-def test_what_another_executor_hosts_is_refused_by_name_and_nothing_changes(functions: Functions, tenant: str) -> None:
+def test_s210_what_another_executor_hosts_is_refused_by_name(functions: Functions, tenant: str) -> None:
     first, second = executor_of(tenant, "first"), executor_of(tenant, "second")
     functions.directory.place(tenant, first, hosting("a", "b", "c"))
     functions.directory.place(tenant, second, hosting("d"))

@@ -119,7 +119,7 @@ def test_a_function_that_nobody_hosts_is_unknown(caller: Caller, name: str) -> N
     assert code(caller.call(name)) == "unknown_function"
 
 
-def test_what_is_placed_is_found_within_two_seconds(caller: Caller) -> None:
+def test_s234_what_is_placed_is_found_within_two_seconds(caller: Caller) -> None:
     assert code(caller.call()) == "unknown_function"
     caller.place(None, MAIL, Hosted("email::send"))
     caller.gateway.clock.advance(REVALIDATED_EVERY)
@@ -345,7 +345,7 @@ def test_along_a_chain_of_calls_permissions_only_ever_shrink(
         assert call["principal"] == calls[0]["principal"]
 
 
-def test_a_nested_call_without_a_token_of_ours_is_refused(caller: Caller) -> None:
+def test_s226_a_nested_call_without_a_token_of_ours_is_refused(caller: Caller) -> None:
     caller.place(None, MAIL, Hosted("email::send"))
     caller.call()
     assert nested(caller, "email::send", token="nonsense")["failure"]["code"] == "invalid_token"

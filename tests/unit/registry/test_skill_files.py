@@ -92,7 +92,7 @@ def test_what_every_computer_takes_is_taken(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", BAD)
-def test_what_leads_out_or_is_not_taken_everywhere_is_refused(path: str) -> None:
+def test_s233_what_leads_out_or_is_not_taken_everywhere_is_refused(path: str) -> None:
     assert BAD[path] in (problem_with_file(path) or "")
 
 

@@ -1,0 +1,272 @@
+"""Which skill has which name, what each may do, and what is left of that when they call each other: the promises of
+AlexClaw's registry and skill API, as real functions keep them."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from core_skills.hosted import core_functions
+from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
+from signpost.contract import Executor, Failure, Hosted, Reply, Request, Result
+from signpost.execution.functions import NOTHING_KNOWN
+from signpost.execution.manifest import manifest_of
+from signpost.execution.placement import keys_of
+from signpost.model import JsonObject, Principal
+from signpost.policy.capabilities import TokenVerifier
+from signpost.policy.key_ring import KeyRing
+from signpost.schema.validation import Validators
+from signpost.toolkit import CallFailed, Context, Function, ToolError
+from signpost.toolkit.gateway_calls import GatewayCalls
+from signpost.toolkit.harness import Harness
+from signpost.toolkit.hosting import by_id
+from tests.support.function_tools import SHELF, TENANT, Client
+from tests.support.hosted import Hosted as Hosts
+from tests.support.hosted import KeptLog, as_lambda_sends, running
+from tests.support.memory_gateway import MODERN, MemoryGateway
+
+AGENT = Principal("agent", TENANT, "signpost:api-key")
+YARD = Executor("arn:yard", "secret:yard", 60_000)
+FLAT = "/mcp/flat"
+CORE = {
+    "http_fetch": "core::http_fetch",
+    "json_transform": "core::json_transform",
+    "template_render": "core::template_render",
+    "wait": "core::wait",
+    "web_search": "core::web_search",
+}
+WANTS: Mapping[str, JsonObject] = {
+    "http_fetch": {"url": "https://a.test"},
+    "json_transform": {"data": {}, "expression": "a"},
+    "template_render": {"template": "", "values": {}},
+    "wait": {"seconds": 0},
+    "web_search": {"query": "rain"},
+}
+NAMED_BY_ALEXCLAW = (
+    "llm", "telegram_send", "gateway_send", "memory_read", "memory_write", "knowledge_read", "knowledge_write",
+    "web_read", "config_read", "resources_read", "skill_invoke", "skill_write", "skill_manage", "workflow_manage",
+)  # fmt: skip
+
+type Run = Callable[[Any, Context], Any]
+
+
+class Skills:
+    """A gateway, and an executor with real functions behind real tokens, which call each other through it."""
+
+    def __init__(self, *functions: Function, tenant: str | None = TENANT) -> None:
+        self.gateway = MemoryGateway()
+        self.called: list[str] = []
+        hosted = by_id(functions)
+        keys = MemoryMasterKeys(keys_of(YARD.arn, self.gateway.adapters.master_keys.read()))
+        self._harness = Harness(
+            hosted,
+            tokens=TokenVerifier(KeyRing(store=keys, clock=self.gateway.clock), clock=self.gateway.clock),
+            clock=self.gateway.clock,
+            log=KeptLog(),
+            validators=Validators(),
+            nested=GatewayCalls(self, "arn:gateway"),
+        )
+        self.gateway.executors[YARD.arn] = self._run
+        directory = MemoryDirectory(self.gateway.functions)
+        assert directory.place(tenant, YARD, [one.hosted for one in hosted.values()]) == []
+
+    def _run(self, message: Any) -> JsonObject:
+        self.called.append(message["call"]["function"])
+        return self._harness.handle(message, 60_000)
+
+    def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes:
+        """From a function to the gateway."""
+        del function_arn, give_up_at
+        return as_lambda_sends(self.gateway.handle(json.loads(payload)))
+
+    def call(self, function: str, **arguments: Any) -> Reply:
+        ends_at = self.gateway.clock.now() + 25
+        return self.gateway.composition.calling.executors.invoke(Request(function, arguments, AGENT, ends_at))
+
+    def value(self, function: str, **arguments: Any) -> Any:
+        reply = self.call(function, **arguments)
+        assert isinstance(reply, Result), reply
+        return reply.value
+
+
+def skill(function: str, run: Run, *permissions: str) -> Function:
+    return Function(function, run, permissions=permissions)
+
+
+def stands(_args: Any, ctx: Context) -> Any:
+    """What a function may do now, and how far it is from who called first."""
+    return {"permissions": sorted(ctx.permissions), "depth": ctx.depth}
+
+
+def lacks(names: Sequence[str]) -> Run:
+    """Which of these permissions it was not granted."""
+
+    def run(_args: Any, ctx: Context) -> Any:
+        refused: list[str] = []
+        for name in names:
+            try:
+                ctx.require(name)
+            except ToolError as denied:
+                refused += [one for one in NAMED_BY_ALEXCLAW if f"`{one}`" in denied.message]
+        return refused
+
+    return run
+
+
+def code(reply: Reply) -> str:
+    assert isinstance(reply, Failure)
+    return reply.code
+
+
+class TestNames:
+    def shelves(self) -> Client:
+        """What every deployment has, and two functions of the tenant's own."""
+        client = Client(MODERN, FLAT)
+        shipped = [function.hosted for function in core_functions({"ALLOWED_PRIVATE_HOSTS": ""})]
+        assert client.directory.place(None, SHELF, shipped) == []
+        client.host(Hosted("yard::zebra"), Hosted("yard::ape", name="a.given.name"))
+        return client
+
+    def test_s171_every_listed_name_leads_to_the_function_that_has_it(self) -> None:
+        client = self.shelves()
+        skills = [name for name in client.names() if name.startswith("skill:")]
+        for name in skills:
+            assert client.call(name, WANTS.get(name.removeprefix("skill:"), {}))["isError"] is False, name
+        assert len(client.calls) == len(skills) == 7
+        assert len({call["function"] for call in client.calls}) == 7
+
+    @pytest.mark.parametrize("name", CORE)
+    def test_s172_a_known_name_leads_to_its_own_implementation(self, name: str) -> None:
+        client = self.shelves()
+        client.call(f"skill:{name}", WANTS[name])
+        assert [call["function"] for call in client.calls] == [CORE[name]]
+
+    def test_s174_s176_names_are_listed_in_their_order_whoever_hosts_them(self) -> None:
+        client = self.shelves()
+        names = client.names()
+        assert names == sorted(names)
+        assert names[0] == "skill:a.given.name"
+        shown = client.call("catalog", {"type": "tools"})["structuredContent"]["tools"]
+        catalogued = [tool["name"] for tool in shown]
+        assert catalogued == sorted(catalogued)
+        assert {*names} <= {*catalogued}
+
+
+def _core() -> Sequence[Function]:
+    return core_functions({"ALLOWED_PRIVATE_HOSTS": ""})
+
+
+class TestWhatIsKept:
+    def test_s210_an_executor_says_the_id_of_a_function_and_of_the_rest_there_is_a_default(self) -> None:
+        said = {"signpost": 1, "manifest": {"functions": [{"id": "yard::echo"}]}}
+        (echo,) = manifest_of(json.dumps(said).encode())
+        assert (echo.function, echo.permissions, echo.hidden, echo.readable) == ("yard::echo", frozenset(), False, True)
+
+    def test_s178_s179_s225_what_is_shipped_may_do_what_it_declares_and_no_more(self) -> None:
+        world = Skills(skill("core::one", stands, "mail"), skill("core::other", stands), tenant=None)
+        assert world.value("core::one") == {"permissions": ["mail"], "depth": 0}
+        assert world.value("core::other") == {"permissions": [], "depth": 0}
+        assert [function.hosted.permissions for function in _core()] == [frozenset()] * len(CORE)
+
+    @pytest.mark.parametrize("name", ["yard::nothing", ""])
+    def test_s173_s180_of_an_unknown_name_nothing_is_known_and_nothing_runs(self, name: str) -> None:
+        world = Skills(skill("yard::echo", stands, "mail"))
+        state = world.gateway.composition.calling.functions.state(TENANT, name)
+        assert (state.own, state.shipped) == (NOTHING_KNOWN.own, NOTHING_KNOWN.shipped)
+        assert (code(world.call(name)), world.called) == ("unknown_function", [])
+
+    @pytest.mark.parametrize(
+        ("end", "said"),
+        [(lambda: os._exit(1), "crashed"), (lambda: os.kill(os.getpid(), signal.SIGKILL), "out_of_memory")],
+    )
+    def test_s212_a_function_that_takes_its_process_down_takes_nothing_else_with_it(self, end: Any, said: str) -> None:
+        hosts: Hosts = running(lambda args: end() if args else "served", isolate=True)
+        assert code(hosts.call("f", {"end": True})) == said
+        assert hosts.call("f") == Result("served", [])
+
+
+class TestWhatASkillMayDo:
+    def test_s223_s224_a_function_is_granted_what_it_declares_and_denied_the_rest_by_name(self) -> None:
+        world = Skills(skill("yard::reads", lacks(NAMED_BY_ALEXCLAW), "config_read"))
+        assert world.value("yard::reads") == [name for name in NAMED_BY_ALEXCLAW if name != "config_read"]
+
+    def test_s224_what_was_not_granted_is_a_failure_that_did_nothing(self) -> None:
+        def sends(_args: Any, ctx: Context) -> Any:
+            ctx.require("telegram_send")
+
+        reply = Skills(skill("yard::sends", sends)).call("yard::sends")
+        assert isinstance(reply, Failure)
+        assert (reply.kind, reply.outcome, "`telegram_send`" in reply.message) == ("permanent_error", "none", True)
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            *("skills::register", "skills::unregister", "skills::load", "skills::unload", "skills::reload"),
+            *("prompts::register", "manifest::publish", "manifest::switch", "workflow.start", "workflow::start"),
+        ],
+    )
+    def test_s229_s230_s231_no_call_of_a_function_leads_to_the_registry_or_to_workflows(self, function: str) -> None:
+        def tries(_args: Any, ctx: Context) -> Any:
+            try:
+                return ctx.call(function, {"id": "a", "body": "# A"})
+            except CallFailed as failed:
+                return failed.failure.code
+
+        everything = ("skill_write", "skill_manage", "workflow_manage", "signpost.admin")
+        world = Skills(skill("yard::tries", tries, *everything))
+        assert world.value("yard::tries") == "unknown_function"
+        assert world.called == ["yard::tries"]
+        assert world.gateway.instances.wakes == []
+
+
+class TestCallsOfCalls:
+    def test_s238_who_is_called_may_do_what_both_may_and_the_caller_keeps_its_own(self) -> None:
+        def first(_args: Any, ctx: Context) -> Any:
+            seen = [stands({}, ctx), ctx.call("yard::b"), stands({}, ctx)]
+            with pytest.raises(CallFailed):
+                ctx.call("yard::fails")
+            return [*seen, stands({}, ctx), ctx.call("yard::c")]
+
+        def fails(_args: Any, ctx: Context) -> Any:
+            assert ctx.permissions == {"mail"}
+            raise RuntimeError("as always")
+
+        world = Skills(
+            skill("yard::a", first, "mail", "web"),
+            skill("yard::b", stands, "web", "write"),
+            skill("yard::fails", fails, "mail", "write"),
+            skill("yard::c", stands, "mail", "admin"),
+        )
+        own = {"permissions": ["mail", "web"], "depth": 0}
+        b, c = {"permissions": ["web"], "depth": 1}, {"permissions": ["mail"], "depth": 1}
+        assert world.value("yard::a") == [own, b, own, own, c]
+        assert world.called == ["yard::a", "yard::b", "yard::fails", "yard::c"]
+
+    def test_s238_what_is_lost_on_the_way_is_not_won_back_further_down(self) -> None:
+        def then(function: str) -> Run:
+            return lambda _args, ctx: [sorted(ctx.permissions), ctx.call(function)]
+
+        world = Skills(
+            skill("yard::a", then("yard::b"), "mail", "web"),
+            skill("yard::b", then("yard::c"), "web"),
+            skill("yard::c", stands, "mail", "web"),
+        )
+        assert world.value("yard::a") == [["mail", "web"], [["web"], {"permissions": ["web"], "depth": 2}]]
+
+    def test_s239_the_fifth_of_a_chain_is_refused_and_does_not_run(self) -> None:
+        def then(function: str) -> Run:
+            def run(_args: Any, ctx: Context) -> Any:
+                try:
+                    return [ctx.depth, ctx.call(function)]
+                except CallFailed as failed:
+                    return [ctx.depth, failed.failure.code]
+
+            return run
+
+        chain = [skill(f"yard::{name}", then(f"yard::{after}")) for name, after in zip("abcd", "bcde", strict=True)]
+        world = Skills(*chain, skill("yard::e", stands))
+        assert world.value("yard::a") == [0, [1, [2, [3, "too_deep"]]]]
+        assert world.called == [f"yard::{name}" for name in "abcd"]

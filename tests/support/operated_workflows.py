@@ -60,6 +60,11 @@ class OperatedWorkflows:
         with _unheard():
             return self.world.call(tool, arguments, who)
 
+    def call_for_long(self, function: str, who: str) -> str:
+        """The run that is started by a call of a function that takes longer than anybody waits."""
+        with _unheard():
+            return self.world.call_for_long(function, who)
+
     @contextmanager
     def _of_any_stack(self, _name: str) -> Generator[Runs]:
         clock = self.world.clock

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from signpost.adapters.memory import MemoryDirectory
 from signpost.adapters.memory.instances import MemoryInstances
+from signpost.contract import Executor, Hosted
 from signpost.model import JsonObject, Principal
 from signpost.workflow.ports import Machine
 from tests.support.manifests import publish, publish_documents
@@ -50,6 +52,15 @@ class WorkflowWorld:
     def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
         params: JsonObject = {"name": tool, "arguments": args}
         return said(self._gateway.ask("tools/call", params, credential=self._token(caller)))
+
+    def call_for_long(self, function: str, caller: str) -> str:
+        """The run that is started by a call of a function that takes longer than anybody waits."""
+        executor = Executor("arn:patient", "secret:patient", 60_000)
+        hosted = Hosted(function, name="patient", timeout_ms=40_000)
+        assert MemoryDirectory(self._gateway.functions).place(TENANT, executor, [hosted]) == []
+        params: JsonObject = {"name": "skill:patient", "arguments": {}}
+        answer = self._gateway.ask("tools/call", params, credential=self._token(caller), path="/mcp/flat")
+        return said(answer)["workflowId"]
 
     def settle(self) -> None:
         """Until nothing is left that somebody asked to be looked at by now. The index is swept once a minute only."""

@@ -171,6 +171,16 @@ def test_a_run_is_told_by_the_definition_that_it_was_started_with(
     assert "with_finance" not in signpost("workflow", "show", EXPENSE)
 
 
+def test_a_run_that_is_a_single_call_is_told_and_drawn_although_nobody_published_it(
+    operated: OperatedWorkflows, signpost: Printed, tmp_path: Path
+) -> None:
+    run = operated.call_for_long("yard::build", "agent")
+    lines = signpost("workflow", "timeline", run).splitlines()
+    assert lines[0] == f"{run}: Capabilities (proxy_default, call:once:yard::build)"
+    signpost("workflow", "graph", "--instance", run, "--out", str(tmp_path))
+    assert "yard::build" in (tmp_path / f"{run}.svg").read_text("utf-8")
+
+
 def test_what_others_wrote_gives_the_terminal_no_orders(operated: OperatedWorkflows, signpost: Printed) -> None:
     run, request = claimed(operated, purpose="nice\n| amount: 1\x1b[2J\u202e")
     take(operated, run, "send_back\x07", "fay")

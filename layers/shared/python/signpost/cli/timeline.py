@@ -6,6 +6,7 @@ from itertools import groupby
 
 from signpost.cli.terminal import moment, visible
 from signpost.model import Json, JsonObject
+from signpost.workflow.calls import definition_of
 from signpost.workflow.definition import Definition
 from signpost.workflow.instance import (
     FIRST_VERSION,
@@ -57,8 +58,13 @@ def _by_version(steps: Sequence[Step]) -> Mapping[int, Sequence[EvidenceItem]]:
     return found
 
 
+def _definition(digest: str) -> str:
+    """One that nobody published is that of a single call, and says of which function."""
+    return f"definition {digest[:12]}" if definition_of(digest) is None else digest
+
+
 def _stand(definition: Definition, instance: Instance, now: float) -> Iterator[str]:
-    yield f"{instance.id}: {definition.title} ({definition.id}, definition {instance.digest[:12]})"
+    yield f"{instance.id}: {definition.title} ({definition.id}, {_definition(instance.digest)})"
     yield f"{_standing(definition, instance)} in {instance.state}, version {instance.version}"
     if is_over(definition, instance):
         return

@@ -14,6 +14,7 @@ from signpost.policy.capabilities import TokenMint, TokenVerifier, capability_of
 from signpost.policy.key_ring import KeyRing
 from signpost.schema.validation import Validators
 from signpost.toolkit import Function
+from signpost.toolkit.function import Hosting
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.log import Log
 
@@ -27,7 +28,7 @@ def main() -> None:
     clock = SystemClock()
     keys = KeyRing(store=MemoryMasterKeys(MasterKeys(executor_key(MASTER, ARN))), clock=clock)
     harness = Harness(
-        {"bench": Function("bench", lambda: None)},
+        Hosting({"bench": Function("bench", lambda: None)}),
         tokens=TokenVerifier(keys, clock=clock),
         clock=clock,
         log=Log("bench"),

@@ -89,14 +89,16 @@ class InProcess:
         gateway.executors[STUB.arn] = self._play_script
         self._door = RegistryDoor(
             functions=gateway.composition.documents.functions,
-            manifests=ManifestFunctions(
-                Publisher(
-                    content=self._content,
-                    bodies=gateway.adapters.bodies,
-                    catalogues=catalogues(self._content),
-                    timestamps=SystemTimestamps(),
+            beside=[
+                ManifestFunctions(
+                    Publisher(
+                        content=self._content,
+                        bodies=gateway.adapters.bodies,
+                        catalogues=catalogues(self._content),
+                        timestamps=SystemTimestamps(),
+                    )
                 )
-            ),
+            ],
             identify=lambda _: Principal(
                 "operator", TENANT, "signpost:operator", permissions=frozenset({ADMINISTRATION})
             ),

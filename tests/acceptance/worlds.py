@@ -71,7 +71,7 @@ def hosted_of(stubs: Sequence[Mapping[str, Any]]) -> Sequence[Hosted]:
         {"id": stub["stub"], "inputSchema": stub.get("request_format"), "metadata": stub.get("metadata")}
         for stub in stubs
     ]
-    return manifest_of(json.dumps({"signpost": VERSION, "manifest": {"functions": offered}}).encode())
+    return manifest_of(json.dumps({"signpost": VERSION, "manifest": {"functions": offered}}).encode()).functions
 
 
 def settings_of(entry: Mapping[str, Any]) -> Mapping[str, SettingValue]:

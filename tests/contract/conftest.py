@@ -25,6 +25,7 @@ from signpost.adapters.dynamodb import (
     rows,
 )
 from signpost.adapters.dynamodb.function_states import NOTHING_SET
+from signpost.adapters.dynamodb.loaded_executors import DynamoLoadedExecutors
 from signpost.adapters.dynamodb.outbox import Publications, events_of
 from signpost.adapters.memory import (
     FunctionTable,
@@ -35,6 +36,7 @@ from signpost.adapters.memory import (
     MemoryDirectory,
     MemoryFunctionStates,
     MemoryIssuerKeySets,
+    MemoryLoadedExecutors,
     MemoryPlacedFunctions,
     MemoryRuntimeSettings,
     MemoryTexts,
@@ -50,6 +52,7 @@ from signpost.ports import (
     Directory,
     FunctionStates,
     IssuerKeySets,
+    LoadedExecutors,
     PlacedFunctions,
     RuntimeSettings,
     Texts,
@@ -159,6 +162,9 @@ class Functions:
     directory: Directory
     settings: RuntimeSettings
     breakers: Breakers
+    loads: LoadedExecutors
+    told: Callable[[str], Sequence[ChangeEvent]]
+    """What goes to the bus about the loads of a tenant."""
 
 
 type Deployment = Mapping[str, SettingValue]
@@ -173,16 +179,24 @@ def memory_functions(deployment: Deployment) -> Functions:
         directory=MemoryDirectory(table),
         settings=MemoryRuntimeSettings(table),
         breakers=MemoryBreakers(table),
+        loads=MemoryLoadedExecutors(table),
+        told=lambda tenant: [event for event in table.told if event.tenant == tenant],
     )
 
 
 def dynamo_functions(client: "DynamoDBClient", deployment: Deployment = NOTHING_SET) -> Functions:
+    def told(tenant: str) -> Sequence[ChangeEvent]:
+        outbox = rows.query(client, TABLE, keys.outbox_of(tenant))
+        return [event for row in outbox for event in events_of(row, PublicationsInMemory())]
+
     return Functions(
         states=DynamoFunctionStates(client, TABLE, deployment),
         placed=DynamoPlacedFunctions(client, TABLE, deployment),
         directory=DynamoDirectory(client, TABLE),
         settings=DynamoRuntimeSettings(client, TABLE),
         breakers=DynamoBreakers(client, TABLE),
+        loads=DynamoLoadedExecutors(client, TABLE),
+        told=told,
     )
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -14,6 +14,7 @@ from signpost.execution.components import KINDS, component_object, fault_of_comp
 from signpost.execution.failures import COUNTED, FAILURES, REPORTED
 from signpost.execution.manifest import manifest_message, manifest_of
 from signpost.execution.tuning import SETTINGS
+from signpost.loads import Code
 from signpost.registry.names import INTERNAL_NAMESPACES
 from signpost.surfaces.functions import has_name
 from signpost.toolkit import Function
@@ -56,17 +57,24 @@ def test_the_call_it_shows_is_a_call() -> None:
 def test_the_manifest_it_shows_is_one() -> None:
     block = re.search(r"```json\n(\{\n  \"signpost\": 1,\n  \"manifest\".*?\n\})\n```", PAGE, flags=re.DOTALL)
     assert block
-    (hosted,) = manifest_of(block[1].encode())
-    assert manifest_message([hosted]) == json.loads(block[1])
-    assert hosted.exposed
-    assert hosted.input_schema
+    said = manifest_of(block[1].encode())
+    assert manifest_message(said.functions, said.version) == json.loads(block[1])
+    assert said.version
+    assert said.functions[0].exposed
+    assert said.functions[0].input_schema
+
+
+def test_every_reason_why_nothing_is_loaded_is_named() -> None:
+    table = PAGE.partition("<!-- loads")[2].partition("\n\n`ExecutorFunctions`")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert re.findall(r"`(\w+)`", "".join(cells)) == list(get_args(Code.__value__))
 
 
 def test_the_component_it_shows_is_one_and_its_table_names_every_member() -> None:
     shown = re.search(r"```json\n(\{\n  \"id\".*?\n\})\n```", PAGE, flags=re.DOTALL)
     assert shown
     function: Any = json.loads(shown[1])
-    (hosted,) = manifest_of(json.dumps({"signpost": 1, "manifest": {"functions": [function]}}).encode())
+    (hosted,) = manifest_of(json.dumps({"signpost": 1, "manifest": {"functions": [function]}}).encode()).functions
     assert hosted.component is not None
     assert component_object(hosted.component) == function["component"]
     assert fault_of_component(hosted.component) is None

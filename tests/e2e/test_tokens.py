@@ -14,7 +14,7 @@ from signpost.adapters.memory import MemoryMasterKeys
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.contract import FunctionCall
 from signpost.execution import wire
-from signpost.execution.placement import keys_of
+from signpost.execution.executor_keys import keys_of
 from signpost.model import JsonObject, MasterKeys, Principal
 from signpost.policy.capabilities import TokenMint, capability_of
 from signpost.policy.key_ring import KeyRing

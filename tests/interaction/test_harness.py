@@ -315,14 +315,14 @@ def test_two_functions_of_one_name_are_refused() -> None:
 def test_the_manifest_needs_no_token_and_lists_what_is_hosted() -> None:
     world = hosted.Hosted([Function("a", lambda: 1, permissions=["mail"]), Function("b", lambda: 1, timeout_ms=9)])
     answer = world.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
-    assert manifest_of(as_lambda_sends(answer)) == [Hosted("a", None, frozenset({"mail"})), Hosted("b", 9)]
+    assert manifest_of(as_lambda_sends(answer)).functions == [Hosted("a", None, frozenset({"mail"})), Hosted("b", 9)]
 
 
 def test_the_manifest_says_what_tools_show() -> None:
     told = Function("a", lambda: 1, description="Sends a mail.", input_schema=SCHEMA, expose=True)
     answer = hosted.Hosted([told]).harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
     expected = Hosted("a", description="Sends a mail.", input_schema=SCHEMA, exposed=True)
-    assert manifest_of(as_lambda_sends(answer)) == [expected]
+    assert manifest_of(as_lambda_sends(answer)).functions == [expected]
 
 
 class AnyFunction(Mapping[str, Function]):

@@ -7,8 +7,9 @@ from typing import override
 import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryDirectory
-from signpost.contract import Executor, Hosted
-from signpost.execution.placement import PlacementRefused, keys_of
+from signpost.contract import Executor, Hosted, Terms
+from signpost.execution.executor_keys import keys_of
+from signpost.execution.placement import PlacementRefused
 from signpost.model import JsonObject, MasterKeys
 from tests.support.placing import STACK_KEYS, Placing, executor
 
@@ -222,9 +223,11 @@ class Interrupted(MemoryDirectory):
         self._meanwhile = meanwhile
 
     @override
-    def place(self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted]) -> Sequence[str]:
+    def place(
+        self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted], terms: Terms | None = None
+    ) -> Sequence[str]:
         self._meanwhile()
-        return super().place(tenant, executor, hosted)
+        return super().place(tenant, executor, hosted, terms)
 
 
 def test_keys_that_are_rotated_meanwhile_end_up_in_the_secret(world: Placing) -> None:

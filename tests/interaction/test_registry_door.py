@@ -71,7 +71,7 @@ class Door:
         self.manifests = ManifestFunctions(publisher)
         self.door = RegistryDoor(
             functions=self.registry.functions,
-            manifests=self.manifests,
+            beside=[self.manifests],
             identify=Invokers(
                 operator=Principal("operator", OPERATORS, "signpost:operator", permissions=frozenset({ADMINISTRATION})),
                 authenticator=authenticator(

@@ -29,7 +29,7 @@ APP = r"""
     )
     door = RegistryDoor(
         functions=registry.functions,
-        manifests=ManifestFunctions(publisher),
+        beside=[ManifestFunctions(publisher)],
         identify=lambda event: SOMEBODY,
         telemetry=Telemetry("registry-on-its-runtime"),
         clock=registry.clock,

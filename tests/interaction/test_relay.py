@@ -52,6 +52,12 @@ def test_every_event_is_sent_in_its_order_ten_at_a_time() -> None:
     assert [len(call) for call in bus.calls] == [AT_ONCE, AT_ONCE, 4]
 
 
+def test_s213_a_load_is_told_by_operation_and_name() -> None:
+    told = bus_event(ChangeEvent("acme", 7, "skills::registry", "load", "mail.send"))
+    assert (told.type, json.loads(told.detail)) == ("skills::registry", {"op": "load", "name": "mail.send"})
+    assert told.resources == ("urn:signpost:skill:mail.send", "urn:signpost:seq:7", "urn:signpost:tenant:acme")
+
+
 def test_the_first_record_with_an_event_that_was_not_taken_is_shown_again() -> None:
     bus = Bus(3, 5)
     assert relayed(bus, record(0, 1, 2), record(1, 3), record(2, 4), record(3, 5)) == [{"itemIdentifier": "r-1"}]

@@ -7,7 +7,7 @@ import pytest
 
 from signpost.contract import Failure, Hosted, KeptResult, Result, Shown
 from signpost.execution import wire
-from signpost.execution.manifest import manifest_of
+from signpost.execution.manifest import Manifest, manifest_of
 from signpost.execution.members import NotOurs
 from signpost.execution.wire import LARGEST_REPLY, call_message
 from signpost.surfaces.hosted import LONGEST_STRUCTURED
@@ -210,7 +210,9 @@ def test_the_manifest_says_all_that_an_author_said() -> None:
 
     (function,) = kit.functions
     world = hosted.Hosted([function])
-    (read,) = manifest_of(as_lambda_sends(world.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)))
+    (read,) = manifest_of(
+        as_lambda_sends(world.harness.handle({"signpost": 1, "operation": "manifest"}, 1000))
+    ).functions
     assert read == function.hosted
     assert (read.name, read.title, read.category, read.doc) == ("a name", "T", "Utility", "yard/f")
     assert (read.hidden, read.idempotent, read.exposed, read.readable) == (True, True, True, False)
@@ -229,7 +231,7 @@ def test_a_manifest_that_says_it_otherwise_is_none(member: str, value: Any) -> N
 
 def test_what_an_earlier_executor_does_not_say_is_not_said() -> None:
     old = json.dumps({"signpost": 1, "manifest": {"functions": [{"id": "f"}]}}).encode()
-    assert manifest_of(old) == [Hosted("f")]
+    assert manifest_of(old) == Manifest([Hosted("f")])
 
 
 # By a client

@@ -12,7 +12,7 @@ from signpost.adapters.clock import SystemTimestamps
 from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
 from signpost.cli import main
 from signpost.contract import Executor
-from signpost.execution.placement import keys_of
+from signpost.execution.executor_keys import keys_of
 from signpost.model import Json, JsonObject, Principal
 from signpost.policy.capabilities import TokenVerifier
 from signpost.policy.key_ring import KeyRing
@@ -22,6 +22,7 @@ from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry.refusals import Refused
 from signpost.schema.validation import Validators
 from signpost.toolkit import Function, ToolError
+from signpost.toolkit.function import Hosting
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.hosting import by_id
 from signpost.workflow.permissions import MAY_RESOLVE
@@ -72,7 +73,7 @@ class Shop(WorkflowWorld):
         hosted = by_id([self._remembered(name, run, (schemas or {}).get(name)) for name, run in functions.items()])
         gateway, keys = self._gateway, MemoryMasterKeys(keys_of(WORK.arn, self._gateway.adapters.master_keys.read()))
         harness = Harness(
-            hosted,
+            Hosting(hosted),
             tokens=TokenVerifier(KeyRing(store=keys, clock=self.clock), clock=self.clock),
             clock=self.clock,
             log=KeptLog(),

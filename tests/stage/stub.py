@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from signpost.model import JsonObject
 from signpost.toolkit import Answer, Context, Function
+from signpost.toolkit.function import Hosting
 from signpost.toolkit.production import harness_of
 from stage import effects
 from stage.scripts import answered
@@ -48,7 +49,7 @@ def play(arguments: JsonObject, ctx: Context) -> Answer:
 
 
 ANY = Function("stub", play)
-harness = harness_of(Scripted(), os.environ)
+harness = harness_of(Hosting(Scripted()), os.environ)
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> JsonObject:

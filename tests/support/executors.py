@@ -12,6 +12,8 @@ from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.lambdas import LambdaLink
 from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
 from signpost.contract import Executor, Hosted
+from signpost.execution.executor_keys import ExecutorKeys
+from signpost.execution.offers import Offers
 from signpost.execution.placement import Placer
 from signpost.model import Json, JsonObject, SettingValue
 from stage.calls import CALL_FUNCTION
@@ -53,13 +55,13 @@ class Executors:
     def _placer(self) -> Placer:
         secretsmanager, functions = self.laptop.client("secretsmanager"), self.laptop.client("lambda")
         clock = SystemClock()
+        link = LambdaLink(lambda: functions, clock=clock, left_behind=lambda _: None)
+        stack_keys = SecretMasterKeys(lambda: secretsmanager, self.gateway.deployed.outputs["MasterSecretArn"])
+        secrets = TaggedSecrets(lambda: secretsmanager)
         return Placer(
-            inspector=LambdaConfiguration(lambda: functions),
-            link=LambdaLink(lambda: functions, clock=clock, left_behind=lambda _: None),
-            stack_keys=SecretMasterKeys(lambda: secretsmanager, self.gateway.deployed.outputs["MasterSecretArn"]),
-            secrets=TaggedSecrets(lambda: secretsmanager),
+            offers=Offers(inspector=LambdaConfiguration(lambda: functions), link=link, clock=clock),
+            keys=ExecutorKeys(stack_keys=stack_keys, secrets=secrets, directory=self.directory),
             directory=self.directory,
-            clock=clock,
         )
 
     @property

@@ -17,6 +17,7 @@ from signpost.execution.wire import call_message, reply_of
 from signpost.model import Json, JsonObject, Principal
 from signpost.schema.validation import Validators
 from signpost.toolkit import Context, Function
+from signpost.toolkit.function import Hosting
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.hosting import by_id
 from signpost.toolkit.log import Log
@@ -76,11 +77,12 @@ class Hosted:
     tokens: OneToken = field(default_factory=OneToken)
     kept_results: KeptResults | None = None
     nested: NestedCalls | None = None
+    version: str | None = None
 
     def __post_init__(self) -> None:
         self.log = KeptLog()
         self.harness = Harness(
-            self.functions if isinstance(self.functions, Mapping) else by_id(self.functions),
+            Hosting(self.functions if isinstance(self.functions, Mapping) else by_id(self.functions), self.version),
             tokens=self.tokens,
             clock=SystemClock(),
             log=self.log,

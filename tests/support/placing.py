@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from signpost.adapters.memory import FunctionTable, MemoryDirectory, MemoryMasterKeys
 from signpost.adapters.memory.link import Handler, MemoryLink
 from signpost.contract import Executor, Hosted
+from signpost.execution.executor_keys import ExecutorKeys, keys_of
 from signpost.execution.manifest import manifest_message
-from signpost.execution.placement import Placer, keys_of
+from signpost.execution.offers import Offers
+from signpost.execution.placement import Placer
 from signpost.model import JsonObject, MasterKeys
 from signpost.ports import Directory
 from tests.support.memory_gateway import SetClock
@@ -45,9 +47,9 @@ class Account:
 class Placing:
     """Executors that host what they are told to, and say so."""
 
-    def __init__(self, *executors: Executor) -> None:
+    def __init__(self, *executors: Executor, table: FunctionTable | None = None) -> None:
         self.account = Account()
-        self.table = FunctionTable()
+        self.table = table or FunctionTable()
         self.directory = MemoryDirectory(self.table)
         self.stack_keys = MemoryMasterKeys(STACK_KEYS)
         self.manifests: dict[str, JsonObject] = {}
@@ -63,14 +65,14 @@ class Placing:
         self.links[one.arn] = lambda _: self.manifests[one.arn]
 
     def placing_into(self, directory: Directory) -> Placer:
-        return Placer(
-            inspector=self.account,
-            link=MemoryLink(self.links),
-            stack_keys=self.stack_keys,
-            secrets=self.account,
-            directory=directory,
-            clock=SetClock(),
-        )
+        return Placer(offers=self.offers, keys=self.keys_by(directory), directory=directory)
+
+    @property
+    def offers(self) -> Offers:
+        return Offers(inspector=self.account, link=MemoryLink(self.links), clock=SetClock())
+
+    def keys_by(self, directory: Directory) -> ExecutorKeys:
+        return ExecutorKeys(stack_keys=self.stack_keys, secrets=self.account, directory=directory)
 
     def hosts(self, one: Executor, *functions: str) -> None:
         self.manifests[one.arn] = manifest_message([Hosted(function) for function in functions])

@@ -87,7 +87,7 @@ class Served:
         self.gateway.executors[WORKSHOP.arn] = self._handle
         manifest = self.executor.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
         placed = MemoryDirectory(self.gateway.functions).place(
-            "default", WORKSHOP, manifest_of(as_lambda_sends(manifest))
+            "default", WORKSHOP, manifest_of(as_lambda_sends(manifest)).functions
         )
         assert placed == []
 

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from signpost.cli import main
 from signpost.model import JsonObject
-from signpost.registry.published import FUNCTIONS, TRIGGERS, PublishedFunction, as_document
+from signpost.registry.published import FUNCTIONS, TRIGGERS, PublishedFunction
+from signpost.registry.reference import ALL_FUNCTIONS, as_document
 from signpost.registry.refusals import Refused
 from signpost.schema.validation import Validators
+from tests.support.loading import Loadable
 from tests.support.registry import Registry
 
 REFERENCE = json.loads((Path(__file__).parent / "api-reference.json").read_text())
@@ -45,10 +47,13 @@ def _without_bound(member: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in member.items() if name != "maxLength"}
 
 
-def test_there_are_the_functions_and_triggers_of_the_reference_and_that_of_workflows() -> None:
+def test_there_are_the_functions_and_triggers_of_the_reference_and_those_of_workflows_and_loads() -> None:
     assert set(BY_ID) == set(REFERENCE["functions"])
-    assert sorted(trigger.id for trigger in TRIGGERS) == [*REFERENCE["triggers"], "workflows::on-change"]
+    assert sorted(trigger.id for trigger in TRIGGERS) == sorted(
+        [*REFERENCE["triggers"], "workflows::on-change", "skills::registry"]
+    )
     assert set(BY_ID) == set(Registry().functions.ids)
+    assert {one.id for one in ALL_FUNCTIONS} == {*BY_ID, *Loadable().functions.ids}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.id)
@@ -67,7 +72,7 @@ def test_ids_may_be_as_long_as_the_text_says_and_not_as_the_schema_beside_it() -
     assert properties["id"]["maxLength"] == 1024
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.id)
+@pytest.mark.parametrize("function", ALL_FUNCTIONS, ids=lambda function: function.id)
 def test_every_schema_is_one(function: PublishedFunction) -> None:
     for schema in (function.request, function.response):
         VALIDATORS.violation(schema, None)
@@ -101,4 +106,4 @@ def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     table = capsys.readouterr().out
     assert "  skill::fetch *\n" in table
     assert "name, description, function_id, arguments?\n" in table
-    assert all(f"  {known.id}\n" in table for known in (*FUNCTIONS, *TRIGGERS) if known.id != "skill::fetch")
+    assert all(f"  {known.id}\n" in table for known in (*ALL_FUNCTIONS, *TRIGGERS) if known.id != "skill::fetch")

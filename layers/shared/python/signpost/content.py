@@ -7,8 +7,9 @@ from typing import Literal
 from signpost.model import Json, JsonObject, PromptArgument, SettingValue
 from signpost.records import dataclass
 
-type Operation = Literal["register", "unregister"]
-type TriggerType = Literal["skills::on-change", "prompts::on-change", "workflows::on-change"]
+type Operation = Literal["register", "unregister", "load", "unload", "reload"]
+"""The last three are of callable skills."""
+type TriggerType = Literal["skills::on-change", "prompts::on-change", "workflows::on-change", "skills::registry"]
 type SubscriberKind = Literal["trigger", "webhook"]
 
 
@@ -164,7 +165,7 @@ class ChangeEvent:
     tenant: str | None
     """None for what is shipped."""
     sequence: int
-    """Grows with every change of the tenant. The bus keeps no order; this does."""
+    """Grows with every change of the tenant, or of its directory of functions. The bus keeps no order; this does."""
     type: TriggerType
     op: Operation
     key: str

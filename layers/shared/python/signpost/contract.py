@@ -210,12 +210,23 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What an executor said of itself when it was placed."""
+
+    version: str | None
+    digest: str
+    """SHA-256 of all that it says of its functions, in hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
     """An executor in the directory, and what it hosts for a tenant or, shipped, for all."""
 
     tenant: str | None
     executor: Executor
     functions: Sequence[str]
+    terms: Terms | None = None
+    """None where an earlier release placed it, or nobody has finished placing it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from signpost.content import AgentSkill, BusEvent, Change, Layers, ListedSkill, Skill, StoredPrompt, Subscription
-    from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Reply, Request, Undelivered
+    from signpost.contract import (
+        BreakerState,
+        Executor,
+        FunctionState,
+        Hosted,
+        Placed,
+        Reply,
+        Request,
+        Terms,
+        Undelivered,
+    )
     from signpost.credentials import ApiKey, IssuerKeySet
     from signpost.errors import Rejection
     from signpost.kept import Look, Named, Version
+    from signpost.loads import Holding, Loading
     from signpost.model import (
         Call,
         Completion,
@@ -300,13 +311,26 @@ class Directory(Protocol):
         """Everything that is hosted for anybody, by tenant and executor."""
         ...
 
-    def place(self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted]) -> Sequence[str]:
+    def place(
+        self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted], terms: Terms | None = None
+    ) -> Sequence[str]:
         """Makes these, and no others, the functions of the executor. Answers those that another one hosts already;
         if there is any, nothing has changed."""
         ...
 
     def remove(self, tenant: str | None, executor_arn: str) -> bool:
         """False if it hosts nothing there."""
+        ...
+
+
+class LoadedExecutors(Protocol):
+    """The directory of a tenant, where it changes at run time."""
+
+    def look(self, tenant: str) -> Holding: ...
+
+    def change[Refusal](self, tenant: str, decide: Callable[[Holding], Loading | Refusal]) -> Loading | Refusal:
+        """Changes what was decided by how the directory is at the moment of the change: all of it, with what
+        subscribers are told, or nothing. Decides again where somebody else came first."""
         ...
 
 

@@ -2,7 +2,7 @@
 and `authorization` from whoever is not its operator."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from signpost.errors import DeadlinePassed, Unavailable
@@ -12,6 +12,7 @@ from signpost.model import Json, JsonObject, Principal
 from signpost.ports import Alarm, Clock
 from signpost.registry.callers import Caller
 from signpost.registry.functions import RegistryFunctions
+from signpost.registry.loading import LoadingFunctions
 from signpost.registry.publisher import ManifestFunctions
 from signpost.registry.refusals import Refused
 from signpost.telemetry import Telemetry
@@ -30,14 +31,15 @@ class RegistryDoor:
         self,
         *,
         functions: RegistryFunctions,
-        manifests: ManifestFunctions,
+        beside: Sequence[ManifestFunctions | LoadingFunctions],
         identify: Identify,
         telemetry: Telemetry,
         clock: Clock,
         alarm: Alarm,
     ) -> None:
         self._functions = functions
-        self._manifests = manifests
+        self._beside = {function_id: some for some in beside for function_id in some.ids}
+        """What administrators call besides."""
         self._identify = identify
         self._telemetry = telemetry
         self._clock = clock
@@ -47,7 +49,7 @@ class RegistryDoor:
         ends_at = self._clock.now() + remaining_ms / 1000 - RESERVE
         function_id = event.get("function_id")
         with self._telemetry.request(request_id, "INVOKE", "registry") as record:
-            known = (*self._functions.ids, *self._manifests.ids)
+            known = (*self._functions.ids, *self._beside)
             record.operation = str(function_id) if function_id in known else "unknown"
             answer = _sendable(self._guarded(event, ends_at, record.failed))
             refused = isinstance(answer, Refused)
@@ -82,11 +84,10 @@ class RegistryDoor:
         if self._changes(function_id) and ADMINISTRATION not in principal.permissions:
             return Refused("forbidden", f"To call {function_id} a credential needs the permission {ADMINISTRATION}.")
         caller = Caller(principal.tenant, principal, ends_at, fresh=True)
-        called = self._manifests if function_id in self._manifests.ids else self._functions
-        return called.call(function_id, payload, caller)
+        return self._beside.get(function_id, self._functions).call(function_id, payload, caller)
 
     def _changes(self, function_id: str) -> bool:
-        return function_id in self._manifests.ids or function_id in self._functions.changing
+        return function_id in self._beside or function_id in self._functions.changing
 
 
 def error_of(refused: Refused) -> JsonObject:

@@ -10,11 +10,17 @@ from signpost.ports import EventBus
 from signpost.stream import Failed, Image, StreamRecord, first_untold, shown
 from signpost.telemetry import Telemetry
 
-KEY_NAMES = {"skills::on-change": "id", "prompts::on-change": "name", "workflows::on-change": "id"}
+KEY_NAMES = {
+    "skills::on-change": "id",
+    "prompts::on-change": "name",
+    "workflows::on-change": "id",
+    "skills::registry": "name",
+}
 URIS = {
     "skills::on-change": "iii://{}",
     "prompts::on-change": "urn:signpost:prompt:{}",
     "workflows::on-change": "urn:signpost:workflow:{}",
+    "skills::registry": "urn:signpost:skill:{}",
 }
 
 type EventsOf = Callable[[Image], Sequence[ChangeEvent]]

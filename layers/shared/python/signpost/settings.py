@@ -1,7 +1,7 @@
 """The settings of the functions, read from the environment once per cold start."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from signpost.content import Scopes
@@ -76,6 +76,8 @@ class RegistrySettings:
     identity: IdentitySettings
     operator_tenant: str
     """Whose content an invocation without credentials is about."""
+    executor_functions: Sequence[str]
+    """ARNs of Lambda functions that tenants may load; with * and ? as policies have them."""
     tuning: Mapping[str, SettingValue]
     """What the deployment sets for tenants that set nothing themselves."""
 
@@ -190,6 +192,7 @@ def registry_settings(environment: Mapping[str, str]) -> RegistrySettings:
         scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
         identity=identity_settings(environment),
         operator_tenant=environment["OPERATOR_TENANT"],
+        executor_functions=tuple(filter(None, map(str.strip, environment["EXECUTOR_FUNCTIONS"].split(",")))),
         tuning={"state_timeout_ms": int(environment["STATE_TIMEOUT_MS"])},
     )
 

@@ -119,6 +119,14 @@ def outbox_row(tenant: str | None, sequence: int) -> Key:
     return _key(outbox_of(tenant), f"{sequence:020}")
 
 
+LOADS = "loads#"
+"""What the sort keys of loads begin with: they are counted apart from changes of the content."""
+
+
+def outbox_row_of_load(tenant: str, revision: int) -> Key:
+    return _key(outbox_of(tenant), f"{LOADS}{revision:020}")
+
+
 def owner_of(pk: str) -> str | None:
     """The tenant to whom a partition belongs; None if it is shipped, or the deployment's own."""
     scope, _, rest = pk.partition("#")

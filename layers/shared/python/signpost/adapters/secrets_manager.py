@@ -34,6 +34,8 @@ class TaggedSecrets:
         except ClientError as fault:
             if code_of(fault) == "ResourceNotFoundException":
                 return f"there is no secret {secret}."
+            if code_of(fault) == "AccessDeniedException":  # where only those with the tag are open to whoever asks
+                return f"its secret {secret} cannot be looked at; has it the tag {EXECUTOR_KEYS}?"
             raise
         if found.get("ARN") != secret:
             return f"it names its secret by something else than the ARN {found.get('ARN')}."

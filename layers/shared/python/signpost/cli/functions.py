@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from signpost.model import as_object
-from signpost.registry.published import FUNCTIONS, TRIGGERS, as_document
+from signpost.registry.published import TRIGGERS
+from signpost.registry.reference import ALL_FUNCTIONS, as_document
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
@@ -29,7 +30,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _table() -> Iterator[str]:
     yield "functions (called with {function_id, payload}; * is listed to MCP clients):"
-    for function in FUNCTIONS:
+    for function in ALL_FUNCTIONS:
         yield f"  {function.id}{'' if function.hidden else ' *'}"
         yield f"      {function.description}"
         yield f"      {_fields(function.request)}"

@@ -145,17 +145,18 @@ def keys(name: str) -> Generator[Keys]:
         from signpost.adapters.executor_configuration import LambdaConfiguration  # noqa: PLC0415 - see _aws
         from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
         from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets  # noqa: PLC0415 - see _aws
+        from signpost.execution.executor_keys import ExecutorKeys  # noqa: PLC0415 - see _aws
+        from signpost.execution.offers import Offers  # noqa: PLC0415 - see _aws
         from signpost.execution.placement import Placer  # noqa: PLC0415 - see _aws
 
         secrets, lambdas, clock = boto3.client("secretsmanager"), boto3.client("lambda"), SystemClock()
         stack_keys = SecretMasterKeys(lambda: secrets, outputs["MasterSecretArn"])
+        directory = DynamoDirectory(boto3.client("dynamodb"), outputs["RegistryTableName"])
+        link = LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None)
         placer = Placer(
-            inspector=LambdaConfiguration(lambda: lambdas),
-            link=LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None),
-            stack_keys=stack_keys,
-            secrets=TaggedSecrets(lambda: secrets),
-            directory=DynamoDirectory(boto3.client("dynamodb"), outputs["RegistryTableName"]),
-            clock=clock,
+            offers=Offers(inspector=LambdaConfiguration(lambda: lambdas), link=link, clock=clock),
+            keys=ExecutorKeys(stack_keys=stack_keys, secrets=TaggedSecrets(lambda: secrets), directory=directory),
+            directory=directory,
         )
         yield Keys(stack_keys, placer)
 

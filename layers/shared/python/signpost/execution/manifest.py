@@ -16,7 +16,9 @@ from signpost.execution.members import (
     text_in,
     texts_in,
 )
+from signpost.execution.versions import is_version
 from signpost.model import JsonObject, as_object
+from signpost.records import dataclass
 
 EXPOSE = "mcp.expose"
 """The flag in `metadata`, which may also be written as the member `expose` of an object `mcp`."""
@@ -24,16 +26,26 @@ EXPOSE = "mcp.expose"
 REQUEST = json.dumps({"signpost": VERSION, "operation": "manifest"}).encode()
 
 
-def manifest_message(functions: Sequence[Hosted]) -> JsonObject:
-    return {"signpost": VERSION, "manifest": {"functions": [_object_of(hosted) for hosted in functions]}}
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    functions: Sequence[Hosted]
+    version: str | None = None
 
 
-def manifest_of(text: bytes) -> Sequence[Hosted]:
+def manifest_message(functions: Sequence[Hosted], version: str | None = None) -> JsonObject:
+    versioned: JsonObject = {"version": version} if version is not None else {}
+    return {"signpost": VERSION, "manifest": {**versioned, "functions": [_object_of(hosted) for hosted in functions]}}
+
+
+def manifest_of(text: bytes) -> Manifest:
     """Raises NotOurs."""
-    functions = object_in(message_in(text), "manifest").get("functions")
+    said = object_in(message_in(text), "manifest")
+    functions, version = said.get("functions"), optional_text_in(said, "version")
     if not isinstance(functions, list):
         raise NotOurs("manifest.functions is no list")
-    return [_hosted_of(as_object(fields)) for fields in functions]
+    if version is not None and not is_version(version):
+        raise NotOurs("manifest.version is no version like 1.2.0")
+    return Manifest([_hosted_of(as_object(fields)) for fields in functions], version)
 
 
 def _hosted_of(fields: JsonObject) -> Hosted:

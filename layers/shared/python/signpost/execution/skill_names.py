@@ -12,10 +12,11 @@ def by_skill_name(found: FunctionList) -> Mapping[str, Hosted]:
     named: dict[str, Hosted] = {}
     tools = [one for one in found.functions if one.component is None]
     for hosted in sorted(tools, key=lambda one: (one.function not in found.own, one.name is None)):
-        name = hosted.name or _last_part(hosted.function)
+        name = skill_name(hosted)
         named.setdefault(hosted.function if name in named else name, hosted)
     return named
 
 
-def _last_part(function: str) -> str:
-    return function.rpartition("::")[2]
+def skill_name(hosted: Hosted) -> str:
+    """What it is called where nobody else has the name."""
+    return hosted.name or hosted.function.rpartition("::")[2]

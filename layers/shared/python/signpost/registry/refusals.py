@@ -1,12 +1,16 @@
 """Why the registry does not do what it was asked, as a value. Codes are stable; messages say what to do."""
 
 from dataclasses import field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from signpost.model import Json, JsonObject
 from signpost.records import dataclass
 
-type Code = Literal[
+if TYPE_CHECKING:
+    from signpost import loads
+
+type Code = RegistryCode | loads.Code
+type RegistryCode = Literal[
     "unknown_function",  # the registry has no function of this id
     "invalid_payload",  # a field is missing or has the wrong type
     "invalid_id",

@@ -15,6 +15,7 @@ from typing import cast
 from signpost.contract import PROMPT, Component, Hosted
 from signpost.execution.function_ids import FUNCTION_ID, is_function_id
 from signpost.execution.listing import MEMBERS, no_flag
+from signpost.execution.versions import is_version
 from signpost.model import Json, JsonObject
 from signpost.records import dataclass
 from signpost.toolkit.context import Context
@@ -100,6 +101,21 @@ def check_distinct(functions: Sequence[Function]) -> None:
         twice = sorted(words for words, times in Counter(known_as).items() if times > 1)
         if twice:
             raise DeclarationError(f"Two functions are {twice[0]}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """Everything that an executor hosts, by id."""
+
+    functions: Mapping[str, Function]
+    version: str | None = None
+
+
+def checked_version(what: str, version: object) -> str:
+    """Raises DeclarationError."""
+    if not isinstance(version, str) or not is_version(version):
+        raise DeclarationError(f"{what}: version {version!r} is no text of one to four numbers, like 1.2.0.")
+    return version
 
 
 def _asked_for(function: Function) -> str | None:

@@ -6,7 +6,6 @@ import json
 import os
 import time
 import traceback
-from collections.abc import Mapping
 from dataclasses import replace
 
 from signpost.contract import Failure, FunctionCall, KeptResult, Reply, Result, Shown
@@ -26,7 +25,7 @@ from signpost.schema.validation import SchemaRefused, Validators, Violation
 from signpost.toolkit.attempt import Ran, Value, attempt, fault_of_result, refused_arguments, shown_of
 from signpost.toolkit.context import Context
 from signpost.toolkit.deadline import Ring
-from signpost.toolkit.function import DeclarationError, Function
+from signpost.toolkit.function import DeclarationError, Function, Hosting
 from signpost.toolkit.isolation import run_apart
 from signpost.toolkit.leftovers import Leftovers, kill
 from signpost.toolkit.log import Log
@@ -44,7 +43,7 @@ ENVELOPE = len(json.dumps(reply_message(Result([], [{}], Shown()))))
 class Harness:
     def __init__(
         self,
-        functions: Mapping[str, Function],
+        hosting: Hosting,
         *,
         tokens: TokenCheck,
         clock: Clock,
@@ -54,7 +53,8 @@ class Harness:
         nested: NestedCalls | None = None,
     ) -> None:
         """Without a place for them, results that are too long to be sent are refused; without `nested`, calls are."""
-        self._functions = functions
+        self._functions = hosting.functions
+        self._version = hosting.version
         self._tokens = tokens
         self._clock = clock
         self._log = log
@@ -62,7 +62,7 @@ class Harness:
         self._kept_results = kept_results
         self._nested = nested
         self._ring = Ring()
-        for function in functions.values():
+        for function in hosting.functions.values():
             self._compile(function)
 
     def handle(self, event: Json, remaining_ms: float) -> JsonObject:
@@ -85,7 +85,7 @@ class Harness:
     def _answer(self, event: Json, remaining_ms: float) -> JsonObject:
         try:
             if operation_of(event) == "manifest":
-                return manifest_message([function.hosted for function in self._functions.values()])
+                return manifest_message([function.hosted for function in self._functions.values()], self._version)
             call, token = _call_in(event)
         except NotOurs as fault:
             self._log.event("ERROR", "not understood", reason=str(fault))

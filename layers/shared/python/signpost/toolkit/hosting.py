@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from signpost.model import JsonObject
-from signpost.toolkit.function import DeclarationError, Function, check_distinct
+from signpost.toolkit.function import DeclarationError, Function, Hosting, check_distinct, checked_version
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 type Handler = Callable[[dict[str, Any], LambdaContext], JsonObject]
 
 
-def executor(*hosts: "Function | Toolkit") -> Handler:
-    """The Lambda handler that hosts these functions. Raises DeclarationError."""
-    hosted = by_id(hosts)
+def executor(*hosts: "Function | Toolkit", version: str | None = None) -> Handler:
+    """The Lambda handler that hosts these functions, in this version or that of its toolkits. Raises
+    DeclarationError."""
+    hosting = Hosting(by_id(hosts), version_of(hosts, version))
 
     @cache
     def harness() -> "Harness":
         # Here and not above: whoever tests functions needs no AWS for it.
         from signpost.toolkit.production import harness_of  # noqa: PLC0415
 
-        return harness_of(hosted, os.environ)
+        return harness_of(hosting, os.environ)
 
     def handler(event: dict[str, Any], context: "LambdaContext") -> JsonObject:
         return harness().handle(event, context.get_remaining_time_in_millis())
@@ -40,6 +41,17 @@ def by_id(hosted: "Sequence[Function | Toolkit]") -> Mapping[str, Function]:
     functions = [function for one in hosted for function in _functions_of(one)]
     check_distinct(functions)
     return {function.id: function for function in functions}
+
+
+def version_of(hosted: "Sequence[Function | Toolkit]", version: str | None) -> str | None:
+    """What is said of the whole goes before what toolkits say of themselves."""
+    if version is not None:
+        return checked_version("executor", version)
+    said = {of_toolkit for one in hosted if (of_toolkit := getattr(one, "version", None)) is not None}
+    if len(said) > 1:
+        versions = ", ".join(sorted(map(str, said)))
+        raise DeclarationError(f"The toolkits of an executor have the versions {versions}. Say executor(…, version=…).")
+    return next(iter(said), None)
 
 
 def _functions_of(hosted: object) -> Sequence[Function]:

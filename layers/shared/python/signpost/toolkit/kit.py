@@ -12,7 +12,7 @@ from signpost.execution.listing import fault_of
 from signpost.model import JsonObject
 from signpost.records import dataclass
 from signpost.toolkit import options
-from signpost.toolkit.function import DeclarationError, Function, check_called, check_distinct, is_id
+from signpost.toolkit.function import DeclarationError, Function, check_called, check_distinct, checked_version, is_id
 from signpost.toolkit.options import ToolOptions
 from signpost.toolkit.signatures import called, declared
 
@@ -33,15 +33,16 @@ class _Declared:
 
 
 class Toolkit:
-    """Tools, prompts and resources that share a namespace; and a category, where tools name none."""
+    """Tools, prompts and resources that share a namespace; a category, where tools name none; and a version."""
 
-    def __init__(self, namespace: str, category: str | None = None) -> None:
+    def __init__(self, namespace: str, category: str | None = None, *, version: str | None = None) -> None:
         if not is_id(namespace):
             raise DeclarationError(f"{namespace!r} is no namespace ({FUNCTION_ID.pattern}).")
         if fault := fault_of("category", category):
             raise DeclarationError(f"{namespace}: category {fault}.")
         self.namespace = namespace
         self.category = category
+        self.version = checked_version(namespace, version) if version is not None else None
         self._declared: dict[Callable[..., object], _Declared] = {}
         self._functions: tuple[Function, ...] | None = None
 

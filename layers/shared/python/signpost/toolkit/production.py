@@ -10,7 +10,7 @@ from signpost.policy.capabilities import TokenVerifier
 from signpost.policy.key_ring import KeyRing
 from signpost.ports import Clock
 from signpost.schema.validation import Validators
-from signpost.toolkit.function import DeclarationError, Function
+from signpost.toolkit.function import DeclarationError, Hosting
 from signpost.toolkit.gateway_calls import GatewayCalls
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.log import Log
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
-def harness_of(functions: Mapping[str, Function], environment: Mapping[str, str]) -> Harness:
+def harness_of(hosting: Hosting, environment: Mapping[str, str]) -> Harness:
     """Raises DeclarationError."""
     clock = SystemClock()
     log = Log(environment.get("AWS_LAMBDA_FUNCTION_NAME", ""))
     keys = KeyRing(store=_own_keys(environment), clock=clock)
     return Harness(
-        functions,
+        hosting,
         tokens=TokenVerifier(keys, clock=clock),
         clock=clock,
         log=log,

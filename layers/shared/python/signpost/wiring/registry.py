@@ -1,4 +1,4 @@
-"""The registry function: the thirteen functions, and what a deployment ships."""
+"""The registry function: the thirteen functions, what is loaded at run time, and what a deployment ships."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -19,6 +19,7 @@ from signpost.adapters.dynamodb import (
     DynamoIssuerKeySets,
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.loaded_executors import DynamoLoadedExecutors
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
@@ -27,6 +28,10 @@ from signpost.adapters.s3 import S3Bodies, S3Publications, S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
 from signpost.adapters.shipped import shipped_in
 from signpost.deployment import Deployment
+from signpost.execution.allow_list import AllowList
+from signpost.execution.executor_keys import ExecutorKeys
+from signpost.execution.loader import Loader
+from signpost.execution.offers import Offers
 from signpost.execution.placement import Placer
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.invocation import Invokers
@@ -36,6 +41,8 @@ from signpost.policy.key_ring import KeyRing
 from signpost.ports import Bodies, ContentStore
 from signpost.records import dataclass
 from signpost.registry.catalogue_publisher import CataloguePublisher
+from signpost.registry.loading import LoadingFunctions
+from signpost.registry.names import is_internal
 from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry_door import RegistryDoor
 from signpost.settings import RegistrySettings, problem_with, registry_settings
@@ -67,6 +74,7 @@ class Composition:
     deployment: Deployment
     documents: Documents
     publisher: Publisher
+    loader: Loader
     authenticator: Authenticator
     telemetry: Telemetry
 
@@ -87,8 +95,9 @@ def composed(environment: Mapping[str, str]) -> Composition:
         catalogues=_catalogues(settings, clients, content),
         timestamps=SystemTimestamps(),
     )
+    offers, keys = _offers(clients, telemetry), _executor_keys(settings, clients)
     deployment = Deployment(
-        placer=_placer(settings, clients, telemetry),
+        placer=Placer(offers=offers, keys=keys, directory=DynamoDirectory(clients.dynamodb, settings.registry_table)),
         publisher=publisher,
         content=lambda: shipped_in(Path(environment["LAMBDA_TASK_ROOT"])),
         answer=put_answer,
@@ -99,6 +108,7 @@ def composed(environment: Mapping[str, str]) -> Composition:
         deployment=deployment,
         documents=_documents(settings, clients, telemetry, content, bodies),
         publisher=publisher,
+        loader=_loader(settings, clients, offers, keys),
         authenticator=_authenticator(settings, clients),
         telemetry=telemetry,
     )
@@ -109,7 +119,7 @@ def operators_door(composition: Composition, tenant: str) -> RegistryDoor:
     identity = composition.settings.identity
     return RegistryDoor(
         functions=composition.documents.functions,
-        manifests=ManifestFunctions(composition.publisher),
+        beside=[ManifestFunctions(composition.publisher), LoadingFunctions(composition.loader)],
         identify=Invokers(operator=operator, authenticator=composition.authenticator, problem=problem_with(identity)),
         telemetry=composition.telemetry,
         clock=SystemClock(),
@@ -171,13 +181,29 @@ def _authenticator(settings: RegistrySettings, clients: _Clients) -> Authenticat
     )
 
 
-def _placer(settings: RegistrySettings, clients: _Clients, telemetry: Telemetry) -> Placer:
+def _offers(clients: _Clients, telemetry: Telemetry) -> Offers:
     clock = SystemClock()
-    return Placer(
+    return Offers(
         inspector=LambdaConfiguration(clients.lambdas),
         link=LambdaLink(clients.lambdas, clock=clock, left_behind=telemetry.left_behind),
+        clock=clock,
+    )
+
+
+def _executor_keys(settings: RegistrySettings, clients: _Clients) -> ExecutorKeys:
+    return ExecutorKeys(
         stack_keys=SecretMasterKeys(clients.secrets, settings.master_secret_arn),
         secrets=TaggedSecrets(clients.secrets),
         directory=DynamoDirectory(clients.dynamodb, settings.registry_table),
-        clock=clock,
+    )
+
+
+def _loader(settings: RegistrySettings, clients: _Clients, offers: Offers, keys: ExecutorKeys) -> Loader:
+    return Loader(
+        allowed=AllowList(settings.executor_functions),
+        offers=offers,
+        keys=keys,
+        directory=DynamoLoadedExecutors(clients.dynamodb, settings.registry_table),
+        breakers=DynamoBreakers(clients.dynamodb, settings.registry_table),
+        is_reserved=is_internal,
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.contract import Component, Executor, Hosted, Placed, Placement
+from signpost.contract import Component, Executor, Hosted, Placed, Placement, Terms
 from signpost.errors import Unavailable
 from signpost.model import JsonObject, as_object
 
@@ -77,9 +77,11 @@ class DynamoDirectory:
         self._table = table
 
     def placed(self) -> Sequence[Placed]:
-        return [_placed(row) for row in rows.query(self._client, self._table, keys.EXECUTORS)]
+        return [placed_in(row) for row in rows.query(self._client, self._table, keys.EXECUTORS)]
 
-    def place(self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted]) -> Sequence[str]:
+    def place(
+        self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted], terms: Terms | None = None
+    ) -> Sequence[str]:
         wanted = {one.function: one for one in hosted}
         for attempt in range(rows.ATTEMPTS):
             revision, held = self._look(tenant)
@@ -88,7 +90,8 @@ class DynamoDirectory:
             if taken := [function for function in wanted if function in foreign]:
                 return taken
             if self._take(tenant, executor, own.union(wanted), revision):
-                self._fill(tenant, executor, wanted.values(), own.difference(wanted), revision + 1)
+                gone = own.difference(wanted)
+                self._fill(tenant, executor, wanted.values(), gone, terms, revision=revision + 1)
                 return []
             rows.pause(attempt)
         raise Unavailable("Others are placing functions all the time.")
@@ -108,10 +111,9 @@ class DynamoDirectory:
 
     def _take(self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int) -> bool:
         """False if somebody else took something in this scope since we looked."""
-        scope: Attributes = {**keys.placements(tenant), "revision": rows.number(revision + 1), **rows.schema()}
-        condition = _revision_is(revision) if revision else {"ConditionExpression": "attribute_not_exists(pk)"}
-        holder = self._holder(tenant, executor, functions, revision + 1)
-        return rows.transact(self._client, [self._put(scope, condition), self._put(holder)])
+        holder = holder_row(tenant, executor, functions, revision + 1)
+        scope = self._put(scope_row(tenant, revision + 1), scope_is(revision))
+        return rows.transact(self._client, [scope, self._put(holder)])
 
     def _fill(
         self,
@@ -119,6 +121,8 @@ class DynamoDirectory:
         executor: Executor,
         hosted: Iterable[Hosted],
         gone: frozenset[str],
+        terms: Terms | None,
+        *,
         revision: int,
     ) -> None:
         """Gives way to whoever placed or removed this executor meanwhile: they know what we took, and what we left."""
@@ -132,7 +136,7 @@ class DynamoDirectory:
             if not rows.transact(self._client, [check, moved, *batch]):
                 return
         functions = frozenset(row["sk"]["S"] for row in new)
-        holder = self._holder(tenant, executor, functions, revision)
+        holder = holder_row(tenant, executor, functions, revision, terms)
         last = self._put(holder, still_ours) if functions else self._delete(key, still_ours)
         rows.transact(self._client, [last])
 
@@ -141,20 +145,35 @@ class DynamoDirectory:
         moving = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": {":one": rows.number(1)}}
         return {"Update": {"TableName": self._table, "Key": keys.placements(tenant), **moving}}
 
-    def _holder(self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int) -> Attributes:
-        return {
-            **keys.executor(tenant, executor.arn),
-            **_executor_attributes(executor),
-            "functions": rows.text_set(functions),
-            "revision": rows.number(revision),
-            **rows.schema(),
-        }
-
     def _put(self, row: Attributes, condition: Attributes | None = None) -> Any:
         return {"Put": {"TableName": self._table, "Item": row, **(condition or {})}}
 
     def _delete(self, key: keys.Key, condition: Attributes | None = None) -> Any:
         return {"Delete": {"TableName": self._table, "Key": key, **(condition or {})}}
+
+
+def scope_row(tenant: str | None, revision: int) -> Attributes:
+    return {**keys.placements(tenant), "revision": rows.number(revision), **rows.schema()}
+
+
+def scope_is(revision: int) -> Attributes:
+    """The condition that nobody has placed anything since."""
+    return _revision_is(revision) if revision else {"ConditionExpression": "attribute_not_exists(pk)"}
+
+
+def holder_row(
+    tenant: str | None, executor: Executor, functions: Iterable[str], revision: int, terms: Terms | None = None
+) -> Attributes:
+    """Without terms where not all of the functions are written yet."""
+    return {
+        **keys.executor(tenant, executor.arn),
+        **_executor_attributes(executor),
+        "functions": rows.text_set(frozenset(functions)),
+        "revision": rows.number(revision),
+        **({"contract": {"S": terms.digest}} if terms is not None else {}),
+        **({"version": {"S": terms.version}} if terms is not None and terms.version is not None else {}),
+        **rows.schema(),
+    }
 
 
 def _revision_is(revision: int) -> Attributes:
@@ -164,9 +183,15 @@ def _revision_is(revision: int) -> Attributes:
     }
 
 
-def _placed(row: Row) -> Placed:
+def placed_in(row: Row) -> Placed:
     tenant = row["sk"]["S"].partition("#")[0] or None
-    return Placed(tenant, _executor(row), sorted(rows.set_of_texts(row, "functions")))
+    return Placed(tenant, _executor(row), sorted(rows.set_of_texts(row, "functions")), _terms_in(row))
+
+
+def _terms_in(row: Row) -> Terms | None:
+    if "contract" not in row:
+        return None
+    return Terms(row["version"]["S"] if "version" in row else None, row["contract"]["S"])
 
 
 def _executor(row: Row) -> Executor:

@@ -21,12 +21,15 @@ from signpost.adapters.dynamodb.content_rows import (
     text_of,
 )
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.content import Change, ChangeEvent
+from signpost.content import Change, ChangeEvent, TriggerType
 from signpost.records import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from signpost.loads import Told
+
+LOAD: TriggerType = "skills::registry"
 KEPT_FOR = 7 * 24 * 3600
 """Seconds. The stream forgets after a day; the rest is for whoever wants to know what happened."""
 
@@ -90,12 +93,23 @@ def row_of_publication(tenant: str | None, publication: Publication, key: str) -
     }
 
 
-def _row(tenant: str | None, sequence: int) -> Attributes:
+def row_of_load(tenant: str, revision: int, told: "Sequence[Told]") -> Attributes:
+    """What became of callable skills in one change of the directory of functions."""
     return {
-        **keys.outbox_row(tenant, sequence),
-        "expires_at": rows.number(int(time()) + KEPT_FOR),
-        **rows.schema(),
+        **keys.outbox_row_of_load(tenant, revision),
+        **_kept_for_a_while(),
+        "type": {"S": LOAD},
+        "sequence": rows.number(revision),
+        "told": {"S": json.dumps([[one.op, one.name] for one in told], ensure_ascii=False)},
     }
+
+
+def _row(tenant: str | None, sequence: int) -> Attributes:
+    return {**keys.outbox_row(tenant, sequence), **_kept_for_a_while()}
+
+
+def _kept_for_a_while() -> Attributes:
+    return {"expires_at": rows.number(int(time()) + KEPT_FOR), **rows.schema()}
 
 
 def publication_in(row: Row, saved: Callable[[str], Publication]) -> Publication:
@@ -108,8 +122,15 @@ def publication_in(row: Row, saved: Callable[[str], Publication]) -> Publication
 
 def events_of(row: Mapping[str, Any], publications: Publications) -> Sequence[ChangeEvent]:
     """Those that an outbox row stands for; the row as the table has it and as the stream shows it (`NewImage`)."""
+    if "told" in row:
+        return _events_of_load(row)
     found = publication_in(row, lambda key: saved_publication(publications, key))
     return events_from(keys.owner_of(row["pk"]["S"]), found.first, found.changes)
+
+
+def _events_of_load(row: Row) -> Sequence[ChangeEvent]:
+    tenant, sequence = keys.owner_of(row["pk"]["S"]), int(row["sequence"]["N"])
+    return [ChangeEvent(tenant, sequence, LOAD, op, name) for op, name in json.loads(row["told"]["S"])]
 
 
 def between(client: "DynamoDBClient", table: str, tenant: str | None, after: int, last: int) -> Iterator[Row]:

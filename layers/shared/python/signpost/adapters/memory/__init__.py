@@ -12,6 +12,7 @@ from signpost.adapters.memory.functions import (
     MemoryRuntimeSettings,
 )
 from signpost.adapters.memory.identity import FixedKeySet, MemoryApiKeys, MemoryIssuerKeySets, MemoryMasterKeys
+from signpost.adapters.memory.loaded_executors import MemoryLoadedExecutors
 
 __all__ = [
     "FixedKeySet",
@@ -25,6 +26,7 @@ __all__ = [
     "MemoryDirectory",
     "MemoryFunctionStates",
     "MemoryIssuerKeySets",
+    "MemoryLoadedExecutors",
     "MemoryMasterKeys",
     "MemoryPlacedFunctions",
     "MemoryReferences",

@@ -6,7 +6,8 @@ from dataclasses import field, replace
 from itertools import groupby
 from threading import Lock
 
-from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Placement
+from signpost.content import ChangeEvent
+from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Placement, Terms
 from signpost.model import SettingValue
 from signpost.records import dataclass
 
@@ -24,6 +25,15 @@ class FunctionTable:
     deployment: Mapping[str, SettingValue] = field(default_factory=dict[str, SettingValue])
     """What the deployment sets for tenants that set nothing themselves."""
     breakers: dict[tuple[str, str], BreakerState] = field(default_factory=dict[tuple[str, str], BreakerState])
+    terms: dict[tuple[str | None, str], Terms] = field(default_factory=dict[tuple[str | None, str], Terms])
+    told: list[ChangeEvent] = field(default_factory=list[ChangeEvent])
+    """What subscribers are told of loads, in their order."""
+
+    def keep_terms(self, tenant: str | None, executor_arn: str, terms: Terms | None) -> None:
+        """Under the lock."""
+        self.terms.pop((tenant, executor_arn), None)
+        if terms is not None:
+            self.terms[tenant, executor_arn] = terms
 
     def of_tenant(self, tenant: str) -> Mapping[str, SettingValue]:
         """What counts for the tenant. Under the lock."""
@@ -67,12 +77,20 @@ class MemoryDirectory:
 
     def placed(self) -> Sequence[Placed]:
         with self._table.lock:
-            held = [(scope, placed.executor, name) for (scope, name), placed in self._table.placements.items()]
-        held.sort(key=lambda one: (one[0] or "", one[1].arn, one[2]))
-        by_executor = groupby(held, key=lambda one: one[:2])
-        return [Placed(tenant, executor, [name for *_, name in ones]) for (tenant, executor), ones in by_executor]
+            return self.placed_now()
 
-    def place(self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted]) -> Sequence[str]:
+    def placed_now(self) -> Sequence[Placed]:
+        """Under the lock."""
+        held = [(scope, placed.executor, name) for (scope, name), placed in self._table.placements.items()]
+        held.sort(key=lambda one: (one[0] or "", one[1].arn, one[2]))
+        return [
+            Placed(tenant, executor, [name for *_, name in ones], self._table.terms.get((tenant, executor.arn)))
+            for (tenant, executor), ones in groupby(held, key=lambda one: one[:2])
+        ]
+
+    def place(
+        self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted], terms: Terms | None = None
+    ) -> Sequence[str]:
         wanted = {one.function: Placement(one, executor) for one in hosted}
         with self._table.lock:
             own = self._functions_of(tenant, executor.arn)
@@ -82,6 +100,7 @@ class MemoryDirectory:
             for name in own:
                 del placements[tenant, name]
             placements.update({(tenant, name): placement for name, placement in wanted.items()})
+            self._table.keep_terms(tenant, executor.arn, terms if wanted else None)
             self._table.revisions[tenant] += 1
         return []
 
@@ -90,6 +109,7 @@ class MemoryDirectory:
             own = self._functions_of(tenant, executor_arn)
             for name in own:
                 del self._table.placements[tenant, name]
+            self._table.keep_terms(tenant, executor_arn, None)
             self._table.revisions[tenant] += bool(own)
         return bool(own)
 

@@ -1,0 +1,78 @@
+"""An account with executors of other stacks that a tenant may load, and what loads them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from signpost.adapters.memory import FunctionTable, MemoryBreakers, MemoryLoadedExecutors
+from signpost.contract import Executor, Hosted
+from signpost.execution.allow_list import AllowList
+from signpost.execution.loader import Loader
+from signpost.execution.manifest import manifest_message
+from signpost.model import Json, JsonObject, Principal
+from signpost.ports import Breakers, Directory, LoadedExecutors
+from signpost.registry.callers import Caller
+from signpost.registry.loading import LoadingFunctions
+from signpost.registry.names import is_internal
+from signpost.registry.refusals import Refused
+from tests.support.placing import Placing
+
+TENANT = "acme"
+PLACE = "arn:aws:lambda:us-east-1:000000000000:function:"
+SECRETS = "arn:aws:secretsmanager:us-east-1:000000000000:secret:"
+ALLOWED = (f"{PLACE}team-*", f"{PLACE}single")
+
+
+def lambda_function(name: str) -> Executor:
+    return Executor(f"{PLACE}{name}", f"{SECRETS}{name}", 30_000)
+
+
+class Loadable(Placing):
+    """Executors, some of which may be loaded, and the registry functions that do it."""
+
+    def __init__(self, table: FunctionTable | None = None) -> None:
+        super().__init__(table=table)
+        self.breakers = MemoryBreakers(self.table)
+        self.loads = MemoryLoadedExecutors(self.table)
+        self.functions = self.loading_into(self.loads, self.directory, self.breakers)
+
+    def loading_into(self, loads: LoadedExecutors, directory: Directory, breakers: Breakers) -> LoadingFunctions:
+        loader = Loader(
+            allowed=AllowList(ALLOWED),
+            offers=self.offers,
+            keys=self.keys_by(directory),
+            directory=loads,
+            breakers=breakers,
+            is_reserved=is_internal,
+        )
+        return LoadingFunctions(loader)
+
+    def offer(self, name: str, *hosted: Hosted | str, version: str | None = None) -> Executor:
+        """Deploys an executor, or changes what it says."""
+        one = lambda_function(name)
+        self.deploy(one)
+        functions = [Hosted(item) if isinstance(item, str) else item for item in hosted]
+        self.manifests[one.arn] = manifest_message(functions, version)
+        return one
+
+    def call(self, operation: str, executor: Json, tenant: str | None = TENANT) -> Json | Refused:
+        principal = Principal("admin", tenant or "", "signpost:operator")
+        return self.functions.call(f"skills::{operation}", {"executor": executor}, Caller(tenant, principal, 0.0))
+
+    def done(self, operation: str, executor: str, tenant: str = TENANT) -> Any:
+        """The answer of a call that succeeds."""
+        answer = self.call(operation, executor, tenant)
+        assert not isinstance(answer, Refused), answer
+        return answer
+
+    def refused(self, operation: str, executor: Json, tenant: str = TENANT) -> str:
+        """The code of one that does not."""
+        answer = self.call(operation, executor, tenant)
+        assert isinstance(answer, Refused), answer
+        return answer.code
+
+    def hosted(self, tenant: str | None = TENANT) -> Sequence[Hosted]:
+        """What can be called."""
+        return [placement.hosted for (scope, _), placement in self.table.placements.items() if scope == tenant]
+
+    def told(self) -> Sequence[JsonObject]:
+        return [{"op": event.op, "name": event.key} for event in self.table.told]

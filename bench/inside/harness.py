@@ -8,20 +8,28 @@ from bench.inside.invocation import report
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.memory import MemoryMasterKeys
 from signpost.contract import FunctionCall
+from signpost.errors import Withheld
 from signpost.execution.wire import call_message
 from signpost.model import MasterKeys, Principal
 from signpost.policy.capabilities import TokenMint, TokenVerifier, capability_of, executor_key
 from signpost.policy.key_ring import KeyRing
 from signpost.schema.validation import Validators
 from signpost.toolkit import Function
+from signpost.toolkit.context import World
 from signpost.toolkit.function import Hosting
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.log import Log
+from signpost.toolkit.secrets import Secrets
 
 MASTER, ARN = "0" * 64, "arn:aws:lambda:us-east-1:000000000000:function:bench"
 WARM_UP = 50
 CALLS = 2000
 REMAINING_MS = 29_000
+
+
+class _NoSecrets:
+    def read(self, secret: str) -> str:
+        raise Withheld(secret)
 
 
 def main() -> None:
@@ -31,8 +39,8 @@ def main() -> None:
         Hosting({"bench": Function("bench", lambda: None)}),
         tokens=TokenVerifier(keys, clock=clock),
         clock=clock,
-        log=Log("bench"),
         validators=Validators(),
+        world=World(None, Secrets({}, _NoSecrets(), clock), Log("bench")),
     )
     now = clock.now()
     call = FunctionCall("c1", "bench", {"query": "bench"}, Principal("agent", "acme", "bench"), now + 3600)

@@ -22,12 +22,16 @@ from signpost.surfaces import component_answers
 from signpost.surfaces.components import INSTANCES_WITHIN
 from signpost.toolkit import component_options
 from signpost.toolkit.annotations import MAKE
+from signpost.toolkit.call_log import EVERY
 from signpost.toolkit.content import About
 from signpost.toolkit.contents import MOST_INSTANCES
+from signpost.toolkit.context import Context, World
 from signpost.toolkit.fields import KINDS, OPTIONS
 from signpost.toolkit.kit import Toolkit
 from signpost.toolkit.options import HINTS, ToolOptions
+from signpost.toolkit.secrets import KEPT_FOR, SHORTEST
 from signpost.toolkit.trial import Tried
+from tests.support.hosted import KeptLog, call_of, secrets_of
 from tests.support.toolkits import Taken
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -115,6 +119,15 @@ def test_the_limits_it_names_are_those_of_the_code() -> None:
     assert f"A client gets {MOST_COMPLETIONS}" in PAGE
     assert (INSTANCES_WITHIN, REVALIDATED_EVERY) == (5, 2)
     assert all(f"`{scheme}://`" in PAGE for scheme in OWN_SCHEMES)
+
+
+def test_the_table_of_the_context_is_that_of_the_code() -> None:
+    context = Context(call_of("f"), "", World(None, secrets_of({}), KeptLog()), seconds=1)
+    members = {name for name in dir(context) if not name.startswith("_")} - {"end"}
+    assert {
+        name for cell in rows_after("<!-- context") for name in re.findall(r"(\w+)(?:\(.*?\))?`", f"{cell}`")
+    } == members
+    assert (KEPT_FOR, SHORTEST, EVERY) == (5 * 60, 8, 1)
 
 
 def test_it_names_all_that_comes_of_a_test() -> None:

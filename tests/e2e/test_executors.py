@@ -37,6 +37,15 @@ def test_what_is_no_executor_is_not_placed(executors: Executors, signpost: Run, 
     assert says in refused.stderr
 
 
+@pytest.mark.invariant(74)
+def test_a_secret_that_an_executor_reads_is_not_what_it_tells(executors: Executors, key: str) -> None:
+    told = executors.call(key, "trials::pin")
+    assert told.get("result") == {"length": len("correct horse battery staple"), "text": "***"}, told
+    lines = executors.lines_of("trials")
+    assert {"***"} == {line["said"] for line in lines if line["message"] in ("said", "progress")}
+    assert "battery" not in executors.log_of("trials")
+
+
 def test_a_rotation_reaches_executors_before_the_gateway_signs_with_it(
     executors: Executors, signpost: Run, key: str
 ) -> None:

@@ -22,11 +22,12 @@ from signpost.registry.publisher import ManifestFunctions, Publisher
 from signpost.registry.refusals import Refused
 from signpost.schema.validation import Validators
 from signpost.toolkit import Function, ToolError
+from signpost.toolkit.context import World
 from signpost.toolkit.function import Hosting
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.hosting import by_id
 from signpost.workflow.permissions import MAY_RESOLVE
-from tests.support.hosted import KeptLog
+from tests.support.hosted import KeptLog, secrets_of
 from tests.support.machines import Crash
 from tests.support.workflow_world import TENANT, WorkflowWorld
 from tests.support.workshop import settle
@@ -76,8 +77,8 @@ class Shop(WorkflowWorld):
             Hosting(hosted),
             tokens=TokenVerifier(KeyRing(store=keys, clock=self.clock), clock=self.clock),
             clock=self.clock,
-            log=KeptLog(),
             validators=Validators(),
+            world=World(None, secrets_of({}), KeptLog()),
         )
         assert MemoryDirectory(gateway.functions).place(TENANT, WORK, [one.hosted for one in hosted.values()]) == []
         gateway.executors[WORK.arn] = lambda message: self._survived(harness.handle(message, 60_000))

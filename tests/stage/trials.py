@@ -57,6 +57,14 @@ def _show(_arguments: JsonObject, ctx: Context) -> Json:
     }
 
 
+def _pin(_arguments: JsonObject, ctx: Context) -> Json:
+    """Tells whoever listens, as its author must not."""
+    text = ctx.secret("pin")
+    ctx.log.info(text, pin=text)
+    ctx.progress(1, 1, text)
+    return {"length": len(text), "text": text}
+
+
 def _second(arguments: JsonObject, _ctx: Context) -> None:
     """Does nothing when it is called for the first time, and then what it is for."""
     effect = str(arguments["once_asked"])
@@ -89,6 +97,7 @@ TRIALS: Mapping[str, Trial] = {
     "bytes": lambda _arguments, _ctx: b"bytes",
     "nested": _nested,
     "call": _call,
+    "pin": _pin,
     "secret": _read_secret,
     "second": _second,
 }

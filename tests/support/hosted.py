@@ -17,11 +17,13 @@ from signpost.execution.wire import call_message, reply_of
 from signpost.model import Json, JsonObject, Principal
 from signpost.schema.validation import Validators
 from signpost.toolkit import Context, Function
+from signpost.toolkit.context import World
 from signpost.toolkit.function import Hosting
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.hosting import by_id
 from signpost.toolkit.log import Log
 from signpost.toolkit.ports import KeptResults, NestedCalls
+from signpost.toolkit.secrets import Secrets
 
 type Run = Callable[[], Any] | Callable[[Any], Any] | Callable[[Any, Context], Any]
 TOKEN = "the-token"
@@ -51,6 +53,20 @@ class OneToken:
         return self._says() if token == TOKEN else "invalid_token"
 
 
+@dataclass(frozen=True)
+class SecretsAt:
+    """Stands for Secrets Manager."""
+
+    texts: Mapping[str, str]
+
+    def read(self, secret: str) -> str:
+        return self.texts[secret]
+
+
+def secrets_of(texts: Mapping[str, str]) -> Secrets:
+    return Secrets({name: name for name in texts}, SecretsAt(texts), SystemClock())
+
+
 class MemoryKeptResults:
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
@@ -78,6 +94,7 @@ class Hosted:
     kept_results: KeptResults | None = None
     nested: NestedCalls | None = None
     version: str | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         self.log = KeptLog()
@@ -85,10 +102,9 @@ class Hosted:
             Hosting(self.functions if isinstance(self.functions, Mapping) else by_id(self.functions), self.version),
             tokens=self.tokens,
             clock=SystemClock(),
-            log=self.log,
             validators=Validators(),
+            world=World(self.nested, secrets_of(self.secrets), self.log),
             kept_results=self.kept_results,
-            nested=self.nested,
         )
 
     def handle(self, event: Any, remaining_ms: float = 60_000) -> Reply:

@@ -8,10 +8,10 @@ import pytest
 from signpost.contract import Hosted
 from signpost.execution.function_ids import is_function_id
 from signpost.toolkit import DeclarationError, Function
-from signpost.toolkit.context import Context
-from tests.support.hosted import call_of
+from signpost.toolkit.context import Context, World
+from tests.support.hosted import KeptLog, call_of, secrets_of
 
-CONTEXT = Context(call_of("f"), "", None, seconds=1)
+CONTEXT = Context(call_of("f"), "", World(None, secrets_of({}), KeptLog()), seconds=1)
 ARGUMENTS = {"a": 1}
 
 

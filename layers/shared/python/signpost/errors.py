@@ -26,5 +26,9 @@ class Unavailable(Exception):  # noqa: N818 - it names a state of the world, as 
     """Something this answer depends on cannot be reached now; the same request may succeed later."""
 
 
+class Withheld(Exception):  # noqa: N818 - it names what was done with what was asked for
+    """Something this answer depends on is not there, or not for us; the same request will fail again."""
+
+
 class DeadlinePassed(BaseException):
     """The time for this answer is over. Not an Exception, so that nothing on its way takes it for an ordinary one."""

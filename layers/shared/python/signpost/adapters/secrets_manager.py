@@ -1,4 +1,4 @@
-"""The master keys of the stack in Secrets Manager."""
+"""The master keys of the stack in Secrets Manager, and secrets of others'."""
 
 import json
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from signpost.adapters.aws import call, code_of
+from signpost.errors import Withheld
 from signpost.model import MasterKeys
 
 if TYPE_CHECKING:
@@ -71,3 +72,23 @@ class SecretMasterKeys:
     def write(self, keys: MasterKeys) -> None:
         stored = {"current": keys.current, "previous": keys.previous}
         call(self._client.put_secret_value, SecretId=self._secret_arn, SecretString=json.dumps(stored))
+
+
+class SecretsManagerTexts:
+    """Secrets whose text is whatever its owner put there."""
+
+    def __init__(self, client: "Callable[[], SecretsManagerClient]") -> None:
+        self._make_client = client
+
+    @cached_property
+    def _client(self) -> "SecretsManagerClient":
+        return self._make_client()
+
+    def read(self, secret: str) -> str:
+        try:
+            found = call(self._client.get_secret_value, SecretId=secret)
+        except ClientError as fault:
+            raise Withheld(code_of(fault)) from fault
+        if "SecretString" not in found:
+            raise Withheld("it holds no text")
+        return found["SecretString"]

@@ -7,6 +7,7 @@ raised. What it answers is plain, and nothing that the function left behind can 
 import json
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from signpost.contract import Failure, Shown
@@ -20,6 +21,7 @@ from signpost.toolkit.answers import Answer, ArgumentsRefused, Rich, ToolError
 from signpost.toolkit.context import Context
 from signpost.toolkit.function import Function
 from signpost.toolkit.json_text import NotJson, json_text
+from signpost.toolkit.secrets import Secrets
 
 LONGEST_TRACEBACK = 16_000
 """Characters of it that are logged, the last ones."""
@@ -42,16 +44,17 @@ class Ran:
     """What the author should know about it, for the log alone."""
 
 
-def attempt(function: Function, arguments: JsonObject, context: Context) -> Ran:
-    """Raises DeadlinePassed, and nothing else."""
+def attempt(function: Function, arguments: JsonObject, context: Context, secrets: Secrets) -> Ran:
+    """Raises DeadlinePassed, and nothing else. What leaves is without the secrets that were read."""
     try:
-        return Ran(_outcome(function, arguments, context))
+        outcome = _outcome(function, arguments, context)
+        return Ran(_masked(outcome, secrets) if secrets.any_was_read else outcome)
     except DeadlinePassed:
         raise
     except NotJson as fault:
-        return Ran(failure("bad_result", context.function), str(fault))
+        return Ran(failure("bad_result", context.function), secrets.masked(str(fault)))
     except BaseException as fault:  # noqa: BLE001 - a function may raise what it likes, and Lambda must not see it
-        return Ran(failure("exception", context.function), _described(fault))
+        return Ran(failure("exception", context.function), secrets.masked(_described(fault))[-LONGEST_TRACEBACK:])
 
 
 def _outcome(function: Function, arguments: JsonObject, context: Context) -> Value | InputRequired | Failure:
@@ -63,6 +66,17 @@ def _outcome(function: Function, arguments: JsonObject, context: Context) -> Val
         return _reported(error)
     written = _input_required(answer) if isinstance(answer, InputRequired) else _value(answer)
     return failure("result_too_large", context.function) if written is None or _is_too_large(written) else written
+
+
+def _masked(outcome: Value | InputRequired | Failure, secrets: Secrets) -> Value | InputRequired | Failure:
+    match outcome:
+        case Value(text, evidence, shown):
+            return Value(*map(secrets.masked_json, (text, evidence, shown)))
+        case InputRequired(requests, state):
+            return InputRequired(**json.loads(secrets.masked_json(json.dumps({"requests": requests, "state": state}))))
+        case Failure(message=message, shown=said):
+            shown = None if said is None else Shown(**json.loads(secrets.masked_json(json.dumps(shown_object(said)))))
+            return replace(outcome, message=secrets.masked(message), shown=shown)
 
 
 def _value(answer: object) -> Value | Failure:
@@ -134,6 +148,6 @@ def _reported(error: ToolError) -> Failure:
 def _described(fault: BaseException) -> str:
     """With the text of the exception: it is the author's own log."""
     try:
-        return "".join(traceback.format_exception(fault))[-LONGEST_TRACEBACK:]
+        return "".join(traceback.format_exception(fault))
     except Exception:  # noqa: BLE001 - there may be no memory left, and an exception may not be printable
         return type(fault).__name__

@@ -23,13 +23,12 @@ from signpost.model import InputRequired, Json, JsonObject, as_object
 from signpost.ports import Clock
 from signpost.schema.validation import SchemaRefused, Validators, Violation
 from signpost.toolkit.attempt import Ran, Value, attempt, fault_of_result, refused_arguments, shown_of
-from signpost.toolkit.context import Context
+from signpost.toolkit.context import Context, World
 from signpost.toolkit.deadline import Ring
 from signpost.toolkit.function import DeclarationError, Function, Hosting
 from signpost.toolkit.isolation import run_apart
 from signpost.toolkit.leftovers import Leftovers, kill
-from signpost.toolkit.log import Log
-from signpost.toolkit.ports import KeptResults, NestedCalls, TokenCheck
+from signpost.toolkit.ports import KeptResults, TokenCheck
 
 RESERVE = 0.2
 """Seconds before the end of the sandbox by which a function is stopped, so that its reply still leaves."""
@@ -47,20 +46,19 @@ class Harness:
         *,
         tokens: TokenCheck,
         clock: Clock,
-        log: Log,
         validators: Validators,
+        world: World,
         kept_results: KeptResults | None = None,
-        nested: NestedCalls | None = None,
     ) -> None:
-        """Without a place for them, results that are too long to be sent are refused; without `nested`, calls are."""
+        """Without a place for them, results that are too long to be sent are refused."""
         self._functions = hosting.functions
         self._version = hosting.version
         self._tokens = tokens
         self._clock = clock
-        self._log = log
+        self._log = world.log
         self._validators = validators
         self._kept_results = kept_results
-        self._nested = nested
+        self._world = world
         self._ring = Ring()
         for function in hosting.functions.values():
             self._compile(function)
@@ -145,7 +143,7 @@ class Harness:
             return Violation("", "takes too long to check")
 
     def _run(self, function: Function, call: FunctionCall, token: str, ends_at: float) -> Reply:
-        context = Context(call, token, self._nested, seconds=ends_at - time.monotonic())
+        context = Context(call, token, self._world, seconds=ends_at - time.monotonic())
         leftovers = Leftovers()
         try:
             ran = self._checked(self._ran(function, call.arguments, context, ends_at), function, call, ends_at)
@@ -171,10 +169,14 @@ class Harness:
 
     def _ran(self, function: Function, arguments: JsonObject, context: Context, ends_at: float) -> Ran:
         own = os.getpid()
+
+        def act() -> Ran:
+            return attempt(function, arguments, context, self._world.secrets)
+
         try:
             if function.isolate:
-                return run_apart(context.function, ends_at, lambda: attempt(function, arguments, context))
-            ran = self._ring.within(ends_at, lambda: attempt(function, arguments, context))
+                return run_apart(context.function, ends_at, act)
+            ran = self._ring.within(ends_at, act)
         except DeadlinePassed:
             if time.monotonic() < ends_at:
                 return Ran(failure("exception", context.function), "it raised DeadlinePassed itself")

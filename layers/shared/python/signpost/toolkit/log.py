@@ -1,4 +1,5 @@
-"""The log of an executor: one JSON line an event. Names, ids and times go in; never a token, an argument, a result."""
+"""The log of an executor: one JSON line an event. Names, ids and times go in, and what an author says by `ctx.log`;
+never a token, an argument, a result."""
 
 import contextlib
 import json

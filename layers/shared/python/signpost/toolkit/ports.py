@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from signpost.contract import FunctionCall, Reply
-from signpost.model import JsonObject
+from signpost.model import Json, JsonObject
 
 
 class TokenCheck(Protocol):
@@ -15,6 +15,18 @@ class TokenCheck(Protocol):
 class NestedCalls(Protocol):
     def call(self, token: str, parent: FunctionCall, function: str, arguments: JsonObject) -> Reply:
         """Has the gateway call a function for the one that was called with this token."""
+        ...
+
+
+class SecretTexts(Protocol):
+    def read(self, secret: str) -> str:
+        """The text of a secret, by its ARN. Raises Unavailable, or Withheld with the reason."""
+        ...
+
+
+class Events(Protocol):
+    def event(self, level: str, message: str, **facts: Json) -> None:
+        """Writes a line into the log of the executor. Raises nothing."""
         ...
 
 

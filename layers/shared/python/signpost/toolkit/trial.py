@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TypedDict
 
 from signpost.contract import Failure, FunctionCall, Reply, Result, Shown
@@ -12,10 +12,12 @@ from signpost.model import InputRequired, Json, JsonObject, Principal, as_object
 from signpost.records import dataclass
 from signpost.schema.validation import Validators
 from signpost.toolkit.answers import ToolError
-from signpost.toolkit.attempt import Value, attempt, fault_of_result, refused_arguments, shown_of
-from signpost.toolkit.context import Context
+from signpost.toolkit.attempt import Ran, Value, attempt, fault_of_result, refused_arguments, shown_of
+from signpost.toolkit.call_log import PROGRESS, SAID
+from signpost.toolkit.context import Context, World
 from signpost.toolkit.function import Function
 from signpost.toolkit.json_text import json_of
+from signpost.toolkit.secrets import Secrets
 
 SECONDS = 30.0
 """What a call has where its author says nothing. Nobody stops it afterwards: that is an executor's to do."""
@@ -31,6 +33,7 @@ class Surroundings(TypedDict, total=False):
     calls: Mapping[str, Callable[[JsonObject], object]] | None
     after: InputRequired | None
     answers: Mapping[str, Json] | None
+    secrets: Mapping[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Trial:
     """What stands for the functions that it calls."""
     answers: Mapping[str, Json]
     state: Json
+    secrets: Mapping[str, str]
+    """Their texts, by the names that an executor's environment would give them."""
 
 
 def trial_in(said: Surroundings) -> Trial:
@@ -54,6 +59,7 @@ def trial_in(said: Surroundings) -> Trial:
         said.get("calls") or {},
         said.get("answers") or {},
         after.state if after else None,
+        said.get("secrets") or {},
     )
 
 
@@ -71,7 +77,11 @@ class Tried:
     asked: InputRequired | None = None
     """What it wants to know first."""
     fault: str = ""
-    """What the log of an executor would say."""
+    """What the log of an executor would say of it."""
+    logged: Sequence[JsonObject] = ()
+    """What it said by `ctx.log`: level, said, facts."""
+    progress: Sequence[JsonObject] = ()
+    """How far it said that it had come: done, total, said."""
 
     @property
     def value(self) -> Json:
@@ -102,11 +112,20 @@ def tried(function: Function, arguments: Mapping[str, object], trial: Trial) -> 
         return _failed(name, refused_arguments(function.id, violation), "")
     seconds = SECONDS if function.timeout_ms is None else function.timeout_ms / 1000
     call = _call(function, given, trial, seconds)
-    context = Context(call, "", _Stubs(trial.calls), seconds=seconds)
+    events, secrets = _KeptEvents(), Secrets({name: name for name in trial.secrets}, _Texts(trial.secrets), _NoTime())
+    context = Context(call, "", World(_Stubs(trial.calls), secrets, events, progress_every=0.0), seconds=seconds)
     try:
-        ran = attempt(function, given, context)
+        ran = attempt(function, given, context, secrets)
     finally:
         context.end()
+    return replace(
+        _came_of(name, function, ran),
+        logged=events.told(SAID, ("level", "said", "facts")),
+        progress=events.told(PROGRESS, ("done", "total", "said")),
+    )
+
+
+def _came_of(name: str, function: Function, ran: Ran) -> Tried:
     match ran.outcome:
         case Failure() as failed:
             return _failed(name, failed, ran.fault)
@@ -170,3 +189,34 @@ class _Stubs:
             return Result(json_of(stub(as_object(json_of(arguments)))))
         except ToolError as error:
             return reported(error.kind, error.message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Stands for where secrets are kept."""
+
+    texts: Mapping[str, str]
+
+    def read(self, secret: str) -> str:
+        return self.texts[secret]
+
+
+class _NoTime:
+    """Nothing is rotated during a test."""
+
+    def now(self) -> float:
+        return 0.0
+
+
+class _KeptEvents:
+    """Stands for the log."""
+
+    def __init__(self) -> None:
+        self.lines: list[JsonObject] = []
+
+    def event(self, level: str, message: str, **facts: Json) -> None:
+        self.lines.append({"level": level, "message": message, **facts})
+
+    def told(self, message: str, members: Sequence[str]) -> Sequence[JsonObject]:
+        told = [line for line in self.lines if line["message"] == message]
+        return [{member: line[member] for member in members if member in line} for line in told]

@@ -14,10 +14,36 @@ from signpost.toolkit.trial import Trial, Tried, tried
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
-    """What came of a prompt."""
+class _Came:
+    """What came of a call, but for what it answered."""
 
     tried: Tried
+
+    @property
+    def failure(self) -> Failure | None:
+        return self.tried.failure
+
+    @property
+    def asked(self) -> InputRequired | None:
+        return self.tried.asked
+
+    @property
+    def fault(self) -> str:
+        return self.tried.fault
+
+    @property
+    def logged(self) -> Sequence[JsonObject]:
+        return self.tried.logged
+
+    @property
+    def progress(self) -> Sequence[JsonObject]:
+        return self.tried.progress
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered(_Came):
+    """What came of a prompt."""
+
     declared: str
 
     @property
@@ -34,24 +60,11 @@ class Rendered:
         """What can be read of its messages."""
         return _texts(as_object(message["content"]) for message in self.messages)
 
-    @property
-    def failure(self) -> Failure | None:
-        return self.tried.failure
-
-    @property
-    def asked(self) -> InputRequired | None:
-        return self.tried.asked
-
-    @property
-    def fault(self) -> str:
-        return self.tried.fault
-
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Read(_Came):
     """What came of reading a resource."""
 
-    tried: Tried
     uri: str
 
     @property
@@ -67,18 +80,6 @@ class Read:
     def blob(self) -> bytes:
         """The bytes among them."""
         return b"".join(b64decode(str(content["blob"])) for content in self.contents if "blob" in content)
-
-    @property
-    def failure(self) -> Failure | None:
-        return self.tried.failure
-
-    @property
-    def asked(self) -> InputRequired | None:
-        return self.tried.asked
-
-    @property
-    def fault(self) -> str:
-        return self.tried.fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +112,15 @@ class ComponentTrials:
         values = component.complete.get(argument, ())
         if values is not None:
             return [value for value in values if value.startswith(str(rest["value"]))]
-        came = tried(self._helper(found[of].id + COMPLETES), {"argument": argument, **rest}, self.trial)
-        return [str(value) for value in cast("Sequence[str]", as_object(came.value)["values"])]
+        came = self._helped(found[of].id + COMPLETES, {"argument": argument, **rest})
+        return [str(value) for value in cast("Sequence[str]", came["values"])]
 
     def listed(self, uri: str) -> Sequence[JsonObject]:
         """Raises LookupError."""
         template = self._templates().get(uri)
         if template is None:
             raise LookupError(f"There is no template {uri!r}.")
-        came = tried(self._helper(template.id + ENUMERATES), {}, self.trial)
-        return _objects(as_object(came.value), "resources")
+        return _objects(self._helped(template.id + ENUMERATES, {}), "resources")
 
     def _at(self, uri: str) -> Iterator[tuple[Function, Mapping[str, str]]]:
         """As a gateway looks for it."""
@@ -137,12 +137,12 @@ class ComponentTrials:
     def _templates(self) -> Mapping[str | None, Function]:
         return {one.component.uri: one for one in self._of_kind(TEMPLATE) if one.component is not None}
 
-    def _helper(self, name: str) -> Function:
-        """Raises LookupError."""
+    def _helped(self, name: str, arguments: JsonObject) -> JsonObject:
+        """What a helper answers. Raises LookupError."""
         found = next((one for one in self.functions if one.id == name), None)
         if found is None:
             raise LookupError(f"There is no {name}.")
-        return found
+        return as_object(tried(found, arguments, self.trial).value)
 
 
 def _objects(value: JsonObject, name: str) -> Sequence[JsonObject]:

@@ -1,4 +1,4 @@
-"""python -m local run|up|down|clean|status|env"""
+"""python -m local run|up|down|clean|status|env|example"""
 
 import argparse
 import os
@@ -6,14 +6,16 @@ import sys
 from pathlib import Path
 
 from local import control
-from local.cloud import Cloud
+from local.cloud import STACK_NAME, Cloud
 from local.emulator import Emulator
 from local.errors import CloudError
+from local.example import LOADABLE, load_example
 from local.home import Home
 from local.issuer import Issuer
 from local.ports import Ports
 from local.progress import Progress
 from local.samples import sample_lines
+from local.stack import find_stack
 
 _INTERRUPTED = 130
 
@@ -33,7 +35,8 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local", description="The laptop cloud.")
-    parser.add_argument("command", choices=["run", "up", "down", "clean", "status", "env"])
+    parser.add_argument("command", choices=["run", "up", "down", "clean", "status", "env", "example"])
+    parser.add_argument("name", nargs="?", choices=sorted(LOADABLE), help="which example is to be loaded")
     parser.add_argument(
         "--port", type=int, default=8765, help="of the door; the emulator and the issuer take the next two"
     )
@@ -53,6 +56,8 @@ def _dispatch(arguments: argparse.Namespace, home: Home, ports: Ports, progress:
             control.down(home, progress)
         case "clean":
             control.clean(home, progress)
+        case "example":
+            _load_example(arguments.name, home, progress)
         case "status":
             return 0 if control.status(home, progress) else 1
         case _:
@@ -64,6 +69,17 @@ def _run(home: Home, ports: Ports, progress: Progress, how_to_stop: str) -> int:
     _face_the_emulator(Emulator(home.path, ports.emulator))
     cloud = Cloud(home, ports, Issuer, sample_lines, progress, how_to_stop)
     return 0 if cloud.run() else _INTERRUPTED
+
+
+def _load_example(name: str | None, home: Home, progress: Progress) -> None:
+    ready = home.ready()
+    if ready is None:
+        raise CloudError("The laptop cloud is not running. Start it: make up")
+    if name is None:
+        raise CloudError(f"Say which example: {', '.join(sorted(LOADABLE))}.")
+    emulator = Emulator(home.path, Ports(ready.port).emulator)
+    _face_the_emulator(emulator)
+    load_example(name, emulator, find_stack(emulator, STACK_NAME), home.path, progress)
 
 
 def _face_the_emulator(emulator: Emulator) -> None:

@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local.door import Door
 from local.emulator import REGION, Emulator
 from local.errors import CloudError
-from local.example import FUNCTION_ARN, provide_example
+from local.example import LOADABLE, WELCOME, provide_example
 from local.home import Home, Ready
 from local.interruption import Interruption
 from local.logs import LogTail
@@ -144,7 +144,7 @@ class Cloud:
             "PublicUrl": self._door.url,
             "AuthMode": "both",
             "OidcIssuer": issuer,
-            "ExecutorFunctions": f"{FUNCTION_ARN},{OF_AUTHORS}",
+            "ExecutorFunctions": ",".join((*(one.function_arn for one in (WELCOME, *LOADABLE.values())), OF_AUTHORS)),
             "AllowedPrivateHosts": "127.0.0.1,localhost",  # where the receivers of webhooks are on a laptop
         }
 

@@ -1,5 +1,9 @@
-"""The executor of examples/welcome beside the stack, so that the first slash command has a function behind it."""
+"""Executors of examples/ beside the stack: that of the first slash command, which is always there, and what is loaded
+when somebody wants to see that."""
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from local.emulator import PROJECT, Emulator
@@ -7,30 +11,63 @@ from local.errors import CloudError
 from local.progress import Progress
 from local.sources import digest_of_files
 from local.stack import Build, DeployedStack, deploy, machine_architecture
+from signpost.cli import remote
 from signpost.cli import stack as operator
 from signpost.cli.failure import CommandFailed
+from signpost.errors import Unavailable
 from signpost.execution.placement import PlacementRefused
 
-STACK_NAME = "signpost-welcome"
-FUNCTION_ARN = "arn:aws:lambda:us-east-1:000000000000:function:signpost-welcome"
 TENANT = "default"
 
-_FOLDER = "examples/welcome"
-_SOURCES = (f"{_FOLDER}/template.yaml", f"{_FOLDER}/executor")
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A folder with a template, and code that needs nothing but the layer."""
+
+    folder: str
+    stack_name: str
+    """And that of its function."""
+
+    @property
+    def function_arn(self) -> str:
+        return f"arn:aws:lambda:us-east-1:000000000000:function:{self.stack_name}"
+
+    def deploy(self, emulator: Emulator, signpost: DeployedStack, home: Path, progress: Progress) -> None:
+        parameters = {
+            "LayerArn": signpost.outputs["LayerArn"],
+            "Architecture": machine_architecture(),
+            "EndpointUrl": emulator.url,
+        }
+        # There is nothing to build: all that it imports is in the layer.
+        digest = digest_of_files(PROJECT, (f"{self.folder}/template.yaml", f"{self.folder}/executor"))
+        log = home / f"deploy-{self.stack_name}.log"
+        deploy(emulator, self.stack_name, Build(PROJECT / self.folder, digest), parameters, log=log, progress=progress)
+
+
+WELCOME = Example("examples/welcome", "signpost-welcome")
+LOADABLE: Mapping[str, Example] = {"system-info": Example("examples/system-info", "signpost-system-info")}
 
 
 def provide_example(emulator: Emulator, signpost: DeployedStack, home: Path, progress: Progress) -> None:
     """Deploys it, as a stack of an author's own, and has the tenant call it."""
-    parameters = {
-        "LayerArn": signpost.outputs["LayerArn"],
-        "Architecture": machine_architecture(),
-        "EndpointUrl": emulator.url,
-    }
-    # There is nothing to build: all that it imports is in the layer.
-    source = Build(PROJECT / _FOLDER, digest_of_files(PROJECT, _SOURCES))
-    deploy(emulator, STACK_NAME, source, parameters, log=home / "deploy-example.log", progress=progress)
+    WELCOME.deploy(emulator, signpost, home, progress)
     try:
         with operator.keys(signpost.name) as keys:
-            keys.placer.place(FUNCTION_ARN, TENANT)
+            keys.placer.place(WELCOME.function_arn, TENANT)
     except (CommandFailed, PlacementRefused) as fault:
         raise CloudError(f"The example cannot be called: {fault}") from fault
+
+
+def load_example(name: str, emulator: Emulator, signpost: DeployedStack, home: Path, progress: Progress) -> None:
+    """Deploys it likewise, and loads it as an administrator of the tenant does; once it is loaded, loads it again."""
+    example = LOADABLE[name]
+    example.deploy(emulator, signpost, home, progress)
+    try:
+        with operator.registry(signpost.name) as registry:
+            there = {one.executor.arn for one in registry.directory.placed() if one.tenant is not None}
+        operation = "reload" if example.function_arn in there else "load"
+        with remote.answers(signpost.name, emulator.url, progress.say) as answer:
+            done = answer(f"skills::{operation}", {"executor": example.function_arn})
+    except (CommandFailed, Unavailable) as fault:
+        raise CloudError(f"The example is not loaded: {fault}") from fault
+    progress.say(json.dumps(done))

@@ -148,7 +148,12 @@ def _substituted(template: str, own: Mapping[str, str], scope: Scope) -> str:
 
 def _join(argument: Json, scope: Scope) -> Json:
     separator, items = _arguments(argument, 2)
-    return _text(separator).join(_text(item) for item in _arguments(resolve(items, scope)))
+    return _text(separator).join(_text(item) for item in _items(resolve(items, scope)))
+
+
+def _items(value: Json) -> list[Json]:
+    """The value of a parameter that is a list is a text with commas."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else _arguments(value)
 
 
 _FUNCTIONS: dict[str, _Function] = {

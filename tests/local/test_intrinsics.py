@@ -19,6 +19,7 @@ Parameters:
   Domain: {Type: String, Default: ""}
   Size: {Type: Number, Default: 256, AllowedValues: [256, 512]}
   Needed: {Type: String}
+  Several: {Type: CommaDelimitedList, Default: "a, b"}
 Conditions:
   HasDomain: !Not [!Equals [!Ref Domain, ""]]
   IsLarge: !Equals [!Ref Size, 512]
@@ -49,6 +50,7 @@ def parsed(value: str) -> Json:
         ("!Sub https://${Needed}.${AWS::Region}/${Table.Arn}", "https://n.eu-west-1/arn:table-1"),
         ('!Sub ["${Own}-${Needed}-${!Kept}", {Own: !Ref Size}]', "256-n-${Kept}"),
         ("!Join [':', [a, !Ref Table]]", "a:table-1"),
+        ("!Join [':', !Ref Several]", "a:b"),
         ("{a: !Ref AWS::NoValue, b: [!Ref AWS::NoValue, true]}", {"b": [True]}),
         ("{'Fn::Sub': '${Table}'}", "table-1"),
         ("{Ref: Table, Other: 1}", {"Ref": "Table", "Other": 1}),

@@ -1,4 +1,7 @@
-"""`signpost executors`: which Lambda functions host functions for a stack."""
+"""`signpost executors`: which Lambda functions host functions for a stack.
+
+Operators place and remove them, in the table; administrators of a tenant load and unload them, by the registry
+function."""
 
 import argparse
 import json
@@ -6,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from signpost.cli import executor_folders, stack
+from signpost.cli import executor_folders, remote, stack
 from signpost.cli.failure import CommandFailed
+from signpost.errors import Unavailable
 from signpost.execution.placement import PlacementRefused
 
 if TYPE_CHECKING:
@@ -17,8 +21,17 @@ if TYPE_CHECKING:
     from signpost.contract import Hosted
 
 
+LOADING = {
+    "load": "make its functions the tenant's own; one that is loaded is replaced by a higher version",
+    "unload": "its functions cannot be called any more (within two seconds)",
+    "reload": "ask a loaded one again what it hosts",
+}
+
+
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("executors", help="deploy executors beside a stack, place, list and remove them")
+    parser = commands.add_parser(
+        "executors", help="deploy, load, place and list executors of other stacks, take them away"
+    )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="executors and what they host, for tenants and (tenant null) for all")
     listing.set_defaults(handler=_list)
@@ -32,7 +45,8 @@ def register(commands: "Commands") -> None:
     deploying.set_defaults(handler=_deploy)
     for action in (placing, removing, deploying):
         stack.add_tenant_option(action)
-    for action in (listing, placing, removing, deploying):
+    _register_loading(actions)
+    for action in actions.choices.values():
         stack.add_option(action)
     writing = actions.add_parser("template", help="write the template that a folder with an app.py is deployed from")
     writing.set_defaults(handler=_template)
@@ -40,11 +54,21 @@ def register(commands: "Commands") -> None:
         action.add_argument("folder", type=Path, help="its name is that of the executor")
 
 
+def _register_loading(actions: "Commands") -> None:
+    for operation, says in LOADING.items():
+        loading = actions.add_parser(operation, help=says)
+        loading.add_argument("function", help="name or ARN of the Lambda function; the stack must allow it")
+        loading.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
+        loading.set_defaults(handler=_loading, operation=operation)
+
+
 def _list(arguments: argparse.Namespace) -> int:
     with stack.registry(arguments.stack) as registry:
         listed = registry.directory.placed()
     for placed in listed:
         row = {"tenant": placed.tenant, "executor": placed.executor.arn, "functions": placed.functions}
+        if placed.terms is not None and placed.terms.version is not None:
+            row["version"] = placed.terms.version
         print(json.dumps(row))
     return 0
 
@@ -88,6 +112,17 @@ def _deploy(arguments: argparse.Namespace) -> int:
 def _tell(words: str) -> None:
     """Beside what programs read."""
     print(words, file=sys.stderr)
+
+
+def _loading(arguments: argparse.Namespace) -> int:
+    with remote.answers(arguments.stack, arguments.url, _tell) as answer:
+        try:
+            done = answer(f"skills::{arguments.operation}", {"executor": arguments.function})
+        except Unavailable as fault:  # a second load of what has been loaded would be refused
+            reason = str(fault).rstrip(".")
+            raise CommandFailed(f"{reason}. `signpost executors list` says whether it has happened.") from fault
+    print(json.dumps(done, ensure_ascii=False))
+    return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:

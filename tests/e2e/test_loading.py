@@ -1,0 +1,235 @@
+"""An executor of another stack is loaded while the gateway runs, called by an MCP client, and unloaded; and whoever
+loads it may be killed at any step."""
+
+import io
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from local.example import LOADABLE
+from local.progress import Progress
+from signpost.adapters.dynamodb import DynamoDirectory, DynamoPlacedFunctions
+from signpost.adapters.secrets_manager import EXECUTOR_KEYS
+from signpost.contract import Executor, Hosted, Placed, Terms
+from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.identity.permissions import ADMINISTRATION
+from tests.acceptance.bus import PATIENCE, add_target
+from tests.e2e.test_crashes import crashes
+from tests.support.commands import Run, rows
+from tests.support.functions import functions_of
+from tests.support.laptop import Laptop
+from tests.support.swept import Swept
+
+pytestmark = pytest.mark.cloud
+
+STACK = "loading"
+SYSTEM_INFO = LOADABLE["system-info"]
+SKILL = "skill:system_info"
+MISSING = "arn:aws:lambda:us-east-1:000000000000:function:missing"
+
+
+@pytest.fixture(scope="module")
+def stack(laptop: Laptop) -> Swept:
+    """With an executor in a stack of its own, which nobody has loaded."""
+    allowed = f"{SYSTEM_INFO.function_arn},{MISSING}"
+    gateway = laptop.deploy(STACK, variant="test", AuthMode="both", ExecutorFunctions=allowed)
+    SYSTEM_INFO.deploy(laptop.emulator, gateway.deployed, laptop.home, Progress(io.StringIO()))
+    return Swept(laptop, gateway, functions_of(laptop, gateway), laptop.client("dynamodb"), laptop.client("s3"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    stack: Swept
+    name: str
+    key: str
+
+    def skills(self) -> Mapping[str, str]:
+        """As its client lists them, with their descriptions."""
+        answer = self.stack.stack.ask(self.key, path="/mcp/flat")
+        tools = answer.json["result"]["tools"]
+        return {tool["name"]: tool["description"] for tool in tools if "[dynamic]" in tool["description"]}
+
+    def call(self) -> Any:
+        return self.stack.stack.ask(self.key, "tools/call", {"name": SKILL, "arguments": {}}, path="/mcp/flat").json
+
+    def placed(self) -> Placed | None:
+        return next((one for one in self.directory.placed() if one.tenant == self.name), None)
+
+    def hosted(self) -> Sequence[Hosted]:
+        return DynamoPlacedFunctions(self.stack.dynamodb, self.stack.table).functions(self.name)
+
+    @property
+    def directory(self) -> DynamoDirectory:
+        return DynamoDirectory(self.stack.dynamodb, self.stack.table)
+
+
+def tenant_of(stack: Swept, name: str = "") -> Tenant:
+    name = name or f"t-{uuid.uuid4().hex[:12]}"
+    return Tenant(stack, name, stack.laptop.key(stack.stack, name, permissions=[ADMINISTRATION]))
+
+
+@pytest.fixture
+def tenant(stack: Swept) -> Tenant:
+    return tenant_of(stack)
+
+
+@pytest.fixture(scope="module")
+def told(laptop: Laptop, stack: Swept) -> Callable[[str], Sequence[Any]]:
+    """What the bus says of the skills of a tenant."""
+    sqs, name = laptop.client("sqs"), f"loads-{uuid.uuid4().hex[:8]}"
+    queue = sqs.create_queue(QueueName=name)["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    pattern = {"source": ["signpost"], "detail-type": ["skills::registry"]}
+    add_target(laptop, stack.stack.deployed.outputs["EventBusName"], name, pattern, arn)
+    heard: list[Any] = []
+
+    def of(tenant: str) -> Sequence[Any]:
+        answer = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+        for message in answer.get("Messages", []):
+            heard.append(json.loads(message["Body"]))
+            sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+        return [event["detail"] for event in heard if f"urn:signpost:tenant:{tenant}" in event["resources"]]
+
+    return of
+
+
+def eventually(look: Callable[[], object], expected: object) -> None:
+    overdue = time.monotonic() + PATIENCE
+    while (found := look()) != expected:
+        assert time.monotonic() < overdue, found
+
+
+def within_two_seconds(look: Callable[[], object], expected: object) -> None:
+    """Asked all the time, and once more when they are over."""
+    changed = time.monotonic()
+    while look() != expected and time.monotonic() < changed + REVALIDATED_EVERY:
+        time.sleep(0.1)
+    assert look() == expected
+
+
+@pytest.mark.invariant(65)
+def test_a_second_stack_s_executor_is_loaded_called_by_a_client_and_unloaded(
+    tenant: Tenant, signpost: Run, told: Callable[[str], Sequence[Any]]
+) -> None:
+    assert tenant.skills() == {}
+    unknown = tenant.call()
+
+    def command(operation: str) -> Any:
+        ran = signpost(
+            "executors", operation, "signpost-system-info", "--stack", STACK, SIGNPOST_AUTHORIZATION=tenant.key
+        )
+        assert ran.returncode == 0, ran.stderr
+        (printed,) = rows(ran.stdout)
+        return printed
+
+    assert command("load")["loaded"] == ["system_info"]
+    within_two_seconds(lambda: list(tenant.skills()), [SKILL])
+    assert tenant.skills()[SKILL].endswith(" [dynamic]")
+    answered = tenant.call()["result"]
+    assert answered["isError"] is False, answered
+    assert answered["structuredContent"]["python"].startswith("3.13")
+    assert command("reload")["reloaded"] == ["system_info"]
+    assert tenant.call()["result"]["isError"] is False
+    listed = rows(signpost("executors", "list", "--stack", STACK).stdout)
+    assert [one["version"] for one in listed if one["tenant"] == tenant.name] == ["1.0.0"]
+    assert command("unload")["unloaded"] == ["system_info"]
+    within_two_seconds(tenant.skills, {})
+    assert tenant.call() == unknown
+    events = [{"op": op, "name": "system_info"} for op in ("load", "reload", "unload")]
+    eventually(lambda: sorted(told(tenant.name), key=str), sorted(events, key=str))
+
+
+REFUSED = [
+    ("load", "signpost-welcome", "does not allow 'signpost-welcome'"),
+    ("unload", "signpost-system-info", "No executor 'signpost-system-info' is loaded"),
+    ("reload", "signpost-system-info", "not loaded"),
+    ("load", "missing", "There is no Lambda function"),
+    ("unload", "core", "No executor"),
+]
+
+
+@pytest.mark.parametrize(("operation", "executor", "says"), REFUSED)
+def test_what_is_refused_is_said_in_a_sentence(
+    tenant: Tenant, signpost: Run, operation: str, executor: str, says: str
+) -> None:
+    ran = signpost("executors", operation, executor, "--stack", STACK, SIGNPOST_AUTHORIZATION=tenant.key)
+    assert (ran.returncode, says in ran.stderr) == (1, True), ran.stderr
+
+
+def test_without_the_permission_nothing_is_loaded(stack: Swept, tenant: Tenant, signpost: Run) -> None:
+    key = stack.laptop.key(stack.stack, tenant.name)
+    ran = signpost("executors", "load", "signpost-system-info", "--stack", STACK, SIGNPOST_AUTHORIZATION=key)
+    assert (ran.returncode, ADMINISTRATION in ran.stderr) == (1, True)
+    assert tenant.placed() is None
+
+
+@pytest.fixture
+def untagged(laptop: Laptop, stack: Swept) -> Iterator[None]:
+    """The secret of the executor has lost its tag: it may be for anything."""
+    assert stack
+    secrets, secret = laptop.client("secretsmanager"), secret_of(laptop)
+    secrets.untag_resource(SecretId=secret, TagKeys=[EXECUTOR_KEYS])
+    yield
+    secrets.tag_resource(SecretId=secret, Tags=[{"Key": EXECUTOR_KEYS, "Value": "system-info"}])
+
+
+@pytest.mark.usefixtures("untagged")
+def test_a_secret_without_the_tag_is_not_open_to_whoever_loads(tenant: Tenant, signpost: Run) -> None:
+    ran = signpost("executors", "load", "signpost-system-info", "--stack", STACK, SIGNPOST_AUTHORIZATION=tenant.key)
+    assert (ran.returncode, EXECUTOR_KEYS in ran.stderr) == (1, True), ran.stderr
+    assert tenant.placed() is None
+
+
+def secret_of(laptop: Laptop) -> str:
+    found = laptop.client("lambda").get_function_configuration(FunctionName=SYSTEM_INFO.stack_name)
+    return found["Environment"]["Variables"]["EXECUTOR_KEY_SECRET_ARN"]
+
+
+OLD_TERMS = Terms("0.9", "0" * 64)
+OLD = [Hosted("system::older"), Hosted("system::system_info", description="Old.", permissions=frozenset({"old"}))]
+
+
+@pytest.mark.invariant(63)
+@pytest.mark.parametrize("operation", ["load", "reload", "unload"])
+def test_whoever_loads_may_be_killed_at_any_step_and_what_was_loaded_serves_until_the_new_one_does(
+    laptop: Laptop, stack: Swept, told: Callable[[str], Sequence[Any]], operation: str
+) -> None:
+    run = f"t-{uuid.uuid4().hex[:8]}"
+    executor = Executor(SYSTEM_INFO.function_arn, secret_of(laptop), 10_000)
+    happened: list[bool] = []
+
+    def load(steps: int) -> Any:
+        tenant = tenant_of(stack, f"{run}-{steps}")
+        stack.ask(tenant.name, "skills::load", {"executor": executor.arn})  # for its keys
+        assert tenant.directory.place(tenant.name, executor, OLD, OLD_TERMS) == []
+        return stack.ask(tenant.name, f"skills::{operation}", {"executor": executor.arn}, crash_after=steps)
+
+    for steps in crashes(load):
+        tenant = tenant_of(stack, f"{run}-{steps}")
+        placed, hosted = tenant.placed(), list(tenant.hosted())
+        is_old = placed == Placed(tenant.name, executor, ["system::older", "system::system_info"], OLD_TERMS)
+        happened.append(not is_old)
+        if is_old:
+            assert hosted == OLD
+        elif operation == "unload":
+            assert (placed, hosted) == (None, [])
+        else:
+            assert placed is not None
+            assert placed.terms is not None
+            assert (placed.functions, placed.terms.version) == (["system::system_info"], "1.0.0")
+            assert [(one.function, one.permissions) for one in hosted] == [("system::system_info", frozenset())]
+        if operation != "unload" or is_old:
+            assert tenant.call()["result"]["isError"] is False
+    assert happened == sorted(happened)  # not at all up to some step, and from there on whole
+    assert {*happened} == {False, True}
+    gone = [{"op": "unload", "name": "older"}]
+    info = [{"op": "unload" if operation == "unload" else "reload", "name": "system_info"}]
+    first = [{"op": "load", "name": "system_info"}]
+    for steps, has_happened in enumerate(happened):
+        expected = [*first, *(gone + info if has_happened else ())]
+        eventually(lambda: sorted(told(f"{run}-{steps}"), key=str), sorted(expected, key=str))  # noqa: B023 - called here

@@ -42,8 +42,8 @@ class Use:
     """The template's default."""
     billed_seconds: float = 0.010
     """Assumed: a millisecond or less of ours (`make bench`) and a DynamoDB read across a data centre."""
-    reads: float = 1.0
-    """At most: a key or the catalogue's version, neither looked at again within two seconds."""
+    reads: float = 5.0
+    """At most: a key, or the five rows of a look at what has changed; neither is looked at again within two seconds."""
     log_bytes: float = 1_600
     """A log line, a metric line, Lambda's own three and an access log line."""
 

@@ -3,15 +3,15 @@
 import os
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bench.inside.invocation import Context, fresh, report, result
 from bench.inside.warm import WARM_UP, laps
 from bench.tools import SCHEMA, described
+from signpost.content import Revisions
 from signpost.contract import Hosted
-from signpost.model import SettingValue
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.gateway import aws_adapters, composed, flat_surface, front_door
@@ -25,10 +25,6 @@ ENDPOINT = "/mcp/flat"
 class Placed:
     """What the bench has for tools, as functions of the tenant."""
 
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
-        del tenant
-        return 1, 0, {}
-
     def functions(self, tenant: str | None) -> Sequence[Hosted]:
         del tenant
         return [
@@ -36,9 +32,18 @@ class Placed:
         ]
 
 
+class Unchanged:
+    """Nothing has happened in the tenant but that they were placed."""
+
+    def read(self, tenant: str) -> Revisions:
+        del tenant
+        return Revisions(content=0, shipped_content=0, catalogue=None, placements=1, shipped_placements=0, settings={})
+
+
 def main() -> None:
     settings, telemetry = gateway_settings(os.environ), Telemetry("gateway")
-    composition = composed(replace(aws_adapters(settings, telemetry), placed_functions=Placed()), telemetry)
+    adapters = replace(aws_adapters(settings, telemetry), placed_functions=Placed(), revisions=Unchanged())
+    composition = composed(adapters, telemetry)
     gateway = front_door(settings, composition, telemetry, {ENDPOINT: flat_surface(composition)})
 
     def handler(event: dict[str, Any], context: "LambdaContext | Context") -> dict[str, Any]:

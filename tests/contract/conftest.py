@@ -21,6 +21,7 @@ from signpost.adapters.dynamodb import (
     DynamoFunctionStates,
     DynamoIssuerKeySets,
     DynamoPlacedFunctions,
+    DynamoRevisionRows,
     DynamoRuntimeSettings,
     rows,
 )
@@ -38,6 +39,7 @@ from signpost.adapters.memory import (
     MemoryIssuerKeySets,
     MemoryLoadedExecutors,
     MemoryPlacedFunctions,
+    MemoryRevisionRows,
     MemoryRuntimeSettings,
     MemoryTexts,
 )
@@ -54,6 +56,7 @@ from signpost.ports import (
     IssuerKeySets,
     LoadedExecutors,
     PlacedFunctions,
+    RevisionRows,
     RuntimeSettings,
     Texts,
 )
@@ -159,6 +162,7 @@ class Functions:
 
     states: FunctionStates
     placed: PlacedFunctions
+    revisions: RevisionRows
     directory: Directory
     settings: RuntimeSettings
     breakers: Breakers
@@ -176,6 +180,7 @@ def memory_functions(deployment: Deployment) -> Functions:
     return Functions(
         states=MemoryFunctionStates(table),
         placed=MemoryPlacedFunctions(table),
+        revisions=MemoryRevisionRows(MemoryContentStore(table)),
         directory=MemoryDirectory(table),
         settings=MemoryRuntimeSettings(table),
         breakers=MemoryBreakers(table),
@@ -191,7 +196,8 @@ def dynamo_functions(client: "DynamoDBClient", deployment: Deployment = NOTHING_
 
     return Functions(
         states=DynamoFunctionStates(client, TABLE, deployment),
-        placed=DynamoPlacedFunctions(client, TABLE, deployment),
+        placed=DynamoPlacedFunctions(client, TABLE),
+        revisions=DynamoRevisionRows(client, TABLE, deployment),
         directory=DynamoDirectory(client, TABLE),
         settings=DynamoRuntimeSettings(client, TABLE),
         breakers=DynamoBreakers(client, TABLE),
@@ -242,6 +248,7 @@ def bucket(laptop: Laptop) -> Any:
 @dataclass(frozen=True, slots=True)
 class Content:
     store: ContentStore
+    revisions: RevisionRows
     settings: RuntimeSettings
     told: Callable[[str | None], Sequence[ChangeEvent]]
     """What goes to the bus about a tenant."""
@@ -254,7 +261,7 @@ def memory_content() -> Content:
     def told(tenant: str | None) -> Sequence[ChangeEvent]:
         return [event for event in store.events if event.tenant == tenant]
 
-    return Content(store, MemoryRuntimeSettings(table), told)
+    return Content(store, MemoryRevisionRows(store), MemoryRuntimeSettings(table), told)
 
 
 def dynamo_content(client: "DynamoDBClient", publications: Publications) -> Content:
@@ -264,6 +271,7 @@ def dynamo_content(client: "DynamoDBClient", publications: Publications) -> Cont
 
     return Content(
         DynamoContentStore(client, TABLE, publications, SCOPES),
+        DynamoRevisionRows(client, TABLE),
         DynamoRuntimeSettings(client, TABLE),
         told,
     )

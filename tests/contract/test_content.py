@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from signpost.adapters.dynamodb import DynamoContentStore
+from signpost.adapters.dynamodb import DynamoContentStore, DynamoRevisionRows
 from signpost.adapters.memory import FunctionTable, MemoryContentStore
 from signpost.adapters.s3 import S3Bodies, S3Publications
 from signpost.content import (
@@ -83,7 +83,7 @@ def test_where_nothing_was_registered_there_is_nothing(content: Content, tenant:
     assert content.store.skill(tenant, "a") == NOTHING
     assert content.store.prompt(tenant, "a") == Layers[StoredPrompt](own=None, shipped=None, tenant_settings={})
     assert (list(content.store.skills(tenant)), list(content.store.prompts(tenant))) == ([], [])
-    assert content.store.versions(tenant)[0] == 0
+    assert content.revisions.read(tenant).content == 0
 
 
 def test_what_is_registered_comes_back_as_it_was_at_once(content: Content, tenant: str) -> None:
@@ -95,7 +95,7 @@ def test_what_is_registered_comes_back_as_it_was_at_once(content: Content, tenan
     assert content.store.prompt(tenant, "letter").own == prompts[0]
     assert list(content.store.skills(tenant)) == skills[::-1]
     assert list(content.store.prompts(tenant)) == prompts[::-1]
-    assert content.store.versions(tenant)[0] == 4
+    assert content.revisions.read(tenant).content == 4
 
 
 def test_the_files_of_a_skill_come_back_with_it(content: Content, tenant: str) -> None:
@@ -113,7 +113,7 @@ def test_the_files_of_a_skill_come_back_with_it(content: Content, tenant: str) -
 
 def test_what_is_shipped_lies_under_what_a_tenant_has(content: Content, tenant: str) -> None:
     name = f"{tenant}/mail"  # what is shipped has no tenant that keeps tests apart
-    before = content.store.versions(tenant)
+    before = content.revisions.read(tenant)
     content.store.apply(None, [SkillChange(name, skill_of(name, "shipped")), PromptChange(tenant, prompt_of(tenant))])
     content.store.apply(tenant, registered(name, title="own"))
     content.settings.set(tenant, None, "breaker_failures", 5)
@@ -122,7 +122,8 @@ def test_what_is_shipped_lies_under_what_a_tenant_has(content: Content, tenant: 
     )
     assert content.store.skill(f"{tenant}x", name) == replace(NOTHING, shipped=skill_of(name, "shipped"))
     assert content.store.prompt(tenant, tenant).shipped == prompt_of(tenant)
-    assert content.store.versions(tenant) == (1, before[1] + 2, {"breaker_failures": 5})
+    after = replace(before, content=1, shipped_content=before.shipped_content + 2, settings={"breaker_failures": 5})
+    assert content.revisions.read(tenant) == after
     assert name in ids_of(content, None)
     content.store.apply(None, [*unregistered(name), PromptChange(tenant, None)])
     assert content.store.skill(f"{tenant}x", name) == NOTHING
@@ -146,7 +147,7 @@ def test_every_change_is_told_once_and_nothing_else(content: Content, tenant: st
         ChangeEvent(tenant, 4, "skills::on-change", "unregister", "a"),
         ChangeEvent(tenant, 5, "prompts::on-change", "unregister", "a"),
     ]
-    assert content.store.versions(tenant)[0] == 5
+    assert content.revisions.read(tenant).content == 5
 
 
 def test_who_subscribes_is_kept_with_the_rest_and_nobody_is_told(content: Content, tenant: str) -> None:
@@ -167,7 +168,7 @@ def test_who_subscribes_is_kept_with_the_rest_and_nobody_is_told(content: Conten
     assert list(content.store.subscriptions(tenant)) == [again.subscription, webhook]
     assert list(content.store.subscriptions(f"{tenant}x")) == []
     assert told(content, tenant) == [(1, "register", "a"), (4, "register", "p")]
-    assert (ids_of(content, tenant), content.store.versions(tenant)[0]) == (["a"], 7)
+    assert (ids_of(content, tenant), content.revisions.read(tenant).content) == (["a"], 7)
 
 
 def test_who_subscribes_in_a_publication_is_there_with_it(content: Content, tenant: str) -> None:
@@ -190,7 +191,7 @@ def test_a_scope_has_its_own_documents_and_its_own_prompts(
     assert [[skill.id for skill in store.skills(tenant)] for store in (first, second)] == [["a"], ["b"]]
     assert [[prompt.name for prompt in store.prompts(tenant)] for store in (first, second)] == [["p"], ["p"]]
     assert (first.skill(tenant, "b").own, second.skill(tenant, "a").own) == (None, None)
-    assert first.versions(tenant)[0] == 3
+    assert DynamoRevisionRows(client, TABLE).read(tenant).content == 3
 
 
 def test_what_is_shipped_is_told_without_a_tenant(content: Content, tenant: str) -> None:
@@ -234,7 +235,7 @@ def test_of_changes_of_one_entry_each_is_told_and_the_last_stays(content: Conten
         if sequence
     ]
     assert told(content, tenant)[1:] == kept
-    assert content.store.versions(tenant)[0] == 7 + filling
+    assert content.revisions.read(tenant).content == 7 + filling
 
 
 def test_a_publication_replaces_and_removes_hundreds_at_once(content: Content, tenant: str) -> None:

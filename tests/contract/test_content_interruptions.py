@@ -111,7 +111,7 @@ def seen(content: Content, tenant: str) -> tuple[list[str], str, list[tuple[int,
     names = {*BEFORE, "new", "newer", "newest"}
     single = [skill for name in sorted(names) if (skill := content.store.skill(tenant, name).own)]
     assert single == list(listed)
-    assert content.store.versions(tenant)[0] == len(events) == events[-1][0]
+    assert content.revisions.read(tenant).content == len(events) == events[-1][0]
     return [skill.id for skill in listed], single[0].title, events, len(events)
 
 
@@ -264,7 +264,7 @@ def test_without_an_overlay_no_object_is_read(
     content.store.apply(tenant, registered("a"))
     interference.calls.clear()
     content.store.skill(tenant, "a")
-    content.store.versions(tenant)
+    content.revisions.read(tenant)
     assert interference.calls == ["BatchGetItem", "BatchGetItem"]
     assert steps.objects_read == []
 

@@ -303,27 +303,27 @@ def test_long_schemas_are_placed_however_many_there_are(functions: Functions, te
 
 
 def test_whatever_is_placed_or_removed_moves_the_version_of_its_scope_only(functions: Functions, tenant: str) -> None:
-    seen = [functions.placed.versions(tenant)[0]]
+    seen = [functions.revisions.read(tenant).placements]
     for hosted in (hosting("a"), hosting("a", "b"), hosting("b")):
         functions.directory.place(tenant, executor_of(tenant), hosted)
-        seen.append(functions.placed.versions(tenant)[0])
+        seen.append(functions.revisions.read(tenant).placements)
     assert functions.directory.remove(tenant, executor_of(tenant).arn)
-    seen.append(functions.placed.versions(tenant)[0])
+    seen.append(functions.revisions.read(tenant).placements)
     functions.directory.place(f"{tenant}x", executor_of(tenant), hosting("a"))
     assert seen == sorted(set(seen))
-    assert functions.placed.versions(tenant)[0] == seen[-1]
-    shipped = functions.placed.versions(tenant)[1]
+    assert functions.revisions.read(tenant).placements == seen[-1]
+    shipped = functions.revisions.read(tenant).shipped_placements
     functions.directory.place(None, executor_of(tenant, "shipped"), hosting(f"{tenant}::f"))
-    assert functions.placed.versions(tenant)[1] > shipped
+    assert functions.revisions.read(tenant).shipped_placements > shipped
     functions.directory.remove(None, executor_of(tenant, "shipped").arn)
 
 
 def test_the_versions_come_with_what_is_set_for_the_tenant(functions: Functions, tenant: str) -> None:
-    assert functions.placed.versions(tenant)[2] == {}
+    assert functions.revisions.read(tenant).settings == {}
     functions.settings.set(tenant, None, "hidden_prefixes", "a::, ß")
     functions.settings.set(tenant, None, "require_expose", 1)
     functions.settings.set(tenant, "a", "tool_timeout_ms", 1)
-    assert functions.placed.versions(tenant)[2] == {"hidden_prefixes": "a::, ß", "require_expose": 1}
+    assert functions.revisions.read(tenant).settings == {"hidden_prefixes": "a::, ß", "require_expose": 1}
 
 
 def test_what_the_deployment_sets_lies_under_what_the_tenant_sets(
@@ -334,6 +334,6 @@ def test_what_the_deployment_sets_lies_under_what_the_tenant_sets(
     functions.settings.set(tenant, None, "hidden_prefixes", "")
     expected = {"require_expose": 1, "hidden_prefixes": ""}
     assert functions.states.read(tenant, MAIL).tenant_settings == expected
-    assert functions.placed.versions(tenant)[2] == expected
+    assert functions.revisions.read(tenant).settings == expected
     assert functions.states.read(tenant, MAIL).settings == {}
     assert functions.settings.of_tenant(tenant) == {None: {"hidden_prefixes": ""}}

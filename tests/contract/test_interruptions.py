@@ -240,7 +240,7 @@ def test_who_lists_functions_while_they_are_placed_finds_out_that_they_changed(
     executor, seen = executor_of(tenant), list[tuple[int, list[str]]]()
 
     def look() -> None:
-        version, _, _ = others.placed.versions(tenant)
+        version = others.revisions.read(tenant).placements
         seen.append((version, names_of(others.placed.functions(tenant))))
 
     table.directory.place(tenant, executor, hosting(*"xyzabc"))
@@ -260,7 +260,7 @@ def test_who_listed_functions_of_a_placement_that_then_crashed_finds_what_it_wro
     seen: list[tuple[int, list[str]]] = []
 
     def look() -> None:
-        seen.append((others.placed.versions(tenant)[0], names_of(others.placed.functions(tenant))))
+        seen.append((others.revisions.read(tenant).placements, names_of(others.placed.functions(tenant))))
 
     interference.meanwhile(2, look)
     interference.crash_after(3)
@@ -292,7 +292,7 @@ def test_functions_of_an_earlier_release_are_called_and_listed_without_what_it_d
 def test_a_list_is_revalidated_by_one_call(table: Functions, interference: Interference, tenant: str) -> None:
     everything_about(table, tenant)
     interference.calls.clear()
-    assert table.placed.versions(tenant)[0]
+    assert table.revisions.read(tenant).placements
     assert interference.calls == ["BatchGetItem"]
 
 

@@ -16,9 +16,9 @@ from local.stack import PROJECT
 from signpost.cli.checking import Rules
 from signpost.cli.publication_files import publication_at
 from signpost.cli.publisher import RemotePublisher
+from signpost.execution.revisions import REVALIDATED_EVERY
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, JsonObject
-from signpost.registry.catalogue import REVALIDATED_EVERY
 from tests.acceptance.bus import add_target
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, Stack

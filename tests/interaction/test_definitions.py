@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryTexts
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTexts
+from signpost.execution.revisions import RevisionView
 from signpost.model import CatalogueItem, JsonObject
 from signpost.registry import publication
 from signpost.registry.catalogue import CatalogueView
@@ -25,7 +26,8 @@ def document(target: str) -> Mapping[str, Any]:
 class Published:
     def __init__(self) -> None:
         self.clock, self._content, self._texts = SetClock(), MemoryContentStore(FunctionTable()), MemoryTexts()
-        self.view = CatalogueView(content=self._content, texts=self._texts, clock=self.clock)
+        revisions = RevisionView(rows=MemoryRevisionRows(self._content), clock=self.clock)
+        self.view = CatalogueView(revisions=revisions, texts=self._texts)
         self.definitions = CatalogueDefinitions(catalogue=self.view, texts=self._texts)
 
     def publish(

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from signpost.contract import KeptResult, Reply
 from signpost.execution.failures import failure, reported
+from signpost.execution.revisions import REMEMBERED_TENANTS, REVALIDATED_EVERY
 from signpost.model import InputRequired
 from signpost.registry.functions import resource_of
 from signpost.registry.published import FUNCTIONS
 from signpost.registry.refusals import Refused
 from signpost.registry.skills import LARGEST_BODY, LARGEST_FETCH, MOST_URIS
-from signpost.registry.view import REMEMBERED_TENANTS, REVALIDATED_EVERY
 from signpost.schema.validation import Validators
 from tests.support.registry import TENANT, Registry
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryApiKeys, MemoryContentStore
+from signpost.adapters.memory import FunctionTable, MemoryApiKeys, MemoryContentStore, MemoryRevisionRows
 from signpost.credentials import ApiKey
 from signpost.errors import Unavailable
 from signpost.http.front_door import LARGEST_BODY
@@ -195,7 +195,7 @@ def test_a_provider_may_return_half_a_surrogate_pair_without_harm() -> None:
 
 
 class Broken(MemoryContentStore):
-    def catalogue(self, tenant: str) -> str | None:
+    def versions(self, tenant: str) -> tuple[int, int, str | None]:
         del tenant
         raise Unavailable("A service that this needs cannot be reached.")
 
@@ -210,7 +210,7 @@ class BrokenKeys(MemoryApiKeys):
 
 def test_what_cannot_be_reached_now_is_a_503_under_the_messages_id() -> None:
     gateway = MemoryGateway()
-    gateway.exchange(content=Broken(FunctionTable()))
+    gateway.exchange(revisions=MemoryRevisionRows(Broken(FunctionTable())))
     answer = gateway.ask("tools/call", {"name": "gateway.home", "arguments": {}})
     assert (answer.status, answer.json["id"], answer.json["error"]["code"]) == (503, 1, -32603)
 

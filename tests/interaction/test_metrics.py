@@ -16,6 +16,7 @@ from signpost.adapters.memory import (
     MemoryContentStore,
     MemoryDirectory,
     MemoryPlacedFunctions,
+    MemoryRevisionRows,
     MemoryRuntimeSettings,
 )
 from signpost.content import PromptChange, SkillChange, StoredPrompt
@@ -205,8 +206,10 @@ class Reads:
     def __init__(self, gateway: MemoryGateway) -> None:
         self.seen: list[str] = []
         adapters, table = gateway.adapters, gateway.functions
+        content = MemoryContentStore(table)
         gateway.exchange(
-            content=self._watched(MemoryContentStore(table)),
+            content=self._watched(content),
+            revisions=self._watched(MemoryRevisionRows(content)),
             placed_functions=self._watched(MemoryPlacedFunctions(table)),
             breakers=self._watched(MemoryBreakers(table)),
             values=self._watched(adapters.values),
@@ -223,7 +226,7 @@ class Reads:
         return Watched()
 
 
-def test_while_nothing_changes_a_look_at_three_versions_and_the_breakers_is_all_it_takes(monitor: Monitor) -> None:
+def test_while_nothing_changes_one_look_for_all_lists_and_the_breakers_is_all_it_takes(monitor: Monitor) -> None:
     reads = Reads(monitor.gateway)
     monitor.gateway.offer("default", WORKFLOW)
     monitor.scrape()
@@ -233,7 +236,7 @@ def test_while_nothing_changes_a_look_at_three_versions_and_the_breakers_is_all_
     monitor.gateway.clock.advance(2)
     reads.seen.clear()
     monitor.scrape()
-    assert sorted(reads.seen) == ["catalogue", "of_tenant", "versions", "versions"]
+    assert sorted(reads.seen) == ["of_tenant", "read"]
 
 
 LAPTOP = {"AUTH_MODE": "local", "AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryBodies, MemoryContentStore, MemoryTexts
+from signpost.adapters.memory import FunctionTable, MemoryBodies, MemoryContentStore, MemoryRevisionRows, MemoryTexts
+from signpost.execution.revisions import RevisionView
 from signpost.model import PROXY
 from signpost.registry import catalogue_publisher
 from signpost.registry.callers import Caller
@@ -34,7 +35,8 @@ class World:
     def __init__(self, content: MemoryContentStore | None = None) -> None:
         self.content = content or MemoryContentStore(FunctionTable())
         self.texts = MemoryTexts()
-        self.view = CatalogueView(content=self.content, texts=self.texts, clock=SetClock())
+        revisions = RevisionView(rows=MemoryRevisionRows(self.content), clock=SetClock())
+        self.view = CatalogueView(revisions=revisions, texts=self.texts)
         self.definitions = CatalogueDefinitions(catalogue=self.view, texts=self.texts)
         self.functions = ManifestFunctions(
             Publisher(

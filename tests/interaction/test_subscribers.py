@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryMasterKeys
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryMasterKeys, MemoryRevisionRows
 from signpost.content import Skill, SkillChange, Subscription, SubscriptionChange
 from signpost.contract import Failure, KeptResult, Reply, Request, Result
 from signpost.delivery import DeliveryDoor, Triggers, Webhooks
@@ -73,9 +73,9 @@ class Listening:
         self.content.apply(tenant, [SkillChange(skill.id, skill) for skill in skills])
         return [on_the_bus(asdict(bus_event(event))) for event in self.content.events[before:]]
 
-    def versions(self, tenant: str) -> Any:
+    def read(self, tenant: str) -> Any:
         self.asked += 1
-        return self.content.versions(tenant)
+        return MemoryRevisionRows(self.content).read(tenant)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.content, name)
@@ -91,7 +91,9 @@ def on_the_bus(event: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def door(content: Any, queue: Queue) -> SubscriberDoor:
-    return SubscriberDoor(subscribers=Subscribers(content), queue=queue, telemetry=Telemetry("subscriber-under-test"))
+    return SubscriberDoor(
+        subscribers=Subscribers(content, content), queue=queue, telemetry=Telemetry("subscriber-under-test")
+    )
 
 
 def waiting(*events: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from signpost.adapters.memory import (
     MemoryIssuerKeySets,
     MemoryMasterKeys,
     MemoryPlacedFunctions,
+    MemoryRevisionRows,
     MemoryTexts,
 )
 from signpost.adapters.memory.instances import MemoryInstances
@@ -143,6 +144,7 @@ class MemoryGateway:
         self.instances = MemoryInstances()
         self.machines: dict[str, Machine] = {}
         """What runs steps of workflows, by kind; to be filled before the first workflow."""
+        content = MemoryContentStore(self.functions)
         self.adapters = Adapters(
             api_keys=MemoryApiKeys(),
             issuer_key_sets=MemoryIssuerKeySets(),
@@ -152,7 +154,8 @@ class MemoryGateway:
             function_states=MemoryFunctionStates(self.functions),
             placed_functions=MemoryPlacedFunctions(self.functions),
             breakers=MemoryBreakers(self.functions),
-            content=MemoryContentStore(self.functions),
+            revisions=MemoryRevisionRows(content),
+            content=content,
             bodies=MemoryBodies(),
             values=MemoryTexts(),
             definitions=MemoryTexts(),

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryTexts
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTexts
 from signpost.cli import mcp, stack
 from signpost.cli.publisher import Say
 from signpost.cli.runs import Runs
+from signpost.execution.revisions import RevisionView
 from signpost.model import CatalogueItem, JsonObject, Principal, as_object
 from signpost.registry.catalogue import CatalogueView
 from signpost.registry.publication import Published
@@ -68,7 +69,8 @@ class OperatedWorkflows:
     @contextmanager
     def _of_any_stack(self, _name: str) -> Generator[Runs]:
         clock = self.world.clock
-        view = CatalogueView(content=self._content, texts=self._texts, clock=clock)
+        revisions = RevisionView(rows=MemoryRevisionRows(self._content), clock=clock)
+        view = CatalogueView(revisions=revisions, texts=self._texts)
         yield Runs(instances=self.world.instances, definitions=self._texts, catalogue=view, clock=clock, mcp_url=URL)
 
     def _tools_of(self, url: str, say: Say) -> "_Tools":

@@ -1,6 +1,6 @@
 """The registry functions on stores in memory, with executors that are functions of the test."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, override
 
@@ -12,13 +12,15 @@ from signpost.adapters.memory import (
     MemoryContentStore,
     MemoryDirectory,
     MemoryFunctionStates,
+    MemoryRevisionRows,
     MemoryRuntimeSettings,
 )
 from signpost.content import Layers, Skill, StoredPrompt
 from signpost.contract import Executor, Failure, Hosted, KeptResult, Reply, Request, Result
 from signpost.execution.failures import failure
 from signpost.execution.functions import FunctionView
-from signpost.model import InputRequired, Json, JsonObject, Principal, SettingValue
+from signpost.execution.revisions import RevisionView
+from signpost.model import InputRequired, Json, JsonObject, Principal
 from signpost.registry.callers import Caller
 from signpost.registry.functions import RegistryFunctions
 from signpost.registry.handlers import Handlers
@@ -45,7 +47,7 @@ class CountedContent(MemoryContentStore):
         self.asked: list[str] = []
 
     @override
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
+    def versions(self, tenant: str) -> tuple[int, int, str | None]:
         self.asked.append("versions")
         return super().versions(tenant)
 
@@ -124,7 +126,8 @@ class Registry:
         self.executors = RecordingExecutors({}, [])
         self.settings = MemoryRuntimeSettings(table)
         self._directory = MemoryDirectory(table)
-        self.view = ContentView(content=self.content, clock=self.clock)
+        revisions = RevisionView(rows=MemoryRevisionRows(self.content), clock=self.clock)
+        self.view = ContentView(content=self.content, revisions=revisions)
         functions = FunctionView(states=MemoryFunctionStates(table), clock=self.clock)
         handlers = Handlers(functions=functions, executors=self.executors, clock=self.clock)
         timestamps = CountingTimestamps()

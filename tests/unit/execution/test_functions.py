@@ -1,18 +1,23 @@
 """The two-second views of functions."""
 
-from typing import Any, override
+from collections.abc import Sequence
+from typing import override
 
 import pytest
 
 from signpost.adapters.memory import (
     FunctionTable,
+    MemoryContentStore,
     MemoryDirectory,
     MemoryFunctionStates,
     MemoryPlacedFunctions,
+    MemoryRevisionRows,
     MemoryRuntimeSettings,
 )
+from signpost.content import Revisions
 from signpost.contract import Executor, FunctionState, Hosted
-from signpost.execution.functions import NOTHING_KNOWN, REVALIDATED_EVERY, FunctionLists, FunctionView
+from signpost.execution.functions import NOTHING_KNOWN, FunctionLists, FunctionView
+from signpost.execution.revisions import REVALIDATED_EVERY, RevisionView
 from tests.support.memory_gateway import SetClock
 
 
@@ -97,15 +102,15 @@ class Reads(MemoryPlacedFunctions):
 
     def __init__(self, table: FunctionTable) -> None:
         super().__init__(table)
-        self.of: list[Any] = []
+        self.of: list[str | None] = []
+        self.revisions = MemoryRevisionRows(MemoryContentStore(table))
+
+    def read(self, tenant: str) -> Revisions:
+        self.of.append("revisions")
+        return self.revisions.read(tenant)
 
     @override
-    def versions(self, tenant: str) -> Any:
-        self.of.append("versions")
-        return super().versions(tenant)
-
-    @override
-    def functions(self, tenant: str | None) -> Any:
+    def functions(self, tenant: str | None) -> Sequence[Hosted]:
         self.of.append(tenant)
         return super().functions(tenant)
 
@@ -117,7 +122,7 @@ def reads(table: FunctionTable) -> Reads:
 
 @pytest.fixture
 def lists(reads: Reads, clock: SetClock) -> FunctionLists:
-    return FunctionLists(placed=reads, clock=clock)
+    return FunctionLists(placed=reads, revisions=RevisionView(rows=reads, clock=clock))
 
 
 def ids(lists: FunctionLists, tenant: str = "default") -> list[str]:
@@ -151,12 +156,12 @@ def test_a_list_costs_one_read_in_two_seconds_and_none_between(
     place(table, "default", "a")
     place(table, None, "b", executor=SHELF)
     first = lists.of("default")
-    assert reads.of == ["versions", "default", None]
+    assert reads.of == ["revisions", "default", None]
     clock.advance(REVALIDATED_EVERY - 0.1)
     assert lists.of("default") is first
     clock.advance(0.1)
     assert lists.of("default") is first  # so that what was made of it is not made again
-    assert reads.of == ["versions", "default", None, "versions"]
+    assert reads.of == ["revisions", "default", None, "revisions"]
 
 
 def test_only_what_has_changed_is_read_again(
@@ -171,19 +176,20 @@ def test_only_what_has_changed_is_read_again(
     MemoryRuntimeSettings(table).set("default", None, "require_expose", 1)
     clock.advance(REVALIDATED_EVERY)
     assert lists.of("default").settings == {"require_expose": 1}
-    assert reads.of == ["versions", "default", None, "versions", "default", "versions"]
+    assert reads.of == ["revisions", "default", None, "revisions", "default", "revisions"]
 
 
 def test_what_is_shipped_is_read_once_for_all_tenants(table: FunctionTable, lists: FunctionLists, reads: Reads) -> None:
     place(table, None, "b", executor=SHELF)
     assert ids(lists, "acme") == ids(lists, "default") == ["b"]
-    assert reads.of == ["versions", None, "versions"]
+    assert reads.of == ["revisions", None, "revisions"]
 
 
 def test_no_more_than_so_many_tenants_are_remembered(
     lists: FunctionLists, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("signpost.execution.functions.REMEMBERED_TENANTS", 2)
+    monkeypatch.setattr("signpost.execution.revisions.REMEMBERED_TENANTS", 2)
     for tenant in ("a", "b", "c", "c", "b", "a"):
         lists.of(tenant)
-    assert reads.of == ["versions"] * 4
+    assert reads.of == ["revisions"] * 4

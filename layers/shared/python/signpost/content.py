@@ -159,6 +159,22 @@ class Layers[Entry]:
 
 
 @dataclass(frozen=True, slots=True)
+class Revisions:
+    """How far everything has changed that lists of a tenant are made of. Numbers grow with every change."""
+
+    content: int
+    """Of the tenant's own skill documents, prompts, subscriptions and catalogue."""
+    shipped_content: int
+    catalogue: str | None
+    """The digest of the current snapshot; None if nothing was ever published."""
+    placements: int
+    """Of the functions that are hosted for the tenant only; 0 if none ever was."""
+    shipped_placements: int
+    settings: Mapping[str, SettingValue]
+    """What is set for the tenant, over what the deployment sets for all."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeEvent:
     """A change that has happened, as it goes to the bus."""
 

@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from signpost.content import AgentSkill, BusEvent, Change, Layers, ListedSkill, Skill, StoredPrompt, Subscription
+    from signpost.content import (
+        AgentSkill,
+        BusEvent,
+        Change,
+        Layers,
+        ListedSkill,
+        Revisions,
+        Skill,
+        StoredPrompt,
+        Subscription,
+    )
     from signpost.contract import (
         BreakerState,
         Executor,
@@ -127,10 +137,6 @@ class AnswerStore(Protocol):
 class ContentStore(Protocol):
     """Skill documents, prompts, subscriptions and which catalogue there is, by tenant; the tenant None is what is
     shipped."""
-
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
-        """How far the tenant's content and the shipped content have changed, and what is set for the tenant."""
-        ...
 
     def catalogue(self, tenant: str) -> str | None:
         """The digest of the current snapshot; None if nothing was ever published."""
@@ -294,13 +300,17 @@ class FunctionStates(Protocol):
 class PlacedFunctions(Protocol):
     """The functions that are placed, for lists of them."""
 
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
-        """How far the placements of the tenant and those of the deployment have changed, and what is set for the
-        tenant, over what the deployment sets for all. Whatever is placed or removed moves them in the same moment."""
-        ...
-
     def functions(self, tenant: str | None) -> Sequence[Hosted]:
         """By id; of the tenant None, what the deployment ships."""
+        ...
+
+
+class RevisionRows(Protocol):
+    """The rows by which everybody who shows a list finds out whether it is still right."""
+
+    def read(self, tenant: str) -> Revisions:
+        """As they are now, by one read. Whatever changes content, catalogue or placements moves them in the same
+        moment."""
         ...
 
 

@@ -128,7 +128,6 @@ class WorkerSettings:
     registry_table: str
     workflows_table: str
     content_bucket: str
-    scopes: Scopes
     master_secret_arn: str
     work_queue: str
     """Its URL."""
@@ -145,7 +144,6 @@ def worker_settings(environment: Mapping[str, str]) -> WorkerSettings:
         registry_table=environment["REGISTRY_TABLE"],
         workflows_table=environment["WORKFLOWS_TABLE"],
         content_bucket=environment["CONTENT_BUCKET"],
-        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         work_queue=environment["WORK_QUEUE"],
         lease_margin=_lease_margin(environment["LEASE_MARGIN_MS"]),

@@ -6,7 +6,7 @@ from typing import Any
 
 from signpost.content import Subscription
 from signpost.model import JsonObject
-from signpost.ports import ContentStore, DeliveryQueue
+from signpost.ports import ContentStore, DeliveryQueue, RevisionRows
 from signpost.queued import shown
 from signpost.records import dataclass
 from signpost.registry.deliveries import change_in, deliveries_of, to_text
@@ -25,15 +25,16 @@ class _Known:
 class Subscribers:
     """Who listens, in memory for as long as no later change is told: a publication tells thousands of one version."""
 
-    def __init__(self, content: ContentStore) -> None:
+    def __init__(self, content: ContentStore, revisions: RevisionRows) -> None:
         self._content = content
+        self._revisions = revisions
         self._by_tenant: dict[str, _Known] = {}
 
     def of(self, tenant: str, sequence: int) -> Sequence[Subscription]:
         """Everybody who had subscribed when the change of this number happened, and perhaps later ones."""
         known = self._by_tenant.get(tenant)
         if known is None or known.version < sequence:
-            version = self._content.versions(tenant)[0]  # before what it stands for, which can only be newer
+            version = self._revisions.read(tenant).content  # before what it stands for, which can only be newer
             known = _Known(version, self._content.subscriptions(tenant))
             if len(self._by_tenant) >= REMEMBERED_TENANTS:
                 self._by_tenant.clear()

@@ -176,23 +176,21 @@ def runs(name: str) -> "Generator[Runs]":
         import boto3  # noqa: PLC0415 - see _aws
 
         from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb import DynamoContentStore  # noqa: PLC0415 - see _aws
+        from signpost.adapters.dynamodb import DynamoRevisionRows  # noqa: PLC0415 - see _aws
         from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts  # noqa: PLC0415 - see _aws
         from signpost.adapters.dynamodb.instances import DynamoInstances  # noqa: PLC0415 - see _aws
-        from signpost.adapters.s3 import S3Publications, S3Values  # noqa: PLC0415 - see _aws
+        from signpost.adapters.s3 import S3Values  # noqa: PLC0415 - see _aws
         from signpost.cli.runs import Runs  # noqa: PLC0415 - see _aws
-        from signpost.content import Scopes  # noqa: PLC0415 - see _aws
+        from signpost.execution.revisions import RevisionView  # noqa: PLC0415 - see _aws
         from signpost.registry.catalogue import CatalogueView  # noqa: PLC0415 - see _aws
 
         tables, s3, clock = boto3.client("dynamodb"), boto3.client("s3"), SystemClock()
         registry, bucket = outputs["RegistryTableName"], outputs["ContentBucketName"]
-        values, publications = S3Values(lambda: s3, bucket), S3Publications(lambda: s3, bucket)
-        # Which catalogue there is stands in a row that no scope has a part in.
-        content = DynamoContentStore(tables, registry, publications, Scopes("skills", "prompts"))
+        values, rows = S3Values(lambda: s3, bucket), DynamoRevisionRows(tables, registry)
         yield Runs(
             instances=DynamoInstances(tables, outputs["WorkflowsTableName"], values),
             definitions=DynamoDefinitionTexts(tables, registry, values),
-            catalogue=CatalogueView(content=content, texts=values, clock=clock),
+            catalogue=CatalogueView(revisions=RevisionView(rows=rows, clock=clock), texts=values),
             clock=clock,
             mcp_url=outputs["McpUrl"],
         )

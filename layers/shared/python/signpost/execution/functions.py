@@ -4,16 +4,15 @@ is."""
 import re
 from collections.abc import Mapping, Sequence
 
+from signpost.content import Revisions
 from signpost.contract import FunctionState, Hosted
+from signpost.execution.revisions import REMEMBERED_TENANTS, REVALIDATED_EVERY, RevisionView
 from signpost.execution.tuning import of_tenant
 from signpost.model import SettingValue
 from signpost.ports import Clock, FunctionStates, PlacedFunctions
 from signpost.records import dataclass
 
-REVALIDATED_EVERY = 2.0
-"""Seconds for which calls may go by what was placed, set, opened or closed before."""
 REMEMBERED_FUNCTIONS = 1024
-REMEMBERED_TENANTS = 64
 
 POSSIBLE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,256}")
 """Wider than the ids that our own harness hosts (`function_ids`): an executor is whatever speaks the contract."""
@@ -33,6 +32,8 @@ def may_exist(function: str) -> bool:
 
 
 class FunctionView:
+    """Calls go by what was placed, set, opened or closed before for as long as lists do."""
+
     def __init__(self, *, states: FunctionStates, clock: Clock) -> None:
         self._states = states
         self._clock = clock
@@ -75,39 +76,36 @@ class _Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    looked_at: float
+    revisions: Revisions
     own: _Scope
     shipped: _Scope
     seen: FunctionList
 
 
 class FunctionLists:
-    """What is read later than its version can only be newer: the next look then finds another version and reads once
-    too often."""
-
-    def __init__(self, *, placed: PlacedFunctions, clock: Clock) -> None:
+    def __init__(self, *, placed: PlacedFunctions, revisions: RevisionView) -> None:
         self._placed = placed
-        self._clock = clock
+        self._revisions = revisions
         self._by_tenant: dict[str, _Listed] = {}
         self._shipped: _Scope | None = None
 
     def of(self, tenant: str) -> FunctionList:
-        now = self._clock.now()
+        revisions = self._revisions.of(tenant)
         known = self._by_tenant.get(tenant)
-        if known is None or now - known.looked_at >= REVALIDATED_EVERY:
-            known = self._revalidated(tenant, known, now)
+        if known is None or known.revisions is not revisions:
+            known = self._revalidated(tenant, known, revisions)
             if len(self._by_tenant) >= REMEMBERED_TENANTS and tenant not in self._by_tenant:
                 self._by_tenant.pop(next(iter(self._by_tenant)))
             self._by_tenant[tenant] = known
         return known.seen
 
-    def _revalidated(self, tenant: str, known: _Listed | None, now: float) -> _Listed:
-        version, shipped_version, settings = self._placed.versions(tenant)
-        own = self._scope(tenant, version, known.own if known is not None else None)
-        self._shipped = shipped = self._scope(None, shipped_version, self._shipped)
+    def _revalidated(self, tenant: str, known: _Listed | None, revisions: Revisions) -> _Listed:
+        own = self._scope(tenant, revisions.placements, known.own if known is not None else None)
+        self._shipped = shipped = self._scope(None, revisions.shipped_placements, self._shipped)
+        settings = revisions.settings
         if known is not None and known.own is own and known.shipped is shipped and known.seen.settings == settings:
-            return _Listed(now, own, shipped, known.seen)
-        return _Listed(now, own, shipped, _seen(own, shipped, settings))
+            return _Listed(revisions, own, shipped, known.seen)
+        return _Listed(revisions, own, shipped, _seen(own, shipped, settings))
 
     def _scope(self, tenant: str | None, version: int, known: _Scope | None) -> _Scope:
         if known is not None and known.version == version:

@@ -1,21 +1,18 @@
-"""The catalogue of a tenant: what can be started, in memory, revalidated by one row."""
+"""The catalogue of a tenant: what can be started, in memory for as long as it is the current one."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from signpost.execution.revisions import REMEMBERED_TENANTS, RevisionView
 from signpost.model import CatalogueItem
-from signpost.ports import Clock, ContentStore, Texts
+from signpost.ports import Texts
 from signpost.records import dataclass
 from signpost.registry.publication import NOTHING, Published, from_text
 from signpost.workflow.discovery import shown_kinds
 
 if TYPE_CHECKING:
     from signpost.search.ranking import Ranking, Search
-
-REVALIDATED_EVERY = 2.0
-"""Seconds for which lists may lag behind a publication."""
-REMEMBERED_TENANTS = 64
 
 
 @dataclass(frozen=True)  # no slots: what is worked out once is kept
@@ -69,40 +66,24 @@ class Snapshot:
 NOTHING_PUBLISHED = Snapshot(None, NOTHING)
 
 
-@dataclass(slots=True)
-class _Remembered:
-    snapshot: Snapshot
-    looked_at: float
-
-
 class CatalogueView:
-    def __init__(self, *, content: ContentStore, texts: Texts, clock: Clock) -> None:
-        self._content = content
+    def __init__(self, *, revisions: RevisionView, texts: Texts) -> None:
+        self._revisions = revisions
         self._texts = texts
-        self._clock = clock
-        self._by_tenant: dict[str, _Remembered] = {}
+        self._by_tenant: dict[str, Snapshot] = {}
 
     def snapshot(self, tenant: str, *, fresh: bool = False) -> Snapshot:
         """Fresh is whatever was published before the call."""
-        now = self._clock.now()
-        remembered = self._by_tenant.get(tenant)
-        if remembered is None:
-            remembered = self._remember(tenant, self._load(tenant, NOTHING_PUBLISHED), now)
-        elif fresh or now - remembered.looked_at >= REVALIDATED_EVERY:
-            remembered.snapshot = self._load(tenant, remembered.snapshot)
-            remembered.looked_at = now
-        return remembered.snapshot
-
-    def _load(self, tenant: str, known: Snapshot) -> Snapshot:
-        digest = self._content.catalogue(tenant)
-        if digest == known.digest:
-            return known
+        digest = self._revisions.of(tenant, fresh=fresh).catalogue
         if digest is None:
             return NOTHING_PUBLISHED
-        return Snapshot(digest, from_text(self._texts.read(tenant, digest)))
+        known = self._by_tenant.get(tenant)
+        if known is None or known.digest != digest:
+            known = self._remember(tenant, Snapshot(digest, from_text(self._texts.read(tenant, digest))))
+        return known
 
-    def _remember(self, tenant: str, snapshot: Snapshot, now: float) -> _Remembered:
-        if len(self._by_tenant) >= REMEMBERED_TENANTS:
+    def _remember(self, tenant: str, snapshot: Snapshot) -> Snapshot:
+        if tenant not in self._by_tenant and len(self._by_tenant) >= REMEMBERED_TENANTS:
             self._by_tenant.pop(next(iter(self._by_tenant)))
-        self._by_tenant[tenant] = _Remembered(snapshot, now)
-        return self._by_tenant[tenant]
+        self._by_tenant[tenant] = snapshot
+        return snapshot

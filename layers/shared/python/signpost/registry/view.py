@@ -1,16 +1,12 @@
 """What lists and the index show, in memory for as long as the catalogue is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from signpost.content import Skill, StoredPrompt
+from signpost.content import Revisions, Skill, StoredPrompt
+from signpost.execution.revisions import REMEMBERED_TENANTS, RevisionView
 from signpost.execution.tuning import of_tenant
-from signpost.model import SettingValue
-from signpost.ports import Clock, ContentStore
+from signpost.ports import ContentStore
 from signpost.records import dataclass
-
-REVALIDATED_EVERY = 2.0
-"""Seconds for which lists may lag behind a change."""
-REMEMBERED_TENANTS = 64
 
 
 @dataclass(slots=True)
@@ -25,19 +21,18 @@ class _Content:
 
 @dataclass(frozen=True, slots=True)
 class _Remembered:
-    looked_at: float
+    revisions: Revisions
     own: _Content
-    settings: Mapping[str, SettingValue]
 
     @property
     def shows_shipped(self) -> bool:
-        return bool(of_tenant(self.settings, "shipped_content"))
+        return bool(of_tenant(self.revisions.settings, "shipped_content"))
 
 
 class ContentView:
-    def __init__(self, *, content: ContentStore, clock: Clock) -> None:
+    def __init__(self, *, content: ContentStore, revisions: RevisionView) -> None:
         self._content = content
-        self._clock = clock
+        self._revisions = revisions
         self._by_tenant: dict[str, _Remembered] = {}
         self._shipped = _Content(version=-1)
 
@@ -58,18 +53,19 @@ class ContentView:
         return self._look(tenant, fresh=False).own.version
 
     def _look(self, tenant: str, *, fresh: bool) -> _Remembered:
-        now = self._clock.now()
+        revisions = self._revisions.of(tenant, fresh=fresh)
         known = self._by_tenant.get(tenant)
-        if known is None or fresh or now - known.looked_at >= REVALIDATED_EVERY:
-            known = self._remember(tenant, self._revalidated(tenant, known, now))
+        if known is None or known.revisions is not revisions:
+            known = self._remember(tenant, self._revalidated(known, revisions))
         return known
 
-    def _revalidated(self, tenant: str, known: _Remembered | None, now: float) -> _Remembered:
-        own, shipped, settings = self._content.versions(tenant)
-        if self._shipped.version != shipped:
-            self._shipped = _Content(shipped)
-        content = known.own if known is not None and known.own.version == own else _Content(own)
-        return _Remembered(now, content, settings)
+    def _revalidated(self, known: _Remembered | None, revisions: Revisions) -> _Remembered:
+        if self._shipped.version != revisions.shipped_content:
+            self._shipped = _Content(revisions.shipped_content)
+        own = known.own if known is not None else None
+        if own is None or own.version != revisions.content:
+            own = _Content(revisions.content)
+        return _Remembered(revisions, own)
 
     def _remember(self, tenant: str, looked: _Remembered) -> _Remembered:
         if tenant not in self._by_tenant and len(self._by_tenant) >= REMEMBERED_TENANTS:

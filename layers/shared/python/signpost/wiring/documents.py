@@ -1,5 +1,6 @@
 """Skill documents and prompts, alike for the gateway, which reads them, and the registry, which changes them."""
 
+from signpost.execution.revisions import RevisionView
 from signpost.ports import Bodies, Clock, ContentStore, Timestamps
 from signpost.records import dataclass
 from signpost.registry.agent_skills import AgentSkills
@@ -21,9 +22,15 @@ class Documents:
 
 
 def documents(
-    *, content: ContentStore, bodies: Bodies, calling: Calling, clock: Clock, timestamps: Timestamps
+    *,
+    content: ContentStore,
+    revisions: RevisionView,
+    bodies: Bodies,
+    calling: Calling,
+    clock: Clock,
+    timestamps: Timestamps,
 ) -> Documents:
-    view = ContentView(content=content, clock=clock)
+    view = ContentView(content=content, revisions=revisions)
     handlers = Handlers(functions=calling.functions, executors=calling.executors, clock=clock)
     skills = Skills(content=content, bodies=bodies, view=view, handlers=handlers, timestamps=timestamps)
     prompts = Prompts(content=content, view=view, handlers=handlers, timestamps=timestamps)

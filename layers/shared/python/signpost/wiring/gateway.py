@@ -16,6 +16,7 @@ from signpost.adapters.dynamodb import (
     DynamoFunctionStates,
     DynamoIssuerKeySets,
     DynamoPlacedFunctions,
+    DynamoRevisionRows,
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.ids import RandomIds
@@ -26,6 +27,7 @@ from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.back_door import BackDoor
 from signpost.execution.functions import FunctionLists
 from signpost.execution.nested import NestedCalls, is_nested
+from signpost.execution.revisions import RevisionView
 from signpost.http.front_door import FrontDoor
 from signpost.identity.authenticator import Authenticator
 from signpost.policy.key_ring import KeyRing
@@ -45,6 +47,7 @@ from signpost.ports import (
     Link,
     MasterKeyStore,
     PlacedFunctions,
+    RevisionRows,
     Texts,
     Timestamps,
     ToolProvider,
@@ -92,6 +95,7 @@ class Adapters:
     long_answers: AnswerStore
     function_states: FunctionStates
     placed_functions: PlacedFunctions
+    revisions: RevisionRows
     breakers: Breakers
     content: ContentStore
     bodies: Bodies
@@ -162,7 +166,8 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
         master_keys=SecretMasterKeys(lambda: boto3.client("secretsmanager", config=CLIENT), settings.master_secret_arn),
         long_answers=S3Answers(s3, settings.content_bucket),
         function_states=DynamoFunctionStates(dynamodb, table, settings.tuning),
-        placed_functions=DynamoPlacedFunctions(dynamodb, table, settings.tuning),
+        placed_functions=DynamoPlacedFunctions(dynamodb, table),
+        revisions=DynamoRevisionRows(dynamodb, table, settings.tuning),
         breakers=DynamoBreakers(dynamodb, table),
         content=DynamoContentStore(dynamodb, table, S3Publications(s3, settings.content_bucket), settings.scopes),
         bodies=S3Bodies(s3, settings.content_bucket),
@@ -182,7 +187,8 @@ def aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Adapters:
 
 def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
     clock = adapters.clock
-    catalogue = CatalogueView(content=adapters.content, texts=adapters.values, clock=clock)
+    revisions = RevisionView(rows=adapters.revisions, clock=clock)
+    catalogue = CatalogueView(revisions=revisions, texts=adapters.values)
     definitions = cache(lambda: _definitions(adapters, catalogue))
     driven = cache(lambda: _driven(adapters, definitions(), calls))
     keys = KeyRing(store=adapters.master_keys, clock=clock)
@@ -197,12 +203,13 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
     )
     written = documents(
         content=adapters.content,
+        revisions=revisions,
         bodies=adapters.bodies,
         calling=calls,
         clock=clock,
         timestamps=adapters.timestamps,
     )
-    lists = FunctionLists(placed=adapters.placed_functions, clock=clock)
+    lists = FunctionLists(placed=adapters.placed_functions, revisions=revisions)
     return Composition(
         adapters=adapters,
         sealer=Sealer(keys),

@@ -17,6 +17,7 @@ from signpost.adapters.dynamodb import (
     DynamoDirectory,
     DynamoFunctionStates,
     DynamoIssuerKeySets,
+    DynamoRevisionRows,
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.loaded_executors import DynamoLoadedExecutors
@@ -33,6 +34,7 @@ from signpost.execution.executor_keys import ExecutorKeys
 from signpost.execution.loader import Loader
 from signpost.execution.offers import Offers
 from signpost.execution.placement import Placer
+from signpost.execution.revisions import RevisionView
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.invocation import Invokers
 from signpost.identity.permissions import ADMINISTRATION
@@ -154,6 +156,7 @@ def _documents(
     table, clock = settings.registry_table, SystemClock()
     return documents(
         content=content,
+        revisions=RevisionView(rows=DynamoRevisionRows(clients.dynamodb, table, settings.tuning), clock=clock),
         bodies=bodies,
         calling=calling(
             function_states=DynamoFunctionStates(clients.dynamodb, table, settings.tuning),

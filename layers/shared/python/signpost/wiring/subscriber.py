@@ -5,7 +5,7 @@ from functools import cache
 
 import boto3
 
-from signpost.adapters.dynamodb import DynamoContentStore
+from signpost.adapters.dynamodb import DynamoContentStore, DynamoRevisionRows
 from signpost.adapters.s3 import S3Publications
 from signpost.adapters.sqs import SqsQueue
 from signpost.settings import subscriber_settings
@@ -20,7 +20,7 @@ def subscriber(environment: Mapping[str, str]) -> SubscriberDoor:
     publications = S3Publications(cache(lambda: boto3.client("s3", config=CLIENT)), settings.content_bucket)
     content = DynamoContentStore(dynamodb, settings.registry_table, publications, settings.scopes)
     return SubscriberDoor(
-        subscribers=Subscribers(content),
+        subscribers=Subscribers(content, DynamoRevisionRows(dynamodb, settings.registry_table)),
         queue=SqsQueue(lambda: sqs, settings.delivery_queue),
         telemetry=Telemetry("subscriber"),
     )

@@ -6,13 +6,14 @@ from functools import cache
 import boto3
 
 from signpost.adapters.clock import SystemClock
-from signpost.adapters.dynamodb import DynamoBreakers, DynamoContentStore, DynamoFunctionStates
+from signpost.adapters.dynamodb import DynamoBreakers, DynamoFunctionStates, DynamoRevisionRows
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import LambdaLink
-from signpost.adapters.s3 import S3Publications, S3Values
+from signpost.adapters.s3 import S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.adapters.sqs import SqsQueue
+from signpost.execution.revisions import RevisionView
 from signpost.policy.key_ring import KeyRing
 from signpost.ports import Clock
 from signpost.registry.catalogue import CatalogueView
@@ -50,8 +51,8 @@ def _waker(settings: WorkerSettings, clock: Clock, telemetry: Telemetry, machine
     dynamodb, table = boto3.client("dynamodb", config=CLIENT), settings.registry_table
     s3, bucket = cache(lambda: boto3.client("s3", config=CLIENT)), settings.content_bucket
     values = S3Values(s3, bucket)
-    content = DynamoContentStore(dynamodb, table, S3Publications(s3, bucket), settings.scopes)
-    catalogue = CatalogueView(content=content, texts=values, clock=clock)
+    revisions = RevisionView(rows=DynamoRevisionRows(dynamodb, table), clock=clock)
+    catalogue = CatalogueView(revisions=revisions, texts=values)
     calls = _calling(settings, clock, telemetry)
     driven = workflows.driven(
         definitions=workflows.definitions(catalogue, DynamoDefinitionTexts(dynamodb, table, values)),

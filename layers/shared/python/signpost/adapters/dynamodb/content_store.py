@@ -7,7 +7,7 @@ transactions too, each of which moves a mark in the head: a writer that slept ca
 next goes on. With the last rows the overlay comes off; until then nobody changes anything else in the scope.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -40,7 +40,6 @@ from signpost.adapters.dynamodb.runtime_settings import settings_in
 from signpost.adapters.dynamodb.scopes import row_of_scope
 from signpost.content import CatalogueChange, Change, Layers, Overtaken, Scopes, Skill, StoredPrompt, Subscription
 from signpost.errors import Unavailable
-from signpost.model import SettingValue
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -69,11 +68,6 @@ class DynamoContentStore:
             return saved_publication(publications, key)
 
         self._publication = publication
-
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
-        wanted = (keys.content_version(tenant), keys.content_version(None), keys.settings(tenant, None))
-        own, shipped, settings = rows.get_each(self._client, self._table, wanted)
-        return head_in(own).version, head_in(shipped).version, settings_in(settings or {})
 
     def catalogue(self, tenant: str) -> str | None:
         return self._head(tenant).catalogue

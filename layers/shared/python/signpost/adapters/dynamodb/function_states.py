@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.breakers import breaker_of
-from signpost.adapters.dynamodb.directory import hosted_in, placement_in, revision_in
+from signpost.adapters.dynamodb.directory import hosted_in, placement_in
 from signpost.adapters.dynamodb.runtime_settings import settings_in
 from signpost.contract import FunctionState, Hosted
 from signpost.model import SettingValue
@@ -47,17 +47,9 @@ class DynamoFunctionStates:
 
 
 class DynamoPlacedFunctions:
-    def __init__(
-        self, client: "DynamoDBClient", table: str, deployment: Mapping[str, SettingValue] = NOTHING_SET
-    ) -> None:
+    def __init__(self, client: "DynamoDBClient", table: str) -> None:
         self._client = client
         self._table = table
-        self._deployment = deployment
-
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
-        wanted = (keys.placements(tenant), keys.placements(None), keys.settings(tenant, None))
-        own, shipped, settings = rows.get_each(self._client, self._table, wanted)
-        return revision_in(own), revision_in(shipped), {**self._deployment, **settings_in(settings or {})}
 
     def functions(self, tenant: str | None) -> Sequence[Hosted]:
         return [hosted_in(row) for row in rows.query(self._client, self._table, keys.placed_functions_of(tenant))]

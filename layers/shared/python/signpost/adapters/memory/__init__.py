@@ -13,6 +13,7 @@ from signpost.adapters.memory.functions import (
 )
 from signpost.adapters.memory.identity import FixedKeySet, MemoryApiKeys, MemoryIssuerKeySets, MemoryMasterKeys
 from signpost.adapters.memory.loaded_executors import MemoryLoadedExecutors
+from signpost.adapters.memory.revisions import MemoryRevisionRows
 
 __all__ = [
     "FixedKeySet",
@@ -30,6 +31,7 @@ __all__ = [
     "MemoryMasterKeys",
     "MemoryPlacedFunctions",
     "MemoryReferences",
+    "MemoryRevisionRows",
     "MemoryRuntimeSettings",
     "MemoryTexts",
 ]

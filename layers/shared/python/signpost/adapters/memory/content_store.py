@@ -39,7 +39,7 @@ class MemoryContentStore:
     """Takes the table that holds what is set for the tenants."""
 
     def __init__(self, table: FunctionTable) -> None:
-        self._table = table
+        self.table = table
         self._lock = Lock()
         self._scopes: dict[str | None, _Scope] = {}
         self.events: list[ChangeEvent] = []
@@ -47,9 +47,11 @@ class MemoryContentStore:
         self.changes: list[tuple[str | None, int, Change]] = []
         """All of them, with their sequence numbers."""
 
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
+    def versions(self, tenant: str) -> tuple[int, int, str | None]:
+        """How far the tenant's content and the shipped content have changed, and the tenant's catalogue."""
         with self._lock:
-            return self._scope(tenant).version, self._scope(None).version, self._settings(tenant)
+            own = self._scope(tenant)
+            return own.version, self._scope(None).version, own.catalogue
 
     def catalogue(self, tenant: str) -> str | None:
         with self._lock:
@@ -102,8 +104,8 @@ class MemoryContentStore:
         return self._scopes.setdefault(tenant, _Scope())
 
     def _settings(self, tenant: str) -> Mapping[str, SettingValue]:
-        with self._table.lock:
-            return self._table.settings.get((tenant, None), {})
+        with self.table.lock:
+            return self.table.settings.get((tenant, None), {})
 
 
 def _carried_out(scope: _Scope, change: Change) -> bool:

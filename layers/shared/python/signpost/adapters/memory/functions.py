@@ -60,11 +60,6 @@ class MemoryPlacedFunctions:
     def __init__(self, table: FunctionTable) -> None:
         self._table = table
 
-    def versions(self, tenant: str) -> tuple[int, int, Mapping[str, SettingValue]]:
-        table = self._table
-        with table.lock:
-            return table.revisions[tenant], table.revisions[None], table.of_tenant(tenant)
-
     def functions(self, tenant: str | None) -> Sequence[Hosted]:
         with self._table.lock:
             found = [placed.hosted for (scope, _), placed in self._table.placements.items() if scope == tenant]

@@ -30,6 +30,9 @@ from signpost.content import (
 from signpost.model import PromptArgument
 from signpost.records import dataclass
 
+ENTRY = "entry"
+"""The attribute."""
+
 type Name = tuple[str, str]
 """The kind of an entry, and its id or name."""
 
@@ -166,11 +169,11 @@ def text_of(change: Change) -> str | None:
 
 
 def row_of(key: keys.Key, text: str) -> Attributes:
-    return {**key, "entry": {"S": text}, **rows.schema()}
+    return {**key, ENTRY: {"S": text}, **rows.schema()}
 
 
 def entry_in[Entry](kind: Kind[Entry], row: Row) -> Entry:
-    return kind.read(row["sk"]["S"], row["entry"]["S"])
+    return kind.read(row["sk"]["S"], row[ENTRY]["S"])
 
 
 def change_from(tag: str, name: str, text: str | None) -> Change:

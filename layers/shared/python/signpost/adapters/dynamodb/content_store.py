@@ -19,6 +19,7 @@ from signpost.adapters import keys
 from signpost.adapters.dynamodb import outbox, rows
 from signpost.adapters.dynamodb.content_head import Head, head_in, head_row, unchanged
 from signpost.adapters.dynamodb.content_rows import (
+    ENTRY,
     PROMPTS,
     SKILLS,
     SUBSCRIPTIONS,
@@ -207,7 +208,7 @@ class DynamoContentStore:
         """As it was when the head was read for the second time: reading thousands of rows takes a while, and what
         changed meanwhile is read from the outbox."""
         before = self._head(tenant)
-        found = rows.query(self._client, self._table, kind.partition(tenant, self._scopes))
+        found = rows.query_for(self._client, self._table, kind.partition(tenant, self._scopes), ENTRY)
         entries = {row["sk"]["S"]: entry_in(kind, row) for row in found}
         last = self._head(tenant).version
         for change in self._later(tenant, before, last):

@@ -29,6 +29,7 @@ from signpost.toolkit.context import Context, World
 from signpost.toolkit.fields import KINDS, OPTIONS
 from signpost.toolkit.kit import Toolkit
 from signpost.toolkit.options import HINTS, ToolOptions
+from signpost.toolkit.registration import Overrides
 from signpost.toolkit.secrets import KEPT_FOR, SHORTEST
 from signpost.toolkit.trial import Tried
 from tests.support.hosted import KeptLog, call_of, secrets_of
@@ -36,7 +37,7 @@ from tests.support.toolkits import Taken
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
-WRITTEN, TEST, SPEC, CONTENT, COMPONENTS, COMPONENTS_TEST = re.findall(
+WRITTEN, TEST, REGISTERED, SPEC, CONTENT, COMPONENTS, COMPONENTS_TEST = re.findall(
     r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL
 )
 
@@ -65,6 +66,12 @@ def test_the_kit_it_shows_works_and_so_does_its_test(monkeypatch: pytest.MonkeyP
     first = kit.functions[0]
     assert (first.id, first.name) == ("files::read_file", "files.read")
     assert kit.test("lookup", {"q": "a"}).value == "a"
+
+
+def test_the_registrations_it_shows_are_two_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
+    assert "server_time" in run(REGISTERED, {})
+    assert list(rows_after("<!-- registration options")) == list(Overrides.__annotations__)
 
 
 def test_the_spec_and_the_content_it_shows_are_ones() -> None:

@@ -11,7 +11,7 @@ from signpost.execution.manifest import Manifest, manifest_of
 from signpost.execution.members import NotOurs
 from signpost.execution.wire import LARGEST_REPLY, call_message
 from signpost.surfaces.hosted import LONGEST_STRUCTURED
-from signpost.toolkit import Answer, Content, Context, Function, ToolError, Toolkit, ToolResult
+from signpost.toolkit import Answer, Content, Context, Function, ToolError, Toolkit, ToolResult, registered
 from tests.support import hosted
 from tests.support.hosted import TOKEN, MemoryKeptResults, as_lambda_sends, call_of
 from tests.support.memory_gateway import MODERN
@@ -242,6 +242,36 @@ def test_n006_n007_n048_lists_show_what_tools_have_and_leave_out_what_is_hidden(
     assert sorted(tools) == ["skill__fetch", "yard__count", "yard__read", "yard__server_time", "yard__show"]
     assert tools["yard__read"]["_meta"] == {"cost": 1, "category": "Files"}
     assert tools["yard__server_time"]["_meta"] == {"category": "Utility"}
+
+
+def test_n013_n014_n015_what_is_said_where_a_kit_is_registered_counts_in_lists_and_what_is_hidden_answers() -> None:
+    admin = Served(registered(yard(), hidden=True, category="Admin"))
+    assert sorted(admin.tools()) == ["skill__fetch"]
+    assert text_of(admin.call("yard__server_time")) == "noon"
+    shown = Served(registered(yard(), visible=True, category="Admin")).tools()
+    assert {"yard__lookup", "yard__read"} <= shown.keys()
+    assert shown["yard__read"]["_meta"] == {"cost": 1, "category": "Admin"}
+    assert shown["yard__lookup"]["_meta"] == {"category": "Admin"}
+
+
+def test_n051_a_tool_that_is_registered_again_under_another_name_is_another_tool() -> None:
+    clock = Toolkit("clock")
+
+    @clock.tool
+    def server_time() -> str:
+        """The time."""
+        return "noon"
+
+    again = registered(clock, namespace="shop", name="shop.time", description="The time of the shop.")
+    served = Served(clock, again, endpoint="/mcp/flat")
+    tools = {name: tool["description"] for name, tool in served.tools().items() if name != "skill__fetch"}
+    assert tools == {
+        "skill:server_time": "The time. [dynamic]",
+        "skill:shop.time": "The time of the shop. [dynamic]",
+    }
+    assert [text_of(served.call(name)) for name in tools] == ["noon", "noon"]
+    assert served.called == ["clock::server_time", "shop::server_time"]
+    assert server_time
 
 
 def test_a066_a067_a073_a074_only_tools_that_have_them_show_title_meta_annotations_and_output_schema() -> None:

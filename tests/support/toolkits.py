@@ -10,6 +10,8 @@ from signpost.contract import Executor, Failure
 from signpost.execution.manifest import manifest_of
 from signpost.model import JsonObject, as_object
 from signpost.toolkit import Function, Toolkit
+from signpost.toolkit.hosting import by_id
+from signpost.toolkit.registration import Registered
 from tests.support.hosted import Hosted, MemoryKeptResults, as_lambda_sends
 from tests.support.memory_gateway import MODERN, MemoryGateway
 
@@ -73,15 +75,14 @@ class Served:
     """Toolkits behind a gateway, as a client sees them at /mcp/functions, or elsewhere."""
 
     def __init__(
-        self, *hosts: Toolkit | Function, version: str = MODERN, endpoint: str = BRIDGE, **environment: str
+        self, *hosts: Toolkit | Function | Registered, version: str = MODERN, endpoint: str = BRIDGE, **environment: str
     ) -> None:
         self.version = version
         self.endpoint = endpoint
         self.gateway = MemoryGateway(None, **environment)
         self.key = str(self.gateway.make_key())
-        functions = [one for host in hosts for one in (host.functions if isinstance(host, Toolkit) else (host,))]
         tokens: Any = AnyToken()
-        self.executor = Hosted(functions, tokens=tokens, kept_results=MemoryKeptResults())
+        self.executor = Hosted(list(by_id(hosts).values()), tokens=tokens, kept_results=MemoryKeptResults())
         self.called: list[str] = []
         """The functions that were called, in their order."""
         self.gateway.executors[WORKSHOP.arn] = self._handle

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from signpost.toolkit.content import Content, ToolResult
     from signpost.toolkit.kit import Toolkit
     from signpost.toolkit.messages import PromptResult, assistant, system, user
+    from signpost.toolkit.registration import registered
 
 __all__ = [
     "Answer",
@@ -30,6 +31,7 @@ __all__ = [
     "Toolkit",
     "assistant",
     "executor",
+    "registered",
     "system",
     "user",
 ]
@@ -37,6 +39,7 @@ __all__ = [
 _AT_FIRST_USE = {
     "Content": "content", "ToolResult": "content", "Toolkit": "kit",
     "PromptResult": "messages", "assistant": "messages", "system": "messages", "user": "messages",
+    "registered": "registration",
 }  # fmt: skip
 """An executor of plain functions starts without them."""
 

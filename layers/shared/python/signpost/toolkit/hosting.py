@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
     from signpost.toolkit.harness import Harness
     from signpost.toolkit.kit import Toolkit
+    from signpost.toolkit.registration import Registered
 
 type Handler = Callable[[dict[str, Any], LambdaContext], JsonObject]
 
 
-def executor(*hosts: "Function | Toolkit", version: str | None = None) -> Handler:
+def executor(*hosts: "Function | Toolkit | Registered", version: str | None = None) -> Handler:
     """The Lambda handler that hosts these functions, in this version or that of its toolkits. Raises
     DeclarationError."""
     hosting = Hosting(by_id(hosts), version_of(hosts, version))
@@ -37,13 +38,13 @@ def executor(*hosts: "Function | Toolkit", version: str | None = None) -> Handle
     return handler
 
 
-def by_id(hosted: "Sequence[Function | Toolkit]") -> Mapping[str, Function]:
+def by_id(hosted: "Sequence[Function | Toolkit | Registered]") -> Mapping[str, Function]:
     functions = [function for one in hosted for function in _functions_of(one)]
     check_distinct(functions)
     return {function.id: function for function in functions}
 
 
-def version_of(hosted: "Sequence[Function | Toolkit]", version: str | None) -> str | None:
+def version_of(hosted: "Sequence[Function | Toolkit | Registered]", version: str | None) -> str | None:
     """What is said of the whole goes before what toolkits say of themselves."""
     if version is not None:
         return checked_version("executor", version)

@@ -1,5 +1,6 @@
 """The README's blocks, run as pasted: from an empty registry to a skill that is read, a slash command rendered and a
-workflow listed; and from a folder of an author's own to a tool that a client calls."""
+workflow listed; and from a folder of an author's own to a tool that a client calls. And those of the example that is
+loaded at run time."""
 
 import re
 import subprocess
@@ -95,3 +96,24 @@ def test_from_a_folder_to_a_tool_that_a_client_calls(make_run: MakeRun, tmp_path
     assert took < AT_MOST
     again = run(f"{terminal}sed -i s/40,/41,/ ~/yard/app.py\n{AUTHOR.partition('pytest ~/yard')[2]}", tmp_path)
     assert re.search(r'"text": "82"', again)
+
+
+def test_the_example_that_is_loaded_at_run_time_is_loaded_listed_and_unloaded_as_its_page_says(
+    make_run: MakeRun,
+) -> None:
+    page = (PROJECT / "examples/system-info/README.md").read_text()
+    (block, _) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    for written, here in (
+        (
+            ".venv/bin/python -m local example system-info",
+            f"{sys.executable} -m local example system-info --home {make_run.home}",
+        ),
+        ("make env", f"{sys.executable} -m local env --home {make_run.home}"),
+    ):
+        assert written in block
+        block = block.replace(written, here)
+    command = ["bash", "-euo", "pipefail", "-c", block]
+    said = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True, timeout=120).stdout
+    assert '"loaded": ["system_info"]' in said
+    assert '"functions": ["system::system_info"], "version": "1.0.0"' in said
+    assert '"unloaded": ["system_info"]' in said

@@ -1,6 +1,6 @@
 """The catalog at /mcp/flat: what it shows, of what, and to whom."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,8 +11,10 @@ from signpost.model import JsonObject, Principal
 from signpost.registry.callers import Caller
 from signpost.surfaces.catalog import SECTIONS
 from signpost.surfaces.seven import SEVEN
+from signpost.toolkit import Toolkit
 from tests.support.function_tools import LEGACY, TENANT, Client, text_of
 from tests.support.memory_gateway import MODERN
+from tests.support.toolkits import Served
 
 READ: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 KIT = (
@@ -145,3 +147,105 @@ def test_who_asks_for_portable_names_is_shown_names_that_can_be_called() -> None
     assert "skill_lookup" in names(tools)
     assert client.call("skill_lookup")["isError"] is False
     assert client.calls[-1]["function"] == "yard::lookup"
+
+
+def library() -> Toolkit:
+    kit = Toolkit("library")
+
+    @kit.prompt
+    def review() -> str:
+        """Reviews."""
+        return "Look."
+
+    @kit.prompt(hidden=True)
+    def whisper(word: str) -> str:
+        """Says it quietly."""
+        return word
+
+    @kit.resource("library://rules.md", hidden=True, mime_type="text/markdown")
+    def rules() -> str:
+        """Of the library."""
+        return "# Rules"
+
+    def every() -> list[str]:
+        return ["library://shelves/a"]
+
+    @kit.template("library://shelves/{shelf}", hidden=True, enumerate=every)
+    def shelf(shelf: str) -> str:
+        """What stands there."""
+        return shelf
+
+    assert [review, whisper, rules, shelf]
+    return kit
+
+
+def catalogued(served: Served, **arguments: Any) -> Any:
+    return served.call("catalog", **arguments)["structuredContent"]
+
+
+BESIDE = SECTIONS[1:]
+
+
+def own(found: Mapping[str, Any]) -> Mapping[str, Mapping[str, bool]]:
+    """What of it is the library's, and whether it is hidden."""
+    names = {section: [(one["name"], one["hidden"]) for one in found[section]] for section in BESIDE}
+    return {section: {name: hidden for name, hidden in ones if name in NAMES} for section, ones in names.items()}
+
+
+NAMES = ("review", "whisper", "rules.md", "shelf")
+
+
+def test_n027_n029_n030_n032_n033_hidden_prompts_resources_and_templates_are_there_and_can_be_left_out() -> None:
+    served = Served(library(), endpoint="/mcp/flat")
+    everything = catalogued(served)
+    assert own(everything) == {
+        "prompts": {"review": False, "whisper": True},
+        "resources": {"rules.md": True},
+        "resource_templates": {"shelf": True},
+    }
+    assert own(catalogued(served, include_hidden=True)) == own(everything)
+    assert own(catalogued(served, include_hidden=False)) == {
+        "prompts": {"review": False},
+        "resources": {},
+        "resource_templates": {},
+    }
+    assert served.called == []  # what a hidden template would list is nobody's business
+
+
+def test_n019_a_hidden_entry_is_what_a_list_would_show_and_can_be_asked_for() -> None:
+    served = Served(library(), endpoint="/mcp/flat")
+    found = catalogued(served)
+    (prompt,) = (one for one in found["prompts"] if one["hidden"])
+    assert (prompt["name"], prompt["description"]) == ("whisper", "Says it quietly.")
+    assert [(one["name"], one["required"]) for one in prompt["arguments"]] == [("word", True)]
+    (resource,) = (one for one in found["resources"] if one["hidden"])
+    assert resource == {
+        "uri": "library://rules.md",
+        "name": "rules.md",
+        "description": "Of the library.",
+        "mimeType": "text/markdown",
+        "hidden": True,
+    }
+    assert served.ask("prompts/get", {"name": prompt["name"], "arguments": {"word": "psst"}})["messages"]
+    assert served.ask("resources/read", {"uri": resource["uri"]})["contents"][0]["text"] == "# Rules"
+
+
+def test_n034_n035_hidden_entries_are_found_by_query_and_type() -> None:
+    served = Served(library(), endpoint="/mcp/flat")
+    assert own(catalogued(served, query="LIBRARY://")) == {
+        "prompts": {},
+        "resources": {"rules.md": True},
+        "resource_templates": {"shelf": True},
+    }
+    assert list(catalogued(served, type="resource_templates", query="shelves")) == ["resource_templates"]
+
+
+def test_a_hidden_prompt_that_is_not_reached_is_not_shown() -> None:
+    served = Served(library(), endpoint="/mcp/flat")
+    functions = served.gateway.composition.documents.functions
+    caller = Caller("default", Principal("operator", "default", "t"), served.gateway.clock.now() + 20)
+    said: JsonObject = {"name": "whisper", "description": "Mine.", "function_id": "library::review"}
+    functions.call("prompts::register", said, caller)
+    served.gateway.clock.advance(REVALIDATED_EVERY)
+    whispers = [one for one in catalogued(served)["prompts"] if one["name"] == "whisper"]
+    assert [(one["description"], one["hidden"]) for one in whispers] == [("Mine.", False)]

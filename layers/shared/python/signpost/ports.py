@@ -414,6 +414,16 @@ class ResourceProvider(Protocol):
         ...
 
 
+@runtime_checkable
+class HidesResources(Protocol):
+    """What a resource provider may be besides: it has resources and templates that no list shows, and that are read as
+    any other."""
+
+    def hidden_resources(self, call: Call) -> Sequence[Resource]: ...
+
+    def hidden_resource_templates(self, call: Call) -> Sequence[ResourceTemplate]: ...
+
+
 class SkillProvider(Protocol):
     """Agent Skills. Their files are resources, so that who provides these provides resources too."""
 
@@ -436,6 +446,13 @@ class PromptProvider(Protocol):
     ) -> PromptResult | InputRequired | Rejection | None:
         """None if this provider has no prompt of that name."""
         ...
+
+
+@runtime_checkable
+class HidesPrompts(Protocol):
+    """What a prompt provider may be besides, likewise."""
+
+    def hidden_prompts(self, call: Call) -> Sequence[Prompt]: ...
 
 
 class CompletionProvider(Protocol):

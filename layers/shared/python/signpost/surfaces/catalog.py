@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from signpost.model import Call, Json, JsonObject, Tool, ToolResult
+from signpost.ports import HidesPrompts, HidesResources
 from signpost.protocol import results
 from signpost.protocol.eras import MODERN, Era
 from signpost.protocol.surface import Surface
@@ -91,19 +92,29 @@ class Catalog:
             yield entry if category is None else {**entry, "category": category}
 
     def _prompts(self, call: Call) -> Iterable[JsonObject]:
-        listed = (prompt for provider in self._surface.prompts for prompt in provider.prompts(call))
-        return (_entry(results.prompt(prompt, NEWEST)) for prompt in listed)
+        for provider in self._surface.prompts:
+            hidden = provider.hidden_prompts(call) if isinstance(provider, HidesPrompts) else ()
+            yield from _entries(provider.prompts(call), hidden, results.prompt)
 
     def _resources(self, call: Call) -> Iterable[JsonObject]:
-        listed = (resource for provider in self._surface.resources for resource in provider.resources(call))
-        return (_entry(results.resource(resource, NEWEST)) for resource in listed)
+        for provider in self._surface.resources:
+            hidden = provider.hidden_resources(call) if isinstance(provider, HidesResources) else ()
+            yield from _entries(provider.resources(call), hidden, results.resource)
 
     def _templates(self, call: Call) -> Iterable[JsonObject]:
-        listed = (template for provider in self._surface.resources for template in provider.resource_templates(call))
-        return (_entry(results.resource_template(template, NEWEST)) for template in listed)
+        for provider in self._surface.resources:
+            hidden = provider.hidden_resource_templates(call) if isinstance(provider, HidesResources) else ()
+            yield from _entries(provider.resource_templates(call), hidden, results.resource_template)
 
 
-def _entry(definition: JsonObject, *, is_hidden: bool = False) -> JsonObject:
+def _entries[Listed](
+    listed: Sequence[Listed], hidden: Sequence[Listed], shown: Callable[[Listed, Era], JsonObject]
+) -> Iterable[JsonObject]:
+    for is_hidden, some in ((False, listed), (True, hidden)):
+        yield from (_entry(shown(one, NEWEST), is_hidden=is_hidden) for one in some)
+
+
+def _entry(definition: JsonObject, *, is_hidden: bool) -> JsonObject:
     return {**definition, "hidden": is_hidden}
 
 

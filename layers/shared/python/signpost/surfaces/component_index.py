@@ -35,9 +35,21 @@ class ComponentIndex:
         self.templates = _by_uri(declared, TEMPLATE)
         patterns = [Pattern(uri_template(uri), one) for uri, one in self.templates.items()]
         self.patterns: Sequence[Pattern] = sorted(patterns, key=_order)
-        self.listed_prompts = [_prompt(one) for one in _visible(self.prompts)]
-        self.listed_resources = [_resource(one) for one in _visible(self.resources)]
-        self.listed_templates = [_template(one) for one in _visible(self.templates)]
+        self.listed_prompts = [_prompt(one) for one in _those(self.prompts, hidden=False)]
+        self.listed_resources = [_resource(one) for one in _those(self.resources, hidden=False)]
+        self.listed_templates = [_template(one) for one in _those(self.templates, hidden=False)]
+
+    @property
+    def hidden_prompts(self) -> Sequence[Prompt]:
+        return [_prompt(one) for one in _those(self.prompts, hidden=True)]
+
+    @property
+    def hidden_resources(self) -> Sequence[Resource]:
+        return [_resource(one) for one in _those(self.resources, hidden=True)]
+
+    @property
+    def hidden_templates(self) -> Sequence[ResourceTemplate]:
+        return [_template(one) for one in _those(self.templates, hidden=True)]
 
     def at(self, uri: str) -> Iterator[tuple[Hosted, Mapping[str, str]]]:
         """Whatever may be there, with its variables: what has exactly this URI, then instances of templates."""
@@ -64,8 +76,8 @@ def _by_uri(declared: Sequence[Declared], kind: str) -> Mapping[str, Declared]:
     return {str(one.component.uri): one for one in reversed(declared) if one.component.kind == kind}
 
 
-def _visible(found: Mapping[str, Declared]) -> Sequence[Declared]:
-    return sorted((one for one in found.values() if not one.hosted.hidden), key=lambda one: one.hosted.function)
+def _those(found: Mapping[str, Declared], *, hidden: bool) -> Sequence[Declared]:
+    return sorted((one for one in found.values() if one.hosted.hidden is hidden), key=lambda one: one.hosted.function)
 
 
 def _order(pattern: Pattern) -> tuple[int, str]:

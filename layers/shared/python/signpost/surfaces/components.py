@@ -42,9 +42,10 @@ class ToolkitComponents:
         self._instances: dict[Principal, tuple[float, ComponentIndex, Sequence[Resource]]] = {}
 
     def prompts(self, call: Call) -> Sequence[Prompt]:
-        listed = self._index(call).listed_prompts
-        taken = {prompt.name for prompt in self._prompts.all(caller_of(call))} if listed else ()
-        return [prompt for prompt in listed if prompt.name not in taken]
+        return self._reached(self._index(call).listed_prompts, call)
+
+    def hidden_prompts(self, call: Call) -> Sequence[Prompt]:
+        return self._reached(self._index(call).hidden_prompts, call)
 
     def get_prompt(
         self, name: str, arguments: Mapping[str, str], call: Call
@@ -67,8 +68,14 @@ class ToolkitComponents:
         index = self._index(call)
         return [*index.listed_resources, *self._listed_instances(index, call)]
 
+    def hidden_resources(self, call: Call) -> Sequence[Resource]:
+        return self._index(call).hidden_resources
+
     def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
         return self._index(call).listed_templates
+
+    def hidden_resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
+        return self._index(call).hidden_templates
 
     def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | Rejection | None:
         for hosted, variables in self._index(call).at(uri):
@@ -96,6 +103,11 @@ class ToolkitComponents:
             # Nothing is known of what these may be.
             return Completion(()) if argument in own else None
         return None if found is None else self._completion(found, argument, value, given, call)
+
+    def _reached(self, prompts: Sequence[Prompt], call: Call) -> Sequence[Prompt]:
+        """Those in whose place the registry has none."""
+        taken = {prompt.name for prompt in self._prompts.all(caller_of(call))} if prompts else ()
+        return [prompt for prompt in prompts if prompt.name not in taken]
 
     def _completion(
         self, found: "Declared", argument: str, value: str, given: Mapping[str, str], call: Call

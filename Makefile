@@ -13,7 +13,7 @@ CLIENTS := clients-mcp1 clients-agents clients-langchain
 PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
 PYTHON_CODE := layers functions examples local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance bench bench-search conformance cost pictures requirements
+.PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance scenarios bench bench-search conformance cost pictures requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -74,6 +74,10 @@ invoke: ## the files of events/ on the real Lambda runtime client
 acceptance: ## the cases against a deployed test stage (REGISTRY_CASES=file, WORKFLOW_CASES=file)
 	@$(SETUP) dev sam emulator
 	@python -m tests.acceptance $(if $(REGISTRY_CASES),--registry "$(REGISTRY_CASES)") $(if $(WORKFLOW_CASES),--workflow "$(WORKFLOW_CASES)") $(if $(FACTOR),--factor $(FACTOR))
+
+scenarios: ## how many acceptance scenarios are tests, and what stands in the place of the others
+	@$(SETUP) dev
+	@python -m tests.docs.scenario_counts
 
 bench: ## cold starts and warm calls against their bars, beside other servers
 	@$(SETUP) dev sam $(PEERS)

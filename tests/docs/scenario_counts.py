@@ -1,0 +1,143 @@
+"""How many of the acceptance scenarios are tests, and of how many a row says what stands in their place:
+`make scenarios`."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+PAGE = PROJECT / "docs/scenarios.md"
+
+type Scenario = tuple[str, int]
+"""The letter and the number."""
+
+NUMBER = r"[SAN]-?\d+"
+NUMBERS = rf"{NUMBER}(?:(?:, | to ){NUMBER})*"
+IN_PLACE = ("later", "no counterpart")
+"""How a row begins that replaces its scenarios, whatever tests it names beside."""
+MOST_REPLACED = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    letter: str
+    first: int
+    last: int
+
+    @property
+    def scenarios(self) -> Sequence[Scenario]:
+        return [(self.letter, number) for number in range(self.first, self.last + 1)]
+
+
+COMPONENTS, TOOLKITS = Family("A", 1, 87), Family("N", 1, 84)
+FAMILIES = (
+    COMPONENTS, TOOLKITS, Family("S", 1, 55), Family("S", 56, 63), Family("S", 125, 144), Family("S", 171, 239),
+    Family("S", 240, 263), Family("S", 264, 302),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Each of them is one of these."""
+
+    tests: Sequence[Scenario]
+    replaced: Sequence[Scenario]
+    missing: Sequence[Scenario]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the tests and the page say."""
+
+    carried: frozenset[Scenario]
+    """Those whose number is in the name of a test."""
+    rows: Mapping[Scenario, Sequence[str]]
+    """What the page says of a scenario."""
+    tests: frozenset[str]
+
+    def counted(self, scenarios: Iterable[Scenario]) -> Counted:
+        found: dict[str, list[Scenario]] = {"tests": [], "replaced": [], "missing": []}
+        for scenario in scenarios:
+            found[self._standing(scenario)].append(scenario)
+        return Counted(**found)
+
+    def _standing(self, scenario: Scenario) -> str:
+        said = self.rows.get(scenario, ())
+        if any(words.startswith(IN_PLACE) for words in said):
+            return "replaced"
+        named = any(name in self.tests for words in said for name in re.findall(r"`(test_\w+)`", words))
+        if named or scenario in self.carried:
+            return "tests"
+        return "replaced" if said else "missing"
+
+
+def known() -> Known:
+    tests = frozenset(_tests())
+    carried = frozenset(scenario for name in tests for scenario in _carried_by(name))
+    rows: dict[Scenario, list[str]] = {}
+    for cell, words in re.findall(r"^\| (.+?) \| (.+) \|$", PAGE.read_text(), re.MULTILINE):
+        if begins := re.match(NUMBERS, cell):
+            for scenario in scenarios_in(begins[0]):
+                rows.setdefault(scenario, []).append(words)
+    return Known(carried, rows, tests)
+
+
+def promised() -> Sequence[Scenario]:
+    """What a heading of the page says that there is."""
+    headings = re.findall(rf"^## .*\(({NUMBERS})\)$", PAGE.read_text(), re.MULTILINE)
+    return [scenario for numbers in headings for scenario in scenarios_in(numbers)]
+
+
+def scenarios_in(numbers: str) -> Iterator[Scenario]:
+    """`A-001, A-003 to A-005` are four."""
+    for part in numbers.split(", "):
+        first, _, last = part.partition(" to ")
+        letter, begin = scenario_of(first)
+        yield from ((letter, number) for number in range(begin, scenario_of(last or first)[1] + 1))
+
+
+def scenario_of(number: str) -> Scenario:
+    return number[0], int(number[1:].lstrip("-"))
+
+
+def _tests() -> Iterator[str]:
+    for path in (PROJECT / "tests").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                yield node.name
+
+
+def _carried_by(name: str) -> Iterator[Scenario]:
+    """`test_a066_a067_only_tools_…` plays two."""
+    if begins := re.match(r"test_((?:[san]\d+_)+)", name):
+        yield from (scenario_of(number.upper()) for number in begins[1].rstrip("_").split("_"))
+
+
+def replaced_share(families: Iterable[Family], at: Known) -> float:
+    scenarios = [scenario for family in families for scenario in family.scenarios]
+    return len(at.counted(scenarios).replaced) / len(scenarios)
+
+
+def spelled(scenario: Scenario) -> str:
+    letter, number = scenario
+    return f"S{number}" if letter == "S" else f"{letter}-{number:03}"
+
+
+def report(at: Known) -> Iterator[str]:
+    yield f"{'scenarios':<18}{'tests':>7}{'replaced':>10}{'missing':>9}"
+    for family in FAMILIES:
+        counted = at.counted(family.scenarios)
+        title = f"{spelled(family.scenarios[0])} to {spelled(family.scenarios[-1])}"
+        yield f"{title:<18}{len(counted.tests):>7}{len(counted.replaced):>10}{len(counted.missing):>9}"
+    every = at.counted(scenario for family in FAMILIES for scenario in family.scenarios)
+    yield f"{'together':<18}{len(every.tests):>7}{len(every.replaced):>10}{len(every.missing):>9}"
+    yield f"\nreplaced: {', '.join(map(spelled, every.replaced))}"
+    yield f"missing: {', '.join(map(spelled, every.missing)) or 'none'}"
+    share = replaced_share((COMPONENTS, TOOLKITS), at)
+    yield f"\nOf A and N {share:.1%} are replaced, of at most {MOST_REPLACED:.0%}."
+
+
+if __name__ == "__main__":
+    print(*report(known()), sep="\n")

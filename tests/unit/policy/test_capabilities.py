@@ -128,7 +128,7 @@ def test_s132_a_changed_token_is_refused(place: int, letter: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["", ".", "..", "a.b.c", "e30.e30.e30", "é.é.é", "x" * 10_000])
-def test_text_that_is_no_token_is_refused(world: World, token: str) -> None:
+def test_s140_s141_what_is_no_token_is_refused(world: World, token: str) -> None:
     assert world.verifiers[MAIL].refusal(token, world.call()) == "invalid_token"
     assert world.mint.read(token) is None
 

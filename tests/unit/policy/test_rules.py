@@ -1,0 +1,201 @@
+"""Who may use what: deny before allow, allow before the default, and which rule says so."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signpost.model import Principal
+from signpost.policy import items
+from signpost.policy.access import OPEN, AccessesUnder
+from signpost.policy.rules import Decision, Effect, Item, Policies, Rule, decide, fits, showing
+from signpost.policy.written_rules import LONGEST_TEXT, faults, policies_in, to_text, too_much
+
+AGENT = Principal("agent-7", "acme", "issuer", frozenset({"guest"}), frozenset({"mail.send"}))
+SEARCH = items.function("web::search", "skill:web_search")
+DENY = Rule("no-web", "deny", ("role:guest",), ("skill:web_*",))
+ALLOW = Rule("web", "allow", ("*",), ("web::*",))
+RESTRICT = Rule("not-over-mcp", "mcp_restriction", ("*",), ("skill:*",))
+
+names = st.text("ab*:", min_size=1, max_size=6)
+who = st.sampled_from(["*", "role:guest", "role:staff", "subject:agent-*", "permission:mail.*", "permission:x"])
+kinds = st.sampled_from(["allow", "deny", "mcp_restriction", "show", "unreadable"])
+rules = st.lists(
+    st.builds(
+        Rule,
+        st.text("abc", min_size=1, max_size=3),
+        kinds,
+        st.lists(who, min_size=1, max_size=2).map(tuple),
+        st.lists(names, min_size=1, max_size=2).map(tuple),
+    ),
+    max_size=5,
+    unique_by=lambda rule: rule.id,
+)
+some_item = st.builds(Item, st.lists(st.text("ab:", min_size=1, max_size=5), min_size=1, max_size=3).map(tuple))
+documents = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+effects = st.sampled_from(["allow", "deny"])
+
+
+def unnoticed(item: Item, decision: Decision) -> None:
+    del item, decision
+
+
+def decided(*rules: Rule, default: Effect = "allow", principal: Principal = AGENT, over_mcp: bool = True) -> Decision:
+    return decide(rules, default, principal, SEARCH, over_mcp=over_mcp)
+
+
+def test_s102_s103_without_rules_everybody_who_is_let_in_may_use_everything() -> None:
+    assert decided() == Decision(allowed=True, rule=None, reason="no rule decides, and the default is to allow")
+    assert decided(principal=Principal("somebody", "acme", "issuer")).allowed
+
+
+def test_a_rule_that_denies_goes_before_one_that_allows_and_that_before_the_default() -> None:
+    assert decided(ALLOW, DENY) == Decision(allowed=False, rule="no-web", reason="a rule denies it")
+    assert decided(ALLOW, default="deny") == Decision(allowed=True, rule="web", reason="a rule allows it")
+    assert not decided(default="deny").allowed
+
+
+@pytest.mark.parametrize("who", ["subject:agent-7", "subject:agent-*", "role:guest", "permission:mail.*", "*"])
+def test_who_is_meant_is_said_by_subject_role_or_permission(who: str) -> None:
+    assert not decided(Rule("a", "deny", (who,), ("*",))).allowed
+
+
+@pytest.mark.parametrize("who", ["subject:agent", "role:gues", "permission:send", "guest", "tenant:acme", "role:"])
+def test_nobody_else_is_meant(who: str) -> None:
+    assert decided(Rule("a", "deny", (who,), ("*",))).allowed
+
+
+@pytest.mark.parametrize("name", ["skill:web_search", "web::search", "web__search", "skill:*", "*search", "web::*"])
+def test_an_item_goes_by_each_of_its_names(name: str) -> None:
+    assert not decided(Rule("a", "deny", ("*",), (name,))).allowed
+
+
+def test_s23_a_restriction_holds_for_clients_and_not_for_functions_that_call_each_other() -> None:
+    assert decided(RESTRICT) == Decision(allowed=False, rule="not-over-mcp", reason="a rule denies it to MCP clients")
+    assert decided(RESTRICT, over_mcp=False).allowed
+    assert not decided(DENY, over_mcp=False).allowed
+
+
+@pytest.mark.invariant(69)
+def test_s101_a_rule_that_cannot_be_read_denies_everything() -> None:
+    denied = decided(ALLOW, Rule("odd", "unreadable"))
+    assert denied == Decision(allowed=False, rule="odd", reason="a rule that cannot be read denies everything")
+
+
+def test_what_is_shown_is_no_permission() -> None:
+    show = Rule("beta", "show", ("role:guest",), ("skill:web_*",))
+    assert showing([show], AGENT, SEARCH) == show
+    assert showing([show], Principal("x", "acme", "issuer"), SEARCH) is None
+    assert not decided(show, default="deny").allowed
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "does"),
+    [
+        ("a", "a", True), ("a", "ab", False), ("*", "", True), ("a*", "a", True), ("*a", "ba", True),
+        ("a*b*c", "a1b2c", True), ("a*b*c", "acb", False), ("ab*ba", "aba", False), ("a**b", "ab", True),
+        ("*a*a*", "a", False), ("A", "a", False), ("a.c", "abc", False), ("", "", True), ("", "a", False),
+        ("[a]", "a", False), ("a?", "ab", False),
+    ],
+)  # fmt: skip
+def test_a_star_stands_for_anything_and_nothing_else_does(pattern: str, name: str, does: bool) -> None:
+    assert fits(pattern, name) is does
+
+
+@given(st.lists(st.text("ab", max_size=3), min_size=1, max_size=4), st.data())
+def test_what_is_put_in_the_place_of_stars_fits(parts: Sequence[str], data: st.DataObject) -> None:
+    filled = [data.draw(st.text("ab", max_size=3)) for _ in parts[1:]]
+    name = "".join(part + filler for part, filler in zip(parts, [*filled, ""], strict=True))
+    assert fits("*".join(parts), name)
+
+
+def test_a_pattern_of_many_stars_does_not_take_long() -> None:
+    assert not fits("*a" * 140 + "*b", "a" * 20_000)
+
+
+@pytest.mark.invariant(67)
+@given(rules, effects, some_item, st.booleans(), st.lists(names, min_size=1, max_size=2), who)
+def test_one_more_rule_that_denies_allows_nothing(
+    some: Sequence[Rule], default: Effect, item: Item, over_mcp: bool, what: Sequence[str], whom: str
+) -> None:  # fmt: skip
+    more = Rule("zzzz", "deny", (whom,), tuple(what))
+    before = decide(some, default, AGENT, item, over_mcp=over_mcp)
+    after = decide([*some, more], default, AGENT, item, over_mcp=over_mcp)
+    assert before.allowed or not after.allowed
+
+
+@given(rules, effects, some_item, st.randoms(use_true_random=False))
+def test_the_order_of_rules_decides_nothing(some: list[Rule], default: Effect, item: Item, random: Any) -> None:
+    shuffled = list(some)
+    random.shuffle(shuffled)
+    assert decide(some, default, AGENT, item) == decide(shuffled, default, AGENT, item)
+    assert showing(some, AGENT, item) == showing(shuffled, AGENT, item)
+
+
+@given(rules, effects, st.lists(some_item, max_size=4))
+def test_what_is_remembered_is_what_was_decided(some: Sequence[Rule], default: Effect, asked: Sequence[Item]) -> None:
+    noticed: list[Decision] = []
+    accesses = AccessesUnder(Policies(default, tuple(some)), lambda _, decision: noticed.append(decision))
+    for item in [*asked, *asked]:
+        decision, access = decide(some, default, AGENT, item), accesses.of(AGENT)
+        assert access.allows(item) is access.admits(item) is decision.allowed
+        assert access.shows(item) is (showing(some, AGENT, item) is not None)
+    assert not any(decision.allowed for decision in noticed)
+
+
+def test_who_is_meant_by_the_same_rules_shares_what_is_made_for_them() -> None:
+    accesses = AccessesUnder(Policies(rules=(DENY,)), unnoticed)
+    guests = [Principal(f"agent-{n}", "acme", "issuer", frozenset({"guest"})) for n in range(2)]
+    assert accesses.of(guests[0]) is accesses.of(guests[1])
+    others = accesses.of(Principal("x", "acme", "issuer"))
+    assert (others.is_open, others.allows(SEARCH), OPEN.is_open) == (True, True, True)
+
+
+def test_they_are_read_as_they_were_written() -> None:
+    written: Any = {
+        "default": "deny",
+        "b": {"kind": "allow", "who": ["*"], "what": ["x"], "description": "All."},
+        "a": {"kind": "mcp_restriction", "what": ["y", "z"]},
+    }
+    assert list(faults(written)) == []
+    restricted, allowed = Rule("a", "mcp_restriction", ("*",), ("y", "z")), Rule("b", "allow", ("*",), ("x",))
+    assert policies_in(to_text(written)) == Policies("deny", (restricted, allowed))
+
+
+@pytest.mark.invariant(69)
+@given(documents)
+def test_whatever_is_there_is_read_and_what_is_no_rule_denies(value: Any) -> None:
+    policies = policies_in(json.dumps(value))
+    if value not in ({}, {"default": "allow"}):
+        assert not decide(policies.rules, policies.default, AGENT, SEARCH).allowed
+
+
+def test_there_may_not_be_too_much_of_them() -> None:
+    assert too_much({"a": "x"}) is None
+    assert "300000 characters at most" in str(too_much({"a": "x" * LONGEST_TEXT}))
+
+
+@pytest.mark.parametrize(
+    ("item", "named"),
+    [
+        (items.function("a::b", "skill:b"), ["a::b", "a__b", "skill:b"]),
+        (items.function("a__b::c"), ["a__b::c"]),
+        (items.function("plain"), ["plain"]),
+        (items.workflow("deploy", "workflow:Deploy it"), ["workflow:deploy", "deploy", "workflow:Deploy it"]),
+        (items.catalogued("capability", "a.b"), ["capability:a.b", "a.b"]),
+        (items.catalogued("connection", "connection:api"), ["connection:api", "api"]),
+        (items.prompt("greet"), ["prompt:greet", "greet"]),
+        (items.document("a/b"), ["iii://a/b"]),
+        (items.section("a::b"), ["iii://fn/a/b"]),
+        (items.at("x://a/%31", items.function("a::b")), ["a::b", "a__b", "x://a/%31", "x://a/1"]),
+    ],
+)
+def test_what_an_item_is_called(item: Item, named: Sequence[str]) -> None:
+    assert list(item.names) == named

@@ -37,7 +37,15 @@ class Unchanged:
 
     def read(self, tenant: str) -> Revisions:
         del tenant
-        return Revisions(content=0, shipped_content=0, catalogue=None, placements=1, shipped_placements=0, settings={})
+        return Revisions(
+            content=0,
+            shipped_content=0,
+            catalogue=None,
+            policies=None,
+            placements=1,
+            shipped_placements=0,
+            settings={},
+        )
 
 
 def main() -> None:

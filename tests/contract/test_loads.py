@@ -67,17 +67,17 @@ def test_what_is_looked_at_is_what_the_tenant_has_and_what_is_shipped(functions:
 
 def test_what_is_refused_changes_nothing(functions: Functions, tenant: str) -> None:
     functions.loads.change(tenant, always(loading(tenant, "a")))
-    before, version = functions.loads.look(tenant), functions.placed.versions(tenant)
+    before, version = functions.loads.look(tenant), functions.revisions.read(tenant)
     refused = NotPlaced("name_taken", "No.")
     assert functions.loads.change(tenant, lambda _: refused) == refused
-    assert (functions.loads.look(tenant), functions.placed.versions(tenant)) == (before, version)
+    assert (functions.loads.look(tenant), functions.revisions.read(tenant)) == (before, version)
 
 
 def test_a_load_moves_the_version_of_its_scope(functions: Functions, tenant: str) -> None:
-    seen = [functions.placed.versions(tenant)[0]]
+    seen = [functions.revisions.read(tenant).placements]
     for change in (loading(tenant, "a"), loading(tenant, "a"), loading(tenant, gone=["a"])):
         functions.loads.change(tenant, always(change))
-        seen.append(functions.placed.versions(tenant)[0])
+        seen.append(functions.revisions.read(tenant).placements)
     assert seen == sorted(set(seen))
 
 

@@ -10,8 +10,10 @@ import pytest
 from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTexts
 from signpost.execution.revisions import RevisionView
 from signpost.model import CatalogueItem, JsonObject
+from signpost.policy.access import Unrestricted
 from signpost.registry import publication
 from signpost.registry.catalogue import CatalogueView
+from signpost.registry.catalogue_access import CatalogueAccess
 from signpost.registry.definitions import CatalogueDefinitions
 from tests.support.catalogues import put_in_place
 from tests.support.memory_gateway import SetClock
@@ -28,7 +30,8 @@ class Published:
         self.clock, self._content, self._texts = SetClock(), MemoryContentStore(FunctionTable()), MemoryTexts()
         revisions = RevisionView(rows=MemoryRevisionRows(self._content), clock=self.clock)
         self.view = CatalogueView(revisions=revisions, texts=self._texts)
-        self.definitions = CatalogueDefinitions(catalogue=self.view, texts=self._texts)
+        access = CatalogueAccess(catalogue=self.view, accesses=Unrestricted())
+        self.definitions = CatalogueDefinitions(catalogue=self.view, access=access, texts=self._texts)
 
     def publish(
         self, *items: tuple[str, str, str], enabled: bool = True, listed: bool = True, switched_off: bool = False

@@ -195,7 +195,7 @@ def test_a_provider_may_return_half_a_surrogate_pair_without_harm() -> None:
 
 
 class Broken(MemoryContentStore):
-    def versions(self, tenant: str) -> tuple[int, int, str | None]:
+    def versions(self, tenant: str) -> tuple[int, int, str | None, str | None]:
         del tenant
         raise Unavailable("A service that this needs cannot be reached.")
 

@@ -10,9 +10,11 @@ import pytest
 from signpost.adapters.memory import FunctionTable, MemoryBodies, MemoryContentStore, MemoryRevisionRows, MemoryTexts
 from signpost.execution.revisions import RevisionView
 from signpost.model import PROXY
+from signpost.policy.access import Unrestricted
 from signpost.registry import catalogue_publisher
 from signpost.registry.callers import Caller
 from signpost.registry.catalogue import CatalogueView, Snapshot
+from signpost.registry.catalogue_access import CatalogueAccess
 from signpost.registry.catalogue_publisher import CataloguePublisher
 from signpost.registry.defined import LONGEST_TEXT, defined_in
 from signpost.registry.definitions import CatalogueDefinitions
@@ -37,7 +39,8 @@ class World:
         self.texts = MemoryTexts()
         revisions = RevisionView(rows=MemoryRevisionRows(self.content), clock=SetClock())
         self.view = CatalogueView(revisions=revisions, texts=self.texts)
-        self.definitions = CatalogueDefinitions(catalogue=self.view, texts=self.texts)
+        access = CatalogueAccess(catalogue=self.view, accesses=Unrestricted())
+        self.definitions = CatalogueDefinitions(catalogue=self.view, access=access, texts=self.texts)
         self.functions = ManifestFunctions(
             Publisher(
                 content=self.content,

@@ -9,23 +9,25 @@ from typing import Any
 
 import pytest
 
-from core_skills.hosted import core_functions
+from core_skills.hosted import core_toolkits
 from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
 from signpost.contract import Executor, Failure, Hosted, Reply, Request, Result
+from signpost.execution.executor_keys import keys_of
 from signpost.execution.functions import NOTHING_KNOWN
 from signpost.execution.manifest import manifest_of
-from signpost.execution.placement import keys_of
 from signpost.model import JsonObject, Principal
 from signpost.policy.capabilities import TokenVerifier
 from signpost.policy.key_ring import KeyRing
 from signpost.schema.validation import Validators
 from signpost.toolkit import CallFailed, Context, Function, ToolError
+from signpost.toolkit.context import World
+from signpost.toolkit.function import Hosting
 from signpost.toolkit.gateway_calls import GatewayCalls
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.hosting import by_id
 from tests.support.function_tools import SHELF, TENANT, Client
 from tests.support.hosted import Hosted as Hosts
-from tests.support.hosted import KeptLog, as_lambda_sends, running
+from tests.support.hosted import KeptLog, as_lambda_sends, running, secrets_of
 from tests.support.memory_gateway import MODERN, MemoryGateway
 
 AGENT = Principal("agent", TENANT, "signpost:api-key")
@@ -62,12 +64,11 @@ class Skills:
         hosted = by_id(functions)
         keys = MemoryMasterKeys(keys_of(YARD.arn, self.gateway.adapters.master_keys.read()))
         self._harness = Harness(
-            hosted,
+            Hosting(hosted),
             tokens=TokenVerifier(KeyRing(store=keys, clock=self.gateway.clock), clock=self.gateway.clock),
             clock=self.gateway.clock,
-            log=KeptLog(),
             validators=Validators(),
-            nested=GatewayCalls(self, "arn:gateway"),
+            world=World(GatewayCalls(self, "arn:gateway"), secrets_of({}), KeptLog()),
         )
         self.gateway.executors[YARD.arn] = self._run
         directory = MemoryDirectory(self.gateway.functions)
@@ -125,7 +126,7 @@ class TestNames:
     def shelves(self) -> Client:
         """What every deployment has, and two functions of the tenant's own."""
         client = Client(MODERN, FLAT)
-        shipped = [function.hosted for function in core_functions({"ALLOWED_PRIVATE_HOSTS": ""})]
+        shipped = [function.hosted for function in _core()]
         assert client.directory.place(None, SHELF, shipped) == []
         client.host(Hosted("yard::zebra"), Hosted("yard::ape", name="a.given.name"))
         return client
@@ -156,13 +157,14 @@ class TestNames:
 
 
 def _core() -> Sequence[Function]:
-    return core_functions({"ALLOWED_PRIVATE_HOSTS": ""})
+    kits = core_toolkits({"ALLOWED_PRIVATE_HOSTS": ""})
+    return [function for kit in kits for function in kit.functions]
 
 
 class TestWhatIsKept:
     def test_s210_an_executor_says_the_id_of_a_function_and_of_the_rest_there_is_a_default(self) -> None:
         said = {"signpost": 1, "manifest": {"functions": [{"id": "yard::echo"}]}}
-        (echo,) = manifest_of(json.dumps(said).encode())
+        (echo,) = manifest_of(json.dumps(said).encode()).functions
         assert (echo.function, echo.permissions, echo.hidden, echo.readable) == ("yard::echo", frozenset(), False, True)
 
     def test_s178_s179_s225_what_is_shipped_may_do_what_it_declares_and_no_more(self) -> None:

@@ -12,6 +12,7 @@ from signpost.adapters.memory import FunctionTable, MemoryBucket, MemoryContentS
 from signpost.content import Change
 from signpost.errors import Unavailable
 from signpost.kept import Version
+from signpost.policy.access import Unrestricted
 from signpost.registry.collection import DAY, Ages
 from signpost.registry.digests import digest_of
 from signpost.registry.manifest import Document, Manifest
@@ -59,6 +60,7 @@ class World:
             bodies=self.bucket,
             view=registry.view,
             handlers=registry.skills._handlers,  # pyright: ignore[reportPrivateUsage] - for sections, of which there are none
+            accesses=Unrestricted(),
             timestamps=timestamps,
         )
         self.publisher = Publisher(

@@ -12,15 +12,18 @@ from signpost.adapters.memory import (
     MemoryContentStore,
     MemoryDirectory,
     MemoryFunctionStates,
+    MemoryPlacedFunctions,
     MemoryRevisionRows,
     MemoryRuntimeSettings,
 )
 from signpost.content import Layers, Skill, StoredPrompt
 from signpost.contract import Executor, Failure, Hosted, KeptResult, Reply, Request, Result
 from signpost.execution.failures import failure
-from signpost.execution.functions import FunctionView
+from signpost.execution.function_access import FunctionAccess
+from signpost.execution.functions import FunctionLists, FunctionView
 from signpost.execution.revisions import RevisionView
 from signpost.model import InputRequired, Json, JsonObject, Principal
+from signpost.policy.access import Unrestricted
 from signpost.registry.callers import Caller
 from signpost.registry.functions import RegistryFunctions
 from signpost.registry.handlers import Handlers
@@ -47,7 +50,7 @@ class CountedContent(MemoryContentStore):
         self.asked: list[str] = []
 
     @override
-    def versions(self, tenant: str) -> tuple[int, int, str | None]:
+    def versions(self, tenant: str) -> tuple[int, int, str | None, str | None]:
         self.asked.append("versions")
         return super().versions(tenant)
 
@@ -129,12 +132,22 @@ class Registry:
         revisions = RevisionView(rows=MemoryRevisionRows(self.content), clock=self.clock)
         self.view = ContentView(content=self.content, revisions=revisions)
         functions = FunctionView(states=MemoryFunctionStates(table), clock=self.clock)
-        handlers = Handlers(functions=functions, executors=self.executors, clock=self.clock)
+        everybody = Unrestricted()
+        lists = FunctionLists(placed=MemoryPlacedFunctions(table), revisions=revisions)
+        access = FunctionAccess(accesses=everybody, lists=lists)
+        handlers = Handlers(functions=functions, executors=self.executors, access=access, clock=self.clock)
         timestamps = CountingTimestamps()
         self.skills = Skills(
-            content=self.content, bodies=self.bodies, view=self.view, handlers=handlers, timestamps=timestamps
+            content=self.content,
+            bodies=self.bodies,
+            view=self.view,
+            handlers=handlers,
+            accesses=everybody,
+            timestamps=timestamps,
         )
-        self.prompts = Prompts(content=self.content, view=self.view, handlers=handlers, timestamps=timestamps)
+        self.prompts = Prompts(
+            content=self.content, view=self.view, handlers=handlers, accesses=everybody, timestamps=timestamps
+        )
         self.functions = RegistryFunctions(skills=self.skills, prompts=self.prompts)
 
     def caller(self, tenant: str | None = TENANT, *, fresh: bool = True, seconds: float = TIME) -> Caller:

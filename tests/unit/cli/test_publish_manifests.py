@@ -203,9 +203,10 @@ class TestWhatIsRefused:
         assert "parts/w.yaml:2:3: error: w: has no `initialState`" in said
         assert "m.yaml:2:25: error: There is no file" in said
 
-    def test_policies_are_not_taken_for_published(self, tmp_path: Path) -> None:
-        said = refusal(folder(tmp_path, m__json=manifest(workflows={"w": flow()}, policies=[])))
-        assert "there is no field 'policies'" in said
+    def test_a_rule_that_nobody_could_go_by_is_refused_where_it_stands(self, tmp_path: Path) -> None:
+        rules = "version: 1\npolicies:\n  default: deny\n  staff: {kind: alow, who: ['*'], what: ['*']}\n"
+        said = refusal(folder(tmp_path, m__yaml=rules))
+        assert "m.yaml:4:3: error: the policy 'staff': `kind` is one of allow, deny, show, mcp_restriction" in said
 
     def test_an_include_that_leads_out_of_the_folder_is_not_followed(self, tmp_path: Path) -> None:
         (tmp_path / "here").mkdir()

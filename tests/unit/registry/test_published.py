@@ -47,11 +47,10 @@ def _without_bound(member: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in member.items() if name != "maxLength"}
 
 
-def test_there_are_the_functions_and_triggers_of_the_reference_and_those_of_workflows_and_loads() -> None:
+def test_there_are_the_functions_and_triggers_of_the_reference_and_those_of_workflows_policies_and_loads() -> None:
     assert set(BY_ID) == set(REFERENCE["functions"])
-    assert sorted(trigger.id for trigger in TRIGGERS) == sorted(
-        [*REFERENCE["triggers"], "workflows::on-change", "skills::registry"]
-    )
+    beside = ["policies::on-change", "skills::registry", "workflows::on-change"]
+    assert sorted(trigger.id for trigger in TRIGGERS) == sorted([*REFERENCE["triggers"], *beside])
     assert set(BY_ID) == set(Registry().functions.ids)
     assert {one.id for one in ALL_FUNCTIONS} == {*BY_ID, *Loadable().functions.ids}
 

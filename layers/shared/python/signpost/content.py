@@ -9,7 +9,9 @@ from signpost.records import dataclass
 
 type Operation = Literal["register", "unregister", "load", "unload", "reload"]
 """The last three are of callable skills."""
-type TriggerType = Literal["skills::on-change", "prompts::on-change", "workflows::on-change", "skills::registry"]
+type TriggerType = Literal[
+    "skills::on-change", "prompts::on-change", "workflows::on-change", "policies::on-change", "skills::registry"
+]
 type SubscriberKind = Literal["trigger", "webhook"]
 
 
@@ -134,15 +136,26 @@ class WorkflowChange:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """What the rule says, is in the text of all rules; this tells of it."""
+
+    id: str
+    digest: str | None
+    """None unregisters."""
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogueChange:
     """Another snapshot of the catalogue is the current one from now on."""
 
     before: str | None
     """The one that it was made from: if that is not the current one any more, nothing of the change happens."""
     after: str
+    policies: str | None = None
+    """The digest of the tenant's rules that come with it, for whoever asks for those and not for the catalogue."""
 
 
-type Change = SkillChange | PromptChange | SubscriptionChange | WorkflowChange | CatalogueChange
+type Change = SkillChange | PromptChange | SubscriptionChange | WorkflowChange | PolicyChange | CatalogueChange
 
 
 class Overtaken(Exception):  # noqa: N818 - it names a state of the world
@@ -167,6 +180,8 @@ class Revisions:
     shipped_content: int
     catalogue: str | None
     """The digest of the current snapshot; None if nothing was ever published."""
+    policies: str | None
+    """The digest of the tenant's rules; None if it has none."""
     placements: int
     """Of the functions that are hosted for the tenant only; 0 if none ever was."""
     shipped_placements: int

@@ -15,12 +15,14 @@ KEY_NAMES = {
     "prompts::on-change": "name",
     "workflows::on-change": "id",
     "skills::registry": "name",
+    "policies::on-change": "id",
 }
 URIS = {
     "skills::on-change": "iii://{}",
     "prompts::on-change": "urn:signpost:prompt:{}",
     "workflows::on-change": "urn:signpost:workflow:{}",
     "skills::registry": "urn:signpost:skill:{}",
+    "policies::on-change": "urn:signpost:policy:{}",
 }
 
 type EventsOf = Callable[[Image], Sequence[ChangeEvent]]

@@ -14,6 +14,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from botocore.exceptions import ClientError
 
 from signpost.model import Principal, Trace
+from signpost.policy.rules import Decision, Item
 
 NAMESPACE = "Signpost"
 
@@ -83,6 +84,10 @@ class Telemetry:
         facts = {"tenant": tenant, "function": function, "failure": failure}
         # An alarm waits for the line, whatever LogLevel says.
         self._logger.error("breaker %s", position, extra=facts)
+
+    def denied(self, item: Item, decision: Decision) -> None:
+        """What was asked for by name, and answered as what is not there."""
+        self._logger.info("denied", extra={"item": item.names[0], "rule": decision.rule, "reason": decision.reason})
 
     def _report(self, record: Record) -> None:
         if record.fault is not None:

@@ -1,6 +1,6 @@
 """Which event a change of the content is."""
 
-from signpost.content import Change, ChangeEvent, PromptChange, SkillChange, WorkflowChange
+from signpost.content import Change, ChangeEvent, PolicyChange, PromptChange, SkillChange, WorkflowChange
 
 
 def event_of(tenant: str | None, sequence: int, change: Change) -> ChangeEvent | None:
@@ -14,4 +14,7 @@ def event_of(tenant: str | None, sequence: int, change: Change) -> ChangeEvent |
     if isinstance(change, WorkflowChange):
         op = "register" if change.digest else "unregister"
         return ChangeEvent(tenant, sequence, "workflows::on-change", op, change.id, change.digest)
+    if isinstance(change, PolicyChange):
+        op = "register" if change.digest else "unregister"
+        return ChangeEvent(tenant, sequence, "policies::on-change", op, change.id, change.digest)
     return None

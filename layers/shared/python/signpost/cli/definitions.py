@@ -15,7 +15,7 @@ from signpost.workflow.proxy import READY, document_of
 from signpost.workflow.story import text_of
 from signpost.workflow.written import Place, Written, plain
 
-type Part = Literal["workflows", "capabilities", "connections", "discovery", "audit"]
+type Part = Literal["workflows", "capabilities", "connections", "discovery", "audit", "policies"]
 
 ONE_OF: Mapping[Part, str] = {
     "workflows": "workflow",
@@ -23,6 +23,7 @@ ONE_OF: Mapping[Part, str] = {
     "connections": "connection",
     "discovery": "setting of `discovery`",
     "audit": "setting of `audit`",
+    "policies": "policy",
 }
 SENT_AHEAD: Sequence[Part] = ("workflows", "capabilities")
 """Under their digests; the rest is short, and goes with the publication itself."""

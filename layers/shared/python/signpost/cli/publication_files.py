@@ -19,8 +19,6 @@ from signpost.workflow.written import Place, Written, plain
 
 DEFINES = ("version", *MAPPINGS)
 """A manifest with one of these is checked like one of workflows."""
-UNSERVED = "policies"
-"""What the form of a manifest has room for, and nobody reads: whoever writes it has to hear that it does nothing."""
 
 
 def publication_at(path: Path, rules: checking.Rules) -> Publication:
@@ -91,7 +89,7 @@ def _read_manifest(path: Path, into: Collection) -> None:
     if manifest is None:
         return
     for name in manifest.members:
-        if name == UNSERVED or (has_documents_only and not _is_known(name)):
+        if has_documents_only and not _is_known(name):
             into.refuse(manifest.place_of_name(name), f"there is no field {name!r}")
     if is_fine and not has_documents_only:
         into.defined.take(manifest)

@@ -40,6 +40,7 @@ PREFIXES = {
     "workflows": "workflow:",
     "capabilities": "capability:",
     "connections": "connection:",
+    "policies": "policy:",
 }
 """Of each kind. The names of triggers and webhooks begin with theirs."""
 SIGNS = {"added": "+", "changed": "~", "same": "=", "removed": "-"}

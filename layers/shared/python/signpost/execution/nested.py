@@ -3,14 +3,16 @@
 from signpost.contract import Failure, Reply, Request
 from signpost.execution import wire
 from signpost.execution.failures import failure
+from signpost.execution.function_access import FunctionAccess
 from signpost.model import JsonObject, as_object
 from signpost.policy.capabilities import DEEPEST, Capability, TokenMint
 from signpost.ports import Clock, Executors
 
 
 class NestedCalls:
-    def __init__(self, *, mint: TokenMint, executors: Executors, clock: Clock) -> None:
+    def __init__(self, *, mint: TokenMint, executors: Executors, access: FunctionAccess, clock: Clock) -> None:
         self._mint = mint
+        self._access = access
         self._executors = executors
         self._clock = clock
 
@@ -45,7 +47,10 @@ class NestedCalls:
             return failure("invalid_token", function)
         if self._clock.now() >= capability.expires_at:
             return failure("token_expired", function)
-        return failure("too_deep", function) if capability.depth >= DEEPEST else None
+        if capability.depth >= DEEPEST:
+            return failure("too_deep", function)
+        is_admitted = self._access.admits(capability.principal, function, over_mcp=False)
+        return None if is_admitted else failure("unknown_function", function)
 
 
 def is_nested(event: JsonObject) -> bool:

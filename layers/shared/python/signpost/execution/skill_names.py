@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from signpost.contract import Hosted
 from signpost.execution.functions import FunctionList
 
+PREFIX = "skill:"
+"""What the name of its tool begins with."""
+
 
 def by_skill_name(found: FunctionList) -> Mapping[str, Hosted]:
     """A name that several would have is that of a tenant's own before a shipped one, of one that was given it before

@@ -14,6 +14,7 @@ from signpost.registry import publication
 from signpost.registry.differences import UNTOUCHED, Difference, Plan, difference
 from signpost.registry.manifest import Manifest, Problem
 from signpost.registry.parts import Seen
+from signpost.registry.policy_publisher import NextPolicies, PolicyPublisher
 from signpost.registry.publication import NOTHING, Published
 from signpost.registry.refusals import Refused, quoted
 from signpost.registry.sent_definitions import NamedDefinition, Said, SentDefinitions
@@ -50,6 +51,7 @@ class CataloguePublisher:
         self._content = content
         self._values = values
         self._definitions = definitions
+        self._rules = PolicyPublisher(definitions)
 
     def keep(self, sent: SentDefinitions, tenant: str) -> None:
         """Definitions go first: a catalogue that names what is not there must never be seen."""
@@ -69,6 +71,9 @@ class CataloguePublisher:
             return Problem("manifest", "manifest", message)
         if said.capabilities is not None:
             proxy = self._proxy(_transitions(said, items, seen, self._transitions(proxy, tenant)), tenant)
+        policies = self._policies(manifest, before, tenant)
+        if isinstance(policies, Problem):
+            return policies
         after = Published(
             items=items,
             proxy=proxy,
@@ -76,8 +81,17 @@ class CataloguePublisher:
             discovery=before.discovery if said.discovery is None else said.discovery,
             audit=before.audit if said.audit is None else said.audit,
             switched_off=before.switched_off,
+            policies=policies.digest,
         )
-        return self._move(current, after, tenant)
+        moved = self._move(current, after, tenant)
+        return moved if isinstance(moved, Problem) else [*policies.told, *moved]
+
+    def _policies(self, manifest: Manifest, before: Published, tenant: str) -> NextPolicies | Problem:
+        said = manifest.said.policies
+        if said is None:
+            return NextPolicies(before.policies, ())
+        after = self._rules.next(said, before.policies, tenant, prune=manifest.prune)
+        return Problem("policy", "policies", after) if isinstance(after, str) else after
 
     def _move(self, current: Current, after: Published, tenant: str) -> Sequence[Change] | Problem:
         text = publication.to_text(after)
@@ -88,7 +102,7 @@ class CataloguePublisher:
         if digest == current.digest:
             return ()
         told = _told(_offered(current.published), _offered(after))
-        return [*told, CatalogueChange(current.digest, digest)]
+        return [*told, CatalogueChange(current.digest, digest, after.policies or None)]
 
     def switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | Refused:
         """Whether a workflow is offered, whatever its author publishes."""
@@ -105,6 +119,11 @@ class CataloguePublisher:
         if changes:
             self._content.apply(tenant, changes)
         return {"id": workflow, "enabled": enabled, "changed": item.switched_off == enabled}
+
+    def plan(self, manifest: Manifest, current: Current, tenant: str) -> Plan:
+        said, before = manifest.said.policies, current.published.policies
+        rules = self._rules.difference(said, before, tenant, prune=manifest.prune)
+        return {**_plan(manifest, current), "policies": rules}
 
     def _transitions(self, digest: str, tenant: str) -> Mapping[str, JsonObject]:
         """Of the capabilities that are there, by name."""
@@ -151,7 +170,7 @@ def _switched(published: Published, item: CatalogueItem, *, enabled: bool) -> Pu
     return replace(published, items=items, switched_off=sorted(off))
 
 
-def plan(manifest: Manifest, current: Current) -> Plan:
+def _plan(manifest: Manifest, current: Current) -> Plan:
     said, prune = manifest.said, manifest.prune
     return {
         "workflows": _difference(said.workflows, current.of_kind("workflow"), prune=prune),

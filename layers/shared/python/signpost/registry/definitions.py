@@ -4,11 +4,15 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 
-from signpost.model import PROXY
+from signpost.model import PROXY, Principal
+from signpost.policy import items
+from signpost.policy.access import Access
 from signpost.ports import Texts
-from signpost.registry.catalogue import CatalogueView
+from signpost.registry.catalogue import CatalogueView, Snapshot
+from signpost.registry.catalogue_access import CatalogueAccess
 from signpost.workflow import calls
 from signpost.workflow.definition import Definition, published
+from signpost.workflow.focus import capabilities, restricted
 from signpost.workflow.ports import Published
 
 REMEMBERED = 256
@@ -20,8 +24,9 @@ def definition_under(texts: Texts, tenant: str, definition_id: str, digest: str)
 
 
 class CatalogueDefinitions:
-    def __init__(self, *, catalogue: CatalogueView, texts: Texts) -> None:
+    def __init__(self, *, catalogue: CatalogueView, access: CatalogueAccess, texts: Texts) -> None:
         self._catalogue = catalogue
+        self._access = access
 
         @lru_cache(REMEMBERED)
         def pinned(tenant: str, definition_id: str, digest: str) -> Definition:
@@ -31,8 +36,7 @@ class CatalogueDefinitions:
 
     def current(self, tenant: str, definition_id: str) -> Published | None:
         """As it is now, not as it was two seconds ago: what is started goes its way for good."""
-        digest = self._digest(tenant, definition_id)
-        return Published(self._pinned(tenant, definition_id, digest), digest) if digest else None
+        return self._found(self._catalogue.snapshot(tenant, fresh=True), tenant, definition_id)
 
     def pinned(self, tenant: str, definition_id: str, digest: str) -> Definition:
         return self._pinned(tenant, definition_id, digest)
@@ -40,9 +44,33 @@ class CatalogueDefinitions:
     def ids(self, tenant: str) -> Sequence[str]:
         return list(self._catalogue.snapshot(tenant).startable)
 
-    def _digest(self, tenant: str, definition_id: str) -> str:
-        snapshot = self._catalogue.snapshot(tenant, fresh=True)
-        if definition_id == PROXY:
-            return snapshot.proxy
+    def offered(self, principal: Principal, definition_id: str) -> Published | None:
+        """By rules that are as fresh as the catalogue: both are looked at at once."""
+        snapshot = self._access.snapshot(principal, fresh=True)
+        found = self._found(snapshot, principal.tenant, definition_id)
+        if found is None:
+            self._access.missed(principal, definition_id)
+            return None
+        definition = self.seen(principal, found.definition, None)
+        is_empty = definition.id == PROXY and not capabilities(definition)
+        return None if is_empty else Published(definition, found.digest)
+
+    def offered_ids(self, principal: Principal) -> Sequence[str]:
+        return list(self._access.snapshot(principal).startable)
+
+    def seen(self, principal: Principal, definition: Definition, kept: str | None) -> Definition:
+        if definition.id != PROXY:
+            return definition
+        access = self._access.of(principal)
+        return (
+            definition if access.is_open else restricted(definition, lambda name: name == kept or _left(access, name))
+        )
+
+    def _found(self, snapshot: Snapshot, tenant: str, definition_id: str) -> Published | None:
         item = snapshot.startable.get(definition_id)
-        return item.definition if item is not None else ""
+        digest = snapshot.proxy if definition_id == PROXY else (item.definition if item is not None else "")
+        return Published(self._pinned(tenant, definition_id, digest), digest) if digest else None
+
+
+def _left(access: Access, capability: str) -> bool:
+    return access.allows(items.catalogued(items.CAPABILITY, capability))

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from signpost.contract import Failure, KeptResult, Reply, Request, Result
+from signpost.execution.function_access import FunctionAccess
 from signpost.execution.functions import FunctionView
 from signpost.execution.tuning import effective, placement_of
 from signpost.model import InputRequired, Json, JsonObject
+from signpost.policy import items
 from signpost.ports import Clock, Executors
 from signpost.registry.callers import Caller
 from signpost.registry.names import is_internal
@@ -14,19 +16,25 @@ from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
 
 
 class Handlers:
-    def __init__(self, *, functions: FunctionView, executors: Executors, clock: Clock) -> None:
+    def __init__(self, *, functions: FunctionView, executors: Executors, access: FunctionAccess, clock: Clock) -> None:
         self._functions = functions
+        self._access = access
         self._executors = executors
         self._clock = clock
 
     def write(self, function: str, caller: Caller) -> Json | Refused:
-        """What the function behind a section answers. One that must not be read is answered like one that is not there,
-        since a reader is not to learn more of it."""
+        """What the function behind a section answers. One that must not be read, or is denied, is answered like one
+        that is not there, since a reader is not to learn more of it."""
         state = self._functions.state(caller.principal.tenant, function)
         placement = placement_of(state)
-        if placement is None or not placement.hosted.readable:
+        if placement is None or not placement.hosted.readable or not self._may_read(function, caller):
             return _failed(function, f"there is no function {function} that may be read", "unknown_function")
         return self._answer(function, {}, caller)
+
+    def _may_read(self, function: str, caller: Caller) -> bool:
+        """Who may call the function may not yet read it as a section, nor the other way round."""
+        is_admitted = self._access.of(caller.principal).admits(items.section(function))
+        return is_admitted and self._access.admits(caller.principal, function)
 
     def render(self, function: str, arguments: JsonObject, caller: Caller) -> Json | Refused:
         """What the function behind a prompt answers."""

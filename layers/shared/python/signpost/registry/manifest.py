@@ -20,6 +20,7 @@ from signpost.registry.refusals import Refused, quoted
 from signpost.registry.sent_definitions import (
     DEFINED,
     NOTHING_SAID,
+    POLICIES,
     SETTINGS,
     Said,
     SentDefinitions,
@@ -36,7 +37,7 @@ SHOWN_IN_WORDS = 5
 MOST_SAID = 1_000
 """Problems as data: more are more than an answer may carry."""
 
-type KindOf = Literal["skill", "file", "prompt", "trigger", "webhook", "workflow", "capability", "manifest"]
+type KindOf = Literal["skill", "file", "prompt", "trigger", "webhook", "workflow", "capability", "policy", "manifest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def check_names(self, payload: JsonObject) -> None:
-        known = {*LISTS, *DEFINED, *SETTINGS, "definitions", "prune", "parts", "files"}
+        known = {*LISTS, *DEFINED, *SETTINGS, POLICIES, "definitions", "prune", "parts", "files"}
         self._say("manifest", *(f"There is no field {quoted(name)}." for name in payload if name not in known))
 
     def prune(self, value: Json) -> bool:

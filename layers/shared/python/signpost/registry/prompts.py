@@ -6,6 +6,8 @@ from dataclasses import asdict
 
 from signpost.content import PromptChange, StoredPrompt
 from signpost.model import Json, JsonObject, PromptArgument
+from signpost.policy import items
+from signpost.policy.access import Accesses
 from signpost.ports import ContentStore, Timestamps
 from signpost.records import dataclass
 from signpost.registry import markdown
@@ -27,8 +29,17 @@ class Rendered:
 
 
 class Prompts:
-    def __init__(self, *, content: ContentStore, view: ContentView, handlers: Handlers, timestamps: Timestamps) -> None:
+    def __init__(
+        self,
+        *,
+        content: ContentStore,
+        view: ContentView,
+        handlers: Handlers,
+        accesses: Accesses,
+        timestamps: Timestamps,
+    ) -> None:
         self._content = content
+        self._accesses = accesses
         self._view = view
         self._handlers = handlers
         self._timestamps = timestamps
@@ -50,20 +61,27 @@ class Prompts:
         return self._content.apply(caller.tenant, [PromptChange(name, None)])[0] is not None
 
     def all(self, caller: Caller) -> Sequence[StoredPrompt]:
-        """By name, in the order of its bytes."""
+        """Those that the caller may use, by name, in the order of its bytes."""
         if caller.tenant is None:
             return self._content.prompts(None)
-        return self._view.prompts(caller.tenant, fresh=caller.fresh)
+        found, access = self._view.prompts(caller.tenant, fresh=caller.fresh), self._accesses.of(caller.principal)
+        return found if access.is_open else [prompt for prompt in found if access.allows(items.prompt(prompt.name))]
 
     def render(self, name: str, arguments: JsonObject, caller: Caller) -> Rendered | Refused:
         """The handler gets the arguments as they are: to check them is up to it."""
         if problem := problem_with_prompt_name(name):
             return Refused("invalid_name", f"{problem}.")
-        reader = caller.principal.tenant if caller.tenant is None else caller.tenant
-        found = uppermost(self._content.prompt(reader, name), caller)
+        found = self._found(name, caller)
         if found is None:
             return Refused("not_found", f"Prompt not found: {name}. `prompts::list` names those there are.")
         return self._rendered(found[1], arguments, caller)
+
+    def _found(self, name: str, caller: Caller) -> tuple[str | None, StoredPrompt] | None:
+        """With whose it is. What is denied is not looked for."""
+        if not self._accesses.of(caller.principal).admits(items.prompt(name)):
+            return None
+        reader = caller.principal.tenant if caller.tenant is None else caller.tenant
+        return uppermost(self._content.prompt(reader, name), caller)
 
     def _rendered(self, prompt: StoredPrompt, arguments: JsonObject, caller: Caller) -> Rendered | Refused:
         function = prompt.function.strip()

@@ -23,6 +23,8 @@ class Published:
     audit: JsonObject = field(default_factory=dict[str, Json])
     switched_off: Sequence[str] = ()
     """The workflows that an operator has switched off, also such as are not published now."""
+    policies: str = ""
+    """The digest of the rules that say who may use what, if there are any."""
 
 
 NOTHING = Published()
@@ -31,12 +33,14 @@ NOTHING = Published()
 def to_text(published: Published) -> str:
     """An item is a list: without ten thousand times the names of its members it is read in half the time. What a later
     release has to say more of it comes last."""
+    policies: JsonObject = {"policies": published.policies} if published.policies else {}
     said: Mapping[str, Json] = {
         "proxy": published.proxy,
         "connections": published.connections,
         "discovery": published.discovery,
         "audit": published.audit,
         "switched_off": published.switched_off,
+        **policies,
         "items": [astuple(item) for item in published.items],
     }
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
@@ -51,4 +55,5 @@ def from_text(text: str) -> Published:
         discovery=said["discovery"],
         audit=said["audit"],
         switched_off=said["switched_off"],
+        policies=said.get("policies", ""),
     )

@@ -241,4 +241,9 @@ TRIGGERS: Sequence[PublishedTrigger] = (
         "After each load, reload or unload of an executor, for each of its callable skills.",
         schema("SkillsRegistry", {"op": {"enum": ["load", "unload", "reload"]}, "name": STRING}),
     ),
+    PublishedTrigger(
+        "policies::on-change",
+        "After each change of the rules that say who may use what.",
+        schema("PoliciesOnChange", {"op": OPERATION, "id": STRING, "digest": STRING}, optional=("digest",)),
+    ),
 )

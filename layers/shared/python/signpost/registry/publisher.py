@@ -48,7 +48,7 @@ class Publisher:
         plan = self._plan(manifest, self._skills(tenant, manifest), tenant)
         if tenant is None or manifest.said.is_nothing:
             return plan
-        return {**plan, **catalogue_publisher.plan(manifest, self._catalogues.current(tenant))}
+        return {**plan, **self._catalogues.plan(manifest, self._catalogues.current(tenant), tenant)}
 
     def unsent(self, manifest: Manifest, tenant: str | None) -> Sequence[NamedFile]:
         """The files whose bodies have to be sent before the publication."""
@@ -101,7 +101,7 @@ class Publisher:
         changes = self._catalogues.changes(manifest, seen, current, tenant)
         if isinstance(changes, Problem):
             return _Catalogue([changes])
-        return _Catalogue(changes=changes, plan=catalogue_publisher.plan(manifest, current))
+        return _Catalogue(changes=changes, plan=self._catalogues.plan(manifest, current, tenant))
 
     def switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | Refused:
         return self._catalogues.switch(workflow, tenant, enabled=enabled)

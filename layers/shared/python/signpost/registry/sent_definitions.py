@@ -12,11 +12,12 @@ from signpost.registry.digests import DIGEST
 from signpost.registry.refusals import Refused, quoted
 
 type DefinedKind = Literal["workflow", "capability"]
-type Wrong = tuple[DefinedKind | Literal["manifest"], str, str]
+type Wrong = tuple[DefinedKind | Literal["policy", "manifest"], str, str]
 """A kind, an id or a place, and a sentence."""
 
 DEFINED: Mapping[str, DefinedKind] = {"workflows": "workflow", "capabilities": "capability"}
 SETTINGS = ("connections", "discovery", "audit")
+POLICIES = "policies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,12 @@ class Said:
     connections: JsonObject | None = None
     discovery: JsonObject | None = None
     audit: JsonObject | None = None
+    policies: JsonObject | None = None
+    """Rules by name, and the default."""
 
     @property
     def is_nothing(self) -> bool:
-        parts = (self.workflows, self.capabilities, self.connections, self.discovery, self.audit)
+        parts = (self.workflows, self.capabilities, self.connections, self.discovery, self.audit, self.policies)
         return all(part is None for part in parts)
 
 
@@ -71,7 +74,12 @@ def said_in(payload: JsonObject) -> tuple[Said, Sequence[Wrong]]:
 
         said: JsonObject = {name: value for name, value in settings.items() if value is not None}
         problems.extend(("manifest", "manifest", message) for message in problems_with_settings(said))
-    return Said(named["workflows"], named["capabilities"], **settings), problems
+    policies = _settings(payload, POLICIES, problems)
+    if policies:
+        from signpost.policy.written_rules import faults  # noqa: PLC0415 - few publications have any
+
+        problems.extend(("policy", name, f"{fault[0].upper()}{fault[1:]}.") for name, fault in faults(policies))
+    return Said(named["workflows"], named["capabilities"], policies=policies, **settings), problems
 
 
 def _named(payload: JsonObject, part: str, problems: list[Wrong]) -> Sequence[NamedDefinition] | None:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from signpost.content import Skill, SkillChange, StoredFile
+from signpost.policy import items
+from signpost.policy.access import Accesses
 from signpost.ports import Bodies, ContentStore, Timestamps
 from signpost.registry import manifests, markdown, uris
 from signpost.registry.callers import Caller, uppermost
@@ -27,9 +29,17 @@ FETCH = "skill::fetch"
 
 class Skills:
     def __init__(
-        self, *, content: ContentStore, bodies: Bodies, view: ContentView, handlers: Handlers, timestamps: Timestamps
+        self,
+        *,
+        content: ContentStore,
+        bodies: Bodies,
+        view: ContentView,
+        handlers: Handlers,
+        accesses: Accesses,
+        timestamps: Timestamps,
     ) -> None:
         self._content = content
+        self._accesses = accesses
         self._bodies = bodies
         self._view = view
         self._handlers = handlers
@@ -52,10 +62,11 @@ class Skills:
         return self._content.apply(caller.tenant, [SkillChange(skill_id, None)])[0] is not None
 
     def all(self, caller: Caller) -> Sequence[Skill]:
-        """By id, in the order of its bytes."""
+        """Those that the caller may read, by id, in the order of its bytes."""
         if caller.tenant is None:
             return self._content.skills(None)
-        return self._view.skills(caller.tenant, fresh=caller.fresh)
+        found, access = self._view.skills(caller.tenant, fresh=caller.fresh), self._accesses.of(caller.principal)
+        return found if access.is_open else [skill for skill in found if access.allows(items.document(skill.id))]
 
     def read(self, uri: str, caller: Caller) -> Text | Refused:
         """What is at the URI, which is taken as it is."""
@@ -81,7 +92,7 @@ class Skills:
 
     def stored(self, skill_id: str, caller: Caller) -> tuple[Skill, str] | None:
         """The document that the caller sees under this id, with its body."""
-        found = uppermost(self._content.skill(_reader(caller), skill_id), caller)
+        found = self._found(skill_id, caller)
         if found is None:
             return None
         scope, skill = found
@@ -89,12 +100,18 @@ class Skills:
 
     def file(self, skill_id: str, path: str, caller: Caller) -> tuple[StoredFile, bytes] | None:
         """A file of the skill that the caller sees under this id, with what is in it."""
-        found = uppermost(self._content.skill(_reader(caller), skill_id), caller)
+        found = self._found(skill_id, caller)
         if found is None:
             return None
         scope, skill = found
         file = next((file for file in skill.files if file.path == path), None)
         return None if file is None else (file, self._bodies.read(scope, file.digest))
+
+    def _found(self, skill_id: str, caller: Caller) -> tuple[str | None, Skill] | None:
+        """With whose it is. What is denied is not looked for."""
+        if not self._accesses.of(caller.principal).admits(items.document(skill_id)):
+            return None
+        return uppermost(self._content.skill(_reader(caller), skill_id), caller)
 
     def _read_each(self, asked: Sequence[str], caller: Caller) -> Iterator[tuple[str, Text | Refused]]:
         for uri in asked:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from signpost.contract import Request
+from signpost.contract import Hosted, Request
 from signpost.errors import INVALID_PARAMS, Rejection
+from signpost.execution.function_access import FunctionAccess
 from signpost.execution.functions import REMEMBERED_TENANTS, REVALIDATED_EVERY, FunctionLists
 from signpost.model import (
     Call,
@@ -18,13 +19,15 @@ from signpost.model import (
     Resource,
     ResourceTemplate,
 )
+from signpost.policy.access import Access
 from signpost.ports import Clock, Executors
 from signpost.registry.functions import TEMPLATES
 from signpost.registry.prompts import Prompts
 from signpost.surfaces.documents import TO_ANSWER, caller_of
+from signpost.surfaces.hosted import MadeOnce
 
 if TYPE_CHECKING:
-    from signpost.surfaces.component_index import ComponentIndex, Declared
+    from signpost.surfaces.component_index import ComponentIndex, Declared, ListedComponents
 
 INSTANCES_WITHIN = 5.0
 """Seconds that a list waits for all the functions that name instances of templates."""
@@ -33,26 +36,30 @@ INSTANCES_WITHIN = 5.0
 class ToolkitComponents:
     """What reads them is imported when somebody asks: most clients come for tools."""
 
-    def __init__(self, *, lists: FunctionLists, executors: Executors, prompts: Prompts, clock: Clock) -> None:
+    def __init__(
+        self, *, lists: FunctionLists, access: FunctionAccess, executors: Executors, prompts: Prompts, clock: Clock
+    ) -> None:
         self._lists = lists
+        self._access = access
         self._executors = executors
         self._prompts = prompts
         self._clock = clock
         self._indices: dict[str, ComponentIndex] = {}
-        self._instances: dict[Principal, tuple[float, ComponentIndex, Sequence[Resource]]] = {}
+        self._listed_to: MadeOnce[tuple[str, Access, bool], ComponentIndex, ListedComponents] = MadeOnce()
+        self._instances: dict[Principal, tuple[float, ListedComponents, Sequence[Resource]]] = {}
 
     def prompts(self, call: Call) -> Sequence[Prompt]:
-        return self._reached(self._index(call).listed_prompts, call)
+        return self._reached(self._listed(call).prompts, call)
 
     def hidden_prompts(self, call: Call) -> Sequence[Prompt]:
-        return self._reached(self._index(call).hidden_prompts, call)
+        return self._reached(self._listed(call, hidden=True).prompts, call)
 
     def get_prompt(
         self, name: str, arguments: Mapping[str, str], call: Call
     ) -> PromptResult | InputRequired | Rejection | None:
         """Whoever asks here was told by the registry that it has none of this name."""
         found = self._index(call).prompts.get(name)
-        if found is None:
+        if found is None or not self._access.admits(call.principal, found.hosted.function):
             return None
         missing = [one.name for one in found.component.arguments if one.required and one.name not in arguments]
         if missing:
@@ -65,20 +72,22 @@ class ToolkitComponents:
         return rendered(value, found.hosted.function, found.hosted.description)
 
     def resources(self, call: Call) -> Sequence[Resource]:
-        index = self._index(call)
-        return [*index.listed_resources, *self._listed_instances(index, call)]
+        listed = self._listed(call)
+        return [*listed.resources, *self._instances_of(listed, call)]
 
     def hidden_resources(self, call: Call) -> Sequence[Resource]:
-        return self._index(call).hidden_resources
+        return self._listed(call, hidden=True).resources
 
     def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
-        return self._index(call).listed_templates
+        return self._listed(call).templates
 
     def hidden_resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
-        return self._index(call).hidden_templates
+        return self._listed(call, hidden=True).templates
 
     def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | Rejection | None:
         for hosted, variables in self._index(call).at(uri):
+            if not self._access.admits_at(call.principal, hosted.function, uri):
+                continue
             value = self._value(hosted.function, variables, call)
             if isinstance(value, InputRequired | Rejection):
                 return value
@@ -102,7 +111,9 @@ class ToolkitComponents:
         if own is not None:
             # Nothing is known of what these may be.
             return Completion(()) if argument in own else None
-        return None if found is None else self._completion(found, argument, value, given, call)
+        if found is None or not self._access.admits(call.principal, found.hosted.function):
+            return None
+        return self._completion(found, argument, value, given, call)
 
     def _reached(self, prompts: Sequence[Prompt], call: Call) -> Sequence[Prompt]:
         """Those in whose place the registry has none."""
@@ -131,32 +142,32 @@ class ToolkitComponents:
         found = next((prompt for prompt in self._prompts.all(caller_of(call)) if prompt.name == name), None)
         return None if found is None else [argument.name for argument in found.arguments]
 
-    def _listed_instances(self, index: "ComponentIndex", call: Call) -> Sequence[Resource]:
+    def _instances_of(self, listed: "ListedComponents", call: Call) -> Sequence[Resource]:
         """For as long as lists are remembered: functions may list something else to each principal."""
-        if not any(one.component.enumerates and not one.hosted.hidden for one in index.templates.values()):
+        if not listed.enumerating:
             return ()
         now = self._clock.now()
-        looked_at, seen, listed = self._instances.get(call.principal, (0.0, None, ()))
-        if seen is index and now - looked_at < REVALIDATED_EVERY:
-            return listed
+        looked_at, seen, named = self._instances.get(call.principal, (0.0, None, ()))
+        if seen is listed and now - looked_at < REVALIDATED_EVERY:
+            return named
         if len(self._instances) >= REMEMBERED_TENANTS:
             self._instances.clear()
-        listed = self._named_instances(index, call, now + INSTANCES_WITHIN)
-        self._instances[call.principal] = now, index, listed
-        return listed
+        named = self._named_instances(listed, call, now + INSTANCES_WITHIN)
+        self._instances[call.principal] = now, listed, named
+        return named
 
-    def _named_instances(self, index: "ComponentIndex", call: Call, until: float) -> Sequence[Resource]:
+    def _named_instances(self, listed: "ListedComponents", call: Call, until: float) -> Sequence[Resource]:
         """What a function does not name in time, or cannot, is not listed, and can be read all the same."""
         from signpost.execution.components import ENUMERATES  # noqa: PLC0415 - as above
         from signpost.surfaces.component_answers import instances  # noqa: PLC0415 - as above
 
         named: dict[str, Resource] = {}
-        for pattern in index.patterns:
-            hosted = pattern.declared.hosted
-            if pattern.declared.component.enumerates and not hosted.hidden:
-                value = self._value(hosted.function + ENUMERATES, {}, call, until)
-                listed = () if isinstance(value, InputRequired | Rejection) else instances(value, pattern.template)
-                named |= {one.uri: one for one in listed if one.uri not in index.resources and one.uri not in named}
+        for pattern in listed.enumerating:
+            function = pattern.declared.hosted.function
+            value = self._value(function + ENUMERATES, {}, call, until)
+            found = () if isinstance(value, InputRequired | Rejection) else instances(value, pattern.template)
+            new = [one for one in found if one.uri not in listed.taken and one.uri not in named]
+            named |= {one.uri: one for one in new if self._access.allows_at(call.principal, function, one.uri)}
         return list(named.values())
 
     def _value(
@@ -174,6 +185,23 @@ class ToolkitComponents:
             state=call.state,
         )
         return value_of(self._executors.invoke(request), function)
+
+    def _listed(self, call: Call, *, hidden: bool = False) -> "ListedComponents":
+        """Or what lists leave out although it may be used. The same for as long as nothing has changed, neither of them
+        nor of who may use them."""
+        from signpost.surfaces.component_index import ListedComponents  # noqa: PLC0415 - as above
+
+        index, tenant, access = self._index(call), call.principal.tenant, self._access.of(call.principal)
+
+        def is_among(hosted: Hosted) -> bool:
+            if access.is_open:
+                return hosted.hidden is hidden
+            item = self._access.items(tenant).get(hosted.function)
+            if item is None or not access.allows(item):
+                return False
+            return access.lists(item, hidden=hosted.hidden) is not hidden
+
+        return self._listed_to.of((tenant, access, hidden), index, lambda: ListedComponents(index, is_among))
 
     def _index(self, call: Call) -> "ComponentIndex":
         """The same for as long as nothing has changed."""

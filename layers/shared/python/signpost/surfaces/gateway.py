@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from signpost.model import PROXY, Call, CatalogueItem, Json, JsonObject, Tool, ToolResult
 from signpost.policy.seals import Sealer
-from signpost.registry.catalogue import CatalogueView, Snapshot
+from signpost.registry.catalogue import Snapshot
+from signpost.registry.catalogue_access import CatalogueAccess
 from signpost.spelling import meant
 from signpost.surfaces.seven import DESCRIBE, HOME, PAGE, SEARCH, START, described, failed, link, told
 
@@ -16,7 +17,7 @@ CURSOR = "gateway.home"
 
 
 class Discovery:
-    def __init__(self, *, catalogue: CatalogueView, sealer: Sealer, definitions: "Callable[[], Definitions]") -> None:
+    def __init__(self, *, catalogue: CatalogueAccess, sealer: Sealer, definitions: "Callable[[], Definitions]") -> None:
         self._catalogue = catalogue
         self._sealer = sealer
         self._definitions = definitions
@@ -33,7 +34,7 @@ class Discovery:
         after = self._position(arguments.get("cursor"), call)
         if after is None:
             return failed("INPUT_SCHEMA_VIOLATION", "The cursor is not one of yours. Start again without a cursor.")
-        items = self._catalogue.snapshot(call.principal.tenant).items
+        items = self._catalogue.snapshot(call.principal).items
         return told(self._page([item for item in items if item.id > after], call))
 
     def _position(self, cursor: Json, call: Call) -> str | None:
@@ -52,7 +53,7 @@ class Discovery:
         return {**answer, "nextCursor": cursor, "links": [link("next", HOME, cursor=cursor)]}
 
     def _search(self, arguments: JsonObject, call: Call) -> ToolResult:
-        snapshot = self._catalogue.snapshot(call.principal.tenant)
+        snapshot = self._catalogue.snapshot(call.principal)
         kind, limit = arguments.get("kind"), arguments.get("limit", 0)
         found = snapshot.search.hits(
             str(arguments.get("query", "")),
@@ -65,9 +66,10 @@ class Discovery:
         )
 
     def _describe(self, arguments: JsonObject, call: Call) -> ToolResult:
-        snapshot, name = self._catalogue.snapshot(call.principal.tenant), str(arguments["id"])
+        snapshot, name = self._catalogue.snapshot(call.principal), str(arguments["id"])
         item = snapshot.by_id.get(name) or snapshot.startable.get(name)
         if item is None:
+            self._catalogue.missed(call.principal, name)
             close = meant(name, snapshot.by_id)
             advice = f"Did you mean {close}?" if close else "gateway.search finds what there is."
             return failed("NOT_FOUND", f"There is nothing with the id {name}. {advice}", described(close))

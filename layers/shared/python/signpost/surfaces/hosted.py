@@ -7,7 +7,7 @@ from typing import Protocol
 
 from signpost.contract import Failure, Hosted, KeptResult, Reply, Request, Result, Shown
 from signpost.execution.caller import GRACE, TO_ANSWER
-from signpost.execution.functions import REMEMBERED_TENANTS, FunctionView
+from signpost.execution.functions import FunctionView
 from signpost.execution.tuning import LONGEST_WAIT_MS, of_tenant, outlasts_a_call, words_of_tenant
 from signpost.model import Call, InputRequired, Json, JsonObject, SettingValue, Tool, ToolResult, as_object
 from signpost.ports import AnswerStore, Clock, Executors
@@ -19,6 +19,7 @@ from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
 LONGEST_STRUCTURED = 100_000
 """Characters of a result that is sent a second time as structured content."""
 NOTHING = Shown()
+REMEMBERED = 256
 
 
 class LongCalls(Protocol):
@@ -77,19 +78,19 @@ def retried(message: str, wait_ms: int | None) -> str:
     return message if wait_ms is None else f"{message} Try again in {ceil(wait_ms / 1000)} s."
 
 
-class MadeOnce[Source, Made]:
-    """What is made of something a tenant has: the same object for as long as that is the same, so that the text of
-    what is listed is made once."""
+class MadeOnce[Whose, Source, Made]:
+    """What is made of something a tenant has, or somebody may use: the same object for as long as that is the same, so
+    that the text of what is listed is made once."""
 
     def __init__(self) -> None:
-        self._made: dict[str, tuple[Source, Made]] = {}
+        self._made: dict[Whose, tuple[Source, Made]] = {}
 
-    def of(self, tenant: str, source: Source, make: Callable[[], Made]) -> Made:
-        made = self._made.get(tenant)
+    def of(self, whose: Whose, source: Source, make: Callable[[], Made]) -> Made:
+        made = self._made.get(whose)
         if made is None or made[0] is not source:
-            if len(self._made) >= REMEMBERED_TENANTS:
+            if len(self._made) >= REMEMBERED:
                 self._made.clear()
-            made = self._made[tenant] = source, make()
+            made = self._made[whose] = source, make()
         return made[1]
 
 

@@ -1,21 +1,21 @@
 """The workflows of a tenant as tools that start them: `workflow:<title>` at /mcp/flat."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
 from signpost.model import Call, CatalogueItem, Json, JsonObject, Tool, ToolResult, as_object
+from signpost.policy.access import Access
 from signpost.records import dataclass
-from signpost.registry.catalogue import CatalogueView, Snapshot
+from signpost.registry.catalogue import WORKFLOW_TOOL, Snapshot
+from signpost.registry.catalogue_access import CatalogueAccess
 from signpost.surfaces.hosted import MadeOnce, shown_schema, text
 from signpost.surfaces.seven import START, Runner
 
 if TYPE_CHECKING:
     from signpost.workflow.ports import Definitions
 
-PREFIX = "workflow:"
 GENERIC: JsonObject = {
     "type": "object",
     "properties": {"input": {"type": "string", "description": "What the run is to work on."}},
@@ -38,14 +38,14 @@ class WorkflowTools:
     def __init__(
         self,
         *,
-        catalogue: CatalogueView,
+        catalogue: CatalogueAccess,
         definitions: "Callable[[], Definitions]",
         driving: Callable[[], Runner],
     ) -> None:
         self._catalogue = catalogue
         self._definitions = definitions
         self._driving = driving
-        self._made = MadeOnce[Snapshot, _Runs]()
+        self._made = MadeOnce[tuple[str, Access], Snapshot, _Runs]()
 
     def tools(self, call: Call) -> Sequence[Tool]:
         return self._of(call).listed
@@ -55,7 +55,11 @@ class WorkflowTools:
         return self._of(call).hidden
 
     def tool(self, name: str, call: Call) -> Tool | None:
-        found = self._of(call).by_name.get(name) if name.startswith(PREFIX) else None
+        if not name.startswith(WORKFLOW_TOOL):
+            return None
+        found = self._of(call).by_name.get(name)
+        if found is None:
+            self._catalogue.missed(call.principal, name)
         return None if found is None else found[0]
 
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
@@ -68,11 +72,11 @@ class WorkflowTools:
 
     def _of(self, call: Call) -> _Runs:
         tenant = call.principal.tenant
-        snapshot = self._catalogue.snapshot(tenant)
-        return self._made.of(tenant, snapshot, lambda: self._runs(tenant, snapshot))
+        snapshot, access = self._catalogue.snapshot(call.principal), self._catalogue.of(call.principal)
+        return self._made.of((tenant, access), snapshot, lambda: self._runs(tenant, snapshot))
 
     def _runs(self, tenant: str, snapshot: Snapshot) -> _Runs:
-        named = _by_name(list(snapshot.startable.values()))
+        named = {snapshot.tools[item.id]: item for item in snapshot.startable.values()}
         tools = {name: (self._tool(name, item, tenant), item) for name, item in sorted(named.items())}
         shown = {item.id for item in snapshot.items if item.kind == "workflow"}
         return _Runs(
@@ -96,17 +100,6 @@ class WorkflowTools:
         if item.input_schema is None and item.definition:
             return self._definitions().pinned(tenant, item.id, item.definition).input_schema
         return item.input_schema or None
-
-
-def _by_name(workflows: Sequence[CatalogueItem]) -> Mapping[str, CatalogueItem]:
-    """By title, where no other one has it for a title or an id; else by id."""
-    times, ids = Counter(item.title for item in workflows), {item.id for item in workflows}
-
-    def name_of(item: CatalogueItem) -> str:
-        is_its_own = times[item.title] == 1 and (item.title == item.id or item.title not in ids)
-        return f"{PREFIX}{item.title if is_its_own else item.id}"
-
-    return {name_of(item): item for item in workflows}
 
 
 def _without_defaulted(schema: JsonObject) -> JsonObject:

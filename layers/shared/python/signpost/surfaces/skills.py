@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from signpost.contract import Hosted
+from signpost.execution.function_access import FunctionAccess, FunctionItems
 from signpost.execution.functions import FunctionList, FunctionLists
-from signpost.execution.skill_names import by_skill_name
+from signpost.execution.skill_names import PREFIX, by_skill_name
 from signpost.model import Call, InputRequired, JsonObject, Tool, ToolResult, as_object
+from signpost.policy.access import Access
 from signpost.records import dataclass
 from signpost.surfaces.hosted import FunctionCalls, MadeOnce, is_visible, shown_schema, tool_of
 
@@ -18,7 +20,6 @@ INSTRUCTIONS = (
     "Documents at iii:// URIs say when and how to use skills: begin with iii://skills, by skill__fetch or as a "
     "resource."
 )
-PREFIX = "skill:"
 DYNAMIC = " [dynamic]"
 """What descriptions of functions end with that did not come with the deployment."""
 GENERIC: JsonObject = {
@@ -43,27 +44,38 @@ class _Skills:
 
 
 class SkillTools:
-    def __init__(self, *, lists: FunctionLists, calls: FunctionCalls) -> None:
+    def __init__(self, *, lists: FunctionLists, access: FunctionAccess, calls: FunctionCalls) -> None:
         self._lists = lists
+        self._access = access
         self._calls = calls
-        self._made = MadeOnce[FunctionList, _Skills]()
+        self._made = MadeOnce[str, FunctionList, _Skills]()
+        self._left = MadeOnce[Access, _Skills, _Skills]()
 
     def tools(self, call: Call) -> Sequence[Tool]:
-        return self._of(call).listed
+        return self._left_to(call).listed
 
     def hidden_tools(self, call: Call) -> Sequence[Tool]:
-        return self._of(call).hidden
+        return self._left_to(call).hidden
 
     def tool(self, name: str, call: Call) -> Tool | None:
         """Only the list knows which function has this name."""
         skill = self._of(call).by_name.get(name) if name.startswith(PREFIX) else None
-        return None if skill is None else skill.tool
+        if skill is None or not self._access.admits(call.principal, skill.hosted.function):
+            return None
+        return skill.tool
 
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
         skill = self._of(call).by_name.get(tool.name)
         if skill is None:  # taken away since it was found: refused by the name of the tool
             return self._calls.made(tool.name, arguments, tool, call)
         return self._calls.made(skill.hosted.function, arguments_of(skill.hosted.input_schema, arguments), tool, call)
+
+    def _left_to(self, call: Call) -> _Skills:
+        """Without what policy denies, and with what it shows."""
+        every, access = self._of(call), self._access.of(call.principal)
+        if access.is_open:
+            return every
+        return self._left.of(access, every, lambda: _left_of(every, access, self._access.items(call.principal.tenant)))
 
     def _of(self, call: Call) -> _Skills:
         found = self._lists.of(call.principal.tenant)
@@ -98,6 +110,21 @@ def _skills(found: FunctionList) -> _Skills:
         by_name={skill.tool.name: skill for skill in skills},
         listed=[skill.tool for skill in skills if not skill.hosted.hidden],
         hidden=[skill.tool for skill in skills if skill.hosted.hidden],
+    )
+
+
+def _left_of(every: _Skills, access: Access, items: FunctionItems) -> _Skills:
+    allowed = [
+        (skill, item)
+        for skill in every.by_name.values()
+        if (item := items.get(skill.hosted.function)) is not None and access.allows(item)
+    ]
+    listed = [skill.tool for skill, item in allowed if access.lists(item, hidden=skill.hosted.hidden)]
+    names = {tool.name for tool in listed}
+    return _Skills(
+        by_name={skill.tool.name: skill for skill, _ in allowed},
+        listed=listed,
+        hidden=[skill.tool for skill, _ in allowed if skill.tool.name not in names],
     )
 
 

@@ -1,5 +1,6 @@
 """Skill documents and prompts, alike for the gateway, which reads them, and the registry, which changes them."""
 
+from signpost.execution.function_access import FunctionAccess
 from signpost.execution.revisions import RevisionView
 from signpost.ports import Bodies, Clock, ContentStore, Timestamps
 from signpost.records import dataclass
@@ -27,11 +28,14 @@ def documents(
     revisions: RevisionView,
     bodies: Bodies,
     calling: Calling,
+    access: FunctionAccess,
     clock: Clock,
     timestamps: Timestamps,
 ) -> Documents:
     view = ContentView(content=content, revisions=revisions)
-    handlers = Handlers(functions=calling.functions, executors=calling.executors, clock=clock)
-    skills = Skills(content=content, bodies=bodies, view=view, handlers=handlers, timestamps=timestamps)
-    prompts = Prompts(content=content, view=view, handlers=handlers, timestamps=timestamps)
+    handlers = Handlers(functions=calling.functions, executors=calling.executors, access=access, clock=clock)
+    skills = Skills(
+        content=content, bodies=bodies, view=view, handlers=handlers, accesses=access, timestamps=timestamps
+    )
+    prompts = Prompts(content=content, view=view, handlers=handlers, accesses=access, timestamps=timestamps)
     return Documents(view, skills, prompts, RegistryFunctions(skills=skills, prompts=prompts), AgentSkills(skills))

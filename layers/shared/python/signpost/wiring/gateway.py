@@ -58,6 +58,7 @@ from signpost.protocol.surface import Surface
 from signpost.protocol.tool_texts import ToolTexts
 from signpost.records import dataclass
 from signpost.registry.catalogue import CatalogueView
+from signpost.registry.catalogue_access import CatalogueAccess
 from signpost.schema.validation import Validators
 from signpost.settings import ENDPOINTS, GatewaySettings, IdentitySettings, gateway_settings
 from signpost.surfaces.agent_skills import AgentSkillFiles
@@ -77,6 +78,7 @@ from signpost.wiring.calling import Calling, calling
 from signpost.wiring.clients import CALLS, CLIENT, SIGNED_URLS
 from signpost.wiring.documents import Documents, documents
 from signpost.wiring.identity import anonymous_in, authenticator
+from signpost.wiring.policy import Policy, policy
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -122,6 +124,7 @@ class Composition:
     sealer: Sealer
     catalogue: CatalogueView
     function_lists: FunctionLists
+    policy: Policy
     calling: Calling
     documents: Documents
     components: ToolkitComponents
@@ -189,7 +192,9 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
     clock = adapters.clock
     revisions = RevisionView(rows=adapters.revisions, clock=clock)
     catalogue = CatalogueView(revisions=revisions, texts=adapters.values)
-    definitions = cache(lambda: _definitions(adapters, catalogue))
+    lists = FunctionLists(placed=adapters.placed_functions, revisions=revisions)
+    allowed = policy(catalogue=catalogue, texts=adapters.definitions, lists=lists, telemetry=telemetry)
+    definitions = cache(lambda: _definitions(adapters, catalogue, allowed.catalogue))
     driven = cache(lambda: _driven(adapters, definitions(), calls))
     keys = KeyRing(store=adapters.master_keys, clock=clock)
     calls = calling(
@@ -206,19 +211,22 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
         revisions=revisions,
         bodies=adapters.bodies,
         calling=calls,
+        access=allowed.functions,
         clock=clock,
         timestamps=adapters.timestamps,
     )
-    lists = FunctionLists(placed=adapters.placed_functions, revisions=revisions)
     return Composition(
         adapters=adapters,
         sealer=Sealer(keys),
         catalogue=catalogue,
         function_lists=lists,
+        policy=allowed,
         calling=calls,
         documents=written,
-        components=ToolkitComponents(lists=lists, executors=calls.executors, prompts=written.prompts, clock=clock),
-        nested=NestedCalls(mint=calls.mint, executors=calls.executors, clock=clock),
+        components=ToolkitComponents(
+            lists=lists, access=allowed.functions, executors=calls.executors, prompts=written.prompts, clock=clock
+        ),
+        nested=NestedCalls(mint=calls.mint, executors=calls.executors, access=allowed.functions, clock=clock),
         definitions=definitions,
         driven=driven,
         long_calls=cache(lambda: _long_calls(driven(), calls, clock)),
@@ -234,10 +242,10 @@ def _instances(dynamodb: "DynamoDBClient", table: str, values: Texts) -> "workfl
     return workflows.instances(dynamodb, table, values)
 
 
-def _definitions(adapters: Adapters, catalogue: CatalogueView) -> "workflow_ports.Definitions":
+def _definitions(adapters: Adapters, catalogue: CatalogueView, access: CatalogueAccess) -> "workflow_ports.Definitions":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
-    return workflows.definitions(catalogue, adapters.definitions)
+    return workflows.definitions(catalogue, access, adapters.definitions)
 
 
 def _pause() -> "workflow_ports.Pause":
@@ -283,9 +291,11 @@ def gateway_surface(composition: Composition) -> Surface:
 
 def flat_surface(composition: Composition) -> Surface:
     """In the order of the names. What drives a run that was started is there, unlisted."""
-    skills = SkillTools(lists=composition.function_lists, calls=_calls(composition))
+    skills = SkillTools(
+        lists=composition.function_lists, access=composition.policy.functions, calls=_calls(composition)
+    )
     workflows = WorkflowTools(
-        catalogue=composition.catalogue,
+        catalogue=composition.policy.catalogue,
         definitions=composition.definitions,
         driving=lambda: composition.driven().driving,
     )
@@ -296,7 +306,10 @@ def flat_surface(composition: Composition) -> Surface:
 
 def functions_surface(composition: Composition) -> Surface:
     tools = FunctionTools(
-        lists=composition.function_lists, functions=composition.calling.functions, calls=_calls(composition)
+        lists=composition.function_lists,
+        functions=composition.calling.functions,
+        access=composition.policy.functions,
+        calls=_calls(composition),
     )
     seven, fetch = _seven(composition, listed=False), _fetch(composition, listed=True)
     # What drives runs needs no row of a function to be found.
@@ -305,7 +318,7 @@ def functions_surface(composition: Composition) -> Surface:
 
 def _seven(composition: Composition, *, listed: bool) -> SevenTools:
     discovery = Discovery(
-        catalogue=composition.catalogue, sealer=composition.sealer, definitions=composition.definitions
+        catalogue=composition.policy.catalogue, sealer=composition.sealer, definitions=composition.definitions
     )
     return SevenTools(discovery=discovery, driving=lambda: composition.driven().driving, listed=listed)
 

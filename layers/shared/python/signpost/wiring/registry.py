@@ -17,6 +17,7 @@ from signpost.adapters.dynamodb import (
     DynamoDirectory,
     DynamoFunctionStates,
     DynamoIssuerKeySets,
+    DynamoPlacedFunctions,
     DynamoRevisionRows,
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
@@ -31,6 +32,8 @@ from signpost.adapters.shipped import shipped_in
 from signpost.deployment import Deployment
 from signpost.execution.allow_list import AllowList
 from signpost.execution.executor_keys import ExecutorKeys
+from signpost.execution.function_access import FunctionAccess
+from signpost.execution.functions import FunctionLists
 from signpost.execution.loader import Loader
 from signpost.execution.offers import Offers
 from signpost.execution.placement import Placer
@@ -39,6 +42,7 @@ from signpost.identity.authenticator import Authenticator
 from signpost.identity.invocation import Invokers
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, Principal
+from signpost.policy.access import Unrestricted
 from signpost.policy.key_ring import KeyRing
 from signpost.ports import Bodies, ContentStore
 from signpost.records import dataclass
@@ -154,10 +158,14 @@ def _documents(
     settings: RegistrySettings, clients: _Clients, telemetry: Telemetry, content: ContentStore, bodies: Bodies
 ) -> Documents:
     table, clock = settings.registry_table, SystemClock()
+    revisions = RevisionView(rows=DynamoRevisionRows(clients.dynamodb, table, settings.tuning), clock=clock)
+    lists = FunctionLists(placed=DynamoPlacedFunctions(clients.dynamodb, table), revisions=revisions)
     return documents(
         content=content,
-        revisions=RevisionView(rows=DynamoRevisionRows(clients.dynamodb, table, settings.tuning), clock=clock),
+        revisions=revisions,
         bodies=bodies,
+        # Whoever may invoke this function may do so as the operator, too: IAM is the gate, and policy would be none.
+        access=FunctionAccess(accesses=Unrestricted(), lists=lists),
         calling=calling(
             function_states=DynamoFunctionStates(clients.dynamodb, table, settings.tuning),
             breakers=DynamoBreakers(clients.dynamodb, table),

@@ -14,9 +14,11 @@ from signpost.adapters.s3 import S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.adapters.sqs import SqsQueue
 from signpost.execution.revisions import RevisionView
+from signpost.policy.access import Unrestricted
 from signpost.policy.key_ring import KeyRing
 from signpost.ports import Clock
 from signpost.registry.catalogue import CatalogueView
+from signpost.registry.catalogue_access import CatalogueAccess
 from signpost.registry.deliveries import Backoff
 from signpost.settings import WorkerSettings, worker_settings
 from signpost.telemetry import Telemetry
@@ -53,9 +55,11 @@ def _waker(settings: WorkerSettings, clock: Clock, telemetry: Telemetry, machine
     values = S3Values(s3, bucket)
     revisions = RevisionView(rows=DynamoRevisionRows(dynamodb, table), clock=clock)
     catalogue = CatalogueView(revisions=revisions, texts=values)
+    # Who may start a workflow was asked by who let it be started.
+    access = CatalogueAccess(catalogue=catalogue, accesses=Unrestricted())
     calls = _calling(settings, clock, telemetry)
     driven = workflows.driven(
-        definitions=workflows.definitions(catalogue, DynamoDefinitionTexts(dynamodb, table, values)),
+        definitions=workflows.definitions(catalogue, access, DynamoDefinitionTexts(dynamodb, table, values)),
         instances=workflows.instances(dynamodb, settings.workflows_table, values),
         machines={**workflows.machines(calls), **machines},
         clock=clock,

@@ -8,6 +8,7 @@ from signpost.adapters.dynamodb.instances import DynamoInstances
 from signpost.ports import Clock, Ids, Texts
 from signpost.records import dataclass
 from signpost.registry.catalogue import CatalogueView
+from signpost.registry.catalogue_access import CatalogueAccess
 from signpost.registry.definitions import CatalogueDefinitions
 from signpost.steps import FUNCTION, FunctionSteps
 from signpost.surfaces.long_calls import LongCalls
@@ -40,8 +41,8 @@ def instances(dynamodb: "DynamoDBClient", table: str, values: Texts) -> Instance
     return DynamoInstances(dynamodb, table, values)
 
 
-def definitions(catalogue: CatalogueView, texts: Texts) -> Definitions:
-    return CatalogueDefinitions(catalogue=catalogue, texts=texts)
+def definitions(catalogue: CatalogueView, access: CatalogueAccess, texts: Texts) -> Definitions:
+    return CatalogueDefinitions(catalogue=catalogue, access=access, texts=texts)
 
 
 def pause() -> Pause:

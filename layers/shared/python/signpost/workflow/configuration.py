@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from signpost.model import PROXY, Json, JsonObject, as_object
+from signpost.policy.written_rules import faults
 from signpost.records import dataclass
 from signpost.workflow.capabilities import OF_ENTERING, OF_TRANSITIONS, Capabilities
 from signpost.workflow.definition import Definition, read
@@ -18,7 +19,8 @@ from signpost.workflow.proxy import READY, compiled, is_compiled, transitions_in
 from signpost.workflow.reliability import misplaced
 from signpost.workflow.written import Written, plain
 
-MAPPINGS = ("capabilities", "connections", "proxy", "workflows", "discovery", "audit")
+POLICIES = "policies"
+MAPPINGS = ("capabilities", "connections", "proxy", "workflows", "discovery", "audit", POLICIES)
 LONGEST_ID = 200
 
 
@@ -106,6 +108,7 @@ def resolve(manifest: Written) -> Resolution:
         _take(resolution, name, _inlined(document, capabilities))
     _take_exposures(resolution, capabilities)
     _mappings_in(manifest, "connections", "connection", resolution.problems)
+    resolution.problems += _faults_of_policies(manifest)
     resolution.problems += capabilities.problems
     resolution.problems = list(dict.fromkeys(map(_hashable, resolution.problems)))
     return resolution
@@ -125,6 +128,11 @@ def _faults_of_form(manifest: Written) -> Iterable[Problem]:
         part = manifest.get(name)
         if part is not None and not part.is_mapping:
             yield error(manifest.place_of((name,)), f"`{name}` must be a mapping")
+
+
+def _faults_of_policies(manifest: Written) -> Iterable[Problem]:
+    for name, fault in faults(as_object(plain(manifest.get(POLICIES)))):
+        yield error(manifest.place_of((POLICIES, name)), f"the policy {name!r}: {fault}")
 
 
 def _mappings_in(manifest: Written, part: str, what: str, problems: list[Problem]) -> Mapping[str, Written]:

@@ -1,7 +1,8 @@
 """Instances of `proxy_default` that were started for one capability: that one is linked, with what was given for it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from signpost.model import PROXY, JsonObject, Principal, as_object
 from signpost.schema.validation import Validators
@@ -18,6 +19,15 @@ LONGEST_SHOWN = 200
 
 def capabilities(proxy: Definition) -> Mapping[str, Transition]:
     return proxy.states[proxy.initial_state].transitions
+
+
+def restricted(proxy: Definition, is_left: Callable[[str], bool]) -> Definition:
+    """With those capabilities only."""
+    initial = proxy.states[proxy.initial_state]
+    left = {name: one for name, one in initial.transitions.items() if is_left(name)}
+    if len(left) == len(initial.transitions):
+        return proxy
+    return replace(proxy, states={**proxy.states, proxy.initial_state: replace(initial, transitions=left)})
 
 
 def declared(proxy: Definition, capability: str) -> JsonObject | None:

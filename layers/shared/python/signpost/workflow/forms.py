@@ -6,6 +6,8 @@ It says what may be written, and a little of why; what a definition means is dec
 from collections.abc import Mapping, Sequence
 
 from signpost.model import Json, JsonObject
+from signpost.policy.written_rules import DEFAULT, EFFECTS
+from signpost.policy.written_rules import KINDS as RULE_KINDS
 from signpost.schema.validation import DIALECT
 from signpost.workflow.definition import ACTORS, BY_GUARDS, DECISIONS, DEEPEST_CHAIN
 from signpost.workflow.discovery import LISTED
@@ -13,7 +15,7 @@ from signpost.workflow.guards import KINDS
 
 EXTRA = "x-"
 """What begins so is the author's own, as a place for what aliases of YAML stand for."""
-ELSEWHERE = ("skills", "prompts", "triggers", "webhooks", "policies")
+ELSEWHERE = ("skills", "prompts", "triggers", "webhooks")
 """Parts of a manifest that others read."""
 ERROR_CLASSES = ("timeout", "rate_limited", "transient_error", "connection_error", "permanent_error")
 RANKINGS = ("rule", "fused")
@@ -214,6 +216,15 @@ _CONNECTION = _closed(
     },
     ["kind"],
 )
+_POLICY = _closed(
+    {
+        "kind": _one_of(*RULE_KINDS),
+        "description": _TEXT,
+        "who": _said(_TEXTS, "`subject:`, `role:` or `permission:` with a pattern behind it, or `*`."),
+        "what": _said(_TEXTS, "Patterns of names, as lists show them."),
+    },
+    ["kind", "what"],
+)
 _EXPOSURE = _closed({"name": _TEXT, "capability": _TEXT, "as": _TEXT, **_CAPABILITY})
 _MANIFEST: Mapping[str, Json] = {
     "version": _said({"type": ["number", "string"]}, "Of the form of this file: 1."),
@@ -226,6 +237,10 @@ _MANIFEST: Mapping[str, Json] = {
         {"include": {"type": "array", "items": _one_of(*LISTED)}, "ranking": _one_of(*RANKINGS)},
     ),
     "audit": _OBJECT,
+    "policies": _said(
+        {"type": "object", "properties": {DEFAULT: _one_of(*EFFECTS)}, "additionalProperties": _ref("policy")},
+        "Who may use what, and what goes where no rule decides.",
+    ),
     **dict.fromkeys(ELSEWHERE, True),
 }
 
@@ -250,5 +265,6 @@ def schema() -> JsonObject:
             "executor": _EXECUTOR,
             "reliability": _RELIABILITY,
             "linkFilter": _one_of("all", BY_GUARDS),
+            "policy": _POLICY,
         },
     }

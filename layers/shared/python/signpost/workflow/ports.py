@@ -55,6 +55,16 @@ class Definitions(Protocol):
         """Of those that may be started."""
         ...
 
+    def offered(self, principal: Principal, definition_id: str) -> Published | None:
+        """The same as `current` of what policy leaves to the principal."""
+        ...
+
+    def offered_ids(self, principal: Principal) -> Sequence[str]: ...
+
+    def seen(self, principal: Principal, definition: Definition, kept: str | None) -> Definition:
+        """Without the capabilities that policy denies, but for the one that something is under way of."""
+        ...
+
 
 class Executors(Protocol):
     """What does nothing outside of the instance."""

@@ -106,7 +106,7 @@ class Workflows:
         self._ids = ids
 
     def start(self, wanted: Start, principal: Principal, ends_at: float) -> Told | Declined:
-        published = self._definitions.current(principal.tenant, wanted.definition_id)
+        published = self._startable(wanted, principal)
         if published is None:
             return self._no_such(wanted.definition_id, principal)
         unknown = unknown_capability(published.definition, wanted.given)
@@ -116,6 +116,12 @@ class Workflows:
         if isinstance(checked, Declined):
             return checked
         return self.begun(wanted, published, checked, principal, ends_at)
+
+    def _startable(self, wanted: Start, principal: Principal) -> Published | None:
+        """What a workflow starts is its author's choice. Who may start that one was decided then."""
+        if wanted.parent is not None:
+            return self._definitions.current(principal.tenant, wanted.definition_id)
+        return self._definitions.offered(principal, wanted.definition_id)
 
     def begun(
         self, wanted: Start, published: Published, given: JsonObject, principal: Principal, ends_at: float
@@ -177,7 +183,7 @@ class Workflows:
         return told if told is not None else self._too_late(workflow_id, submitted)
 
     def explain(self, definition_id: str, principal: Principal) -> Definition | Declined:
-        published = self._definitions.current(principal.tenant, definition_id)
+        published = self._definitions.offered(principal, definition_id)
         if published is None:
             return self._no_such(definition_id, principal)
         return published.definition
@@ -193,7 +199,9 @@ class Workflows:
         if instance is None:
             return nothing
         definition = self._definitions.pinned(principal.tenant, instance.definition_id, instance.digest)
-        return Found(definition, instance) if may_read(definition, instance, principal) else nothing
+        under_way = None if instance.claim is None else instance.claim.job.transition
+        seen = self._definitions.seen(principal, definition, under_way)
+        return Found(seen, instance) if may_read(definition, instance, principal) else nothing
 
     def standing(self, tenant: str, workflow_id: str) -> Found | None:
         """Whoever may see it: what carries workflows on is nobody's."""
@@ -213,9 +221,9 @@ class Workflows:
 
     def _no_such(self, definition_id: str, principal: Principal) -> Declined:
         """Whoever takes a capability for a workflow is told how to start it."""
-        proxy = None if definition_id == PROXY else self._definitions.current(principal.tenant, PROXY)
+        proxy = None if definition_id == PROXY else self._definitions.offered(principal, PROXY)
         if proxy is None or definition_id not in capabilities(proxy.definition):
-            return _declined("workflow", definition_id, self._definitions.ids(principal.tenant))
+            return _declined("workflow", definition_id, self._definitions.offered_ids(principal))
         message = f"{definition_id} is a capability: start {PROXY} with it as `capability` of the input."
         return Declined("NOT_FOUND", message, definition_id)
 

@@ -18,6 +18,8 @@ class Head:
     """When the last overlay came off."""
     catalogue: str | None = None
     """The digest of the snapshot of the catalogue that is the current one."""
+    policies: str | None = None
+    """The digest of the tenant's rules that are the current ones."""
 
 
 def head_in(row: Row | None) -> Head:
@@ -29,11 +31,12 @@ def head_in(row: Row | None) -> Head:
         written=rows.optional_integer(row, "written") or 0,
         settled_at=rows.optional_number(row, "settled_at"),
         catalogue=row["catalogue"]["S"] if "catalogue" in row else None,
+        policies=row["policies"]["S"] if "policies" in row else None,
     )
 
 
 def head_row(tenant: str | None, head: Head) -> Attributes:
-    named = {"overlay": head.overlay, "catalogue": head.catalogue}
+    named = {"overlay": head.overlay, "catalogue": head.catalogue, "policies": head.policies}
     texts: Attributes = {name: {"S": text} for name, text in named.items() if text is not None}
     return {
         **keys.content_version(tenant),

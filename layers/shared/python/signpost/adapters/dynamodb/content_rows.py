@@ -17,6 +17,7 @@ from signpost.content import (
     Change,
     ChangeEvent,
     Manifest,
+    PolicyChange,
     PromptChange,
     Scopes,
     Skill,
@@ -120,7 +121,7 @@ PROMPTS = Kind("prompts::on-change", keys.prompts_of, _prompt, _prompt_of)
 SUBSCRIPTIONS = Kind("subscriptions", lambda tenant, _: keys.subscriptions_of(tenant), _subscription, _subscription_of)
 
 
-WORKFLOWS, CATALOGUE = "workflows::on-change", "catalogue"
+WORKFLOWS, POLICIES, CATALOGUE = "workflows::on-change", "policies::on-change", "catalogue"
 """The tags of changes of the catalogue, which is no rows but a snapshot that the head names."""
 
 type EntryChange = SkillChange | PromptChange | SubscriptionChange
@@ -128,7 +129,7 @@ type EntryChange = SkillChange | PromptChange | SubscriptionChange
 
 def is_of_an_entry(change: Change) -> TypeIs[EntryChange]:
     """Whether it writes a row of its own."""
-    return not isinstance(change, WorkflowChange | CatalogueChange)
+    return not isinstance(change, WorkflowChange | PolicyChange | CatalogueChange)
 
 
 def kind_of(change: EntryChange) -> Kind[Skill] | Kind[StoredPrompt] | Kind[Subscription]:
@@ -140,6 +141,8 @@ def kind_of(change: EntryChange) -> Kind[Skill] | Kind[StoredPrompt] | Kind[Subs
 def name_of(change: Change) -> Name:
     if isinstance(change, WorkflowChange):
         return WORKFLOWS, change.id
+    if isinstance(change, PolicyChange):
+        return POLICIES, change.id
     if isinstance(change, CatalogueChange):
         return CATALOGUE, change.after
     return kind_of(change).tag, change.id if isinstance(change, SkillChange) else change.name
@@ -155,10 +158,10 @@ def key_of(tenant: str | None, scopes: Scopes, change: EntryChange) -> keys.Key:
 
 def text_of(change: Change) -> str | None:
     """The entry without what its key says already; None if it is unregistered."""
-    if isinstance(change, WorkflowChange):
+    if isinstance(change, WorkflowChange | PolicyChange):
         return change.digest
     if isinstance(change, CatalogueChange):
-        return change.before or ""
+        return " ".join((change.before or "", *((change.policies,) if change.policies else ())))
     entry = kind_of(change).entry(change)
     if entry is None:
         return None
@@ -183,8 +186,11 @@ def change_from(tag: str, name: str, text: str | None) -> Change:
         return PromptChange(name, _prompt(name, text) if text is not None else None)
     if tag == WORKFLOWS:
         return WorkflowChange(name, text)
+    if tag == POLICIES:
+        return PolicyChange(name, text)
     if tag == CATALOGUE:
-        return CatalogueChange(text or None, name)
+        before, _, policies = (text or "").partition(" ")
+        return CatalogueChange(before or None, name, policies or None)
     return SubscriptionChange(name, _subscription(name, text) if text is not None else None)
 
 

@@ -39,7 +39,16 @@ from signpost.adapters.dynamodb.outbox import Publication, Publications, saved_p
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.adapters.dynamodb.runtime_settings import settings_in
 from signpost.adapters.dynamodb.scopes import row_of_scope
-from signpost.content import CatalogueChange, Change, Layers, Overtaken, Scopes, Skill, StoredPrompt, Subscription
+from signpost.content import (
+    CatalogueChange,
+    Change,
+    Layers,
+    Overtaken,
+    Scopes,
+    Skill,
+    StoredPrompt,
+    Subscription,
+)
 from signpost.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -118,8 +127,10 @@ class DynamoContentStore:
 
     def _commit(self, tenant: str | None, head: Head, made: Sequence[Change]) -> bool:
         """False if somebody else changed something since the head was read."""
-        catalogue = next((one.after for one in made if isinstance(one, CatalogueChange)), head.catalogue)
-        changed = replace(head, version=head.version + len(made), catalogue=catalogue)
+        changed = replace(head, version=head.version + len(made))
+        for change in made:
+            if isinstance(change, CatalogueChange):
+                changed = replace(changed, catalogue=change.after, policies=change.policies)
         if fitting(made, CHANGES_AT_ONCE, BYTES_AT_ONCE) == len(made):
             events = [self._put(row) for row in outbox.rows_of_changes(tenant, head.version + 1, made)]
             return self._move(tenant, head, changed, [*self._entries(tenant, made), *events])
@@ -143,7 +154,7 @@ class DynamoContentStore:
                 some = left[: fitting(left, ROWS_AT_ONCE, ROW_BYTES_AT_ONCE)]
             after = replace(head, written=head.written + len(some))
             if len(some) == len(left):
-                after = Head(head.version, settled_at=time(), catalogue=head.catalogue)
+                after = Head(head.version, settled_at=time(), catalogue=head.catalogue, policies=head.policies)
             moved = self._move(tenant, head, after, self._entries(tenant, some))
             head = after if moved else self._head(tenant)
         return head

@@ -40,6 +40,7 @@ class DynamoRevisionRows:
             content=head.version,
             shipped_content=head_in(shipped).version,
             catalogue=head.catalogue,
+            policies=head.policies,
             placements=revision_in(placements),
             shipped_placements=revision_in(shipped_placements),
             settings={**self._deployment, **settings_in(settings or {})},

@@ -12,6 +12,7 @@ from signpost.content import (
     ChangeEvent,
     Layers,
     Overtaken,
+    PolicyChange,
     PromptChange,
     Skill,
     SkillChange,
@@ -30,6 +31,7 @@ class _Scope:
 
     version: int = 0
     catalogue: str | None = None
+    policies: str | None = None
     skills: dict[str, Skill] = field(default_factory=dict[str, Skill])
     prompts: dict[str, StoredPrompt] = field(default_factory=dict[str, StoredPrompt])
     subscriptions: dict[str, Subscription] = field(default_factory=dict[str, Subscription])
@@ -47,11 +49,11 @@ class MemoryContentStore:
         self.changes: list[tuple[str | None, int, Change]] = []
         """All of them, with their sequence numbers."""
 
-    def versions(self, tenant: str) -> tuple[int, int, str | None]:
-        """How far the tenant's content and the shipped content have changed, and the tenant's catalogue."""
+    def versions(self, tenant: str) -> tuple[int, int, str | None, str | None]:
+        """How far the tenant's content and the shipped content have changed, and the tenant's catalogue and rules."""
         with self._lock:
             own = self._scope(tenant)
-            return own.version, self._scope(None).version, own.catalogue
+            return own.version, self._scope(None).version, own.catalogue, own.policies
 
     def catalogue(self, tenant: str) -> str | None:
         with self._lock:
@@ -118,10 +120,10 @@ def _carried_out(scope: _Scope, change: Change) -> bool:
         case SubscriptionChange():
             return _changed(scope.subscriptions, change.name, change.subscription)
         case CatalogueChange():
-            scope.catalogue = change.after
+            scope.catalogue, scope.policies = change.after, change.policies
             return True
-        case WorkflowChange():
-            return True  # the catalogue has it
+        case WorkflowChange() | PolicyChange():
+            return True  # the catalogue has them
 
 
 def _changed[Entry](entries: dict[str, Entry], key: str, entry: Entry | None) -> bool:

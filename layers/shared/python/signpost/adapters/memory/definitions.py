@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
-from signpost.model import JsonObject
+from signpost.model import JsonObject, Principal
 from signpost.workflow import story
 from signpost.workflow.definition import Definition, published
 from signpost.workflow.ports import Published
@@ -27,6 +27,16 @@ class MemoryDefinitions:
     def pinned(self, tenant: str, definition_id: str, digest: str) -> Definition:
         del definition_id  # the digest says it all
         return self._by_digest[tenant, digest]
+
+    def offered(self, principal: Principal, definition_id: str) -> Published | None:
+        return self.current(principal.tenant, definition_id)
+
+    def offered_ids(self, principal: Principal) -> Sequence[str]:
+        return self.ids(principal.tenant)
+
+    def seen(self, principal: Principal, definition: Definition, kept: str | None) -> Definition:
+        del principal, kept  # no policy here
+        return definition
 
     def ids(self, tenant: str) -> Sequence[str]:
         return sorted(name for owner, name in self._current if owner == tenant and self.current(tenant, name))

@@ -11,13 +11,14 @@ class MemoryRevisionRows:
         self._content = content
 
     def read(self, tenant: str) -> Revisions:
-        own, shipped, catalogue = self._content.versions(tenant)
+        own, shipped, catalogue, policies = self._content.versions(tenant)
         table = self._content.table
         with table.lock:
             return Revisions(
                 content=own,
                 shipped_content=shipped,
                 catalogue=catalogue,
+                policies=policies,
                 placements=table.revisions[tenant],
                 shipped_placements=table.revisions[None],
                 settings=table.of_tenant(tenant),

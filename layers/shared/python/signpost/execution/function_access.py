@@ -1,0 +1,89 @@
+"""Which functions a principal may use, whatever a function is to clients and whatever name it is asked for by."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from signpost.contract import HELPER, PROMPT, Hosted
+from signpost.execution.functions import REMEMBERED_TENANTS, FunctionList, FunctionLists
+from signpost.execution.skill_names import PREFIX, by_skill_name
+from signpost.model import Principal
+from signpost.policy import items
+from signpost.policy.access import Access, Accesses
+
+if TYPE_CHECKING:
+    from signpost.policy.rules import Item
+
+type FunctionItems = Mapping[str, Item]
+"""By function id."""
+
+
+class FunctionAccess:
+    def __init__(self, *, accesses: Accesses, lists: FunctionLists) -> None:
+        self._accesses = accesses
+        self._lists = lists
+        self._items: dict[str, tuple[FunctionList, FunctionItems]] = {}
+
+    def of(self, principal: Principal) -> Access:
+        return self._accesses.of(principal)
+
+    def items(self, tenant: str) -> "FunctionItems":
+        """Made once, for as long as the tenant has the same functions."""
+        found = self._lists.of(tenant)
+        known = self._items.get(tenant)
+        if known is None or known[0] is not found:
+            if len(self._items) >= REMEMBERED_TENANTS:
+                self._items.clear()
+            known = self._items[tenant] = found, items_of(found)
+        return known[1]
+
+    def admits(self, principal: Principal, function: str, *, over_mcp: bool = True) -> bool:
+        """What lists do not know yet is not known to any rule either, and has to wait until they do."""
+        access = self._accesses.of(principal)
+        if access.is_open:
+            return True
+        item = self.items(principal.tenant).get(function)
+        return item is not None and access.admits(item, over_mcp=over_mcp)
+
+    def admits_at(self, principal: Principal, function: str, uri: str) -> bool:
+        """What a resource or an instance of a template is read from: it goes by its own URI, too."""
+        access = self._accesses.of(principal)
+        if access.is_open:
+            return True
+        item = self._at(principal, function, uri)
+        return item is not None and access.admits(item)
+
+    def allows_at(self, principal: Principal, function: str, uri: str) -> bool:
+        """The same for lists."""
+        access = self._accesses.of(principal)
+        if access.is_open:
+            return True
+        item = self._at(principal, function, uri)
+        return item is not None and access.allows(item)
+
+    def _at(self, principal: Principal, function: str, uri: str) -> "Item | None":
+        item = self.items(principal.tenant).get(function)
+        return None if item is None else items.at(uri, item)
+
+
+def items_of(found: FunctionList) -> "FunctionItems":
+    tools = {hosted.function: f"{PREFIX}{name}" for name, hosted in by_skill_name(found).items()}
+    by_id = {one.function: items.function(one.function, *_others(one, tools)) for one in found.functions}
+    helpers = [one.function for one in found.functions if one.component is not None and one.component.kind == HELPER]
+    return {**by_id, **{helper: by_id.get(_helped(helper), by_id[helper]) for helper in helpers}}
+
+
+def _others(hosted: Hosted, tools: Mapping[str, str]) -> tuple[str, ...]:
+    component = hosted.component
+    if component is None:
+        return (tools[hosted.function],)
+    if component.kind == PROMPT:
+        return items.prompt(hosted.name or hosted.function).names
+    return () if component.uri is None else (component.uri,)
+
+
+def _helped(helper: str) -> str:
+    """Whoever may use what it helps may use the helper."""
+    # Hardly any tenant has one.
+    from signpost.execution.components import COMPLETES, ENUMERATES  # noqa: PLC0415
+
+    return helper.removesuffix(COMPLETES).removesuffix(ENUMERATES)

@@ -1,0 +1,27 @@
+"""docs/policy.md says what the code does."""
+
+import re
+from pathlib import Path
+
+from signpost.adapters.written_files import parsed
+from signpost.model import as_object
+from signpost.policy.written_rules import KINDS, faults
+from tests.support.governed import Governed
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/policy.md").read_text()
+
+
+def test_its_rules_can_be_published(tmp_path: Path) -> None:
+    (written,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "manifest.yaml"
+    path.write_text(written)
+    policies = as_object(as_object(parsed(path))["policies"])
+    assert list(faults(policies)) == []
+    world = Governed(with_vault=True, policies=policies)
+    assert "skill:vault.open" in world.names("tools/list", "tools", "/mcp/flat")
+
+
+def test_it_names_every_kind_with_what_it_has() -> None:
+    table = PAGE.partition("| kind |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE)
+    assert {kind: tuple(re.findall(r"`(\w+)`", has)) for kind, has in rows} == KINDS

@@ -1,0 +1,307 @@
+"""What policy leaves to whom, as clients see it at every endpoint: the vault is not there, or there as for anybody."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, override
+
+import pytest
+
+from signpost.adapters.memory import MemoryContentStore, MemoryTexts
+from signpost.content import CatalogueChange, ChangeEvent
+from signpost.errors import Unavailable
+from signpost.execution.revisions import REVALIDATED_EVERY
+from tests.support.governed import LEGACY, PATHS, TENANT, Asked, Governed, everything
+from tests.support.memory_gateway import MODERN
+
+GUESTS = ["role:guest"]
+EVERYTHING_IN_THE_VAULT = [
+    "vault::*", "prompt:*vault", "iii://vault/*", "workflow:break_in", "capability:vault.*", "connection:vault_api",
+]  # fmt: skip
+AS_LISTED = [
+    "skill:vault.open", "skill:whisper", "ask_vault", "open-vault", "vault://*", "iii://vault/manual",
+    "workflow:Break In", "vault.read", "vault_api",
+]  # fmt: skip
+AS_AT_THE_BRIDGE = [
+    "vault__*", "prompt:ask_vault", "prompt:open-vault", "iii://v*", "break_in", "vault.*", "connection:vault*",
+]  # fmt: skip
+RULES: Mapping[str, Mapping[str, Any]] = {
+    "denied": {"no-vault": {"kind": "deny", "who": GUESTS, "what": EVERYTHING_IN_THE_VAULT}},
+    "denied as lists name it": {"no-vault": {"kind": "deny", "who": GUESTS, "what": AS_LISTED}},
+    "denied as the bridge names it": {"no-vault": {"kind": "deny", "who": GUESTS, "what": AS_AT_THE_BRIDGE}},
+    "denied though allowed": {
+        "a": {"kind": "allow", "who": ["*"], "what": ["*"]},
+        "no-vault": {"kind": "deny", "who": ["subject:gue*"], "what": ["*vault*", "break_in", "skill:whisper"]},
+    },
+    "not allowed": {
+        "default": "deny",
+        "yard": {
+            "kind": "allow",
+            "who": GUESTS,
+            "what": ["yard*", "prompt:greet*", "iii://yard/*", "tour", "yard.look", "yard_api"],
+        },
+    },
+    "restricted": {"no-vault": {"kind": "mcp_restriction", "what": EVERYTHING_IN_THE_VAULT}},
+}
+
+
+class Unanswering(MemoryContentStore):
+    @override
+    def versions(self, tenant: str) -> tuple[int, int, str | None, str | None]:
+        raise Unavailable("The table does not answer.")
+
+
+def rule(kind: str, *what: str) -> Mapping[str, Any]:
+    return {"kind": kind, "who": ["*"], "what": list(what)}
+
+
+def events(world: Governed) -> Sequence[ChangeEvent]:
+    content = world.gateway.adapters.content
+    assert isinstance(content, MemoryContentStore)
+    return [event for event in content.events if event.type == "policies::on-change"]
+
+
+def put_in_the_place_of_its_rules(world: Governed, text: str) -> None:
+    adapters = world.gateway.adapters
+    digest = adapters.definitions.keep(TENANT, text)
+    before = adapters.content.catalogue(TENANT)
+    assert before is not None
+    adapters.content.apply(TENANT, [CatalogueChange(before, before, digest)])
+    world.gateway.clock.advance(REVALIDATED_EVERY)
+
+
+A_RUN = re.compile(r"wf_[A-Za-z0-9]+")
+
+
+def without_ids(answer: str) -> str:
+    """Of runs, which are made up anew each time."""
+    return A_RUN.sub("wf_", answer)
+
+
+@pytest.mark.invariant(66)
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+@pytest.mark.parametrize("rules", RULES)
+def test_s23_s24_what_is_denied_is_in_no_list_and_answered_as_what_is_not_there(rules: str, version: str) -> None:
+    denied = Governed(with_vault=True, policies=RULES[rules], version=version)
+    without = Governed(with_vault=False, version=version)
+    for asked in everything(version):
+        assert without_ids(denied.send(asked)) == without_ids(without.send(asked)), asked
+    assert {message["call"]["function"].partition("::")[0] for message in denied.received} <= {"yard"}
+
+
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+def test_what_is_asked_there_shows_a_vault_that_is_not_denied(version: str) -> None:
+    """Or nothing would be shown by its not being there."""
+    allowed = Governed(with_vault=True, policies=RULES["denied"], version=version)
+    allowed.become("owner", "staff")
+    without = Governed(with_vault=False, version=version)
+    for asked in everything(version):
+        assert without_ids(allowed.send(asked)) != without_ids(without.send(asked)), asked
+
+
+def test_portable_spellings_are_those_of_what_is_left() -> None:
+    denied, without = Governed(with_vault=True, policies=RULES["denied"]), Governed(with_vault=False)
+    answers = [
+        world.gateway.send(
+            path="/mcp/flat",
+            query={"names": "portable"},
+            headers={"authorization": f"Bearer {world.key}", "content-type": "application/json"},
+            body=json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+        )
+        for world in (denied, without)
+    ]
+    assert answers[0].text == answers[1].text
+    assert "skill_echo" in answers[0].text
+
+
+def test_a_capability_that_is_denied_is_no_transition_of_a_run_that_is_under_way() -> None:
+    denied, without = Governed(with_vault=True, policies=RULES["denied"]), Governed(with_vault=False)
+    said: list[list[str]] = []
+    for world in (denied, without):
+        started = world.call("workflow.start")["result"]["structuredContent"]
+        known = {"workflowId": started["workflowId"], "expectedVersion": started["version"]}
+        answers = [
+            started,
+            world.call("workflow.get", workflowId=started["workflowId"]),
+            world.call("workflow.submit", **known, transition="vault.read", arguments={}),
+            world.call("workflow.submit", **known, transition="yard.look", arguments={}),
+        ]
+        said.append([without_ids(json.dumps(answer)) for answer in answers])
+    assert said[0] == said[1]
+    assert '"INVALID_TRANSITION"' in said[0][2]
+
+
+def test_who_has_nothing_left_of_the_capabilities_finds_no_workflow_of_them() -> None:
+    denied = Governed(with_vault=True, policies={"no": {"kind": "deny", "who": ["*"], "what": ["capability:*"]}})
+    error = denied.call("workflow.start")["result"]["structuredContent"]["error"]
+    assert error["code"] == "NOT_FOUND"
+    assert error["message"].startswith("There is no workflow proxy_default ")
+
+
+def test_a_run_goes_on_for_who_may_not_start_another_one() -> None:
+    world = Governed(with_vault=True)
+    run = world.call("workflow.start", definitionId="break_in")["result"]["structuredContent"]
+    world.rule(RULES["denied"])
+    went = world.call("workflow.submit", **run["links"][0]["args"])["result"]["structuredContent"]
+    assert (went["state"], went["terminal"]) == ("shut", True)
+    error = world.call("workflow.start", definitionId="break_in")["result"]["structuredContent"]["error"]
+    assert error["code"] == "NOT_FOUND"
+
+
+@pytest.mark.invariant(67)
+def test_a_function_calls_for_somebody_what_that_one_may_use_and_nothing_else() -> None:
+    denied, without = Governed(with_vault=True, policies=RULES["denied"]), Governed(with_vault=False)
+    for function in ("vault::open", "vault::whisper", "vault::ask", "vault::page::enumerate"):
+        assert denied.nested(function) == without.nested(function)
+        assert denied.nested(function)["failure"]["code"] == "unknown_function"
+    assert denied.nested("yard::echo")["result"] == "yard::echo ran"
+    denied.become("owner", "staff")
+    assert denied.nested("vault::open")["result"] == "vault::open ran"
+
+
+def test_what_is_restricted_for_clients_functions_may_call() -> None:
+    world = Governed(with_vault=True, policies=RULES["restricted"])
+    assert world.nested("vault::open")["result"] == "vault::open ran"
+
+
+def test_a_section_is_read_by_who_may_use_the_function_and_read_it() -> None:
+    def is_read(**rules: Any) -> bool:
+        world = Governed(with_vault=True, policies=rules)
+        return "result" in world.ask("resources/read", {"uri": "iii://fn/vault/open"})
+
+    deny: Mapping[str, Any] = {"kind": "deny", "who": ["*"]}
+    assert is_read()
+    assert not is_read(a={**deny, "what": ["skill:vault.open"]})
+    assert not is_read(a={**deny, "what": ["iii://fn/vault/*"]})
+
+
+def test_s39_what_takes_a_permission_is_not_there_for_who_comes_without() -> None:
+    keepers = {**rule("allow", "vault*"), "who": ["permission:vault"]}
+    rules: Mapping[str, Any] = {"default": "deny", "yard": rule("allow", "yard*"), "keepers": keepers}
+    world = Governed(with_vault=True, policies=rules)
+    assert world.call("skill:vault.open", "/mcp/flat")["error"]["code"] == -32602
+    assert world.received == []
+    world.become("guest", "guest", scope="vault")
+    assert world.call("skill:vault.open", "/mcp/flat")["result"]["isError"] is False
+
+
+SHOWN: Mapping[str, Any] = {"show": {"kind": "show", "who": ["permission:vault"], "what": ["skill:whisper"]}}
+
+
+@pytest.mark.invariant(68)
+def test_what_is_hidden_is_listed_to_whom_a_rule_shows_it_and_to_nobody_else() -> None:
+    world = Governed(with_vault=True, policies=SHOWN)
+    for path, name in (("/mcp/flat", "skill:whisper"), ("/mcp/functions", "vault__whisper")):
+        world.become("guest", "guest")
+        assert name not in world.names("tools/list", "tools", path)
+        world.become("keeper", scope="vault")
+        assert name in world.names("tools/list", "tools", path)
+        assert world.call(name, path)["result"]["isError"] is False
+
+
+def test_what_is_shown_may_be_denied_all_the_same() -> None:
+    world = Governed(with_vault=True, policies={**SHOWN, **RULES["denied"]})
+    world.become("keeper", "guest", scope="vault")
+    assert "skill:whisper" not in world.names("tools/list", "tools", "/mcp/flat")
+    assert world.call("skill:whisper", "/mcp/flat")["error"]["code"] == -32602
+
+
+def test_the_catalog_says_that_it_is_not_hidden_any_more() -> None:
+    world = Governed(with_vault=True, policies=SHOWN)
+    world.become("keeper", scope="vault")
+    found = world.call("catalog", "/mcp/flat", query="whisper")["result"]["structuredContent"]["tools"]
+    assert [(tool["name"], tool["hidden"]) for tool in found] == [("skill:whisper", False)]
+
+
+class TestHowRulesComeAndGo:
+    def test_they_are_seen_two_seconds_later_at_the_latest_and_by_a_start_at_once(self) -> None:
+        world = Governed(with_vault=True)
+        assert "prompts" in world.ask("prompts/list")["result"]
+        world.ask_registry("publish", {"policies": RULES["denied"]})
+        error = world.call("workflow.start", definitionId="break_in")["result"]["structuredContent"]["error"]
+        assert error["code"] == "NOT_FOUND"
+        world.gateway.clock.advance(REVALIDATED_EVERY)
+        for path in PATHS:
+            assert not any("vault" in name for name in world.names("prompts/list", "prompts", path))
+
+    def test_they_are_added_changed_and_removed_by_name_and_everybody_hears_of_it(self) -> None:
+        world = Governed(with_vault=True, policies={"a": rule("deny", "iii://vault/*"), "b": rule("deny", "vault::*")})
+        plan = world.ask_registry("plan", {"policies": {"b": rule("deny", "x"), "default": "allow"}, "prune": True})
+        assert plan["policies"] == {"added": ["default"], "changed": ["b"], "same": [], "removed": ["a"]}
+        world.rule({"b": rule("deny", "x")}, prune=True)
+        told = [(event.op, event.key) for event in events(world)]
+        assert told == [("register", "a"), ("register", "b"), ("unregister", "a"), ("register", "b")]
+        assert "iii://vault/manual" in world.names("resources/list", "resources", name="uri")
+        world.rule({}, prune=True)
+        assert "skill:vault.open" in world.names("tools/list", "tools", "/mcp/flat")
+
+    def test_what_another_manifest_publishes_leaves_them_as_they_are(self) -> None:
+        world = Governed(with_vault=True, policies=RULES["denied"])
+        world.ask_registry("publish", {"discovery": {}})
+        world.gateway.clock.advance(REVALIDATED_EVERY)
+        assert "skill:vault.open" not in world.names("tools/list", "tools", "/mcp/flat")
+
+    def test_one_of_one_tenant_is_none_of_another(self) -> None:
+        world = Governed(with_vault=True, policies={"default": "deny"})
+        world.key = str(world.gateway.make_key("other"))
+        assert world.names("resources/list", "resources", name="uri") == ["iii://skills"]
+        world.key = str(world.gateway.make_key())
+        assert world.names("tools/list", "tools", "/mcp/flat") == ["skill__fetch"]
+
+    @pytest.mark.parametrize(
+        ("rules", "said"),
+        [
+            ({"a": {"kind": "forbid"}}, "policy 'a': `kind` is one of allow, deny, show, mcp_restriction."),
+            ({"a": {"kind": "deny", "what": ["x"]}}, "`who` is a list of 1 to 100 texts."),
+            ({"a": {"kind": "deny", "who": ["guest"], "what": ["x"]}}, "`who` says subject:…, role:…, permission:…"),
+            ({"a": {"kind": "deny", "who": ["*"], "what": []}}, "`what` is a list of 1 to 100 texts."),
+            ({"a": {"kind": "mcp_restriction", "who": ["*"], "what": ["x"]}}, "has no `who`."),
+            ({"a": "deny"}, "A rule is a mapping of `kind`, `who` and `what`."),
+            ({"default": "maybe"}, "`default` is allow or deny."),
+            ({"a b": {"kind": "deny", "who": ["*"], "what": ["x"]}}, "A rule has a name of at most 100 letters"),
+            ({f"r{n}": rule("deny", "x") for n in range(501)}, "A tenant has 500 rules at most, and these are 501."),
+        ],
+    )
+    def test_a_rule_that_nobody_could_go_by_is_refused(self, rules: Mapping[str, Any], said: str) -> None:
+        world = Governed(with_vault=True)
+        assert said in world.refusal_of_registry(rules)
+
+
+@pytest.mark.invariant(69)
+def test_nothing_is_answered_and_nothing_is_called() -> None:
+    world = Governed(with_vault=True, policies=RULES["denied"])
+    world.gateway.exchange(definitions=MemoryTexts())
+    for asked in (
+        Asked("/mcp/flat", "tools/list", {}),
+        Asked("/mcp/functions", "tools/call", {"name": "yard__echo"}),
+    ):
+        status, _, text = world.send(asked).partition(" ")
+        assert (status, "error" in json.loads(text)) == ("503", True)
+    assert world.received == []
+
+
+@pytest.mark.invariant(69)
+def test_nor_while_the_table_does_not_answer() -> None:
+    world = Governed(with_vault=True)
+    world.gateway.exchange(content=Unanswering(world.gateway.functions))
+    for path in ("/mcp/flat", "/mcp/functions"):
+        assert world.send(Asked(path, "tools/list", {})).startswith("503 ")
+    assert world.send(Asked("/mcp/functions", "tools/call", {"name": "yard__echo"})).startswith("503 ")
+    assert world.received == []
+
+
+@pytest.mark.invariant(69)
+@pytest.mark.parametrize("text", ["{", "[]", '{"a": {"kind": "of a later release"}}', '{"default": "maybe"}'])
+def test_what_nobody_understands_denies_everything(text: str) -> None:
+    world = Governed(with_vault=True)
+    put_in_the_place_of_its_rules(world, text)
+    assert world.names("tools/list", "tools", "/mcp/flat") == ["skill__fetch"]
+    assert world.call("yard__echo", "/mcp/functions")["error"]["code"] == -32602
+
+
+def test_the_log_says_which_rule_denied_what_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    world = Governed(with_vault=True, policies=RULES["denied"])
+    world.call("skill:vault.open", "/mcp/flat")
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (denied,) = [line for line in lines if line.get("message") == "denied"]
+    assert (denied["rule"], denied["item"], denied["principal"]) == ("no-vault", "vault::open", "guest")

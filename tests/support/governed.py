@@ -1,0 +1,240 @@
+"""A tenant with something of every kind, part of which is in a vault: with it or without it, and under which rules."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from signpost.adapters.memory import MemoryDirectory
+from signpost.contract import Component, Executor, Hosted, Result
+from signpost.execution import wire
+from signpost.execution.components import COMPLETES, ENUMERATES
+from signpost.model import JsonObject, Principal, PromptArgument
+from signpost.registry.callers import Caller
+from signpost.registry.catalogue_publisher import CataloguePublisher
+from signpost.registry.defined import defined_in
+from signpost.registry.publisher import ManifestFunctions, Publisher
+from signpost.registry.refusals import Refused
+from signpost.registry.sent_definitions import SentDefinitions
+from tests.support.memory_gateway import MODERN, MemoryGateway
+from tests.support.registry import CountingTimestamps
+
+TENANT = "default"
+LEGACY = "2025-11-25"
+YARD, VAULT = (Executor(f"arn:{name}", f"secret:{name}", 60_000) for name in ("yard", "vault"))
+PATHS = ("/mcp", "/mcp/flat", "/mcp/functions")
+STATES = {"open": {"transitions": {"go": {"target": "shut"}}}, "shut": {"terminal": True}}
+WORKFLOW = {"initialState": "open", "states": STATES}
+PAGES = "vault://pages/{n}"
+IN_THE_YARD = (
+    Hosted("yard::echo", description="Says it again."),
+    Hosted("yard::greet", component=Component("prompt")),
+    Hosted("yard::gate", component=Component("resource", uri="yard://gate")),
+)
+IN_THE_VAULT = (
+    Hosted("vault::open", name="vault.open", description="Opens it."),
+    Hosted("vault::whisper", hidden=True),
+    Hosted(
+        "vault::ask",
+        name="ask_vault",
+        component=Component("prompt", arguments=(PromptArgument("what"),), complete={"what": ("gold", "silver")}),
+    ),
+    Hosted("vault::ledger", component=Component("resource", uri="vault://ledger")),
+    Hosted("vault::page", component=Component("template", uri=PAGES, complete={"n": None}, enumerates=True)),
+    Hosted(f"vault::page{COMPLETES}", component=Component("helper"), hidden=True),
+    Hosted(f"vault::page{ENUMERATES}", component=Component("helper"), hidden=True),
+)
+ANSWERS: Mapping[str, Any] = {
+    "vault::ledger": {"contents": [{"text": "Gold: 3"}]},
+    "vault::page": {"contents": [{"text": "Page"}]},
+    f"vault::page{COMPLETES}": {"values": ["1", "2"]},
+    f"vault::page{ENUMERATES}": {"resources": [{"uri": "vault://pages/1", "name": "one"}]},
+    "yard::gate": {"contents": [{"text": "Open"}]},
+}
+
+
+def manifest(*, with_vault: bool) -> Mapping[str, Any]:
+    yard = {"tour": {**WORKFLOW, "title": "The Tour"}}
+    vault = {"break_in": {**WORKFLOW, "title": "Break In"}} if with_vault else {}
+    exposed = ["yard.look", *(["vault.read"] if with_vault else [])]
+    connections = {"yard_api": {"kind": "rest"}, **({"vault_api": {"kind": "rest"}} if with_vault else {})}
+    return {
+        "workflows": {**yard, **vault},
+        "proxy": {"expose": [{"name": name, "title": name, "executor": {"kind": "noop"}} for name in exposed]},
+        "connections": connections,
+        "discovery": {"include": ["proxy", "workflows", "connections"]},
+    }
+
+
+class Governed:
+    """A gateway, as its guest sees it."""
+
+    def __init__(self, *, with_vault: bool, policies: Mapping[str, Any] | None = None, version: str = MODERN) -> None:
+        self.version = version
+        self.gateway = MemoryGateway()
+        self.received: list[Any] = []
+        self.directory = MemoryDirectory(self.gateway.functions)
+        for executor, hosted in ((YARD, IN_THE_YARD), (VAULT, IN_THE_VAULT if with_vault else ())):
+            self.gateway.executors[executor.arn] = self._answer
+            assert self.directory.place(TENANT, executor, hosted) == []
+        adapters = self.gateway.adapters
+        self.functions = ManifestFunctions(
+            Publisher(
+                content=adapters.content,
+                bodies=adapters.bodies,
+                catalogues=CataloguePublisher(
+                    content=adapters.content, values=adapters.values, definitions=adapters.definitions
+                ),
+                timestamps=CountingTimestamps(),
+            )
+        )
+        self._register(with_vault=with_vault)
+        self.publish(manifest(with_vault=with_vault))
+        if policies is not None:
+            self.rule(policies)
+        self.become("guest", "guest")
+
+    def become(self, subject: str, *roles: str, **claims: Any) -> None:
+        self.key = self.gateway.token(sub=subject, roles=list(roles), **claims)
+
+    def _answer(self, message: JsonObject) -> JsonObject:
+        self.received.append(message)
+        call: Any = message["call"]
+        return wire.reply_message(Result(ANSWERS.get(call["function"], f"{call['function']} ran")))
+
+    def _register(self, *, with_vault: bool) -> None:
+        functions = self.gateway.composition.documents.functions
+        caller = Caller(TENANT, Principal("operator", TENANT, "signpost:operator"), self.gateway.clock.now() + 20)
+        registered = {"yard/guide": "greeting", **({"vault/manual": "open-vault"} if with_vault else {})}
+        for document, prompt in registered.items():
+            said: JsonObject = {"id": document, "skill": f"# {document}\n\nHow to.\n"}
+            assert isinstance(functions.call("skills::register", said, caller), dict)
+            named: JsonObject = {"name": prompt, "description": "Asks.", "function_id": "yard::echo"}
+            assert isinstance(functions.call("prompts::register", named, caller), dict)
+
+    def publish(self, said: Mapping[str, Any]) -> None:
+        part = self.ask_registry("bodies", {"definitions": {"version": 1, **said}})["part"]
+        sent = defined_in({"version": 1, **said})
+        assert isinstance(sent, SentDefinitions), sent
+        of_kind = {
+            kind: [{"id": item.id, "digest": item.definition} for item in sent.items if item.kind == kind]
+            for kind in ("workflow", "capability")
+        }
+        named = {"workflows": of_kind["workflow"], "capabilities": of_kind["capability"]}
+        settings = {name: said[name] for name in ("connections", "discovery")}
+        self.ask_registry("publish", {**named, **settings, "parts": [part]})
+
+    def rule(self, policies: Mapping[str, Any], *, prune: bool = False) -> Any:
+        answer = self.ask_registry("publish", {"policies": policies, "prune": prune})
+        self.gateway.clock.advance(2.0)
+        return answer
+
+    def ask_registry(self, function: str, payload: Mapping[str, Any]) -> Any:
+        answer = self.functions.call(f"manifest::{function}", payload, self._author)
+        assert not isinstance(answer, Refused), answer.message
+        return answer
+
+    def refusal_of_registry(self, policies: Mapping[str, Any]) -> str:
+        answer = self.functions.call("manifest::publish", {"policies": policies}, self._author)
+        assert isinstance(answer, Refused), answer
+        return answer.message
+
+    @property
+    def _author(self) -> Caller:
+        return Caller(TENANT, Principal("author", TENANT, "signpost:operator"), self.gateway.clock.now() + 20)
+
+    def send(self, asked: "Asked") -> str:
+        """The status and the text of the answer."""
+        if self.version == MODERN:
+            answer = self.gateway.ask(asked.method, asked.params, credential=self.key, path=asked.path)
+        else:
+            answer = self.gateway.ask_legacy(asked.method, asked.params, self.version, self.key, asked.path)
+        return f"{answer.status} {answer.text}"
+
+    def ask(self, method: str, params: JsonObject | None = None, path: str = "/mcp") -> Any:
+        return json.loads(self.send(Asked(path, method, params or {})).partition(" ")[2])
+
+    def call(self, tool: str, path: str = "/mcp", **arguments: Any) -> Any:
+        return self.ask("tools/call", {"name": tool, "arguments": arguments}, path)
+
+    def names(self, method: str, key: str, path: str = "/mcp", name: str = "name") -> Sequence[str]:
+        return [one[name] for one in self.ask(method, path=path)["result"][key]]
+
+    def nested(self, function: str) -> Any:
+        """What a function that the caller may call is told when it calls this one."""
+        assert "result" in self.call("yard__echo", "/mcp/functions")
+        outer: Any = self.received[-1]
+        message = wire.nested_message(wire.NestedCall(outer["token"], outer["call"]["id"], function, {}))
+        return self.gateway.handle(json.loads(json.dumps(message)))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    path: str
+    method: str
+    params: JsonObject
+
+
+def everything(version: str) -> Iterator[Asked]:
+    """That a guest can ask so that a vault shows in the answer, if there is one."""
+    yield from _tools()
+    for path in PATHS:
+        for method, params in _of_every_path(version):
+            yield Asked(path, method, params)
+    for tool, arguments in _of_the_seven():
+        yield Asked("/mcp", "tools/call", {"name": tool, "arguments": arguments})
+        yield Asked("/mcp/flat", "tools/call", {"name": tool.replace(".", "_"), "arguments": arguments})
+
+
+def _tools() -> Iterator[Asked]:
+    for path, names in (
+        (
+            "/mcp/flat",
+            ["skill:vault.open", "skill_vault_open", "skill:whisper", "workflow:Break In", "workflow_break_in"],
+        ),
+        ("/mcp/functions", ["vault__open", "vault__whisper"]),
+    ):
+        yield Asked(path, "tools/list", {})
+        for name in names:
+            yield Asked(path, "tools/call", {"name": name, "arguments": {}})
+    for shown in ({}, {"type": "tools", "query": "vault"}, {"type": "prompts"}, {"type": "resources"}):
+        yield Asked("/mcp/flat", "tools/call", {"name": "catalog", "arguments": shown})
+
+
+def _of_every_path(version: str) -> Iterator[tuple[str, JsonObject]]:
+    for method in ("prompts/list", "resources/list", "resources/templates/list"):
+        yield method, {}
+    for uri in ("iii://vault/manual", "iii://fn/vault/open", "iii://skills"):
+        yield "resources/read", {"uri": uri}
+        yield "tools/call", {"name": "skill__fetch", "arguments": {"uri": uri}}
+        yield "tools/call", {"name": "skill__fetch", "arguments": {"uris": ["iii://yard/guide", uri]}}
+    for uri in ("skill://vault/manual/SKILL.md", "vault://ledger", "vault://pages/1", "vault://pages/%31"):
+        yield "resources/read", {"uri": uri}
+    for prompt in ("open-vault", "ask_vault"):
+        yield "prompts/get", {"name": prompt, "arguments": {}}
+    yield "completion/complete", completing({"type": "ref/prompt", "name": "ask_vault"}, "what")
+    yield "completion/complete", completing({"type": "ref/resource", "uri": PAGES}, "n")
+    if version == MODERN:
+        yield "skills/list", {}
+        yield "skills/get", {"uri": "skill://vault/manual/SKILL.md"}
+        for directory in ("skill://vault", "skill://vault/manual"):
+            yield "resources/directory/read", {"uri": directory}
+
+
+def _of_the_seven() -> Iterator[tuple[str, JsonObject]]:
+    yield "gateway.home", {}
+    for query in ("", "vault", "break"):
+        yield "gateway.search", {"query": query}
+    for item in ("break_in", "break_inn", "vault.read", "connection:vault_api"):
+        yield "gateway.describe", {"id": item}
+    for definition in ("break_in", "break_inn", "vault.read"):
+        yield "workflow.start", {"definitionId": definition}
+        yield "workflow.explain", {"definitionId": definition}
+    yield "workflow.start", {"input": {"capability": "vault.read"}}
+    yield "workflow.start", {"input": {"capability": "vault.reed"}}
+    yield "workflow.explain", {"definitionId": "proxy_default"}
+    yield "workflow.explain", {"definitionId": "proxy_default", "transition": "vault.read"}
+
+
+def completing(of: JsonObject, argument: str) -> JsonObject:
+    return {"ref": of, "argument": {"name": argument, "value": ""}}

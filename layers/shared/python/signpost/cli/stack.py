@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from signpost.adapters.undelivered import GivenUp
     from signpost.cli.deliveries import Retry
     from signpost.cli.failed_work import FailedWork
+    from signpost.cli.policy import Rulebook
     from signpost.cli.redrive import Redrive
     from signpost.cli.runs import Runs
     from signpost.execution.placement import Placer
@@ -193,6 +194,31 @@ def runs(name: str) -> "Generator[Runs]":
             catalogue=CatalogueView(revisions=RevisionView(rows=rows, clock=clock), texts=values),
             clock=clock,
             mcp_url=outputs["McpUrl"],
+        )
+
+
+@contextmanager
+def rulebook(name: str) -> "Generator[Rulebook]":
+    with _aws(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _aws
+
+        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
+        from signpost.adapters.dynamodb import DynamoContentStore, DynamoPlacedFunctions  # noqa: PLC0415 - see _aws
+        from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts  # noqa: PLC0415 - see _aws
+        from signpost.adapters.s3 import S3Publications, S3Values  # noqa: PLC0415 - see _aws
+        from signpost.cli.policy import Rulebook  # noqa: PLC0415 - it imports this module
+        from signpost.content import Scopes  # noqa: PLC0415 - see _aws
+        from signpost.execution.functions import FunctionLists  # noqa: PLC0415 - see _aws
+        from signpost.registry.catalogue import CatalogueView  # noqa: PLC0415 - see _aws
+
+        tables, s3, clock = boto3.client("dynamodb"), boto3.client("s3"), SystemClock()
+        table, bucket = outputs["RegistryTableName"], outputs["ContentBucketName"]
+        values, publications = S3Values(lambda: s3, bucket), S3Publications(lambda: s3, bucket)
+        content = DynamoContentStore(tables, table, publications, Scopes("skills", "prompts"))
+        yield Rulebook(
+            catalogue=CatalogueView(content=content, texts=values, clock=clock),
+            texts=DynamoDefinitionTexts(tables, table, values),
+            lists=FunctionLists(placed=DynamoPlacedFunctions(tables, table), clock=clock),
         )
 
 

@@ -1,0 +1,111 @@
+"""What `signpost policy` prints: the rules of a tenant, and which of them decides."""
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from signpost.cli import main, stack
+from signpost.cli.policy import Rulebook
+from signpost.execution.functions import FunctionLists
+from tests.support.governed import Governed
+
+RULES: Mapping[str, Any] = {
+    "default": "deny",
+    "vault": {"kind": "deny", "who": ["role:guest"], "what": ["skill:vault.*", "vault://*"]},
+    "all": {"kind": "allow", "who": ["*"], "what": ["*"]},
+    "no-whispers": {"kind": "mcp_restriction", "what": ["skill:whisper"]},
+    "beta": {"kind": "show", "who": ["permission:beta"], "what": ["skill:whisper"]},
+}
+
+type Asks = Callable[..., Sequence[Any]]
+
+
+@pytest.fixture
+def governed() -> Governed:
+    return Governed(with_vault=True, policies=RULES)
+
+
+@pytest.fixture
+def ask(governed: Governed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Asks:
+    composition, adapters = governed.gateway.composition, governed.gateway.adapters
+    book = Rulebook(
+        catalogue=composition.catalogue,
+        texts=adapters.definitions,
+        lists=FunctionLists(placed=adapters.placed_functions, clock=governed.gateway.clock),
+    )
+
+    @contextmanager
+    def rulebook(_name: str) -> Generator[Rulebook]:
+        yield book
+
+    monkeypatch.setattr(stack, "rulebook", rulebook)
+
+    def asked(*arguments: str, fails: bool = False) -> Sequence[Any]:
+        capsys.readouterr()
+        assert main(["policy", *arguments]) == int(fails)
+        printed = capsys.readouterr()
+        return [printed.err] if fails else [json.loads(line) for line in printed.out.splitlines()]
+
+    return asked
+
+
+def test_rules_are_listed_by_name_after_what_goes_where_none_decides(ask: Asks) -> None:
+    default, *rules = ask("list")
+    assert default == {"default": "deny"}
+    assert [rule["id"] for rule in rules] == ["all", "beta", "no-whispers", "vault"]
+    assert rules[-1] == {"id": "vault", "kind": "deny", "who": ["role:guest"], "what": ["skill:vault.*", "vault://*"]}
+
+
+def test_a_tenant_without_rules_allows_everything(ask: Asks) -> None:
+    assert ask("list", "--tenant", "other") == [{"default": "allow"}]
+
+
+def test_it_is_said_which_rule_decides_for_whom(ask: Asks) -> None:
+    (guests,) = ask("explain", "vault__open", "--role", "guest", "--subject", "agent-7")
+    denied = {"allowed": False, "rule": "vault", "reason": "a rule denies it"}
+    assert guests == {
+        "names": ["vault::open", "vault__open", "skill:vault.open"],
+        "for_clients": denied,
+        "for_functions": denied,
+        "shown_by": None,
+    }
+    (others,) = ask("explain", "vault::open", "--role", "staff")
+    assert others["for_clients"] == {"allowed": True, "rule": "all", "reason": "a rule allows it"}
+
+
+def test_what_is_restricted_and_what_is_shown_is_said_apart(ask: Asks) -> None:
+    (found,) = ask("explain", "skill:whisper", "--permission", "beta")
+    assert (found["for_clients"]["rule"], found["for_functions"]["rule"]) == ("no-whispers", "all")
+    assert found["shown_by"] == "beta"
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("workflow:Break In", "all"), ("vault.read", "all"), ("connection:vault_api", "all"),
+        ("prompt:open-vault", "all"), ("ask_vault", "all"), ("iii://vault/manual", "all"), ("vault://pages/7", "vault"),
+        ("vault://ledger", "vault"),
+    ],
+)  # fmt: skip
+def test_everything_can_be_asked_about_by_any_of_its_names(ask: Asks, name: str, rule: str) -> None:
+    (found,) = ask("explain", name, "--role", "guest")
+    assert name in found["names"]
+    assert found["for_clients"]["rule"] == rule
+
+
+def test_what_is_decided_is_what_clients_see(governed: Governed, ask: Asks) -> None:
+    for role in ("guest", "staff"):
+        governed.become("agent-7", role)
+        (found,) = ask("explain", "skill:vault.open", "--subject", "agent-7", "--role", role)
+        listed = governed.names("tools/list", "tools", "/mcp/flat")
+        assert ("skill:vault.open" in listed) is found["for_clients"]["allowed"]
+
+
+def test_a_name_that_nothing_has_is_told_apart_from_what_is_denied(ask: Asks) -> None:
+    (said,) = ask("explain", "skill:vault.opne", fails=True)
+    assert "has nothing of the name 'skill:vault.opne'. Did you mean skill:vault.open?" in said
+    (said,) = ask("explain", "skill://vault/manual/SKILL.md", fails=True)
+    assert "ask about it as iii://" in said

@@ -8,13 +8,17 @@ import time
 import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from botocore.exceptions import ClientError
 
 from signpost.model import Principal, Trace
-from signpost.policy.rules import Decision, Item
+
+if TYPE_CHECKING:
+    from signpost.policy.items import Item
+    from signpost.policy.rules import Decision
 
 NAMESPACE = "Signpost"
 
@@ -85,9 +89,9 @@ class Telemetry:
         # An alarm waits for the line, whatever LogLevel says.
         self._logger.error("breaker %s", position, extra=facts)
 
-    def denied(self, item: Item, decision: Decision) -> None:
+    def denied(self, item: "Item", decision: "Decision") -> None:
         """What was asked for by name, and answered as what is not there."""
-        self._logger.info("denied", extra={"item": item.names[0], "rule": decision.rule, "reason": decision.reason})
+        self._logger.info("denied", extra={"item": item[0], "rule": decision.rule, "reason": decision.reason})
 
     def _report(self, record: Record) -> None:
         if record.fault is not None:

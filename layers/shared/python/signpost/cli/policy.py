@@ -10,7 +10,8 @@ from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
 from signpost.model import Principal
 from signpost.policy import items
-from signpost.policy.rules import Item, Policies, decide, showing
+from signpost.policy.items import Item
+from signpost.policy.rules import Policies, decide, showing
 from signpost.records import dataclass
 from signpost.spelling import meant
 
@@ -100,7 +101,7 @@ def _explained(policies: Policies, principal: Principal, item: Item) -> dict[str
         for over_mcp in (True, False)
     )
     return {
-        "names": list(item.names),
+        "names": list(item),
         "for_clients": for_clients,
         "for_functions": for_functions,
         "shown_by": None if shown is None else shown.id,
@@ -110,17 +111,17 @@ def _explained(policies: Policies, principal: Principal, item: Item) -> dict[str
 def _named(rulebook: Rulebook, tenant: str, name: str) -> Sequence[Item]:
     # Any id may be one of a document or a prompt: which there are, rules do not depend on.
     everything = list(dict.fromkeys(rulebook.items(tenant)))
-    found = [item for item in everything if name in item.names]
+    found = [item for item in everything if name in item]
     if found:
         return found
     if name.startswith(PROMPT):
         return [items.prompt(name.removeprefix(PROMPT))]
     if name.startswith(items.DOCUMENT):
-        return [Item((name,))]
+        return [(name,)]
     if name.startswith(AGENT_SKILL):
         raise CommandFailed(f"As an Agent Skill it is the same document: ask about it as {items.DOCUMENT}….")
     if at := list(rulebook.at(tenant, name)):
         return at
-    close = meant(name, [one for item in everything for one in item.names])
+    close = meant(name, [one for item in everything for one in item])
     advice = f"Did you mean {close}?" if close else "Lists say what there is."
     raise CommandFailed(f"Tenant {tenant!r} has nothing of the name {name!r}. {advice}")

@@ -11,7 +11,7 @@ from signpost.policy import items
 from signpost.policy.access import Access, Accesses
 
 if TYPE_CHECKING:
-    from signpost.policy.rules import Item
+    from signpost.policy.items import Item
 
 type FunctionItems = Mapping[str, Item]
 """By function id."""
@@ -77,7 +77,7 @@ def _others(hosted: Hosted, tools: Mapping[str, str]) -> tuple[str, ...]:
     if component is None:
         return (tools[hosted.function],)
     if component.kind == PROMPT:
-        return items.prompt(hosted.name or hosted.function).names
+        return items.prompt(hosted.name or hosted.function)
     return () if component.uri is None else (component.uri,)
 
 

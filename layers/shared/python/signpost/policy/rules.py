@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from signpost.model import Principal
+from signpost.policy.items import Item
 from signpost.records import dataclass
 
 type Effect = Literal["allow", "deny"]
@@ -32,13 +33,6 @@ class Policies:
 
     default: Effect = "allow"
     rules: Sequence[Rule] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing, by all the names that it has at one door or another."""
-
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +100,7 @@ def _denies(rule: Rule, *, over_mcp: bool) -> bool:
 
 
 def _names(rule: Rule, item: Item) -> bool:
-    return rule.kind == "unreadable" or any(fits(pattern, name) for pattern in rule.what for name in item.names)
+    return rule.kind == "unreadable" or any(fits(pattern, name) for pattern in rule.what for name in item)
 
 
 def _first(rules: Sequence[Rule]) -> Rule:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from signpost.model import CatalogueItem, Principal
 from signpost.policy import items
 from signpost.policy.access import Access, Accesses
-from signpost.policy.rules import Item
 from signpost.registry.catalogue import CatalogueView, Snapshot
 
 REMEMBERED = 256
@@ -41,11 +40,11 @@ class CatalogueAccess:
             return
         whole = self._catalogue.snapshot(principal.tenant)
         for item in (item_of(one, whole) for one in whole.published.items):
-            if name in item.names:
+            if name in item:
                 access.admits(item)
 
 
-def item_of(item: CatalogueItem, whole: Snapshot) -> Item:
+def item_of(item: CatalogueItem, whole: Snapshot) -> items.Item:
     if item.kind == items.WORKFLOW:
         return items.workflow(item.id, *((whole.tools[item.id],) if item.id in whole.tools else ()))
     return items.catalogued(item.kind, item.id)

@@ -1,16 +1,20 @@
 """The rules of a tenant: the row that names its catalogue names them too, and they are read when they change."""
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from signpost.errors import Unavailable
 from signpost.model import Principal
-from signpost.policy.access import OPEN, Access, AccessesUnder, Notice
-from signpost.policy.rules import Policies
+from signpost.policy.access import OPEN, Access
 from signpost.ports import Texts
 from signpost.registry.catalogue import REMEMBERED_TENANTS, CatalogueView
 
+if TYPE_CHECKING:
+    from signpost.policy.access import Accesses, Notice
+    from signpost.policy.rules import Policies
 
-def read_policies(texts: Texts, tenant: str, digest: str) -> Policies:
+
+def read_policies(texts: Texts, tenant: str, digest: str) -> "Policies":
     """Raises Unavailable."""
     try:
         text = texts.read(tenant, digest)
@@ -23,11 +27,13 @@ def read_policies(texts: Texts, tenant: str, digest: str) -> Policies:
 
 
 class TenantPolicies:
-    def __init__(self, *, catalogue: CatalogueView, texts: Texts, notice: Notice) -> None:
+    def __init__(self, *, catalogue: CatalogueView, texts: Texts, notice: "Notice") -> None:
         self._catalogue = catalogue
 
         @lru_cache(REMEMBERED_TENANTS)
-        def under(tenant: str, digest: str) -> AccessesUnder:
+        def under(tenant: str, digest: str) -> "Accesses":
+            from signpost.policy.ruled_access import AccessesUnder  # noqa: PLC0415 - as above
+
             return AccessesUnder(read_policies(texts, tenant, digest), notice)
 
         self._under = under

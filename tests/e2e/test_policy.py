@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from signpost.execution.revisions import REVALIDATED_EVERY
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject
-from signpost.registry.catalogue import REVALIDATED_EVERY
 from tests.support.commands import Run
 from tests.support.counted import counted_gateway
 from tests.support.executors import Executors

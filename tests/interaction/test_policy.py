@@ -9,9 +9,10 @@ import pytest
 
 from signpost.adapters.memory import MemoryContentStore, MemoryTexts
 from signpost.content import CatalogueChange, ChangeEvent
+from signpost.contract import Component, Hosted
 from signpost.errors import Unavailable
 from signpost.execution.revisions import REVALIDATED_EVERY
-from tests.support.governed import LEGACY, PATHS, TENANT, Asked, Governed, everything
+from tests.support.governed import IN_THE_YARD, LEGACY, PATHS, TENANT, YARD, Asked, Governed, everything
 from tests.support.memory_gateway import MODERN
 
 GUESTS = ["role:guest"]
@@ -173,6 +174,27 @@ def test_a_section_is_read_by_who_may_use_the_function_and_read_it() -> None:
     assert is_read()
     assert not is_read(a={**deny, "what": ["skill:vault.open"]})
     assert not is_read(a={**deny, "what": ["iii://fn/vault/*"]})
+
+
+def test_what_stands_behind_something_that_is_denied_is_there() -> None:
+    """Of two that clients could not tell apart, the one is there that they may use."""
+    world = Governed(with_vault=True, policies={"a": rule("deny", "vault::ledger")})
+    other = Hosted("yard::ledger", component=Component("resource", uri="vault://ledger"))
+    assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, other]) == []
+    world.gateway.clock.advance(REVALIDATED_EVERY)
+    assert "vault://ledger" in world.names("resources/list", "resources", name="uri")
+    assert "result" in world.ask("resources/read", {"uri": "vault://ledger"})
+    assert [message["call"]["function"] for message in world.received][-1] == "yard::ledger"
+
+
+def test_a_function_that_has_lost_all_its_names_to_others_stands_in_nobodys_way() -> None:
+    """Names of functions are free, also for one that is the id of another."""
+    world = Governed(with_vault=True, policies={"a": rule("deny", "skill:nothing")})
+    hosted = [Hosted("a::take", name="x::y"), Hosted("b::y"), Hosted("x::y")]
+    assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, *hosted]) == []
+    world.gateway.clock.advance(REVALIDATED_EVERY)
+    assert {"skill:x::y", "skill:y"} <= {*world.names("tools/list", "tools", "/mcp/flat")}
+    assert "x__y" in world.names("tools/list", "tools", "/mcp/functions")
 
 
 def test_s39_what_takes_a_permission_is_not_there_for_who_comes_without() -> None:

@@ -50,6 +50,7 @@ ANSWERS: Mapping[str, Any] = {
     f"vault::page{COMPLETES}": {"values": ["1", "2"]},
     f"vault::page{ENUMERATES}": {"resources": [{"uri": "vault://pages/1", "name": "one"}]},
     "yard::gate": {"contents": [{"text": "Open"}]},
+    "yard::ledger": {"contents": [{"text": "Debts"}]},
 }
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from signpost.cli import main, stack
 from signpost.cli.policy import Rulebook
-from signpost.execution.functions import FunctionLists
 from tests.support.governed import Governed
 
 RULES: Mapping[str, Any] = {
@@ -34,7 +33,7 @@ def ask(governed: Governed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     book = Rulebook(
         catalogue=composition.catalogue,
         texts=adapters.definitions,
-        lists=FunctionLists(placed=adapters.placed_functions, clock=governed.gateway.clock),
+        lists=composition.function_lists,
     )
 
     @contextmanager

@@ -55,7 +55,8 @@ class Rulebook:
 
         found = self.lists.of(tenant)
         known = items_of(found)
-        yield from (items.at(uri, known[hosted.function]) for hosted, _ in ComponentIndex(found).at(uri))
+        index = ComponentIndex(found, lambda _: False)
+        yield from (items.at(uri, known[hosted.function]) for hosted, _ in index.at(uri))
 
 
 def register(commands: "Commands") -> None:

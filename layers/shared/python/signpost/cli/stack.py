@@ -203,22 +203,22 @@ def rulebook(name: str) -> "Generator[Rulebook]":
         import boto3  # noqa: PLC0415 - see _aws
 
         from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb import DynamoContentStore, DynamoPlacedFunctions  # noqa: PLC0415 - see _aws
+        from signpost.adapters.dynamodb import DynamoPlacedFunctions, DynamoRevisionRows  # noqa: PLC0415 - see _aws
         from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts  # noqa: PLC0415 - see _aws
-        from signpost.adapters.s3 import S3Publications, S3Values  # noqa: PLC0415 - see _aws
+        from signpost.adapters.s3 import S3Values  # noqa: PLC0415 - see _aws
         from signpost.cli.policy import Rulebook  # noqa: PLC0415 - it imports this module
-        from signpost.content import Scopes  # noqa: PLC0415 - see _aws
         from signpost.execution.functions import FunctionLists  # noqa: PLC0415 - see _aws
+        from signpost.execution.revisions import RevisionView  # noqa: PLC0415 - see _aws
         from signpost.registry.catalogue import CatalogueView  # noqa: PLC0415 - see _aws
 
         tables, s3, clock = boto3.client("dynamodb"), boto3.client("s3"), SystemClock()
         table, bucket = outputs["RegistryTableName"], outputs["ContentBucketName"]
-        values, publications = S3Values(lambda: s3, bucket), S3Publications(lambda: s3, bucket)
-        content = DynamoContentStore(tables, table, publications, Scopes("skills", "prompts"))
+        values = S3Values(lambda: s3, bucket)
+        revisions = RevisionView(rows=DynamoRevisionRows(tables, table), clock=clock)
         yield Rulebook(
-            catalogue=CatalogueView(content=content, texts=values, clock=clock),
+            catalogue=CatalogueView(revisions=revisions, texts=values),
             texts=DynamoDefinitionTexts(tables, table, values),
-            lists=FunctionLists(placed=DynamoPlacedFunctions(tables, table), clock=clock),
+            lists=FunctionLists(placed=DynamoPlacedFunctions(tables, table), revisions=revisions),
         )
 
 

@@ -1,6 +1,7 @@
 """Which functions a principal may use, whatever a function is to clients and whatever name it is asked for by."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signpost.contract import HELPER, PROMPT, Hosted
@@ -13,6 +14,8 @@ from signpost.policy.access import Access, Accesses
 if TYPE_CHECKING:
     from signpost.policy.items import Item
 
+REMEMBERED = 256
+
 type FunctionItems = Mapping[str, Item]
 """By function id."""
 
@@ -22,19 +25,51 @@ class FunctionAccess:
         self._accesses = accesses
         self._lists = lists
         self._items: dict[str, tuple[FunctionList, FunctionItems]] = {}
+        self._left: dict[Access, tuple[FunctionList, FunctionList]] = {}
 
     def of(self, principal: Principal) -> Access:
         return self._accesses.of(principal)
 
     def items(self, tenant: str) -> "FunctionItems":
         """Made once, for as long as the tenant has the same functions."""
-        found = self._lists.of(tenant)
+        return self._known(tenant, self._lists.of(tenant))
+
+    def _known(self, tenant: str, found: FunctionList) -> "FunctionItems":
         known = self._items.get(tenant)
         if known is None or known[0] is not found:
             if len(self._items) >= REMEMBERED_TENANTS:
                 self._items.clear()
             known = self._items[tenant] = found, items_of(found)
         return known[1]
+
+    def left(self, principal: Principal) -> FunctionList:
+        """Without those that are denied. The same object for as long as functions and rules are the same."""
+        whole, access = self._lists.of(principal.tenant), self._accesses.of(principal)
+        if access.is_open:
+            return whole
+        left = self._left.get(access)
+        if left is None or left[0] is not whole:
+            if len(self._left) >= REMEMBERED:
+                self._left.clear()
+            known = self._known(principal.tenant, whole)
+            allowed = [one for one in whole.functions if access.allows(known[one.function])]
+            left = self._left[access] = whole, replace(whole, functions=allowed)
+        return left[1]
+
+    def shows(self, principal: Principal, function: str) -> bool:
+        """Whether it is listed although it is hidden."""
+        access = self._accesses.of(principal)
+        item = None if access.is_open else self.items(principal.tenant).get(function)
+        return item is not None and access.shows(item)
+
+    def missed(self, principal: Principal, name: str) -> None:
+        """Somebody asked for it, and was told that there is nothing of this name. If it was denied, that is noticed."""
+        access = self._accesses.of(principal)
+        if access.is_open:
+            return
+        for item in self.items(principal.tenant).values():
+            if name in item:
+                access.admits(item)
 
     def admits(self, principal: Principal, function: str, *, over_mcp: bool = True) -> bool:
         """What lists do not know yet is not known to any rule either, and has to wait until they do."""
@@ -75,7 +110,8 @@ def items_of(found: FunctionList) -> "FunctionItems":
 def _others(hosted: Hosted, tools: Mapping[str, str]) -> tuple[str, ...]:
     component = hosted.component
     if component is None:
-        return (tools[hosted.function],)
+        # One that has lost its name to others, and its id as a name too, is no tool there.
+        return (tools[hosted.function],) if hosted.function in tools else ()
     if component.kind == PROMPT:
         return items.prompt(hosted.name or hosted.function)
     return () if component.uri is None else (component.uri,)

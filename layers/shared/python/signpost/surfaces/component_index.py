@@ -1,6 +1,7 @@
 """The prompts, resources and templates of a tenant, as they are listed and as they are found."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from signpost.contract import PROMPT, RESOURCE, TEMPLATE, Component, Hosted
 from signpost.execution.functions import FunctionList
@@ -27,7 +28,8 @@ class Pattern:
 class ComponentIndex:
     """Of two that clients could not tell apart there is the one whose id comes first."""
 
-    def __init__(self, functions: FunctionList) -> None:
+    def __init__(self, functions: FunctionList, shows: Callable[[str], bool]) -> None:
+        """`shows` says which hidden ones are listed all the same, by the ids of their functions."""
         self.functions = functions
         declared = list(_declared(functions))
         self.prompts = {_name(one): one for one in reversed(declared) if one.component.kind == PROMPT}
@@ -35,6 +37,29 @@ class ComponentIndex:
         self.templates = _by_uri(declared, TEMPLATE)
         patterns = [Pattern(uri_template(uri), one) for uri, one in self.templates.items()]
         self.patterns: Sequence[Pattern] = sorted(patterns, key=_order)
+        listed = {one.hosted.function for one in declared if not one.hosted.hidden or shows(one.hosted.function)}
+        self._left_out = {one.hosted.function for one in declared} - listed
+        self.listed_prompts = [_prompt(one) for one in _of(self.prompts, listed)]
+        self.listed_resources = [_resource(one) for one in _of(self.resources, listed)]
+        self.listed_templates = [_template(one) for one in _of(self.templates, listed)]
+        self.enumerating = [
+            pattern
+            for pattern in self.patterns
+            if pattern.declared.component.enumerates and pattern.declared.hosted.function in listed
+        ]
+        """The templates whose functions name instances for lists."""
+
+    @property
+    def hidden_prompts(self) -> Sequence[Prompt]:
+        return [_prompt(one) for one in _of(self.prompts, self._left_out)]
+
+    @property
+    def hidden_resources(self) -> Sequence[Resource]:
+        return [_resource(one) for one in _of(self.resources, self._left_out)]
+
+    @property
+    def hidden_templates(self) -> Sequence[ResourceTemplate]:
+        return [_template(one) for one in _of(self.templates, self._left_out)]
 
     def at(self, uri: str) -> Iterator[tuple[Hosted, Mapping[str, str]]]:
         """Whatever may be there, with its variables: what has exactly this URI, then instances of templates."""
@@ -44,24 +69,6 @@ class ComponentIndex:
             variables = pattern.template.values_in(uri)
             if variables is not None:
                 yield pattern.declared.hosted, variables
-
-
-class ListedComponents:
-    """Some of them, as lists show them: all that is not hidden, or what policy leaves to a principal and shows to it.
-    Or what lists leave out although it may be used."""
-
-    def __init__(self, index: ComponentIndex, is_listed: Callable[[Hosted], bool]) -> None:
-        self.prompts = [_prompt(one) for one in _in_order(index.prompts) if is_listed(one.hosted)]
-        self.resources = [_resource(one) for one in _in_order(index.resources) if is_listed(one.hosted)]
-        self.templates = [_template(one) for one in _in_order(index.templates) if is_listed(one.hosted)]
-        self.taken = index.resources.keys()
-        """The URIs at which there is something already, listed or not."""
-        self.enumerating = [
-            pattern
-            for pattern in index.patterns
-            if pattern.declared.component.enumerates and is_listed(pattern.declared.hosted)
-        ]
-        """The templates whose functions name instances."""
 
 
 def _declared(functions: FunctionList) -> Iterator[Declared]:
@@ -79,8 +86,8 @@ def _by_uri(declared: Sequence[Declared], kind: str) -> Mapping[str, Declared]:
     return {str(one.component.uri): one for one in reversed(declared) if one.component.kind == kind}
 
 
-def _in_order(found: Mapping[str, Declared]) -> Sequence[Declared]:
-    return sorted(found.values(), key=lambda one: one.hosted.function)
+def _of(found: Mapping[str, Declared], listed: AbstractSet[str]) -> Sequence[Declared]:
+    return sorted((one for one in found.values() if one.hosted.function in listed), key=lambda one: one.hosted.function)
 
 
 def _order(pattern: Pattern) -> tuple[int, str]:

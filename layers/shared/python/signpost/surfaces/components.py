@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from signpost.contract import Hosted, Request
+from signpost.contract import Request
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.execution.function_access import FunctionAccess
-from signpost.execution.functions import REMEMBERED_TENANTS, REVALIDATED_EVERY, FunctionLists
+from signpost.execution.functions import REMEMBERED_TENANTS, REVALIDATED_EVERY
 from signpost.model import (
     Call,
     Completion,
@@ -24,10 +24,9 @@ from signpost.ports import Clock, Executors
 from signpost.registry.functions import TEMPLATES
 from signpost.registry.prompts import Prompts
 from signpost.surfaces.documents import TO_ANSWER, caller_of
-from signpost.surfaces.hosted import MadeOnce
 
 if TYPE_CHECKING:
-    from signpost.surfaces.component_index import ComponentIndex, Declared, ListedComponents
+    from signpost.surfaces.component_index import ComponentIndex, Declared
 
 INSTANCES_WITHIN = 5.0
 """Seconds that a list waits for all the functions that name instances of templates."""
@@ -36,30 +35,27 @@ INSTANCES_WITHIN = 5.0
 class ToolkitComponents:
     """What reads them is imported when somebody asks: most clients come for tools."""
 
-    def __init__(
-        self, *, lists: FunctionLists, access: FunctionAccess, executors: Executors, prompts: Prompts, clock: Clock
-    ) -> None:
-        self._lists = lists
+    def __init__(self, *, access: FunctionAccess, executors: Executors, prompts: Prompts, clock: Clock) -> None:
         self._access = access
         self._executors = executors
         self._prompts = prompts
         self._clock = clock
-        self._indices: dict[str, ComponentIndex] = {}
-        self._listed_to: MadeOnce[tuple[str, Access, bool], ComponentIndex, ListedComponents] = MadeOnce()
-        self._instances: dict[Principal, tuple[float, ListedComponents, Sequence[Resource]]] = {}
+        self._indices: dict[tuple[str, Access], ComponentIndex] = {}
+        self._instances: dict[Principal, tuple[float, ComponentIndex, Sequence[Resource]]] = {}
 
     def prompts(self, call: Call) -> Sequence[Prompt]:
-        return self._reached(self._listed(call).prompts, call)
+        return self._reached(self._index(call).listed_prompts, call)
 
     def hidden_prompts(self, call: Call) -> Sequence[Prompt]:
-        return self._reached(self._listed(call, hidden=True).prompts, call)
+        return self._reached(self._index(call).hidden_prompts, call)
 
     def get_prompt(
         self, name: str, arguments: Mapping[str, str], call: Call
     ) -> PromptResult | InputRequired | Rejection | None:
         """Whoever asks here was told by the registry that it has none of this name."""
         found = self._index(call).prompts.get(name)
-        if found is None or not self._access.admits(call.principal, found.hosted.function):
+        if found is None:
+            self._access.missed(call.principal, name)
             return None
         missing = [one.name for one in found.component.arguments if one.required and one.name not in arguments]
         if missing:
@@ -72,17 +68,17 @@ class ToolkitComponents:
         return rendered(value, found.hosted.function, found.hosted.description)
 
     def resources(self, call: Call) -> Sequence[Resource]:
-        listed = self._listed(call)
-        return [*listed.resources, *self._instances_of(listed, call)]
+        index = self._index(call)
+        return [*index.listed_resources, *self._listed_instances(index, call)]
 
     def hidden_resources(self, call: Call) -> Sequence[Resource]:
-        return self._listed(call, hidden=True).resources
+        return self._index(call).hidden_resources
 
     def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
-        return self._listed(call).templates
+        return self._index(call).listed_templates
 
     def hidden_resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
-        return self._listed(call, hidden=True).templates
+        return self._index(call).hidden_templates
 
     def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | Rejection | None:
         for hosted, variables in self._index(call).at(uri):
@@ -111,9 +107,7 @@ class ToolkitComponents:
         if own is not None:
             # Nothing is known of what these may be.
             return Completion(()) if argument in own else None
-        if found is None or not self._access.admits(call.principal, found.hosted.function):
-            return None
-        return self._completion(found, argument, value, given, call)
+        return None if found is None else self._completion(found, argument, value, given, call)
 
     def _reached(self, prompts: Sequence[Prompt], call: Call) -> Sequence[Prompt]:
         """Those in whose place the registry has none."""
@@ -142,31 +136,31 @@ class ToolkitComponents:
         found = next((prompt for prompt in self._prompts.all(caller_of(call)) if prompt.name == name), None)
         return None if found is None else [argument.name for argument in found.arguments]
 
-    def _instances_of(self, listed: "ListedComponents", call: Call) -> Sequence[Resource]:
+    def _listed_instances(self, index: "ComponentIndex", call: Call) -> Sequence[Resource]:
         """For as long as lists are remembered: functions may list something else to each principal."""
-        if not listed.enumerating:
+        if not index.enumerating:
             return ()
         now = self._clock.now()
-        looked_at, seen, named = self._instances.get(call.principal, (0.0, None, ()))
-        if seen is listed and now - looked_at < REVALIDATED_EVERY:
-            return named
+        looked_at, seen, listed = self._instances.get(call.principal, (0.0, None, ()))
+        if seen is index and now - looked_at < REVALIDATED_EVERY:
+            return listed
         if len(self._instances) >= REMEMBERED_TENANTS:
             self._instances.clear()
-        named = self._named_instances(listed, call, now + INSTANCES_WITHIN)
-        self._instances[call.principal] = now, listed, named
-        return named
+        listed = self._named_instances(index, call, now + INSTANCES_WITHIN)
+        self._instances[call.principal] = now, index, listed
+        return listed
 
-    def _named_instances(self, listed: "ListedComponents", call: Call, until: float) -> Sequence[Resource]:
+    def _named_instances(self, index: "ComponentIndex", call: Call, until: float) -> Sequence[Resource]:
         """What a function does not name in time, or cannot, is not listed, and can be read all the same."""
         from signpost.execution.components import ENUMERATES  # noqa: PLC0415 - as above
         from signpost.surfaces.component_answers import instances  # noqa: PLC0415 - as above
 
         named: dict[str, Resource] = {}
-        for pattern in listed.enumerating:
+        for pattern in index.enumerating:
             function = pattern.declared.hosted.function
             value = self._value(function + ENUMERATES, {}, call, until)
-            found = () if isinstance(value, InputRequired | Rejection) else instances(value, pattern.template)
-            new = [one for one in found if one.uri not in listed.taken and one.uri not in named]
+            listed = () if isinstance(value, InputRequired | Rejection) else instances(value, pattern.template)
+            new = [one for one in listed if one.uri not in index.resources and one.uri not in named]
             named |= {one.uri: one for one in new if self._access.allows_at(call.principal, function, one.uri)}
         return list(named.values())
 
@@ -186,35 +180,19 @@ class ToolkitComponents:
         )
         return value_of(self._executors.invoke(request), function)
 
-    def _listed(self, call: Call, *, hidden: bool = False) -> "ListedComponents":
-        """Or what lists leave out although it may be used. The same for as long as nothing has changed, neither of them
-        nor of who may use them."""
-        from signpost.surfaces.component_index import ListedComponents  # noqa: PLC0415 - as above
-
-        index, tenant, access = self._index(call), call.principal.tenant, self._access.of(call.principal)
-
-        def is_among(hosted: Hosted) -> bool:
-            if access.is_open:
-                return hosted.hidden is hidden
-            item = self._access.items(tenant).get(hosted.function)
-            if item is None or not access.allows(item):
-                return False
-            return access.lists(item, hidden=hosted.hidden) is not hidden
-
-        return self._listed_to.of((tenant, access, hidden), index, lambda: ListedComponents(index, is_among))
-
     def _index(self, call: Call) -> "ComponentIndex":
-        """The same for as long as nothing has changed."""
-        tenant = call.principal.tenant
-        functions = self._lists.of(tenant)
-        known = self._indices.get(tenant)
+        """Of what policy leaves to who asks. The same for as long as nothing has changed."""
+        principal = call.principal
+        functions, whose = self._access.left(principal), (principal.tenant, self._access.of(principal))
+        known = self._indices.get(whose)
         if known is not None and known.functions is functions:
             return known
         from signpost.surfaces.component_index import ComponentIndex  # noqa: PLC0415 - as above
 
         if len(self._indices) >= REMEMBERED_TENANTS:
             self._indices.clear()
-        made = self._indices[tenant] = ComponentIndex(functions)
+        made = ComponentIndex(functions, lambda function: self._access.shows(principal, function))
+        self._indices[whose] = made
         return made
 
 

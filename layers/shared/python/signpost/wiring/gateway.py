@@ -224,7 +224,7 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
         calling=calls,
         documents=written,
         components=ToolkitComponents(
-            lists=lists, access=allowed.functions, executors=calls.executors, prompts=written.prompts, clock=clock
+            access=allowed.functions, executors=calls.executors, prompts=written.prompts, clock=clock
         ),
         nested=NestedCalls(mint=calls.mint, executors=calls.executors, access=allowed.functions, clock=clock),
         definitions=definitions,

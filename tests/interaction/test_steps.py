@@ -9,8 +9,8 @@ import pytest
 from signpost.adapters.memory.instances import MemoryInstances
 from signpost.errors import Unavailable
 from signpost.model import PROXY, Principal
+from signpost.workflow.bounds import LARGEST_CONTEXT
 from signpost.workflow.configuration import Configuration, resolved
-from signpost.workflow.engine import LARGEST_CONTEXT
 from signpost.workflow.executing import TO_SETTLE
 from signpost.workflow.instance import Claim, Entry, Stand
 from signpost.workflow.permissions import CANCEL, RESOLVE, RETRY

@@ -6,7 +6,7 @@ from typing import Any, override
 import pytest
 
 from signpost.model import Json, JsonObject, Principal
-from signpost.workflow import engine
+from signpost.workflow import bounds
 from signpost.workflow.definition import Definition, read
 from signpost.workflow.engine import Birth, Engine
 from signpost.workflow.instance import EvidenceItem, Instance, Request
@@ -543,7 +543,7 @@ def test_a_state_that_goes_on_asking_asks_nobody_twice() -> None:
 
 
 def test_a_context_has_so_many_characters_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "LARGEST_CONTEXT", 100)
+    monkeypatch.setattr(bounds, "LARGEST_CONTEXT", 100)
     run = Review().asked()
     run.submit("amend", {"draft": "x" * 100})
     assert (run.code, run.instance.context["draft"]) == ("EXECUTOR_FAILED", "v1")

@@ -33,7 +33,7 @@ from signpost.workflow.instance import (
 from signpost.workflow.ports import Executors, Instances, Later
 from signpost.workflow.reliability import policy_of
 from signpost.workflow.resuming import Resuming
-from signpost.workflow.steps import CHILD, HARMLESS, Doing, Failed, Outcome, Performed, Refusal, Step
+from signpost.workflow.steps import CHILD, HARMLESS, Doing, Failed, Outcome, Performed, Refusal, Step, with_record
 
 MOST_HAND_OVERS = 100
 """After as many somebody should look at it."""
@@ -221,7 +221,7 @@ class _Passage:
         refusal, instance = step.refusal, self._faulty(step)
         if refusal is not None and refusal.in_doubt:
             doubtful = self._doubtful(refusal)
-            instance, step = replace(instance, claim=doubtful), _with_record(step, in_doubt(doubtful))
+            instance, step = replace(instance, claim=doubtful), with_record(step, in_doubt(doubtful))
         if self._last is None and refusal is not None and not step.moved and refusal.code == "EXECUTOR_FAILED":
             return Carried(step, is_kept=False)
         if instance is not self._last and instance != self._last:
@@ -291,10 +291,6 @@ class _Passage:
         unwritten = step.records[self._records :]
         times = [now if record.at is None else record.at for record in unwritten]
         return [AuditEvent(record, at, correlation, subject) for record, at in zip(unwritten, times, strict=True)]
-
-
-def _with_record(step: Step, record: Record) -> Step:
-    return replace(step, records=(*step.records, record))
 
 
 def _with_records(doing: Doing, records: Sequence[Record]) -> Doing:

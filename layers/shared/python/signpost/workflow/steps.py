@@ -1,6 +1,7 @@
 """What can happen to an instance, and what comes of that: the words of the engine."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from signpost.model import Json, JsonObject, Principal
@@ -183,3 +184,7 @@ class Step:
     def timed_out(self) -> bool:
         """Whether a deadline was noticed. What was submitted then came too late."""
         return any(record.type == TIMED_OUT for record in self.records)
+
+
+def with_record(step: Step, record: Record) -> Step:
+    return replace(step, records=(*step.records, record))

@@ -1,5 +1,6 @@
 """Calls of functions that take longer than a client waits: a run is the answer, and the worker makes the call."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from signpost.model import JsonObject
 from tests.interaction.test_unread_workflows import Overloaded
 from tests.support.function_tools import LEGACY, TENANT, YARD, Client, text_of
 from tests.support.manifests import publish
-from tests.support.memory_gateway import MODERN
+from tests.support.memory_gateway import MODERN, modern
 from tests.support.workshop import settle
 
 FLAT, BRIDGE = "/mcp/flat", "/mcp/functions"
@@ -85,6 +86,19 @@ def test_the_answer_says_in_words_what_to_do_next(caller: Caller) -> None:
     assert f'Call workflow.get with {{"workflowId": "{run}"}} in 1 s.' in said
     assert "do not call it again" in said
     assert "`context.lastResult` is its result" in said
+
+
+def test_who_sees_portable_names_is_told_one() -> None:
+    caller = Caller(FLAT)
+    message, headers = modern("tools/call", {"name": "skill_build", "arguments": {}})
+    credential = {"authorization": f"Bearer {caller.key}", "mcp-name": "skill_build"}
+    answer = caller.gateway.send(
+        path=FLAT, body=json.dumps(message), headers={**headers, **credential}, query={"names": "portable"}
+    )
+    result = answer.json["result"]
+    assert "Call workflow_get with" in text_of(result)
+    seen = caller.call("workflow_get", {"workflowId": result["structuredContent"]["workflowId"]})
+    assert "pending" in seen["structuredContent"]
 
 
 def test_it_runs_in_the_name_of_who_called_with_what_it_declares() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from local.intrinsics import parse_template
 from signpost.cli.redrive import PATIENCE
+from signpost.registry.subscriptions import TRIGGER_TYPES
 from signpost.settings import ENDPOINTS, PROMPTS_SCOPE, SKILLS_SCOPE
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -121,6 +122,11 @@ def test_a_chain_of_many_hops_is_no_loop_by_mistake() -> None:
 def test_the_names_of_scopes_are_those_that_the_functions_take() -> None:
     for name, taken in (("SkillsScope", SKILLS_SCOPE), ("PromptsScope", PROMPTS_SCOPE)):
         assert TEMPLATE["Parameters"][name]["AllowedPattern"] == taken.pattern
+
+
+def test_whoever_may_subscribe_to_a_change_is_told_of_it() -> None:
+    pattern = TEMPLATE["Resources"]["SubscriberRule"]["Properties"]["EventPattern"]
+    assert sorted(pattern["detail-type"]) == sorted(TRIGGER_TYPES)
 
 
 ROLES = dict(of_type("AWS::IAM::Role"))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryMasterKeys, MemoryRevisionRows
-from signpost.content import Skill, SkillChange, Subscription, SubscriptionChange
+from signpost.content import ChangeEvent, Skill, SkillChange, Subscription, SubscriptionChange
 from signpost.contract import Failure, KeptResult, Reply, Request, Result
 from signpost.delivery import DeliveryDoor, Triggers, Webhooks
 from signpost.errors import Unavailable
@@ -141,6 +141,18 @@ class TestWhoIsTold:
         (after,) = listening.change("b")
         subscriber.handle(waiting(after), "r")
         assert [one.payload["id"] for one in queue.deliveries] == ["b"]
+
+    def test_who_subscribed_before_a_load_is_not_missing_either_though_loads_have_numbers_of_their_own(self) -> None:
+        listening, queue = Listening(TRIGGER), Queue()
+        subscriber = door(listening, queue)
+        subscriber.handle(waiting(*listening.change("a", "b", "c")), "r")
+        loads = replace(TRIGGER, trigger_type="skills::registry")
+        listening.subscribe(loads)
+        told = bus_event(ChangeEvent("acme", 1, "skills::registry", "load", "send"))
+        subscriber.handle(waiting(on_the_bus(asdict(told))), "r")
+        assert queue.deliveries[-1] == Delivery(
+            "acme", 1, "skills::registry", {"op": "load", "name": "send"}, loads.kind, loads.target
+        )
 
     def test_for_a_whole_publication_it_is_looked_once(self) -> None:
         listening, queue = Listening(TRIGGER), Queue()

@@ -30,12 +30,13 @@ class Subscribers:
         self._revisions = revisions
         self._by_tenant: dict[str, _Known] = {}
 
-    def of(self, tenant: str, sequence: int) -> Sequence[Subscription]:
-        """Everybody who had subscribed when the change of this number happened, and perhaps later ones."""
+    def of(self, tenant: str, version: int | None) -> Sequence[Subscription]:
+        """Everybody who had subscribed when this version of the content came about, and perhaps later ones; of None,
+        everybody who has by now."""
         known = self._by_tenant.get(tenant)
-        if known is None or known.version < sequence:
-            version = self._revisions.read(tenant).content  # before what it stands for, which can only be newer
-            known = _Known(version, self._content.subscriptions(tenant))
+        if known is None or version is None or known.version < version:
+            now = self._revisions.read(tenant).content  # before what it stands for, which can only be newer
+            known = _Known(now, self._content.subscriptions(tenant))
             if len(self._by_tenant) >= REMEMBERED_TENANTS:
                 self._by_tenant.clear()
             self._by_tenant[tenant] = known
@@ -68,5 +69,5 @@ class SubscriberDoor:
         change = change_in(event)
         if change is None:
             return
-        for one in deliveries_of(change, self._subscribers.of(change.tenant, change.sequence)):
+        for one in deliveries_of(change, self._subscribers.of(change.tenant, change.version)):
             self._queue.put(to_text(one))

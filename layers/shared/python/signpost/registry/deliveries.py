@@ -11,6 +11,8 @@ from signpost.model import JsonObject, Principal, as_object
 from signpost.records import dataclass
 from signpost.registry.subscriptions import TRIGGER_TYPES
 
+COUNTED_APART: frozenset[TriggerType] = frozenset({"skills::registry"})
+"""Changes of the directory of functions, which has numbers of its own."""
 SEQUENCE, TENANT = "urn:signpost:seq:", "urn:signpost:tenant:"
 
 
@@ -26,6 +28,11 @@ class ToldChange:
     sequence: int
     type: TriggerType
     payload: JsonObject
+
+    @property
+    def version(self) -> int | None:
+        """Of the content, which subscriptions are part of; None where the number of the change is none of it."""
+        return None if self.type in COUNTED_APART else self.sequence
 
 
 @dataclass(frozen=True, slots=True)

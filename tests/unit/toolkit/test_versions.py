@@ -1,0 +1,40 @@
+"""An executor says a version of itself: that of its toolkits, or one of its own."""
+
+from typing import Any
+
+import pytest
+
+from signpost.execution.manifest import Manifest, manifest_of
+from signpost.toolkit import DeclarationError, Function, Toolkit, executor
+from signpost.toolkit.hosting import version_of
+from tests.support.hosted import Hosted, as_lambda_sends
+
+PLAIN = Function("plain", lambda: 1)
+
+
+@pytest.mark.parametrize("version", ["", "1.", ".1", "v1", "1.2-rc.1", "1.2.3.4.5", "1" * 10, "\u0661", 1, 1.2, True])
+def test_what_is_no_version_is_refused_at_import(version: Any) -> None:
+    with pytest.raises(DeclarationError, match=r"yard: version .* is no text of one to four numbers, like 1\.2\.0"):
+        Toolkit("yard", version=version)
+    with pytest.raises(DeclarationError, match="executor: version"):
+        executor(PLAIN, version=version)
+
+
+def test_an_executor_has_the_version_of_its_toolkits() -> None:
+    assert version_of((PLAIN,), None) is None
+    assert version_of((PLAIN, Toolkit("yard", version="1.2"), Toolkit("shed")), None) == "1.2"
+    assert version_of((Toolkit("yard", version="1.2"), Toolkit("shed", version="1.2")), None) == "1.2"
+
+
+def test_of_toolkits_that_differ_it_says_its_own() -> None:
+    both = Toolkit("yard", version="1.2"), Toolkit("shed", version="1.3")
+    with pytest.raises(DeclarationError, match=r"have the versions 1\.2, 1\.3\. Say executor\(…, version=…\)"):
+        executor(*both)
+    assert version_of(both, "2") == "2"
+
+
+@pytest.mark.parametrize("version", [None, "0", "1.2.0", "999999999.0.0.1"])
+def test_it_is_in_the_manifest(version: str | None) -> None:
+    hosting = Hosted([PLAIN], version=version)
+    answer = manifest_of(as_lambda_sends(hosting.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)))
+    assert answer == Manifest(answer.functions, version)

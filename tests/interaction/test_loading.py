@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import BreakerState, Hosted, Terms
+from signpost.contract import BreakerState, Executor, Hosted, Terms
 from signpost.execution.functions import REVALIDATED_EVERY
 from signpost.registry.reference import ALL_FUNCTIONS
 from signpost.registry.refusals import Refused
 from signpost.schema.validation import Validators
-from tests.support.loading import PLACE, TENANT, Loadable, lambda_function
+from tests.support.loading import PLACE, SECRETS, TENANT, Loadable, lambda_function
 from tests.support.memory_gateway import MemoryGateway
 
 MAIL = f"{PLACE}team-mail"
@@ -167,6 +167,15 @@ def test_an_executor_can_be_unloaded_when_it_is_allowed_or_there_no_more(world: 
     world.done("unload", "team-mail")
     world.done("unload", "placed-by-hand")
     assert world.placed(TENANT) == {}
+
+
+def test_a_name_that_is_loaded_from_several_places_says_too_little_to_unload_it(world: Loadable) -> None:
+    elsewhere = Executor(MAIL.replace("us-east-1", "eu-west-1"), f"{SECRETS}elsewhere", 1_000)
+    world.deploy(elsewhere)
+    world.placer.place_as(elsewhere, [Hosted("elsewhere::f")], TENANT)
+    world.done("load", MAIL)
+    assert refused_without_a_trace(world, "unload", "team-mail") == "not_found"
+    world.done("unload", MAIL)
 
 
 def test_s192_what_is_not_loaded_cannot_be_unloaded(world: Loadable) -> None:

@@ -29,6 +29,8 @@ class LambdaConfiguration:
         except ClientError as fault:
             if code_of(fault) == "ResourceNotFoundException":
                 return f"There is no Lambda function {lambda_function}."
+            if code_of(fault) == "AccessDeniedException":
+                return f"Nobody here may look at the Lambda function {lambda_function}."
             raise
         secret = found.get("Environment", {}).get("Variables", {}).get(KEY_SECRET)
         if not secret:

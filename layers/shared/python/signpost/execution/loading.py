@@ -36,9 +36,12 @@ def reload(offer: Offer, holding: Holding) -> Loading | NotPlaced:
 def unload(executor: str, holding: Holding) -> Loading | NotPlaced:
     """An executor by its ARN or its name. It is not asked: it may be gone."""
     named = [one for one in holding.placed if one.executor.arn == executor or _name_of(one.executor) == executor]
-    held = next((one for one in named if one.tenant is not None), None)
-    if held is not None:
-        return _unloaded(held, holding)
+    held = [one for one in named if one.tenant is not None]
+    if len(held) > 1:
+        meant = ", ".join(one.executor.arn for one in held)
+        return NotPlaced("not_found", f"{executor} may be any of {meant}. Name it by its ARN.")
+    if held:
+        return _unloaded(held[0], holding)
     if named:
         return NotPlaced("cannot_unload_core", f"{executor} is part of the deployment, and cannot be unloaded.")
     return NotPlaced("not_found", f"No executor {executor!r} is loaded.")
@@ -49,7 +52,7 @@ def _held(holding: Holding, arn: str) -> Placed | None:
 
 
 def _name_of(executor: Executor) -> str:
-    return executor.arn.rpartition(":")[2]
+    return executor.arn.partition(":function:")[2]
 
 
 def _not_newer(offer: Offer, held: Placed) -> NotPlaced | None:

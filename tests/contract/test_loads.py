@@ -131,13 +131,13 @@ def loads_and_unloads(functions: Functions, tenant: str, steps: Sequence[Step]) 
     check_explained(done, functions.told(tenant), functions.loads.look(tenant), tenant)
 
 
-@pytest.mark.invariant(62)
+@pytest.mark.invariant(65)
 def test_fifty_loads_and_unloads_at_once_end_as_some_order_of_them_does(functions: Functions, tenant: str) -> None:
     steps = Random(tenant).choices(STEPS, k=COUNT)  # noqa: S311 - no secret
     loads_and_unloads(functions, tenant, steps)
 
 
-@pytest.mark.invariant(62)
+@pytest.mark.invariant(65)
 @settings(max_examples=50, deadline=None)
 @given(steps=st.lists(st.sampled_from(STEPS), min_size=COUNT, max_size=COUNT))
 def test_so_do_any_fifty_of_them(steps: Sequence[Step]) -> None:

@@ -76,7 +76,7 @@ def test_publishing_again_changes_nothing(make_run: MakeRun) -> None:
     assert "0 added, 0 changed, 3 same, 0 removed" in published(make_run)
 
 
-@pytest.mark.invariant(75)
+@pytest.mark.invariant(64)
 def test_from_a_folder_to_a_tool_that_a_client_calls(make_run: MakeRun, tmp_path: Path, say: Say) -> None:
     """What an author pastes, in one shell; it is the second terminal of the page, so `inspect` is defined there."""
     assert len([line for line in APP.splitlines() if line]) < 20

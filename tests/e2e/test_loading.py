@@ -112,7 +112,7 @@ def within_two_seconds(look: Callable[[], object], expected: object) -> None:
     assert look() == expected
 
 
-@pytest.mark.invariant(65)
+@pytest.mark.invariant(68)
 def test_a_second_stack_s_executor_is_loaded_called_by_a_client_and_unloaded(
     tenant: Tenant, signpost: Run, told: Callable[[str], Sequence[Any]]
 ) -> None:
@@ -194,7 +194,7 @@ OLD_TERMS = Terms("0.9", "0" * 64)
 OLD = [Hosted("system::older"), Hosted("system::system_info", description="Old.", permissions=frozenset({"old"}))]
 
 
-@pytest.mark.invariant(63)
+@pytest.mark.invariant(66)
 @pytest.mark.parametrize("operation", ["load", "unload"])
 def test_whoever_loads_may_be_killed_at_any_step_and_what_was_loaded_serves_until_the_new_one_does(
     laptop: Laptop, stack: Swept, told: Callable[[str], Sequence[Any]], operation: str

@@ -41,7 +41,7 @@ class Caller:
         return stand
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(69)
 def test_a_call_of_thirty_seconds_is_answered_at_once_and_made_once_in_the_name_of_who_called(
     executors: Executors, tenant: str, key: str
 ) -> None:

@@ -71,7 +71,7 @@ class Governor:
         return f"{answer.status} {A_RUN.sub('wf_', answer.text)}"
 
 
-@pytest.mark.invariant(66)
+@pytest.mark.invariant(70)
 def test_what_is_denied_is_not_there_in_a_deployed_stack(executors: Executors, signpost: Run, tmp_path: Path) -> None:
     denied, without = (Governor(executors, signpost, tmp_path, name) for name in ("denied", "without"))
     denied.has(with_vault=True, policies=DENIED)

@@ -205,7 +205,7 @@ LEAKS: Mapping[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.invariant(74)
+@pytest.mark.invariant(63)
 @BOTH
 @pytest.mark.parametrize("leak", LEAKS)
 @pytest.mark.parametrize("told", ["it", "a member"])

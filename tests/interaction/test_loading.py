@@ -96,7 +96,7 @@ def test_an_executor_that_does_not_answer_is_not_loaded(world: Loadable) -> None
     assert refused_without_a_trace(world, "load", MAIL) == "not_reached"
 
 
-@pytest.mark.invariant(64)
+@pytest.mark.invariant(67)
 @pytest.mark.parametrize(
     "executor",
     [
@@ -295,7 +295,7 @@ def test_who_said_a_version_goes_on_saying_one_that_is_not_lower(world: Loadable
     assert refused_without_a_trace(world, "reload", MAIL) == code
 
 
-@pytest.mark.invariant(64)
+@pytest.mark.invariant(67)
 def test_s219_to_judge_an_executor_nothing_of_it_is_run_but_what_says_what_it_hosts(world: Loadable) -> None:
     asked: list[Any] = []
     answer = world.links[MAIL]
@@ -383,7 +383,7 @@ def test_s258_without_a_breaker_nothing_is_reset(world: Loadable) -> None:
     assert world.table.breakers == {}
 
 
-@pytest.mark.invariant(65)
+@pytest.mark.invariant(68)
 def test_s183_s191_s194_lists_follow_a_load_within_two_seconds_and_say_that_it_is_dynamic() -> None:
     gateway = MemoryGateway()
     key = str(gateway.make_key(TENANT))

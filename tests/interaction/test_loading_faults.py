@@ -89,7 +89,7 @@ def failing(world: Loadable, faults: Faults) -> None:
     world.account, world.stack_keys = account, stack_keys
 
 
-@pytest.mark.invariant(63)
+@pytest.mark.invariant(66)
 @pytest.mark.parametrize("fault", [Crash(), Unavailable("The service does not answer.")], ids=["crash", "unavailable"])
 @pytest.mark.parametrize("operation", ["load", "reload", "unload"])
 def test_s217_what_fails_at_any_step_leaves_the_old_version_or_has_put_the_new_one_there(

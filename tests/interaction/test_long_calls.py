@@ -56,7 +56,7 @@ def caller(request: pytest.FixtureRequest) -> Caller:
     return Caller(request.param)
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(69)
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
 @pytest.mark.parametrize("endpoint", [FLAT, BRIDGE])
 def test_what_takes_longer_than_a_client_waits_is_answered_at_once_and_done_once_behind_it(
@@ -170,7 +170,7 @@ def test_what_lists_promise_is_answered_whatever_an_operator_sets_meanwhile(call
     assert caller.calls[0]["deadline"] - caller.gateway.clock.now() == pytest.approx(25)
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(69)
 @pytest.mark.parametrize("arguments", [{}, {"what": 7}])
 def test_arguments_that_do_not_fit_are_refused_by_name_and_nothing_is_started(
     caller: Caller, arguments: dict[str, Any]
@@ -191,7 +191,7 @@ def test_what_is_in_config_is_held_against_the_schema_before_anything_is_started
     assert caller.calls[0]["arguments"] == {"what": "ship"}
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(69)
 def test_what_is_left_alone_is_refused_before_anything_is_started(caller: Caller) -> None:
     until = caller.gateway.clock.now() + 60
     MemoryBreakers(caller.gateway.functions).open(TENANT, BUILD, BreakerState(until, 3, "crashed"))
@@ -230,7 +230,7 @@ def test_what_its_author_lets_be_repeated_anybody_may_have_done_again() -> None:
     assert len({call["idempotencyKey"] for call in caller.calls}) == 1
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(69)
 def test_who_calls_again_with_the_same_token_has_it_done_once(caller: Caller) -> None:
     first, again, other = (caller.build(token, what="ship") for token in ("monday", "monday", "tuesday"))
     runs = [answer["structuredContent"]["workflowId"] for answer in (first, again, other)]

@@ -79,7 +79,7 @@ def without_ids(answer: str) -> str:
     return A_RUN.sub("wf_", answer)
 
 
-@pytest.mark.invariant(66)
+@pytest.mark.invariant(70)
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
 @pytest.mark.parametrize("rules", RULES)
 def test_s23_s24_what_is_denied_is_in_no_list_and_answered_as_what_is_not_there(rules: str, version: str) -> None:
@@ -149,7 +149,7 @@ def test_a_run_goes_on_for_who_may_not_start_another_one() -> None:
     assert error["code"] == "NOT_FOUND"
 
 
-@pytest.mark.invariant(67)
+@pytest.mark.invariant(71)
 def test_a_function_calls_for_somebody_what_that_one_may_use_and_nothing_else() -> None:
     denied, without = Governed(with_vault=True, policies=RULES["denied"]), Governed(with_vault=False)
     for function in ("vault::open", "vault::whisper", "vault::ask", "vault::page::enumerate"):
@@ -210,7 +210,7 @@ def test_s39_what_takes_a_permission_is_not_there_for_who_comes_without() -> Non
 SHOWN: Mapping[str, Any] = {"show": {"kind": "show", "who": ["permission:vault"], "what": ["skill:whisper"]}}
 
 
-@pytest.mark.invariant(68)
+@pytest.mark.invariant(72)
 def test_what_is_hidden_is_listed_to_whom_a_rule_shows_it_and_to_nobody_else() -> None:
     world = Governed(with_vault=True, policies=SHOWN)
     for path, name in (("/mcp/flat", "skill:whisper"), ("/mcp/functions", "vault__whisper")):
@@ -289,7 +289,7 @@ class TestHowRulesComeAndGo:
         assert said in world.refusal_of_registry(rules)
 
 
-@pytest.mark.invariant(69)
+@pytest.mark.invariant(73)
 def test_nothing_is_answered_and_nothing_is_called() -> None:
     world = Governed(with_vault=True, policies=RULES["denied"])
     world.gateway.exchange(definitions=MemoryTexts())
@@ -302,7 +302,7 @@ def test_nothing_is_answered_and_nothing_is_called() -> None:
     assert world.received == []
 
 
-@pytest.mark.invariant(69)
+@pytest.mark.invariant(73)
 def test_nor_while_the_table_does_not_answer() -> None:
     world = Governed(with_vault=True)
     world.gateway.exchange(content=Unanswering(world.gateway.functions))
@@ -312,7 +312,7 @@ def test_nor_while_the_table_does_not_answer() -> None:
     assert world.received == []
 
 
-@pytest.mark.invariant(69)
+@pytest.mark.invariant(73)
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": {"kind": "of a later release"}}', '{"default": "maybe"}'])
 def test_what_nobody_understands_denies_everything(text: str) -> None:
     world = Governed(with_vault=True)

@@ -85,7 +85,7 @@ def test_s23_a_restriction_holds_for_clients_and_not_for_functions_that_call_eac
     assert not decided(DENY, over_mcp=False).allowed
 
 
-@pytest.mark.invariant(69)
+@pytest.mark.invariant(73)
 def test_s101_a_rule_that_cannot_be_read_denies_everything() -> None:
     denied = decided(ALLOW, Rule("odd", "unreadable"))
     assert denied == Decision(allowed=False, rule="odd", reason="a rule that cannot be read denies everything")
@@ -122,7 +122,7 @@ def test_a_pattern_of_many_stars_does_not_take_long() -> None:
     assert not fits("*a" * 140 + "*b", "a" * 20_000)
 
 
-@pytest.mark.invariant(67)
+@pytest.mark.invariant(71)
 @given(rules, effects, some_item, st.booleans(), st.lists(names, min_size=1, max_size=2), who)
 def test_one_more_rule_that_denies_allows_nothing(
     some: Sequence[Rule], default: Effect, item: Item, over_mcp: bool, what: Sequence[str], whom: str
@@ -171,7 +171,7 @@ def test_they_are_read_as_they_were_written() -> None:
     assert policies_in(to_text(written)) == Policies("deny", (restricted, allowed))
 
 
-@pytest.mark.invariant(69)
+@pytest.mark.invariant(73)
 @given(documents)
 def test_whatever_is_there_is_read_and_what_is_no_rule_denies(value: Any) -> None:
     policies = policies_in(json.dumps(value))

@@ -9,7 +9,10 @@ from bench.tools import SCHEMA, described, work
 from signpost.model import Call, JsonObject, Tool, ToolResult
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.gateway import aws_adapters, composed, front_door, gateway_surface
+from signpost.wiring.adapters import aws_adapters
+from signpost.wiring.composition import composed
+from signpost.wiring.endpoints import gateway_surface
+from signpost.wiring.gateway import front_door
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext

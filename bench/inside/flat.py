@@ -14,7 +14,10 @@ from signpost.content import Revisions
 from signpost.contract import Hosted
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.gateway import aws_adapters, composed, flat_surface, front_door
+from signpost.wiring.adapters import aws_adapters
+from signpost.wiring.composition import composed
+from signpost.wiring.endpoints import flat_surface
+from signpost.wiring.gateway import front_door
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext

@@ -419,6 +419,13 @@ def test_a_catalogue_stays_when_something_else_changes(content: Content, tenant:
     assert content.store.catalogue(tenant) == "a" * 64
 
 
+def test_who_looks_at_what_has_changed_sees_which_catalogue_there_is(content: Content, tenant: str) -> None:
+    assert content.revisions.read(tenant).catalogue is None
+    content.store.apply(tenant, [moved(content.store, tenant, "a" * 64), *registered("a")])
+    found = content.revisions.read(tenant)
+    assert (found.content, found.catalogue, found.placements) == (2, "a" * 64, 0)
+
+
 @pytest.mark.invariant(8)
 def test_who_publishes_over_a_catalogue_that_has_moved_changes_nothing(content: Content, tenant: str) -> None:
     stale = moved(content.store, tenant, "b" * 64)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from signpost.model import Call, Principal
-from signpost.wiring.gateway import gateway_surface
+from signpost.wiring.endpoints import gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.differential.differences import DIFFERENCES, classified

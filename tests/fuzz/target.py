@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from signpost.model import Call, JsonObject, Resource, ResourceTemplate
-from signpost.wiring.gateway import gateway_surface
+from signpost.wiring.endpoints import gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.fuzz.events import Event, event

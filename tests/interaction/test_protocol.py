@@ -9,7 +9,7 @@ from signpost.model import JsonObject, as_object
 from signpost.protocol.eras import CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
 from signpost.protocol.surface import Surface
 from signpost.surfaces.seven import SEVEN
-from signpost.wiring.gateway import gateway_surface
+from signpost.wiring.endpoints import gateway_surface
 from stage.fixtures import STATIC_TEXT, TENANT
 from stage.tools import BEHAVIOURS
 from stage.wiring.gateway import with_fixtures

@@ -12,7 +12,7 @@ from signpost.policy.key_ring import KeyRing
 from signpost.policy.seals import Sealer
 from signpost.protocol.eras import CLIENT_CAPABILITIES
 from signpost.protocol.state import LASTS
-from signpost.wiring.gateway import gateway_surface
+from signpost.wiring.endpoints import gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import META, Answer, MemoryGateway, modern

@@ -12,7 +12,7 @@ from signpost.protocol.eras import LEGACY
 from signpost.protocol.exchange import LOG_LEVEL
 from signpost.protocol.surface import Surface
 from signpost.toolkit import Context, Function, ToolError, Toolkit
-from signpost.wiring.gateway import gateway_surface
+from signpost.wiring.endpoints import gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import META, MODERN, MemoryGateway, modern

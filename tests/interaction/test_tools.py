@@ -16,7 +16,7 @@ from signpost.model import Call, Json, JsonObject, Tool, ToolResult
 from signpost.protocol.dispatch import LONGEST_ANSWER
 from signpost.protocol.names import LONGEST, portable_names, simplest
 from signpost.protocol.surface import Surface
-from signpost.wiring.gateway import gateway_surface
+from signpost.wiring.endpoints import gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import Answer, MemoryGateway, modern

@@ -36,7 +36,10 @@ from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.protocol.surface import Surface
 from signpost.settings import GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.gateway import Adapters, Gateway, back_door, composed, front_door, gateway_surface, surfaces
+from signpost.wiring.adapters import Adapters
+from signpost.wiring.composition import composed
+from signpost.wiring.endpoints import gateway_surface, surfaces
+from signpost.wiring.gateway import Gateway, back_door, front_door
 from signpost.workflow.ports import Machine
 from tests.support.catalogues import put_in_place
 from tests.support.oracle import check_exchange

@@ -7,16 +7,10 @@ from typing import Any
 from signpost.protocol.surface import Surface
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.gateway import (
-    Composition,
-    Gateway,
-    aws_adapters,
-    back_door,
-    composed,
-    front_door,
-    gateway_surface,
-    surfaces,
-)
+from signpost.wiring.adapters import aws_adapters
+from signpost.wiring.composition import Composition, composed
+from signpost.wiring.endpoints import gateway_surface, surfaces
+from signpost.wiring.gateway import Gateway, back_door, front_door
 from stage.calls import FunctionCalls
 from stage.crashes import mortal
 from stage.faults import FAULTS, Faults

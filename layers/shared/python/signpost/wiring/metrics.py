@@ -8,7 +8,7 @@ from signpost.metrics.meter import Meter
 from signpost.protocol.surface import Surface
 
 if TYPE_CHECKING:
-    from signpost.wiring.gateway import Composition
+    from signpost.wiring.composition import Composition
 
 
 def metrics_page(composition: "Composition", surfaces: Mapping[str, Surface]) -> MetricsPage:

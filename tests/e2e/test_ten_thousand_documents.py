@@ -4,6 +4,7 @@ import json
 import re
 import time
 import uuid
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -124,10 +125,8 @@ def test_a_list_comes_in_pages_that_name_each_document_once(library: Library) ->
 
 
 def test_the_index_is_written_in_time_and_says_how_many_it_leaves_out(library: Library, laptop: Laptop) -> None:
-    """The fastest of a few first readings: what else the machine does is none of it."""
-    readings = [first_reading(library, laptop) for _ in range(3)]
-    assert min(seconds for seconds, _ in readings) <= LONGEST_INDEX_SECONDS, [seconds for seconds, _ in readings]
-    (text,) = {text for _, text in readings}
+    seconds, text = first_reading(library, laptop)
+    assert seconds <= LONGEST_INDEX_SECONDS
     assert len(text.encode()) <= LARGEST_INDEX
     named = len(re.findall(r"^ *- \[`library/procedure-\d+`\]", text, re.MULTILINE))
     said = re.search(r"(\d+) more are registered", text)
@@ -145,10 +144,11 @@ def first_reading(library: Library, laptop: Laptop) -> tuple[float, str]:
 
 
 def test_a_document_is_one_read_of_the_table_and_one_of_the_bucket(library: Library, counted: CountedGateway) -> None:
+    """Beside who asks, and by which rules, both once in two seconds."""
     uri = {"uri": "iii://library/procedure-42"}
     answer, calls = counted.ask(library.key, "resources/read", uri)
     assert answer.json["result"]["contents"][0]["text"] == body_of(42)
-    assert calls == ONE_DOCUMENT | ONE_KEY
+    assert Counter(calls) == Counter(ONE_DOCUMENT) + Counter(ONE_LOOK) + Counter(ONE_KEY)
     _, again = counted.ask(library.key, "resources/read", uri)
     assert again == ONE_DOCUMENT
 

@@ -37,6 +37,7 @@ from signpost.workflow.story import audit_text, text_of
 from stage.calls import CALL_FUNCTION
 from stage.fixtures import TENANT
 from tests.support.catalogues import put_in_place_of
+from tests.support.executors import STACK as EXECUTORS
 from tests.support.executors import Executors
 from tests.support.functions import functions_of
 from tests.support.laptop import Laptop, Stack
@@ -330,7 +331,13 @@ def cloudformation() -> Iterator[CloudFormation]:
 def the_registry_works(exercised: Exercised, cloudformation: CloudFormation) -> bool:
     exercised.restart("RegistryFunctionName")
     works = _ships(exercised, cloudformation) and _registers(exercised) and _publishes(exercised)
-    return works and _probes(exercised)
+    return works and _looks_at_what_is_to_be_loaded(exercised) and _probes(exercised)
+
+
+def _looks_at_what_is_to_be_loaded(exercised: Exercised) -> bool:
+    """A Lambda function that the deployment allows, and that says of itself to be no executor."""
+    answer = exercised.ask_registry("skills::load", {"executor": f"{EXECUTORS}-stranger"})
+    return answer is not None and "EXECUTOR_KEY_SECRET_ARN" in answer.get("error", {}).get("message", "")
 
 
 def _ships(exercised: Exercised, cloudformation: CloudFormation) -> bool:

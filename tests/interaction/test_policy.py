@@ -7,7 +7,7 @@ from typing import Any, override
 
 import pytest
 
-from signpost.adapters.memory import MemoryContentStore, MemoryTexts
+from signpost.adapters.memory import MemoryContentStore, MemoryRevisionRows, MemoryTexts
 from signpost.content import CatalogueChange, ChangeEvent
 from signpost.contract import Component, Hosted
 from signpost.errors import Unavailable
@@ -305,7 +305,7 @@ def test_nothing_is_answered_and_nothing_is_called() -> None:
 @pytest.mark.invariant(73)
 def test_nor_while_the_table_does_not_answer() -> None:
     world = Governed(with_vault=True)
-    world.gateway.exchange(content=Unanswering(world.gateway.functions))
+    world.gateway.exchange(revisions=MemoryRevisionRows(Unanswering(world.gateway.functions)))
     for path in ("/mcp/flat", "/mcp/functions"):
         assert world.send(Asked(path, "tools/list", {})).startswith("503 ")
     assert world.send(Asked("/mcp/functions", "tools/call", {"name": "yard__echo"})).startswith("503 ")

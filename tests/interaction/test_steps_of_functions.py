@@ -183,6 +183,14 @@ def test_a_breaker_counts_steps_and_not_their_tries() -> None:
     assert (bank.stand().state, len(bank.called.requests)) == ("b", 7)
 
 
+def test_a_breaker_does_not_count_steps_whose_functions_say_that_it_should_not() -> None:
+    down = replace(reported("transient_error", "That host does not answer."), counts=False)
+    bank = Bank(*[down] * 4, Result(1))
+    for _ in range(4):
+        assert bank.go()["error"]["errorClass"] == down.kind
+    assert (bank.go()["state"], len(bank.called.requests)) == ("b", 5)
+
+
 def test_a_step_that_is_not_retried_fails_while_the_breaker_is_open_and_says_when_to_come_again() -> None:
     bank = Bank(*[reported("transient_error", "Not now.")] * 3, Result(1))
     for _ in range(3):

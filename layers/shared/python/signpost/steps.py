@@ -127,11 +127,13 @@ def _failed(failure: Failure) -> Failed:
         failure.retry_after_ms,
         failure.code,
         has_ended=failure.code not in GOES_ON,
+        counts=failure.counts,
     )
 
 
 def _as_reply(came: Came) -> Reply:
     """As the breaker wants to hear it. What goes on later says nothing yet."""
     if isinstance(came, Failed):
-        return Failure(came.code, cast("FailureClass", came.error_class), came.outcome, came.message)
+        kind = cast("FailureClass", came.error_class)
+        return Failure(came.code, kind, came.outcome, came.message, counts=came.counts)
     return Result(None if isinstance(came, Later) else came.output)

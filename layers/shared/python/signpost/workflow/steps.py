@@ -85,6 +85,8 @@ class Failed:
     """A row of `execution/failures.py`, where it has one."""
     has_ended: bool = True
     """Whether nothing of it goes on any more."""
+    counts: bool = True
+    """False where it tells nothing of whether the executor works."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,6 +251,18 @@ def test_who_calls_again_finds_its_run_although_nothing_would_be_started_now(cal
     assert caller.build("tuesday")["isError"] is True
 
 
+@pytest.mark.invariant(69)
+def test_who_calls_again_finds_its_run_although_the_function_takes_less_by_now(caller: Caller) -> None:
+    run = caller.build("monday")["structuredContent"]["workflowId"]
+    caller.works()
+    caller.host(long(timeout_ms=20_000))
+    caller.passes(REVALIDATED_EVERY)
+    assert caller.build("monday")["structuredContent"]["workflowId"] == run
+    assert len(caller.calls) == 1
+    caller.build("tuesday")
+    assert len(caller.calls) == 2
+
+
 def test_a_token_is_good_for_one_function_only(caller: Caller) -> None:
     caller.host(long(), long("yard::sink"))
     caller.build("monday")

@@ -25,6 +25,8 @@ REMEMBERED = 256
 class LongCalls(Protocol):
     def made(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> ToolResult: ...
 
+    def made_before(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> ToolResult | None: ...
+
 
 class FunctionCalls:
     def __init__(
@@ -47,6 +49,11 @@ class FunctionCalls:
         # Clients that were promised a result would not take anything else for one.
         if tool.output_schema is None and outlasts_a_call(self._functions.state(call.principal.tenant, function)):
             return self._long_calls().made(function, arguments, tool, call)
+        if call.client.token is not None:
+            # It may be sent for the second time, after somebody has said that the function takes less.
+            before = self._long_calls().made_before(function, arguments, tool, call)
+            if before is not None:
+                return before
         request = Request(
             function=function,
             arguments=arguments,

@@ -17,7 +17,7 @@ from signpost.surfaces.hosted import retried, text
 from signpost.surfaces.runs import in_words
 from signpost.surfaces.seven import GET
 from signpost.surfaces.workflows import begun
-from signpost.workflow.calls import called, input_of
+from signpost.workflow.calls import called, input_of, is_a_call
 from signpost.workflow.executing import TO_SETTLE
 from signpost.workflow.service import Declined, Found, Start, Told, Workflows
 
@@ -35,6 +35,18 @@ class LongCalls:
         refusal = self._refusal(function, arguments, tool, call)
         if refusal is not None and not self._was_started(wanted, call):
             return ToolResult([text(refusal)], is_error=True)
+        return self._begun(wanted, function, tool, call)
+
+    def made_before(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> ToolResult | None:
+        """What the client's token started while the function was said to take long; None if it started nothing."""
+        wanted = Start(PROXY, input_of(function, arguments), call.client.token)
+        if not self._was_started(wanted, call):
+            return None
+        made = self._begun(wanted, function, tool, call)
+        # Clients hold an ordinary result against the output schema, which a run cannot satisfy.
+        return made if tool.output_schema is None else replace(made, is_error=True)
+
+    def _begun(self, wanted: Start, function: str, tool: Tool, call: Call) -> ToolResult:
         placement = placement_of(self._functions.state(call.principal.tenant, function))
         published = called(function, idempotent=placement is not None and placement.hosted.idempotent)
         # As long as a client waits, and no longer: what may take more is left to the worker.
@@ -49,8 +61,8 @@ class LongCalls:
         """Whoever comes again is to find it, whatever is so now."""
         if wanted.client_token is None:
             return False
-        workflow_id = self._workflows.id_for(wanted, call.principal)
-        return isinstance(self._workflows.found(workflow_id, call.principal), Found)
+        found = self._workflows.found(self._workflows.id_for(wanted, call.principal), call.principal)
+        return isinstance(found, Found) and is_a_call(found.instance.digest)
 
     def _refusal(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> str | None:
         """What the executor would say of it, as far as it is known already: later nobody listens."""

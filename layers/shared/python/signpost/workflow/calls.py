@@ -26,6 +26,10 @@ def input_of(function: str, arguments: JsonObject) -> JsonObject:
     return {CAPABILITY: function, ARGUMENTS: arguments}
 
 
+def is_a_call(digest: str) -> bool:
+    return _CALL.fullmatch(digest) is not None
+
+
 def definition_of(digest: str) -> Definition | None:
     """None where it is the digest of a definition that somebody published."""
     call = _CALL.fullmatch(digest)

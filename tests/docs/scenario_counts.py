@@ -45,6 +45,8 @@ class Counted:
     tests: Sequence[Scenario]
     replaced: Sequence[Scenario]
     missing: Sequence[Scenario]
+    explained: Sequence[Scenario]
+    """Those among the tests of which the page says more than which: mostly what is different in Signpost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ class Known:
         found: dict[str, list[Scenario]] = {"tests": [], "replaced": [], "missing": []}
         for scenario in scenarios:
             found[self._standing(scenario)].append(scenario)
-        return Counted(**found)
+        explained = [one for one in found["tests"] if any(map(_says_more, self.rows.get(one, ())))]
+        return Counted(**found, explained=explained)
 
     def _standing(self, scenario: Scenario) -> str:
         said = self.rows.get(scenario, ())
@@ -71,6 +74,11 @@ class Known:
         if named or scenario in self.carried:
             return "tests"
         return "replaced" if said else "missing"
+
+
+def _says_more(words: str) -> bool:
+    """Than the names of tests, and where they stand."""
+    return re.search(r"[a-z]{2}", re.sub(r"`[^`]*`|and for|also", "", words)) is not None
 
 
 def known() -> Known:
@@ -126,17 +134,25 @@ def spelled(scenario: Scenario) -> str:
 
 
 def report(at: Known) -> Iterator[str]:
-    yield f"{'scenarios':<18}{'tests':>7}{'replaced':>10}{'missing':>9}"
+    yield f"{'scenarios':<18}{'tests':>7}{'replaced':>10}{'missing':>9}{'explained':>11}"
     for family in FAMILIES:
         counted = at.counted(family.scenarios)
         title = f"{spelled(family.scenarios[0])} to {spelled(family.scenarios[-1])}"
-        yield f"{title:<18}{len(counted.tests):>7}{len(counted.replaced):>10}{len(counted.missing):>9}"
+        yield _line(title, counted)
     every = at.counted(scenario for family in FAMILIES for scenario in family.scenarios)
-    yield f"{'together':<18}{len(every.tests):>7}{len(every.replaced):>10}{len(every.missing):>9}"
+    yield _line("together", every)
     yield f"\nreplaced: {', '.join(map(spelled, every.replaced))}"
     yield f"missing: {', '.join(map(spelled, every.missing)) or 'none'}"
     share = replaced_share((COMPONENTS, TOOLKITS), at)
     yield f"\nOf A and N {share:.1%} are replaced, of at most {MOST_REPLACED:.0%}."
+    yield "Explained are those tests of which the page says more than their names: mostly what is different here."
+
+
+def _line(title: str, counted: Counted) -> str:
+    numbers = (len(some) for some in (counted.tests, counted.replaced, counted.missing, counted.explained))
+    return title.ljust(18) + "".join(
+        f"{number:>{width}}" for number, width in zip(numbers, (7, 10, 9, 11), strict=True)
+    )
 
 
 if __name__ == "__main__":

@@ -9,9 +9,7 @@ from signpost.execution.nested import NestedCalls
 from signpost.execution.revisions import RevisionView
 from signpost.policy.key_ring import KeyRing
 from signpost.policy.seals import Sealer
-from signpost.ports import (
-    Clock,
-)
+from signpost.ports import Clock
 from signpost.records import dataclass
 from signpost.registry.catalogue import CatalogueView
 from signpost.registry.catalogue_access import CatalogueAccess

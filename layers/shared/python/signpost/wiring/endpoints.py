@@ -2,11 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from signpost.ports import (
-    ToolProvider,
-)
+from signpost.ports import ToolProvider
 from signpost.protocol.surface import Surface
 from signpost.settings import ENDPOINTS
 from signpost.surfaces.agent_skills import AgentSkillFiles
@@ -21,9 +18,6 @@ from signpost.surfaces.seven import INSTRUCTIONS, SevenTools
 from signpost.surfaces.skills import INSTRUCTIONS as FLAT_INSTRUCTIONS
 from signpost.surfaces.skills import SkillTools
 from signpost.wiring.composition import Composition
-
-if TYPE_CHECKING:
-    pass
 
 
 def surfaces(composition: Composition) -> Mapping[str, Surface]:

@@ -128,6 +128,7 @@ class TestWhatIsShown:
                 "yard::echo",
                 title="Echo",
                 category="Yard",
+                doc="yard/echo",
                 meta={"team": "a"},
                 annotations={"readOnlyHint": True},
                 output_schema={"type": "object"},
@@ -135,7 +136,7 @@ class TestWhatIsShown:
         )
         echo = by_name(client)["skill:echo"]
         bridge = client.ask("tools/list", path="/mcp/functions")["result"]["tools"][0]
-        assert echo["_meta"] == {"team": "a", "category": "Yard"}
+        assert echo["_meta"] == {"team": "a", "category": "Yard", "doc": "iii://yard/echo"}
         differing = ("name", "description", "inputSchema")
         assert {**echo, **dict.fromkeys(differing)} == {**bridge, **dict.fromkeys(differing)}
         assert (echo["title"], echo["annotations"]) == ("Echo", {"readOnlyHint": True})

@@ -14,6 +14,7 @@ from signpost.ports import AnswerStore, Clock, Executors
 from signpost.protocol.results import link_content
 from signpost.registry.names import is_internal
 from signpost.registry.skills import FETCH
+from signpost.registry.uris import of_skill
 from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
 
 LONGEST_STRUCTURED = 100_000
@@ -123,7 +124,7 @@ def tool_of(hosted: Hosted, name: str, description: str, input_schema: JsonObjec
         output_schema=_shown_output(hosted),
         annotations=hosted.annotations,
         icons=hosted.icons,
-        meta={**hosted.meta, "category": hosted.category} if hosted.category else hosted.meta,
+        meta=_shown_meta(hosted),
     )
 
 
@@ -144,6 +145,13 @@ def _without_booleans(schema: JsonObject) -> JsonObject:
         return schema
     shown: JsonObject = {name: _without_booleans(as_object(one)) for name, one in properties.items()}
     return {**schema, "properties": shown}
+
+
+def _shown_meta(hosted: Hosted) -> JsonObject:
+    """With what MCP has no members for."""
+    category: JsonObject = {"category": hosted.category} if hosted.category else {}
+    document: JsonObject = {"doc": of_skill(hosted.doc)} if hosted.doc else {}
+    return {**hosted.meta, **category, **document}
 
 
 def _shown_output(hosted: Hosted) -> JsonObject | None:

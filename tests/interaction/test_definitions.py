@@ -30,8 +30,11 @@ class Published:
         self.clock, self._content, self._texts = SetClock(), MemoryContentStore(FunctionTable()), MemoryTexts()
         revisions = RevisionView(rows=MemoryRevisionRows(self._content), clock=self.clock)
         self.view = CatalogueView(revisions=revisions, texts=self._texts)
-        access = CatalogueAccess(catalogue=self.view, accesses=Unrestricted())
-        self.definitions = CatalogueDefinitions(catalogue=self.view, access=access, texts=self._texts)
+        accesses = Unrestricted()
+        access = CatalogueAccess(catalogue=self.view, accesses=accesses)
+        self.definitions = CatalogueDefinitions(
+            catalogue=self.view, access=access, functions=accesses.uses, texts=self._texts
+        )
 
     def publish(
         self, *items: tuple[str, str, str], enabled: bool = True, listed: bool = True, switched_off: bool = False

@@ -20,7 +20,7 @@ EVERYTHING_IN_THE_VAULT = [
     "vault::*", "prompt:*vault", "iii://vault/*", "workflow:break_in", "capability:vault.*", "connection:vault_api",
 ]  # fmt: skip
 AS_LISTED = [
-    "skill:vault.open", "skill:whisper", "ask_vault", "open-vault", "vault://*", "iii://vault/manual",
+    "skill:vault.open", "skill:vault.build", "skill:whisper", "ask_vault", "open-vault", "vault://*", "iii://vault/manual",
     "workflow:Break In", "vault.read", "vault_api",
 ]  # fmt: skip
 AS_AT_THE_BRIDGE = [
@@ -137,6 +137,46 @@ def test_who_has_nothing_left_of_the_capabilities_finds_no_workflow_of_them() ->
     error = denied.call("workflow.start")["result"]["structuredContent"]["error"]
     assert error["code"] == "NOT_FOUND"
     assert error["message"].startswith("There is no workflow proxy_default ")
+
+
+SLOW = "vault::build"
+
+
+def build(world: Governed) -> Any:
+    """A run of a call that takes longer than a client waits."""
+    return world.call("vault__build", "/mcp/functions")["result"]["structuredContent"]
+
+
+def looked_at(world: Governed, run: Any) -> Any:
+    return world.call("workflow.get", workflowId=run["workflowId"])["result"]["structuredContent"]
+
+
+def transitions(stand: Any) -> Sequence[str]:
+    return [link["args"]["transition"] for link in stand["links"] if link["rel"] == "transition"]
+
+
+@pytest.mark.invariant(70)
+@pytest.mark.parametrize("name", [SLOW, "vault__build", "skill:vault.build", "skill:*"])
+def test_a_run_of_a_call_is_no_way_past_what_denies_the_function_by_any_of_its_names(name: str) -> None:
+    world = Governed(with_vault=True)
+    run = build(world)
+    world.work()
+    stand = looked_at(world, run)
+    (link,) = stand["links"]
+    world.rule({"no": rule("deny", name)})
+    assert transitions(looked_at(world, run)) == []
+    refused = world.call("workflow.submit", **link["args"])["result"]["structuredContent"]
+    assert refused["error"]["code"] == "INVALID_TRANSITION"
+    world.work()
+    assert [message["call"]["function"] for message in world.received] == [SLOW]
+
+
+@pytest.mark.parametrize("name", [SLOW, "vault__build", "skill:vault.build"])
+def test_who_may_call_a_function_by_any_of_its_names_may_follow_the_link_of_its_run(name: str) -> None:
+    world = Governed(with_vault=True, policies={"default": "deny", "a": rule("allow", name)})
+    run = build(world)
+    world.work()
+    assert transitions(looked_at(world, run)) == [SLOW]
 
 
 def test_a_run_goes_on_for_who_may_not_start_another_one() -> None:

@@ -39,8 +39,11 @@ class World:
         self.texts = MemoryTexts()
         revisions = RevisionView(rows=MemoryRevisionRows(self.content), clock=SetClock())
         self.view = CatalogueView(revisions=revisions, texts=self.texts)
-        access = CatalogueAccess(catalogue=self.view, accesses=Unrestricted())
-        self.definitions = CatalogueDefinitions(catalogue=self.view, access=access, texts=self.texts)
+        accesses = Unrestricted()
+        access = CatalogueAccess(catalogue=self.view, accesses=accesses)
+        self.definitions = CatalogueDefinitions(
+            catalogue=self.view, access=access, functions=accesses.uses, texts=self.texts
+        )
         self.functions = ManifestFunctions(
             Publisher(
                 content=self.content,

@@ -9,6 +9,7 @@ from signpost.adapters.memory import MemoryDirectory
 from signpost.contract import Component, Executor, Hosted, Result
 from signpost.execution import wire
 from signpost.execution.components import COMPLETES, ENUMERATES
+from signpost.execution.failures import failure
 from signpost.model import JsonObject, Principal, PromptArgument
 from signpost.registry.callers import Caller
 from signpost.registry.catalogue_publisher import CataloguePublisher
@@ -18,6 +19,7 @@ from signpost.registry.refusals import Refused
 from signpost.registry.sent_definitions import SentDefinitions
 from tests.support.memory_gateway import MODERN, MemoryGateway
 from tests.support.registry import CountingTimestamps
+from tests.support.workshop import settle
 
 TENANT = "default"
 LEGACY = "2025-11-25"
@@ -33,6 +35,7 @@ IN_THE_YARD = (
 )
 IN_THE_VAULT = (
     Hosted("vault::open", name="vault.open", description="Opens it."),
+    Hosted("vault::build", name="vault.build", timeout_ms=40_000, idempotent=True),
     Hosted("vault::whisper", hidden=True),
     Hosted(
         "vault::ask",
@@ -74,6 +77,7 @@ class Governed:
         self.version = version
         self.gateway = MemoryGateway()
         self.received: list[Any] = []
+        self.crashing: set[str] = set()
         self.directory = MemoryDirectory(self.gateway.functions)
         for executor, hosted in ((YARD, IN_THE_YARD), (VAULT, IN_THE_VAULT if with_vault else ())):
             self.gateway.executors[executor.arn] = self._answer
@@ -101,6 +105,8 @@ class Governed:
     def _answer(self, message: JsonObject) -> JsonObject:
         self.received.append(message)
         call: Any = message["call"]
+        if call["function"] in self.crashing:
+            return wire.reply_message(failure("crashed", call["function"]))
         return wire.reply_message(Result(ANSWERS.get(call["function"], f"{call['function']} ran")))
 
     def _register(self, *, with_vault: bool) -> None:
@@ -158,6 +164,10 @@ class Governed:
     def call(self, tool: str, path: str = "/mcp", **arguments: Any) -> Any:
         return self.ask("tools/call", {"name": tool, "arguments": arguments}, path)
 
+    def work(self) -> None:
+        """What the worker has to do of runs."""
+        settle(self.gateway.composition.driven().waker, self.gateway.instances, self.gateway.clock, is_swept=False)
+
     def names(self, method: str, key: str, path: str = "/mcp", name: str = "name") -> Sequence[str]:
         return [one[name] for one in self.ask(method, path=path)["result"][key]]
 
@@ -193,7 +203,8 @@ def _tools() -> Iterator[Asked]:
             "/mcp/flat",
             ["skill:vault.open", "skill_vault_open", "skill:whisper", "workflow:Break In", "workflow_break_in"],
         ),
-        ("/mcp/functions", ["vault__open", "vault__whisper"]),
+        ("/mcp/flat", ["skill:vault.build"]),
+        ("/mcp/functions", ["vault__open", "vault__whisper", "vault__build"]),
     ):
         yield Asked(path, "tools/list", {})
         for name in names:

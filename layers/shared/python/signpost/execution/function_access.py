@@ -71,6 +71,14 @@ class FunctionAccess:
             if name in item:
                 access.admits(item)
 
+    def allows(self, principal: Principal, function: str) -> bool:
+        """For what is shown."""
+        access = self._accesses.of(principal)
+        if access.is_open:
+            return True
+        item = self.items(principal.tenant).get(function)
+        return item is not None and access.allows(item)
+
     def admits(self, principal: Principal, function: str, *, over_mcp: bool = True) -> bool:
         """What lists do not know yet is not known to any rule either, and has to wait until they do."""
         access = self._accesses.of(principal)

@@ -1,7 +1,7 @@
 """The definitions of a tenant: those that its catalogue lists now, and those that its instances were started with."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from signpost.model import PROXY, Principal
@@ -17,6 +17,9 @@ from signpost.workflow.ports import Published
 
 REMEMBERED = 256
 
+type FunctionsLeft = Callable[[Principal, str], bool]
+"""Whether somebody may use a function, by its id."""
+
 
 def definition_under(texts: Texts, tenant: str, definition_id: str, digest: str) -> Definition:
     """What has this digest never changes."""
@@ -24,9 +27,12 @@ def definition_under(texts: Texts, tenant: str, definition_id: str, digest: str)
 
 
 class CatalogueDefinitions:
-    def __init__(self, *, catalogue: CatalogueView, access: CatalogueAccess, texts: Texts) -> None:
+    def __init__(
+        self, *, catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionsLeft, texts: Texts
+    ) -> None:
         self._catalogue = catalogue
         self._access = access
+        self._functions = functions
 
         @lru_cache(REMEMBERED)
         def pinned(tenant: str, definition_id: str, digest: str) -> Definition:
@@ -51,20 +57,21 @@ class CatalogueDefinitions:
         if found is None:
             self._access.missed(principal, definition_id)
             return None
-        definition = self.seen(principal, found.definition, None)
+        definition = self.seen(principal, found, None)
         is_empty = definition.id == PROXY and not capabilities(definition)
         return None if is_empty else Published(definition, found.digest)
 
     def offered_ids(self, principal: Principal) -> Sequence[str]:
         return list(self._access.snapshot(principal).startable)
 
-    def seen(self, principal: Principal, definition: Definition, kept: str | None) -> Definition:
-        if definition.id != PROXY:
+    def seen(self, principal: Principal, published: Published, kept: str | None) -> Definition:
+        definition, access = published.definition, self._access.of(principal)
+        if definition.id != PROXY or access.is_open:
             return definition
-        access = self._access.of(principal)
-        return (
-            definition if access.is_open else restricted(definition, lambda name: name == kept or _left(access, name))
-        )
+        if calls.is_a_call(published.digest):
+            # What it names is a function, which rules know by more names than a capability has.
+            return restricted(definition, lambda function: self._functions(principal, function), kept)
+        return restricted(definition, lambda capability: _left(access, capability), kept)
 
     def _found(self, snapshot: Snapshot, tenant: str, definition_id: str) -> Published | None:
         item = snapshot.startable.get(definition_id)

@@ -12,7 +12,6 @@ from signpost.policy.seals import Sealer
 from signpost.ports import Clock
 from signpost.records import dataclass
 from signpost.registry.catalogue import CatalogueView
-from signpost.registry.catalogue_access import CatalogueAccess
 from signpost.surfaces.components import ToolkitComponents
 from signpost.surfaces.hosted import LongCalls
 from signpost.telemetry import Telemetry
@@ -50,7 +49,7 @@ def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
     catalogue = CatalogueView(revisions=revisions, texts=adapters.values)
     lists = FunctionLists(placed=adapters.placed_functions, revisions=revisions)
     allowed = policy(catalogue=catalogue, texts=adapters.definitions, lists=lists, telemetry=telemetry)
-    definitions = cache(lambda: _definitions(adapters, catalogue, allowed.catalogue))
+    definitions = cache(lambda: _definitions(adapters, catalogue, allowed))
     driven = cache(lambda: _driven(adapters, definitions(), calls))
     keys = KeyRing(store=adapters.master_keys, clock=clock)
     calls = _calling(adapters, keys, telemetry)
@@ -100,10 +99,10 @@ def _documents(adapters: Adapters, revisions: RevisionView, calls: Calling, allo
 # The engine behind workflows takes a tenth of a cold start to import, and waits for the first call that needs it.
 
 
-def _definitions(adapters: Adapters, catalogue: CatalogueView, access: CatalogueAccess) -> "workflow_ports.Definitions":
+def _definitions(adapters: Adapters, catalogue: CatalogueView, allowed: Policy) -> "workflow_ports.Definitions":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
-    return workflows.definitions(catalogue, access, adapters.definitions)
+    return workflows.definitions(catalogue, allowed.catalogue, allowed.functions.allows, adapters.definitions)
 
 
 def _driven(adapters: Adapters, definitions: "workflow_ports.Definitions", calls: Calling) -> "Driven":

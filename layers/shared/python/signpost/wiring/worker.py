@@ -56,10 +56,13 @@ def _waker(settings: WorkerSettings, clock: Clock, telemetry: Telemetry, machine
     revisions = RevisionView(rows=DynamoRevisionRows(dynamodb, table), clock=clock)
     catalogue = CatalogueView(revisions=revisions, texts=values)
     # Who may start a workflow was asked by who let it be started.
-    access = CatalogueAccess(catalogue=catalogue, accesses=Unrestricted())
+    accesses = Unrestricted()
+    access = CatalogueAccess(catalogue=catalogue, accesses=accesses)
     calls = _calling(settings, clock, telemetry)
     driven = workflows.driven(
-        definitions=workflows.definitions(catalogue, access, DynamoDefinitionTexts(dynamodb, table, values)),
+        definitions=workflows.definitions(
+            catalogue, access, accesses.uses, DynamoDefinitionTexts(dynamodb, table, values)
+        ),
         instances=workflows.instances(dynamodb, settings.workflows_table, values),
         machines={**workflows.machines(calls), **machines},
         clock=clock,

@@ -9,7 +9,7 @@ from signpost.ports import Clock, Ids, Texts
 from signpost.records import dataclass
 from signpost.registry.catalogue import CatalogueView
 from signpost.registry.catalogue_access import CatalogueAccess
-from signpost.registry.definitions import CatalogueDefinitions
+from signpost.registry.definitions import CatalogueDefinitions, FunctionsLeft
 from signpost.steps import FUNCTION, FunctionSteps
 from signpost.surfaces.long_calls import LongCalls
 from signpost.surfaces.workflows import Driving
@@ -41,8 +41,10 @@ def instances(dynamodb: "DynamoDBClient", table: str, values: Texts) -> Instance
     return DynamoInstances(dynamodb, table, values)
 
 
-def definitions(catalogue: CatalogueView, access: CatalogueAccess, texts: Texts) -> Definitions:
-    return CatalogueDefinitions(catalogue=catalogue, access=access, texts=texts)
+def definitions(
+    catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionsLeft, texts: Texts
+) -> Definitions:
+    return CatalogueDefinitions(catalogue=catalogue, access=access, functions=functions, texts=texts)
 
 
 def pause() -> Pause:

@@ -21,12 +21,15 @@ def capabilities(proxy: Definition) -> Mapping[str, Transition]:
     return proxy.states[proxy.initial_state].transitions
 
 
-def restricted(proxy: Definition, is_left: Callable[[str], bool]) -> Definition:
-    """With those capabilities only."""
+def restricted(proxy: Definition, is_left: Callable[[str], bool], kept: str | None) -> Definition:
+    """With those capabilities only, and with the one that is kept."""
     initial = proxy.states[proxy.initial_state]
-    left = {name: one for name, one in initial.transitions.items() if is_left(name)}
-    if len(left) == len(initial.transitions):
+    denied = {name for name in initial.transitions if not is_left(name)}
+    if not denied:
         return proxy
+    left = {name: one for name, one in initial.transitions.items() if name not in denied}
+    if kept in denied:
+        left[kept] = initial.transitions[kept]
     return replace(proxy, states={**proxy.states, proxy.initial_state: replace(initial, transitions=left)})
 
 

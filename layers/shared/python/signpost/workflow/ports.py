@@ -61,7 +61,7 @@ class Definitions(Protocol):
 
     def offered_ids(self, principal: Principal) -> Sequence[str]: ...
 
-    def seen(self, principal: Principal, definition: Definition, kept: str | None) -> Definition:
+    def seen(self, principal: Principal, published: Published, kept: str | None) -> Definition:
         """Without the capabilities that policy denies, but for the one that something is under way of."""
         ...
 

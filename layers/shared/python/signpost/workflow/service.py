@@ -200,7 +200,7 @@ class Workflows:
             return nothing
         definition = self._definitions.pinned(principal.tenant, instance.definition_id, instance.digest)
         under_way = None if instance.claim is None else instance.claim.job.transition
-        seen = self._definitions.seen(principal, definition, under_way)
+        seen = self._definitions.seen(principal, Published(definition, instance.digest), under_way)
         return Found(seen, instance) if may_read(definition, instance, principal) else nothing
 
     def standing(self, tenant: str, workflow_id: str) -> Found | None:

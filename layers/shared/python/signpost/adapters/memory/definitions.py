@@ -5,7 +5,8 @@ from hashlib import sha256
 
 from signpost.model import JsonObject, Principal
 from signpost.workflow import story
-from signpost.workflow.definition import Definition, published
+from signpost.workflow.definition import Definition
+from signpost.workflow.definition import published as read
 from signpost.workflow.ports import Published
 
 
@@ -15,7 +16,7 @@ class MemoryDefinitions:
         self._by_digest: dict[tuple[str, str], Definition] = {}
 
     def publish(self, tenant: str, definition_id: str, document: JsonObject) -> None:
-        definition = published(definition_id, document)
+        definition = read(definition_id, document)
         digest = sha256(story.text_of(document).encode()).hexdigest()
         self._current[tenant, definition_id] = Published(definition, digest)
         self._by_digest[tenant, digest] = definition
@@ -34,9 +35,9 @@ class MemoryDefinitions:
     def offered_ids(self, principal: Principal) -> Sequence[str]:
         return self.ids(principal.tenant)
 
-    def seen(self, principal: Principal, definition: Definition, kept: str | None) -> Definition:
+    def seen(self, principal: Principal, published: Published, kept: str | None) -> Definition:
         del principal, kept  # no policy here
-        return definition
+        return published.definition
 
     def ids(self, tenant: str) -> Sequence[str]:
         return sorted(name for owner, name in self._current if owner == tenant and self.current(tenant, name))

@@ -12,6 +12,12 @@ from signpost.content import CatalogueChange, ChangeEvent
 from signpost.contract import Component, Hosted
 from signpost.errors import Unavailable
 from signpost.execution.revisions import REVALIDATED_EVERY
+from signpost.model import PROXY, Principal
+from signpost.workflow.definition import published
+from signpost.workflow.engine import Birth, Engine
+from signpost.workflow.focus import restricted
+from signpost.workflow.links import links
+from signpost.workflow.proxy import document_of
 from tests.support.governed import IN_THE_YARD, LEGACY, PATHS, TENANT, YARD, Asked, Governed, everything
 from tests.support.memory_gateway import MODERN
 
@@ -139,6 +145,16 @@ def test_who_has_nothing_left_of_the_capabilities_finds_no_workflow_of_them() ->
     assert error["message"].startswith("There is no workflow proxy_default ")
 
 
+def test_what_was_under_way_is_not_offered_when_it_is_over() -> None:
+    """To whom the definition was shown with it, because it was."""
+    offered = {name: {"target": "ready", "executor": {"kind": "noop"}} for name in ("yard.look", "vault.read")}
+    proxy = published(PROXY, document_of(offered))
+    shown = restricted(proxy, lambda name: name == "yard.look", kept="vault.read")
+    guest = Principal("guest", TENANT, "an issuer")
+    instance = Engine().started(shown, Birth("wf_a", "a digest", {}), guest, 0).instance
+    assert transitions({"links": links(shown, instance, guest, 0)}) == ["yard.look"]
+
+
 SLOW = "vault::build"
 
 
@@ -177,6 +193,25 @@ def test_who_may_call_a_function_by_any_of_its_names_may_follow_the_link_of_its_
     run = build(world)
     world.work()
     assert transitions(looked_at(world, run)) == [SLOW]
+
+
+def test_what_is_under_way_is_shown_to_who_may_not_have_it_executed_and_they_cannot_repeat_it() -> None:
+    world = Governed(with_vault=True)
+    world.crashing.add(SLOW)
+    run = build(world)
+    world.work()
+    (retry,) = [link for link in looked_at(world, run)["links"] if link["rel"] == "transition"]
+    world.rule({"no": rule("deny", SLOW)})
+    stand = looked_at(world, run)
+    assert (stand["inDoubt"]["transition"], transitions(stand)) == (SLOW, [])
+    refused = world.call("workflow.submit", **retry["args"])["result"]["structuredContent"]
+    assert refused["error"]["code"] == "GUARD_REJECTED"
+    world.work()
+    assert len(world.received) == 1
+    world.rule({}, prune=True)
+    world.call("workflow.submit", **looked_at(world, run)["links"][-1]["args"])
+    world.work()
+    assert len(world.received) == 2
 
 
 def test_a_run_goes_on_for_who_may_not_start_another_one() -> None:

@@ -73,6 +73,8 @@ class Transition:
     reliability: JsonObject = field(default_factory=dict[str, Json])
     prefill: JsonObject = field(default_factory=dict[str, Json])
     branches: Sequence[Branch] = ()
+    is_denied: bool = False
+    """To whoever asks. What is under way of it goes on, and they cannot have it executed."""
 
 
 @dataclass(frozen=True, slots=True)

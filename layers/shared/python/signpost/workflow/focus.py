@@ -29,7 +29,7 @@ def restricted(proxy: Definition, is_left: Callable[[str], bool], kept: str | No
         return proxy
     left = {name: one for name, one in initial.transitions.items() if name not in denied}
     if kept in denied:
-        left[kept] = initial.transitions[kept]
+        left[kept] = replace(initial.transitions[kept], is_denied=True)
     return replace(proxy, states={**proxy.states, proxy.initial_state: replace(initial, transitions=left)})
 
 

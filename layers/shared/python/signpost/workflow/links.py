@@ -12,6 +12,7 @@ from signpost.workflow.permissions import (
     RESOLUTION,
     RESOLVE,
     RETRY,
+    is_denied,
     may_resolve,
     may_retry,
 )
@@ -29,19 +30,22 @@ def links(definition: Definition, instance: Instance, principal: Principal, now:
     """In the order in which the author declared them."""
     claim = instance.claim
     if claim is not None:
-        return _of_doubt(instance, claim, principal) if claim.is_in_doubt(now) and now >= claim.over_at else ()
+        return (
+            _of_doubt(definition, instance, claim, principal) if claim.is_in_doubt(now) and now >= claim.over_at else ()
+        )
     if instance.entering and not is_over(definition, instance):
         return [_order(instance, ON_ENTER, f"Do again what {instance.state} does on being entered")]
     return [_link(transition, instance) for transition in legal(definition, instance, principal, now)]
 
 
-def _of_doubt(instance: Instance, claim: Claim, principal: Principal) -> Sequence[JsonObject]:
+def _of_doubt(definition: Definition, instance: Instance, claim: Claim, principal: Principal) -> Sequence[JsonObject]:
     """For those who may say how to go on."""
     again = _order(
         instance, RETRY, "Execute it once more, with the same idempotency key", REPETITION, claim=claim.token
     )
     said = _order(instance, RESOLVE, "Say what came of it", RESOLUTION, claim=claim.token, happened=False)
-    return [*([again] if may_retry(claim, principal) else ()), *([said] if may_resolve(principal) else ())]
+    is_repeated = may_retry(claim, principal) and not is_denied(definition, instance, claim)
+    return [*([again] if is_repeated else ()), *([said] if may_resolve(principal) else ())]
 
 
 def _order(
@@ -69,7 +73,8 @@ def legal(definition: Definition, instance: Instance, principal: Principal, now:
         return ()
     asked = instance.waits_for
     is_too_late = asked is not None and asked.has_expired(now)
-    offered = [one for one in state.transitions.values() if not (is_too_late and one.actor == "human")]
+    left = [one for one in state.transitions.values() if not one.is_denied]
+    offered = [one for one in left if not (is_too_late and one.actor == "human")]
     if not state.runs_by_itself:
         offered = [one for one in offered if one.actor != "deterministic"]
         if not state.by_guards:

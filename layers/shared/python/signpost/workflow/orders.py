@@ -17,6 +17,7 @@ from signpost.workflow.permissions import (
     OUTPUT,
     RESOLVE,
     RETRY,
+    is_denied,
     may_cancel,
     may_resolve,
     may_retry,
@@ -90,6 +91,8 @@ def _refusal(definition: Definition, instance: Instance, submitted: Submitted, n
         return _not_to_be_cancelled(definition, instance, submitted.principal, now)
     if instance.claim is None or not instance.claim.is_in_doubt(now):
         return Refusal("INVALID_TRANSITION", "Nothing is in doubt here.", submitted.transition)
+    if submitted.transition == RETRY and is_denied(definition, instance, instance.claim):
+        return Refusal("GUARD_REJECTED", "It is not for you to have it executed.", RETRY)
     return _not_to_be_resolved(instance.claim, submitted, now)
 
 

@@ -1,6 +1,7 @@
 """What may be said of a step that stands still, besides what its author declared, and by whom."""
 
 from signpost.model import JsonObject, Principal
+from signpost.workflow.definition import Definition
 from signpost.workflow.instance import Claim, Instance
 
 RETRY, RESOLVE, CANCEL = "$retry", "$resolve", "$cancel"
@@ -30,6 +31,12 @@ RESOLUTION: JsonObject = {
 def may_retry(claim: Claim, principal: Principal) -> bool:
     """Anybody, where the author has consented to repetition."""
     return claim.repeatable or may_resolve(principal)
+
+
+def is_denied(definition: Definition, instance: Instance, claim: Claim) -> bool:
+    """Whether whoever sees this definition could not have begun it: then they cannot have it repeated either."""
+    begun = definition.states[instance.state].transitions.get(claim.job.transition)
+    return begun is not None and begun.is_denied
 
 
 def may_resolve(principal: Principal) -> bool:

@@ -62,7 +62,8 @@ class Definitions(Protocol):
     def offered_ids(self, principal: Principal) -> Sequence[str]: ...
 
     def seen(self, principal: Principal, published: Published, kept: str | None) -> Definition:
-        """Without the capabilities that policy denies, but for the one that something is under way of."""
+        """Without the capabilities that policy denies, but for the one that something is under way of, which is
+        marked."""
         ...
 
 

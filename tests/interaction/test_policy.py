@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, override
 
 import pytest
@@ -13,11 +14,15 @@ from signpost.contract import Component, Hosted
 from signpost.errors import Unavailable
 from signpost.execution.revisions import REVALIDATED_EVERY
 from signpost.model import PROXY, Principal
+from signpost.workflow.answers import may_read
+from signpost.workflow.calls import called
 from signpost.workflow.definition import published
 from signpost.workflow.engine import Birth, Engine
 from signpost.workflow.focus import restricted
 from signpost.workflow.links import links
+from signpost.workflow.permissions import may_cancel
 from signpost.workflow.proxy import document_of
+from signpost.workflow.story import head_text, instance_of
 from tests.support.governed import IN_THE_YARD, LEGACY, PATHS, TENANT, YARD, Asked, Governed, everything
 from tests.support.memory_gateway import MODERN
 
@@ -145,16 +150,6 @@ def test_who_has_nothing_left_of_the_capabilities_finds_no_workflow_of_them() ->
     assert error["message"].startswith("There is no workflow proxy_default ")
 
 
-def test_what_was_under_way_is_not_offered_when_it_is_over() -> None:
-    """To whom the definition was shown with it, because it was."""
-    offered = {name: {"target": "ready", "executor": {"kind": "noop"}} for name in ("yard.look", "vault.read")}
-    proxy = published(PROXY, document_of(offered))
-    shown = restricted(proxy, lambda name: name == "yard.look", kept="vault.read")
-    guest = Principal("guest", TENANT, "an issuer")
-    instance = Engine().started(shown, Birth("wf_a", "a digest", {}), guest, 0).instance
-    assert transitions({"links": links(shown, instance, guest, 0)}) == ["yard.look"]
-
-
 SLOW = "vault::build"
 
 
@@ -169,6 +164,50 @@ def looked_at(world: Governed, run: Any) -> Any:
 
 def transitions(stand: Any) -> Sequence[str]:
     return [link["args"]["transition"] for link in stand["links"] if link["rel"] == "transition"]
+
+
+@pytest.mark.invariant(50)
+def test_a_run_of_a_call_is_there_for_who_called_and_for_who_may_have_to_say_what_came_of_it() -> None:
+    world = Governed(with_vault=True)
+    run = build(world)
+    world.work()
+    assert looked_at(world, run)["context"] == {"lastResult": f"{SLOW} ran"}
+    (link,) = looked_at(world, run)["links"]
+    for stranger in ({"subject": "other"}, {"subject": "other", "scope": "workflow.cancel"}):
+        world.become(**stranger)
+        assert looked_at(world, run)["error"]["code"] == "NOT_FOUND"
+        for transition in (SLOW, "$cancel"):
+            order = {**link["args"], "transition": transition}
+            refused = world.call("workflow.submit", **order)["result"]["structuredContent"]
+            assert refused["error"]["code"] == "NOT_FOUND"
+    world.become("keeper", scope="workflow.resolve")
+    assert "lastResult" in looked_at(world, run)["context"]
+
+
+def test_two_issuers_may_call_two_people_the_same() -> None:
+    caller, namesake = (Principal("ann", TENANT, issuer) for issuer in ("an issuer", "another one"))
+    call = called(SLOW, idempotent=False)
+    instance = Engine().started(call.definition, Birth("wf_a", call.digest, {}), caller, 0).instance
+    kept = instance_of("wf_a", head_text(instance), "{}", "{}")
+    assert [may_read(call.definition, kept, who) for who in (caller, namesake)] == [True, False]
+    assert [may_cancel(kept, who) for who in (caller, namesake)] == [True, False]
+
+
+def test_what_was_not_kept_of_a_starter_is_not_held_against_them() -> None:
+    caller = Principal("ann", TENANT, "an issuer")
+    call = called(SLOW, idempotent=False)
+    instance = Engine().started(call.definition, Birth("wf_a", call.digest, {}), caller, 0).instance
+    assert may_read(call.definition, replace(instance, starter_issuer=""), caller)
+
+
+def test_what_was_under_way_is_not_offered_when_it_is_over() -> None:
+    """To whom the definition was shown with it, because it was."""
+    offered = {name: {"target": "ready", "executor": {"kind": "noop"}} for name in ("yard.look", "vault.read")}
+    proxy = published(PROXY, document_of(offered))
+    shown = restricted(proxy, lambda name: name == "yard.look", kept="vault.read")
+    guest = Principal("guest", TENANT, "an issuer")
+    instance = Engine().started(shown, Birth("wf_a", "a digest", {}), guest, 0).instance
+    assert transitions({"links": links(shown, instance, guest, 0)}) == ["yard.look"]
 
 
 @pytest.mark.invariant(70)

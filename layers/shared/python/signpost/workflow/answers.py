@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from signpost.model import Json, JsonObject, Principal, as_object
 from signpost.spelling import meant
+from signpost.workflow.calls import is_a_call
 from signpost.workflow.definition import Definition, State
 from signpost.workflow.focus import narrowed
 from signpost.workflow.guards import Situation, passes
 from signpost.workflow.instance import Claim, EvidenceItem, Hop, Instance, Request, child_of, is_over
 from signpost.workflow.links import links, self_link, waits_for_a_person
 from signpost.workflow.paths import Known
+from signpost.workflow.permissions import has_started, may_resolve
 from signpost.workflow.steps import Refusal, Step
 
 
@@ -197,6 +199,9 @@ def _without_secrets(settings: JsonObject) -> JsonObject:
 
 
 def may_read(definition: Definition, instance: Instance, principal: Principal) -> bool:
-    """Whoever a definition says, where it says anything."""
+    """Whoever a definition says, where it says anything. A call is between its caller and the function, and the id of
+    its run can be guessed: others see it only if they may have to say what came of it."""
+    if is_a_call(instance.digest) and not (has_started(instance, principal) or may_resolve(principal)):
+        return False
     situation = Situation(Known(instance.context, {}, instance.input), principal, instance.proven)
     return all(passes(guard, situation) for guard in definition.readers)

@@ -47,6 +47,7 @@ class Engine:
             input=birth.given,
             started_at=now,
             started_by=principal.subject,
+            starter_issuer=principal.issuer,
             ends_at=now + definition.timeout_ms / 1000 if definition.timeout_ms and definition.timeout_target else None,
             parent=birth.parent,
             depth=birth.depth,

@@ -192,6 +192,8 @@ class Instance:
     request: Request | None = None
     """The last time that people were asked to approve something."""
     started_by: str = ""
+    starter_issuer: str = ""
+    """Who vouched for whoever started it; empty where that was not kept yet."""
     entering: bool = False
     """Whether what its state does on being entered is still owed."""
     claim: Claim | None = None

@@ -50,6 +50,7 @@ def _unusual(instance: Instance) -> dict[str, Any]:
     """What most instances have nothing of."""
     parts: dict[str, Any] = {
         "entering": instance.entering or None,
+        "starterIssuer": instance.starter_issuer or None,
         "parent": instance.parent,
         "depth": instance.depth or None,
         "releases": instance.releases or None,
@@ -77,6 +78,7 @@ def instance_of(workflow_id: str, head: str, context: str, given: str, claim: Cl
         },
         request=None if fields["request"] is None else _request_of(fields["request"]),
         started_by=fields["startedBy"],
+        starter_issuer=fields.get("starterIssuer", ""),
         entering=fields.get("entering", False),
         claim=claim,
         parent=fields.get("parent"),

@@ -8,10 +8,11 @@ from typing import Any, override
 
 import pytest
 
-from signpost.adapters.memory import MemoryContentStore, MemoryRevisionRows, MemoryTexts
+from signpost.adapters.memory import MemoryBreakers, MemoryContentStore, MemoryRevisionRows, MemoryTexts
 from signpost.content import CatalogueChange, ChangeEvent
-from signpost.contract import Component, Hosted
+from signpost.contract import BreakerState, Component, Hosted
 from signpost.errors import Unavailable
+from signpost.execution.components import COMPLETES
 from signpost.execution.revisions import REVALIDATED_EVERY
 from signpost.model import PROXY, Principal
 from signpost.workflow.answers import may_read
@@ -164,6 +165,25 @@ def looked_at(world: Governed, run: Any) -> Any:
 
 def transitions(stand: Any) -> Sequence[str]:
     return [link["args"]["transition"] for link in stand["links"] if link["rel"] == "transition"]
+
+
+@pytest.mark.invariant(70)
+def test_metrics_name_no_function_that_is_denied() -> None:
+    world = Governed(with_vault=True, policies=RULES["denied"])
+    breakers = MemoryBreakers(world.gateway.functions)
+    for function in ("vault::open", f"vault::page{COMPLETES}", "yard::echo"):
+        breakers.open(TENANT, function, BreakerState(world.gateway.clock.now() + 60, 3, "crashed"))
+    denied = measured(world)
+    assert "vault" not in denied
+    assert 'function="yard::echo"' in denied
+    assert 'signpost_breakers{state="open"} 1' in denied
+    world.become("owner", "staff")
+    assert 'function="vault::open"' in measured(world)
+    assert 'signpost_breakers{state="open"} 3' in measured(world)
+
+
+def measured(world: Governed) -> str:
+    return world.gateway.send("GET", "/metrics", headers={"authorization": f"Bearer {world.key}"}).text
 
 
 @pytest.mark.invariant(50)

@@ -46,12 +46,12 @@ CONTENT_VERSION = Gauge(
 )
 BREAKERS = Gauge(
     "signpost_breakers",
-    "Breakers of the tenant that are not closed: open, or half_open when the pause is over and a call may try.",
+    "Breakers of functions that the caller may use: open, or half_open when the pause is over and a call may try.",
     ("state",),
 )
 BREAKER_FAILURES = Gauge(
     "signpost_breaker_failures",
-    "Failures in a row of each function whose breaker is not closed.",
+    "Failures in a row of each function that the caller may use and whose breaker is not closed.",
     ("function", "state"),
 )
 GAUGES = (

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from signpost import __version__
+from signpost.execution.function_access import FunctionAccess
 from signpost.execution.functions import FunctionLists
 from signpost.metrics import gauges
 from signpost.metrics.gauges import Gauge, Measured
-from signpost.model import Call
+from signpost.model import Call, Principal
 from signpost.ports import Breakers, Clock
 from signpost.protocol.surface import Surface
 from signpost.registry.catalogue import CatalogueView
@@ -27,6 +28,7 @@ class Meter:
         function_lists: FunctionLists,
         content: ContentView,
         catalogue: CatalogueView,
+        access: FunctionAccess,
         breakers: Breakers,
         clock: Clock,
     ) -> None:
@@ -34,6 +36,7 @@ class Meter:
         self._function_lists = function_lists
         self._content = content
         self._catalogue = catalogue
+        self._access = access
         self._breakers = breakers
         self._clock = clock
 
@@ -46,7 +49,7 @@ class Meter:
             gauges.FUNCTIONS: self._functions(tenant),
             **self._documents(tenant),
             **self._catalogued(tenant),
-            **self._not_closed(tenant),
+            **self._not_closed(call.principal),
         }
         return [Measured(gauge, found[gauge]) for gauge in gauges.GAUGES]
 
@@ -78,11 +81,13 @@ class Meter:
             gauges.CATALOGUE: {(snapshot.digest,): 1} if snapshot.digest is not None else {},
         }
 
-    def _not_closed(self, tenant: str) -> Mapping[Gauge, Samples]:
+    def _not_closed(self, principal: Principal) -> Mapping[Gauge, Samples]:
+        """These samples name functions: of those only that the caller may use."""
         now = self._clock.now()
         failures = {
             (function, "open" if breaker.opened_until > now else "half_open"): breaker.failures
-            for function, breaker in sorted(self._breakers.of_tenant(tenant).items())
+            for function, breaker in sorted(self._breakers.of_tenant(principal.tenant).items())
+            if self._access.allows(principal, function)
         }
         states = Counter(state for _, state in failures)
         return {

@@ -17,6 +17,7 @@ def metrics_page(composition: "Composition", surfaces: Mapping[str, Surface]) ->
         function_lists=composition.function_lists,
         content=composition.documents.view,
         catalogue=composition.catalogue,
+        access=composition.policy.functions,
         breakers=composition.adapters.breakers,
         clock=composition.adapters.clock,
     )

@@ -1,20 +1,27 @@
 """Whatever fails while an executor is loaded, before or after it has had its effect: the old version serves, whole,
 until the new one does."""
 
+from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, override
 
 import pytest
 
+from signpost.adapters.memory import MemoryLoadedExecutors
 from signpost.contract import BreakerState, Hosted
 from signpost.errors import Unavailable
+from signpost.loads import Holding, Loading
+from signpost.model import MasterKeys
+from signpost.ports import LoadedExecutors
 from signpost.registry.refusals import Refused
 from tests.support.loading import PLACE, TENANT, Loadable, lambda_function
+from tests.support.placing import STACK_KEYS, RotatedOnceRead
 
 MAIL = f"{PLACE}team-mail"
 OLD = [Hosted("mail::send", permissions=frozenset({"smtp"})), Hosted("mail::old")]
 NEW = [Hosted("mail::send", permissions=frozenset({"dns"})), Hosted("mail::new")]
 MOST_STEPS = 100
+ROTATED = MasterKeys("c" * 64, STACK_KEYS.current)
 
 
 class Crash(Exception):  # noqa: N818 - it is none of ours
@@ -135,3 +142,41 @@ def assert_served(world: Loadable) -> None:
 
 def hosted_and_terms(world: Loadable) -> object:
     return sorted(map(repr, world.hosted())), world.table.terms.get((TENANT, MAIL))
+
+
+class Rivalled(MemoryLoadedExecutors):
+    """Somebody else has a name first."""
+
+    def __init__(self, world: Loadable) -> None:
+        super().__init__(world.table)
+        self._world = world
+
+    @override
+    def change[Refusal](self, tenant: str, decide: Callable[[Holding], Loading | Refusal]) -> Loading | Refusal:
+        self._world.placer.place(self._world.offer("team-rival", "mail::new").arn, tenant)
+        return super().change(tenant, decide)
+
+
+class Unavailing(MemoryLoadedExecutors):
+    def __init__(self, world: Loadable) -> None:
+        super().__init__(world.table)
+
+    @override
+    def change[Refusal](self, tenant: str, decide: Callable[[Holding], Loading | Refusal]) -> Loading | Refusal:
+        raise Unavailable("The table does not answer.")
+
+
+@pytest.mark.invariant(66)
+@pytest.mark.parametrize("operation", ["load", "reload"])
+@pytest.mark.parametrize("unchanged", [Rivalled, Unavailing])
+def test_keys_that_are_rotated_before_a_change_that_does_not_happen_are_those_of_the_old_version(
+    operation: str, unchanged: Callable[[Loadable], LoadedExecutors]
+) -> None:
+    """The stack signs with the new ones already."""
+    world = old_world()
+    before = world.placed(TENANT)[MAIL]
+    world.stack_keys = RotatedOnceRead(STACK_KEYS, ROTATED, world.placer)
+    world.functions = world.loading_into(unchanged(world), world.directory, world.breakers)
+    assert fails(world, operation, Unavailable(""))
+    assert world.placed(TENANT)[MAIL] == before
+    assert world.has_its_keys(lambda_function("team-mail"), ROTATED)

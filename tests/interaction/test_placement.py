@@ -8,10 +8,11 @@ import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryDirectory
 from signpost.contract import Executor, Hosted, Terms
+from signpost.errors import Unavailable
 from signpost.execution.executor_keys import keys_of
 from signpost.execution.placement import PlacementRefused
 from signpost.model import JsonObject, MasterKeys
-from tests.support.placing import STACK_KEYS, Placing, executor
+from tests.support.placing import STACK_KEYS, Placing, RotatedOnceRead, executor
 
 CORE, SHELF, OTHER, THEIRS = executor("core"), executor("shelf"), executor("other"), executor("theirs")
 ROTATED = MasterKeys("c" * 64, STACK_KEYS.current)
@@ -240,6 +241,27 @@ def test_keys_that_are_rotated_meanwhile_end_up_in_the_secret(world: Placing) ->
 
     world.placing_into(Interrupted(world.table, rotate)).place(arriving.arn, None)
     assert all(world.has_its_keys(one, ROTATED) for one in (arriving, CORE, SHELF, OTHER, THEIRS))
+
+
+@pytest.mark.parametrize("fault", [None, Unavailable("The table does not answer.")], ids=["refused", "unavailable"])
+def test_keys_that_are_rotated_before_a_placement_that_fails_are_those_of_what_is_placed(
+    world: Placing, fault: Exception | None
+) -> None:
+    """The stack signs with the new ones already, and calls what it hosted before."""
+    hosted = world.placed("acme")[THEIRS.arn]
+    rival = newcomer(world)
+
+    def stop() -> None:
+        if fault is not None:
+            raise fault
+        world.placer.place(rival.arn, "acme")
+
+    world.stack_keys = RotatedOnceRead(STACK_KEYS, ROTATED, world.placer)
+    world.hosts(THEIRS, "new::thing")
+    with pytest.raises(PlacementRefused if fault is None else Unavailable):
+        world.placing_into(Interrupted(world.table, stop)).place(THEIRS.arn, "acme")
+    assert world.placed("acme")[THEIRS.arn] == hosted
+    assert world.has_its_keys(THEIRS, ROTATED)
 
 
 def test_who_has_no_secret_any_more_is_named_and_the_others_get_their_keys(world: Placing) -> None:

@@ -1,6 +1,7 @@
 """An account with executors and their secrets, and what places them, on the in-memory adapters."""
 
 from collections.abc import Mapping, Sequence
+from typing import override
 
 from signpost.adapters.memory import FunctionTable, MemoryDirectory, MemoryMasterKeys
 from signpost.adapters.memory.link import Handler, MemoryLink
@@ -19,6 +20,23 @@ SOMEBODY_ELSES = MasterKeys("nobody's")
 
 def executor(name: str) -> Executor:
     return Executor(f"arn:{name}", f"secret:{name}", 30_000)
+
+
+class RotatedOnceRead(MemoryMasterKeys):
+    """Keys of a stack that somebody rotates as soon as they have been read."""
+
+    def __init__(self, keys: MasterKeys, rotated: MasterKeys, placer: Placer) -> None:
+        super().__init__(keys)
+        self._rotated = rotated
+        self._placer = placer
+
+    @override
+    def read(self) -> MasterKeys:
+        keys = super().read()
+        if keys != self._rotated:
+            self.write(self._rotated)
+            assert self._placer.hand_out(self._rotated) == []
+        return keys
 
 
 class Account:

@@ -26,7 +26,8 @@ class ExecutorKeys:
         return keys
 
     def renew(self, executor: Executor, given: MasterKeys) -> None:
-        """Again, if they were rotated meanwhile by somebody who did not find the executor in the directory yet."""
+        """Again, if they were rotated meanwhile: by somebody who did not find the executor in the directory yet, or
+        whose keys for it have just been overwritten."""
         if (now := self._stack_keys.read()) != given:
             self._write(executor, now)
 

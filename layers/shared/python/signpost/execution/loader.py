@@ -58,9 +58,11 @@ class Loader:
         keys = self._keys.give(offer.executor)
         if isinstance(keys, NotPlaced):
             return keys
-        done = self._directory.change(tenant, partial(decide, offer))
-        if isinstance(done, Loading):
+        try:
+            done = self._directory.change(tenant, partial(decide, offer))
+        finally:  # what is loaded already has got them too, and goes on serving with them
             self._keys.renew(offer.executor, keys)
+        if isinstance(done, Loading):
             self._forget_failures(done, tenant)
         return done
 

@@ -66,9 +66,11 @@ class Placer:
     def _put(self, offer: Offer, tenant: str | None) -> None:
         executor = offer.executor
         keys = _done(self._keys.give(executor))
-        if taken := self._directory.place(tenant, executor, offer.hosted, offer.terms):
-            raise PlacementRefused(_taken(executor, taken))
-        self._keys.renew(executor, keys)
+        try:
+            if taken := self._directory.place(tenant, executor, offer.hosted, offer.terms):
+                raise PlacementRefused(_taken(executor, taken))
+        finally:  # what is placed already has got them too, and goes on serving with them
+            self._keys.renew(executor, keys)
 
     def _offer(self, lambda_function: str) -> Offer:
         return _done(self._offers.of(lambda_function))

@@ -151,6 +151,14 @@ def test_a_role_names_its_actions_and_its_resources(name: str) -> None:
         assert statement["Sid"]
 
 
+def test_secrets_of_other_stacks_are_written_only_where_executors_of_theirs_are_named() -> None:
+    (statement,) = [one for one in statements(ROLES["RegistryRole"]) if one["Sid"] == "HandOutKeys"]
+    condition, all_that_are_tagged, own = statement["Resource"]["Fn::If"]
+    assert (condition, own) == ("HasExecutors", {"Fn::GetAtt": ["ExecutorCoreKeys", "Id"]})
+    assert all_that_are_tagged["Fn::Sub"].endswith(":secret:*")
+    assert statement["Condition"] == {"StringLike": {"aws:ResourceTag/signpost:executor-keys": "*"}}
+
+
 def test_every_function_has_a_role_of_its_own() -> None:
     roles = [str(function["Properties"]["Role"]) for function in FUNCTIONS.values()]
     assert len(set(roles)) == len(FUNCTIONS) == len(ROLES)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import BreakerState, Executor, Hosted, Terms
+from signpost.contract import BreakerState, Component, Executor, Hosted, Terms
 from signpost.execution.functions import REVALIDATED_EVERY
 from signpost.registry.reference import ALL_FUNCTIONS
 from signpost.registry.refusals import Refused
@@ -146,6 +146,65 @@ def test_an_id_or_a_name_that_another_executor_has_is_refused_until_that_is_gone
     world.done("load", "team-sms", "umbrella")
     world.done("unload", MAIL)
     world.done("load", "team-sms")
+
+
+COMPONENTS: dict[str, tuple[Hosted, Hosted]] = {
+    "prompt": (
+        Hosted("mail::review", name="review", component=Component("prompt")),
+        Hosted("sms::other", name="review", component=Component("prompt")),
+    ),
+    "prompt without a name": (
+        Hosted("review", component=Component("prompt")),
+        Hosted("sms::other", name="review", component=Component("prompt")),
+    ),
+    "resource": (
+        Hosted("mail::rules", name="rules", component=Component("resource", "mail://rules")),
+        Hosted("sms::other", name="other", component=Component("resource", "mail://rules")),
+    ),
+    "template": (
+        Hosted("mail::box", name="box", component=Component("template", "mail://boxes/{box}")),
+        Hosted("sms::other", name="other", component=Component("template", "mail://boxes/{box}")),
+    ),
+}
+"""Two each that clients could not tell apart."""
+
+
+@pytest.mark.parametrize("kind", COMPONENTS)
+def test_what_clients_know_by_a_name_or_a_uri_of_the_core_is_refused(world: Loadable, kind: str) -> None:
+    shipped, theirs = COMPONENTS[kind]
+    world.offer("core", "core::wait", shipped)
+    world.placer.ship([f"{PLACE}core"])
+    world.offer("team-mail", "mail::send", theirs)
+    assert refused_without_a_trace(world, "load", MAIL) == "name_conflicts_with_core"
+
+
+@pytest.mark.parametrize("kind", COMPONENTS)
+def test_what_clients_know_by_a_name_or_a_uri_of_another_executor_is_refused_until_that_is_gone(
+    world: Loadable, kind: str
+) -> None:
+    first, second = COMPONENTS[kind]
+    world.offer("team-mail", first, version="1")
+    world.done("load", MAIL)
+    world.offer("team-mail", first, version="2")
+    world.done("load", MAIL)
+    world.offer("team-sms", second)
+    assert refused_without_a_trace(world, "load", "team-sms") == "name_taken"
+    world.done("unload", MAIL)
+    world.done("load", "team-sms")
+
+
+@pytest.mark.parametrize("kind", COMPONENTS)
+def test_an_executor_that_clients_would_know_two_functions_of_by_one_name_or_uri_is_refused(
+    world: Loadable, kind: str
+) -> None:
+    world.offer("team-mail", *COMPONENTS[kind])
+    assert refused_without_a_trace(world, "load", MAIL) == "invalid_manifest"
+
+
+def test_a_prompt_may_be_called_like_a_skill_and_helpers_like_one_another(world: Loadable) -> None:
+    helpers = [Hosted(f"{of}::complete", component=Component("helper")) for of in ("mail::a", "mail::b")]
+    world.offer("team-mail", "mail::send", Hosted("mail::p", name="send", component=Component("prompt")), *helpers)
+    world.done("load", MAIL)
 
 
 def test_s191_what_is_unloaded_is_unknown_afterwards(world: Loadable) -> None:

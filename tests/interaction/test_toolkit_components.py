@@ -354,6 +354,33 @@ def test_of_two_executors_that_say_the_same_the_first_id_counts() -> None:
     assert called == ["a::r"]
 
 
+def test_of_a_shipped_one_and_one_of_the_tenant_that_say_the_same_the_tenants_own_counts() -> None:
+    """As it is with functions of the same id."""
+    gateway, called = hosting({"zoo::r": Result({"contents": [{"text": "mine"}]})})
+    own = (
+        Hosted("zoo::p", name="p", description="Mine.", component=Component("prompt")),
+        Hosted("zoo::r", component=Component("resource", "yard://a")),
+        Hosted("zoo::t", name="mine", component=Component("template", "yard://{b}/{c}")),
+    )
+    MemoryDirectory(gateway.functions).place("default", replace(YARD, key_secret_arn="secret:zoo"), own)
+    (prompt,) = gateway.ask("prompts/list").json["result"]["prompts"]
+    assert prompt["description"] == "Mine."
+    assert gateway.ask("resources/read", {"uri": "yard://a"}).json["result"]["contents"][0]["text"] == "mine"
+    assert called == ["zoo::r"]
+    listed = gateway.ask("resources/templates/list").json["result"]["resourceTemplates"]
+    assert [one["name"] for one in listed if one["uriTemplate"].startswith("yard:")] == ["mine"]
+    gateway.ask("resources/read", {"uri": "yard://b/c"})
+    assert called == ["zoo::r", "zoo::t"]
+
+
+def test_of_templates_that_say_as_much_of_their_instances_the_tenants_own_is_asked_first() -> None:
+    gateway, called = hosting({})
+    own = Hosted("zoo::t", component=Component("template", "yard://{other}/{names}"))
+    MemoryDirectory(gateway.functions).place("default", YARD, [own])
+    gateway.ask("resources/read", {"uri": "yard://b/c"})
+    assert called[0] == "zoo::t"
+
+
 def test_tenants_that_switched_shipped_content_off_see_none_of_it() -> None:
     gateway, _ = hosting({})
     assert uris_of(gateway) == ["iii://skills", "yard://a"]

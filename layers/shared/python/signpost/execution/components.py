@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from signpost.contract import HELPER, LONGEST_COMPONENT, LONGEST_URI, PROMPT, RESOURCE, TEMPLATE, Component
+from signpost.contract import HELPER, LONGEST_COMPONENT, LONGEST_URI, PROMPT, RESOURCE, TEMPLATE, Component, Hosted
 from signpost.execution.members import (
     number_in,
     objects_in,
@@ -149,6 +149,11 @@ def _fault_of_names(component: Component) -> str | None:
         return f"has two arguments {twice[0]}"
     unknown = [name for name in component.complete if name not in names]
     return f"completes {unknown[0]}, which it does not have" if unknown else None
+
+
+def prompt_name(hosted: Hosted) -> str:
+    """Authors of toolkits always say one; other executors may not."""
+    return hosted.name or hosted.function
 
 
 def names_of(component: Component) -> Sequence[str]:

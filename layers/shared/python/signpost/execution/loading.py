@@ -4,7 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from signpost.contract import Executor, Hosted, Placed, Terms
+from signpost.contract import PROMPT, RESOURCE, TEMPLATE, Executor, Hosted, Placed, Terms
+from signpost.execution.components import prompt_name
 from signpost.execution.functions import FunctionList
 from signpost.execution.manifest import manifest_message
 from signpost.execution.offers import Offer
@@ -158,27 +159,25 @@ def _incomplete(offer: Offer) -> NotPlaced | None:
     if not offer.hosted:
         return NotPlaced("invalid_manifest", f"{offer.executor.arn} hosts nothing.")
     ids = Counter(one.function for one in offer.hosted)
-    names = Counter(skill_name(one) for one in _skills(offer.hosted))
+    names = Counter(_all_asked_for(offer.hosted))
     if twice := sorted(name for name, times in (*ids.items(), *names.items()) if times > 1):
         return NotPlaced("invalid_manifest", f"{offer.executor.arn} hosts several of one name: {', '.join(twice)}.")
     return None
 
 
 def _conflict(offer: Offer, holding: Holding) -> NotPlaced | None:
-    """One name, one function: as the id of a function, and as a skill."""
+    """One name, one function: as the id of a function, and as what clients ask for."""
     ids = {one.function for one in offer.hosted}
-    names = {skill_name(one) for one in _skills(offer.hosted)}
+    names = set(_all_asked_for(offer.hosted))
     others = _others(offer.executor, holding)
     shipped = {one.function for one in holding.shipped}
     arn = offer.executor.arn
-    if core := sorted(ids & shipped | names & {skill_name(one) for one in _skills(holding.shipped)}):
+    if core := sorted(ids & shipped | names.intersection(_all_asked_for(holding.shipped))):
         return NotPlaced("name_conflicts_with_core", f"{arn}: the deployment itself has {', '.join(core)}.")
     taken = {name: others[name] for name in ids & others.keys()}
-    taken |= {
-        skill_name(one): others[one.function]
-        for one in _skills(holding.own)
-        if one.function in others and skill_name(one) in names
-    }
+    for one in holding.own:
+        if one.function in others and (name := _asked_for(one)) in names:
+            taken[name] = others[one.function]
     if taken:
         listed = ", ".join(f"{name} ({taken[name]})" for name in sorted(taken))
         return NotPlaced("name_taken", f"{arn}: other executors have {listed} already.")
@@ -191,5 +190,15 @@ def _others(executor: Executor, holding: Holding) -> Mapping[str, str]:
     return {function: one.executor.arn for one in tenants for function in one.functions}
 
 
-def _skills(hosted: Sequence[Hosted]) -> Sequence[Hosted]:
-    return [one for one in hosted if one.component is None]
+def _all_asked_for(hosted: Iterable[Hosted]) -> Iterable[str]:
+    return filter(None, map(_asked_for, hosted))
+
+
+def _asked_for(hosted: Hosted) -> str | None:
+    """What clients tell it by, in words that differ from those for any other kind; None of what they never ask for."""
+    component = hosted.component
+    if component is None:
+        return f"the skill {skill_name(hosted)}"
+    if component.kind == PROMPT:
+        return f"the prompt {prompt_name(hosted)}"
+    return f"the {component.kind} {component.uri}" if component.kind in (RESOURCE, TEMPLATE) else None

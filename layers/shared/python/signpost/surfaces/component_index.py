@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from signpost.contract import PROMPT, RESOURCE, TEMPLATE, Component, Hosted
+from signpost.execution.components import prompt_name
 from signpost.execution.functions import FunctionList
 from signpost.execution.uri_templates import UriTemplate, uri_template
 from signpost.model import Prompt, Resource, ResourceTemplate
@@ -17,6 +18,8 @@ class Declared:
 
     hosted: Hosted
     component: Component
+    is_own: bool
+    """The tenant's, and not shipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +29,14 @@ class Pattern:
 
 
 class ComponentIndex:
-    """Of two that clients could not tell apart there is the one whose id comes first."""
+    """Of two that clients could not tell apart there is the tenant's own before a shipped one, and else the one whose
+    id comes first."""
 
     def __init__(self, functions: FunctionList, shows: Callable[[str], bool]) -> None:
         """`shows` says which hidden ones are listed all the same, by the ids of their functions."""
         self.functions = functions
-        declared = list(_declared(functions))
-        self.prompts = {_name(one): one for one in reversed(declared) if one.component.kind == PROMPT}
+        declared = sorted(_declared(functions), key=_precedence)
+        self.prompts = {prompt_name(one.hosted): one for one in reversed(declared) if one.component.kind == PROMPT}
         self.resources = _by_uri(declared, RESOURCE)
         self.templates = _by_uri(declared, TEMPLATE)
         patterns = [Pattern(uri_template(uri), one) for uri, one in self.templates.items()]
@@ -74,12 +78,11 @@ class ComponentIndex:
 def _declared(functions: FunctionList) -> Iterator[Declared]:
     for hosted in functions.functions:
         if hosted.component is not None and not is_internal(hosted.function):
-            yield Declared(hosted, hosted.component)
+            yield Declared(hosted, hosted.component, hosted.function in functions.own)
 
 
-def _name(declared: Declared) -> str:
-    """Authors of toolkits always say one; other executors may not."""
-    return declared.hosted.name or declared.hosted.function
+def _precedence(declared: Declared) -> tuple[bool, str]:
+    return not declared.is_own, declared.hosted.function
 
 
 def _by_uri(declared: Sequence[Declared], kind: str) -> Mapping[str, Declared]:
@@ -90,15 +93,15 @@ def _of(found: Mapping[str, Declared], listed: AbstractSet[str]) -> Sequence[Dec
     return sorted((one for one in found.values() if one.hosted.function in listed), key=lambda one: one.hosted.function)
 
 
-def _order(pattern: Pattern) -> tuple[int, str]:
+def _order(pattern: Pattern) -> tuple[int, bool, str]:
     """What says more about its instances goes first."""
-    return -pattern.template.said, pattern.declared.hosted.function
+    return -pattern.template.said, *_precedence(pattern.declared)
 
 
 def _prompt(declared: Declared) -> Prompt:
     hosted = declared.hosted
     return Prompt(
-        _name(declared),
+        prompt_name(declared.hosted),
         hosted.title,
         hosted.description or None,
         declared.component.arguments,
@@ -111,7 +114,7 @@ def _resource(declared: Declared) -> Resource:
     hosted, component = declared.hosted, declared.component
     return Resource(
         uri=str(component.uri),
-        name=_name(declared),
+        name=prompt_name(declared.hosted),
         title=hosted.title,
         description=hosted.description or None,
         mime_type=component.mime_type,
@@ -126,7 +129,7 @@ def _template(declared: Declared) -> ResourceTemplate:
     hosted, component = declared.hosted, declared.component
     return ResourceTemplate(
         uri_template=str(component.uri),
-        name=_name(declared),
+        name=prompt_name(declared.hosted),
         title=hosted.title,
         description=hosted.description or None,
         mime_type=component.mime_type,

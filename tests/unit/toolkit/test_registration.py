@@ -195,3 +195,14 @@ def test_the_kit_stays_what_it_was() -> None:
 def test_what_cannot_be_is_refused_by_kit_and_option(said: Mapping[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError, match=f"^yard: {message}"):
         registered(kit_of_one(), **said)
+
+
+def plain() -> str:
+    return "no tool"
+
+
+@pytest.mark.parametrize("host", [plain, [plain], None, {"functions": ()}])
+def test_what_is_no_toolkit_is_refused_by_what_it_is(host: Any) -> None:
+    with pytest.raises(DeclarationError) as refused:
+        registered(host, hidden=True)
+    assert str(refused.value) == f"{host!r} is neither a Toolkit nor a Function."

@@ -111,6 +111,17 @@ class Hosting:
     version: str | None = None
 
 
+def functions_of(hosted: object) -> tuple[Function, ...]:
+    """Of whatever somebody wants to host. Raises DeclarationError."""
+    if isinstance(hosted, Function):
+        return (hosted,)
+    # By what it has: who hosts no Toolkit need not import it.
+    functions: object = getattr(hosted, "functions", None)
+    if isinstance(functions, tuple):
+        return cast("tuple[Function, ...]", functions)
+    raise DeclarationError(f"{hosted!r} is neither a Toolkit nor a Function.")
+
+
 def checked_version(what: str, version: object) -> str:
     """Raises DeclarationError."""
     if not isinstance(version, str) or not is_version(version):

@@ -3,10 +3,17 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from signpost.model import JsonObject
-from signpost.toolkit.function import DeclarationError, Function, Hosting, check_distinct, checked_version
+from signpost.toolkit.function import (
+    DeclarationError,
+    Function,
+    Hosting,
+    check_distinct,
+    checked_version,
+    functions_of,
+)
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -39,7 +46,7 @@ def executor(*hosts: "Function | Toolkit | Registered", version: str | None = No
 
 
 def by_id(hosted: "Sequence[Function | Toolkit | Registered]") -> Mapping[str, Function]:
-    functions = [function for one in hosted for function in _functions_of(one)]
+    functions = [function for one in hosted for function in functions_of(one)]
     check_distinct(functions)
     return {function.id: function for function in functions}
 
@@ -53,13 +60,3 @@ def version_of(hosted: "Sequence[Function | Toolkit | Registered]", version: str
         versions = ", ".join(sorted(map(str, said)))
         raise DeclarationError(f"The toolkits of an executor have the versions {versions}. Say executor(…, version=…).")
     return next(iter(said), None)
-
-
-def _functions_of(hosted: object) -> Sequence[Function]:
-    if isinstance(hosted, Function):
-        return (hosted,)
-    # By what it has: who hosts no Toolkit need not import it.
-    functions: object = getattr(hosted, "functions", None)
-    if isinstance(functions, tuple):
-        return cast("tuple[Function, ...]", functions)
-    raise DeclarationError(f"{hosted!r} is neither a Toolkit nor a Function.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from signpost.contract import HELPER
 from signpost.execution.listing import no_flag
 from signpost.records import dataclass
-from signpost.toolkit.function import OPTIONS, DeclarationError, Function, is_id
+from signpost.toolkit.function import OPTIONS, DeclarationError, Function, functions_of, is_id
 
 if TYPE_CHECKING:
     from signpost.toolkit.kit import Toolkit
@@ -36,7 +36,7 @@ class Registered:
 
 def registered(host: "Toolkit | Function | Registered", **said: Unpack[Overrides]) -> Registered:
     """What is said here goes before what was said there, either way. Raises DeclarationError."""
-    functions = (host,) if isinstance(host, Function) else host.functions
+    functions = functions_of(host)
     before = host.id.rpartition("::")[0] if isinstance(host, Function) else host.namespace
     _check(said, functions, before)
     namespace = said.get("namespace", before)

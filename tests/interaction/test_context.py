@@ -1,10 +1,11 @@
 """What a function may do besides answering: write into its executor's log, say how far it is, read secrets."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, override
 
 import boto3
 import pytest
@@ -33,6 +34,16 @@ def reply_and_log(run: Callable[[Any, Context], object], *, isolate: bool = Fals
     return hosted.call("f"), hosted.log
 
 
+class Mute:
+    """Says nothing of itself, also where it is part of something else."""
+
+    @override
+    def __str__(self) -> str:
+        raise LookupError("no words")
+
+    __repr__ = __str__
+
+
 class TestTheLog:
     def test_a_line_stands_under_the_id_of_its_call(self) -> None:
         def run(_: Any, ctx: Context) -> None:
@@ -54,12 +65,47 @@ class TestTheLog:
         _, log = reply_and_log(lambda _, ctx: ctx.log.info("odd", thing={1}, half="\ud800"))
         assert log.of("said")[0]["facts"] == {"thing": "{1}", "half": "\ud800"}
 
+    @pytest.mark.parametrize(
+        "thing", [Mute(), [Mute()], {"in": Mute()}, {Mute(): 1}], ids=["it", "list", "dict", "key"]
+    )
+    def test_what_cannot_be_told_fails_no_call(self, thing: object) -> None:
+        def run(_: Any, ctx: Context) -> str:
+            ctx.log.info("odd", thing=thing, order=7)
+            return "done"
+
+        reply, log = reply_and_log(run)
+        assert reply == Result("done", [])
+        (line,) = log.of("said")
+        assert line["facts"]["order"] in (7, "7")
+        assert line["facts"]["thing"] == f"a {type(thing).__name__} that cannot be told: LookupError"
+
+    def test_a_text_that_cannot_be_told_fails_no_call(self) -> None:
+        def run(_: Any, ctx: Context) -> str:
+            said: Any = Mute()
+            ctx.log.info(said)
+            ctx.progress(1, 2, said)
+            return "done"
+
+        reply, log = reply_and_log(run)
+        assert reply == Result("done", [])
+        lines = [*log.of("said"), *log.of("progress")]
+        assert [line["said"] for line in lines] == ["a Mute that cannot be told: LookupError"] * 2
+
     def test_a_line_has_an_end(self) -> None:
         _, log = reply_and_log(lambda _, ctx: ctx.log.info("x" * 5_000))
         assert len(log.of("said")[0]["said"]) == 4_000
 
 
 class TestProgress:
+    def test_what_has_no_end_or_is_no_number_is_left_out(self) -> None:
+        def run(_: Any, ctx: Context) -> None:
+            for done in (math.nan, math.inf, -math.inf, 1, 10**400):
+                ctx.progress(done, 10**400)
+            ctx.progress(10**400 + 1, math.inf)
+
+        _, log = reply_and_log(run)
+        assert [line["done"] for line in log.of("progress")] == [1, 10**400]
+
     def test_it_only_grows_and_goes_to_the_log(self) -> None:
         def run(_: Any, ctx: Context) -> None:
             for done in (1, 1, 0, 2, 10):
@@ -224,6 +270,52 @@ def test_a166_a_secret_that_a_function_read_leaves_neither_in_its_answer_nor_in_
     assert "***" in seen
     for form in (SECRET, json.dumps(SECRET)[1:-1], repr(SECRET)[1:-1], "horse"):
         assert form not in seen
+
+
+KEY = "-----BEGIN KEY-----\nMIIBVgIBADANBgkq\n  hkiG9w0BAQEFAASC\nAUA=\n-----END KEY-----\n"
+PARTS: Mapping[str, tuple[str, str | None, str]] = {
+    "without what surrounds it": ("pin", None, "correct horse"),
+    "a line": ("key", None, "MIIBVgIBADANBgkq"),
+    "an indented line": ("key", None, "hkiG9w0BAQEFAASC"),
+    "a member": ("account", None, "s3cret-enough"),
+    "a line of a member": ("account", None, "hkiG9w0BAQEFAASC"),
+    "a line of the member that was read": ("account", "key", "MIIBVgIBADANBgkq"),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_used_of_a_secret_leaves_as_little_as_the_whole(part: str) -> None:
+    name, member, used = PARTS[part]
+    account = json.dumps({"word": "s3cret-enough", "key": KEY, "port": 5432, "user": "ada"})
+    secrets = secrets_of({"pin": "  correct horse\n", "key": KEY, "account": account})
+    secrets.read(name, member, fresh=False)
+    assert secrets.masked(f"It is {used}.") == "It is ***."
+
+
+def test_what_is_short_of_a_secret_and_a_member_that_was_not_read_are_left_as_they_are() -> None:
+    secrets = secrets_of({"key": KEY, "account": json.dumps({"word": "s3cret-enough", "engine": "postgres"})})
+    secrets.read("key", None, fresh=False)
+    secrets.read("account", "word", fresh=False)
+    assert secrets.masked("AUA=, postgres") == "AUA=, postgres"
+
+
+def test_another_thread_may_read_a_secret_while_one_is_looked_for() -> None:
+    class Sly(str):
+        __slots__ = ()
+
+        @override
+        def __repr__(self) -> str:
+            secrets.read("other", None, fresh=False)
+            return super().__repr__()
+
+    class Texts:
+        def read(self, secret: str) -> str:
+            return Sly("correct horse") if secret == "pin" else "battery staple"
+
+    secrets = Secrets({"pin": "pin", "other": "other"}, Texts(), SetClock())
+    secrets.read("pin", None, fresh=False)
+    assert secrets.masked("correct horse") == "***"
+    assert secrets.masked("battery staple") == "***"
 
 
 def test_a_text_that_a_secret_could_be_by_chance_is_left_as_it_is() -> None:

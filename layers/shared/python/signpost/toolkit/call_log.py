@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from signpost.contract import FunctionCall
 from signpost.model import JsonObject
-from signpost.toolkit.json_text import NotJson, json_text
+from signpost.toolkit.json_text import json_text
 from signpost.toolkit.ports import Events
 from signpost.toolkit.secrets import Secrets
 
@@ -48,19 +48,32 @@ class CallLog:
         self._events.event(level, SAID, **self._names, said=self._text(said), **added)
 
     def _text(self, said: object) -> str:
-        return self._secrets.masked(str(said))[:LONGEST_TEXT]
+        return self._secrets.masked(_words_of(said))[:LONGEST_TEXT]
 
 
 def _text_of(facts: Mapping[str, object]) -> str:
-    """What has no form in JSON is told in Python's words: a line of a log fails nobody's call."""
+    """What has no form in JSON, or cannot say it, is told in Python's words: a line of a log fails nobody's call."""
     try:
         return json_text(dict(facts))
-    except NotJson:
-        return json.dumps({name: str(fact) for name, fact in facts.items()})
+    except Exception:  # noqa: BLE001 - methods of the author's raise what they like
+        return json.dumps({name: _words_of(fact) for name, fact in facts.items()})
+
+
+def _words_of(value: object) -> str:
+    try:
+        return str(value)
+    except Exception as fault:  # noqa: BLE001 - as above
+        return f"a {type(value).__name__} that cannot be told: {type(fault).__name__}"
+
+
+def _is_finite(number: float) -> bool:
+    """Also of an integer that no float could be."""
+    return -math.inf < number < math.inf
 
 
 class Progress:
-    """How far a function has come, which only grows."""
+    """How far a function has come, which only grows. What is said with a number that is none, or has no end, is left
+    out: nothing could follow it."""
 
     def __init__(self, log: CallLog, every: float, now: Seconds = time.monotonic) -> None:
         self._log = log
@@ -70,7 +83,7 @@ class Progress:
         self._next = -math.inf
 
     def report(self, done: float, total: float | None, said: str) -> None:
-        if done <= self._done:
+        if done <= self._done or not _is_finite(done) or not (total is None or _is_finite(total)):
             return
         self._done = done
         if self._now() >= self._next or done == total:

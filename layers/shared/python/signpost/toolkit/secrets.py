@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from signpost.errors import Unavailable, Withheld
@@ -32,6 +32,7 @@ class Secrets:
         self._clock = clock
         self._kept: dict[str, tuple[float, str]] = {}
         self._seen: set[str] = set()
+        self._looked_for: tuple[int, Sequence[str]] = (0, ())
 
     def read(self, name: str, member: str | None, *, fresh: bool) -> str:
         """Raises ToolError, whose message is for whoever deploys."""
@@ -41,11 +42,12 @@ class Secrets:
             self._kept[name] = (self._clock.now() + KEPT_FOR, text)
         self._seen.add(text)
         if member is None:
+            self._seen.update(_parts(text), _members(text))
             return text
         found = _member(text, member)
         if found is None:
             raise ToolError(f"The secret `{name}` is no JSON object with a text {member!r}; tell whoever deploys it.")
-        self._seen.add(found)
+        self._seen.update((found, *_parts(found)))
         return found
 
     @property
@@ -54,13 +56,22 @@ class Secrets:
 
     def masked(self, text: str) -> str:
         """Without any secret that was read, also one that is not valid any more."""
-        for form in sorted({form for secret in self._seen for form in _forms(secret)}, key=len, reverse=True):
+        for form in self._forms_of_seen():
             text = text.replace(form, MASK)
         return text
 
     def masked_json(self, text: str) -> str:
         """Of JSON, where a secret is looked for in texts and names alone: a number stays what it is."""
         return LITERAL.sub(lambda found: json.dumps(self.masked(json.loads(found[0]))), text)
+
+    def _forms_of_seen(self) -> Sequence[str]:
+        """The longest first. Sorted when there are more of them: a long result is made of many texts."""
+        count, forms = self._looked_for
+        if count != len(self._seen):
+            seen = self._seen.copy()  # another thread may read one meanwhile
+            forms = sorted({form for secret in seen for form in _forms(secret)}, key=len, reverse=True)
+            self._looked_for = len(seen), forms
+        return forms
 
     def _read(self, name: str) -> str:
         arn = self._arns.get(name)
@@ -82,10 +93,24 @@ def _forms(secret: str) -> Iterable[str]:
     return secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
 
 
+def _parts(text: str) -> Iterable[str]:
+    """What is used of a text: without what surrounds it, and by its lines, as those of a private key."""
+    return text.strip(), *(line.strip() for line in text.splitlines())
+
+
+def _members(text: str) -> Iterable[str]:
+    return [found for value in _object_in(text).values() if isinstance(value, str) for found in (value, *_parts(value))]
+
+
 def _member(text: str, name: str) -> str | None:
+    found = _object_in(text).get(name)
+    return found if isinstance(found, str) else None
+
+
+def _object_in(text: str) -> Mapping[str, object]:
+    """Nothing if it is none."""
     try:
         parsed = json.loads(text)
-    except ValueError:
-        return None
-    found = cast("Mapping[str, object]", parsed).get(name) if isinstance(parsed, Mapping) else None
-    return found if isinstance(found, str) else None
+    except (RecursionError, ValueError):  # nested too deeply is none, too
+        return {}
+    return cast("Mapping[str, object]", parsed) if isinstance(parsed, Mapping) else {}

@@ -24,7 +24,18 @@ from signpost.workflow.links import links
 from signpost.workflow.permissions import may_cancel
 from signpost.workflow.proxy import document_of
 from signpost.workflow.story import head_text, instance_of
-from tests.support.governed import IN_THE_YARD, LEGACY, PATHS, TENANT, YARD, Asked, Governed, everything
+from tests.support.governed import (
+    IN_THE_YARD,
+    LEGACY,
+    PAGES,
+    PATHS,
+    TENANT,
+    YARD,
+    Asked,
+    Governed,
+    completing,
+    everything,
+)
 from tests.support.memory_gateway import MODERN
 
 GUESTS = ["role:guest"]
@@ -165,6 +176,32 @@ def looked_at(world: Governed, run: Any) -> Any:
 
 def transitions(stand: Any) -> Sequence[str]:
     return [link["args"]["transition"] for link in stand["links"] if link["rel"] == "transition"]
+
+
+@pytest.mark.invariant(70)
+def test_completion_names_no_value_of_an_instance_that_is_denied() -> None:
+    world = Governed(with_vault=True, policies={"no": rule("deny", "vault://pages/1")})
+    assert completed(world, PAGES, "n") == {"values": ["2"], "hasMore": False}
+    world = Governed(with_vault=True, policies={"default": "deny", "a": rule("allow", "vault::page")})
+    assert completed(world, PAGES, "n")["values"] == ["1", "2"]
+
+
+@pytest.mark.invariant(70)
+def test_nor_of_a_list_where_the_other_variables_are_said() -> None:
+    world = Governed(with_vault=True, policies={"no": rule("deny", "vault://rooms/a b/gold")})
+    uri = "vault://rooms/{room}/{metal}"
+    metals = Component("template", uri=uri, complete={"metal": ("gold", "silver")})
+    assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, Hosted("yard::room", component=metals)]) == []
+    world.gateway.clock.advance(REVALIDATED_EVERY)
+    assert completed(world, uri, "metal", room="a b") == {"values": ["silver"], "hasMore": False, "total": 1}
+    both = {"values": ["gold", "silver"], "hasMore": False, "total": 2}
+    assert completed(world, uri, "metal", room="c") == both
+    assert completed(world, uri, "metal") == both
+
+
+def completed(world: Governed, uri: str, variable: str, **given: str) -> Any:
+    asked = {**completing({"type": "ref/resource", "uri": uri}, variable), "context": {"arguments": given}}
+    return world.ask("completion/complete", asked)["result"]["completion"]
 
 
 @pytest.mark.invariant(70)

@@ -104,6 +104,24 @@ def test_what_is_put_in_is_found_again(a: str, b: str, c: str) -> None:
     assert uri_template("yard://{+a}/{b}{#c}").values_in(uri) == {"a": a, "b": b, "c": c}
 
 
+@given(VALUES, VALUES, VALUES)
+def test_an_instance_is_made_of_what_its_variables_are(a: str, b: str, c: str) -> None:
+    values = {"a": a, "b": b, "c": c}
+    for text in ("yard://{a}/{b}{#c}", "yard://of/{a}?{b}#x/{#c}"):
+        template = uri_template(text)
+        made = template.expanded(values)
+        assert made is not None
+        assert template.values_in(made) == values
+
+
+def test_an_instance_is_written_as_its_operators_want_it() -> None:
+    template = uri_template("yard://{a}/{+b}{#c}!")
+    assert template.expanded({"a": "x/y", "b": "x/y#z", "c": "#%", "d": "more"}) == "yard://x%2Fy/x/y%23z##%25!"
+    assert template.expanded({"a": "x", "b": "y"}) is None
+    assert uri_template("yard://a").expanded({}) == "yard://a"
+    assert uri_template("yard://{a}").expanded({"a": "\ud800"}) == "yard://%ED%A0%80"
+
+
 @given(st.text("ab/-#", max_size=12))
 def test_it_finds_an_instance_exactly_where_a_regular_expression_does(rest: str) -> None:
     for text, expression in (

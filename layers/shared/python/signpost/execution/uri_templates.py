@@ -7,7 +7,7 @@ forth, whatever the pattern is: whoever asks for a URI must not be able to make 
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from signpost.contract import LONGEST_URI
 from signpost.records import dataclass
@@ -16,6 +16,7 @@ _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _VARIABLE = re.compile(r"([+#]?)([A-Za-z0-9_]+)")
 _ENDS_BEFORE = {"": "/?#", "+": "#", "#": ""}
 """What a value has none of, by the operator of its variable."""
+_RESERVED = ":/?#[]@!$&'()*+,;="
 
 
 class TemplateRefused(Exception):  # noqa: N818 - it names what happened to it
@@ -57,6 +58,12 @@ class UriTemplate:
             starts.append([end + len(variable.behind) for end in ends])
         last = self.variables[-1].behind
         return self._values(uri, starts, len(uri) - len(last)) if uri.endswith(last) else None
+
+    def expanded(self, values: Mapping[str, str]) -> str | None:
+        """The instance with these values; None if one is not said."""
+        if any(name not in values for name in self.names):
+            return None
+        return self.begins + "".join(_encoded(values[one.name], one) + one.behind for one in self.variables)
 
     def _values(self, uri: str, starts: Sequence[Sequence[int]], end: int) -> Mapping[str, str] | None:
         """From the end: where each variable begins so that it reaches this far."""
@@ -115,6 +122,13 @@ def _start(uri: str, variable: Variable, starts: Sequence[int], end: int) -> int
     earliest = max((uri.rfind(character, 0, end) for character in variable.ends_before), default=-1) + 1
     index = bisect_left(starts, earliest)
     return starts[index] if index < len(starts) and starts[index] < end else None
+
+
+def _encoded(value: str, variable: Variable) -> str:
+    """As it is found again, and what is no text without a fault."""
+    ends = variable.ends_before
+    safe = "" if ends == _ENDS_BEFORE[""] else "".join(one for one in _RESERVED if one not in ends)
+    return quote(value, safe=safe, errors="surrogatepass")
 
 
 def _decoded(value: str) -> str | None:

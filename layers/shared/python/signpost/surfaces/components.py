@@ -107,7 +107,10 @@ class ToolkitComponents:
         if own is not None:
             # Nothing is known of what these may be.
             return Completion(()) if argument in own else None
-        return None if found is None else self._completion(found, argument, value, given, call)
+        completed = None if found is None else self._completion(found, argument, value, given, call)
+        if found is None or not isinstance(completed, Completion):
+            return completed
+        return self._left(found, argument, given, completed, call)
 
     def _reached(self, prompts: Sequence[Prompt], call: Call) -> Sequence[Prompt]:
         """Those in whose place the registry has none."""
@@ -131,6 +134,23 @@ class ToolkitComponents:
         if isinstance(answer, InputRequired):
             return Completion(())  # nobody answers questions while they type
         return answer if isinstance(answer, Rejection) else completion(answer, function)
+
+    def _left(
+        self, found: "Declared", argument: str, given: Mapping[str, str], completed: Completion, call: Call
+    ) -> Completion:
+        """Without the values that make an instance which is denied."""
+        if found.component.uri is None or self._access.of(call.principal).is_open:
+            return completed
+        from signpost.execution.uri_templates import uri_template  # noqa: PLC0415 - as above
+
+        template, function = uri_template(found.component.uri), found.hosted.function
+
+        def is_left(value: str) -> bool:
+            uri = template.expanded({**given, argument: value})
+            return uri is None or self._access.allows_at(call.principal, function, uri)
+
+        left = [value for value in completed.values if is_left(value)]
+        return completed if len(left) == len(completed.values) else _recounted(completed, left)
 
     def _arguments_of_registered(self, name: str, call: Call) -> Sequence[str] | None:
         found = next((prompt for prompt in self._prompts.all(caller_of(call)) if prompt.name == name), None)
@@ -194,6 +214,12 @@ class ToolkitComponents:
         made = ComponentIndex(functions, lambda function: self._access.shows(principal, function))
         self._indices[whose] = made
         return made
+
+
+def _recounted(completed: Completion, left: Sequence[str]) -> Completion:
+    """Of what was not named nobody knows how much is left."""
+    are_all = completed.total == len(completed.values) and not completed.has_more
+    return Completion(left, len(left) if are_all else None, completed.has_more)
 
 
 def _variables_of_registered(pattern: str) -> Sequence[str] | None:

@@ -106,7 +106,7 @@ def without_ids(answer: str) -> str:
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
 @pytest.mark.parametrize("rules", RULES)
 def test_s23_s24_what_is_denied_is_in_no_list_and_answered_as_what_is_not_there(rules: str, version: str) -> None:
-    denied = Governed(with_vault=True, policies=RULES[rules], version=version)
+    denied = Governed(with_vault=True, policies=RULES[rules], version=version, with_run=True)
     without = Governed(with_vault=False, version=version)
     for asked in everything(version):
         assert without_ids(denied.send(asked)) == without_ids(without.send(asked)), asked
@@ -116,7 +116,7 @@ def test_s23_s24_what_is_denied_is_in_no_list_and_answered_as_what_is_not_there(
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
 def test_what_is_asked_there_shows_a_vault_that_is_not_denied(version: str) -> None:
     """Or nothing would be shown by its not being there."""
-    allowed = Governed(with_vault=True, policies=RULES["denied"], version=version)
+    allowed = Governed(with_vault=True, policies=RULES["denied"], version=version, with_run=True)
     allowed.become("owner", "staff")
     without = Governed(with_vault=False, version=version)
     for asked in everything(version):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from signpost.adapters.memory import MemoryDirectory
@@ -11,6 +12,7 @@ from signpost.execution import wire
 from signpost.execution.components import COMPLETES, ENUMERATES
 from signpost.execution.failures import failure
 from signpost.model import JsonObject, Principal, PromptArgument
+from signpost.protocol.exchange import CLIENT_TOKEN
 from signpost.registry.callers import Caller
 from signpost.registry.catalogue_publisher import CataloguePublisher
 from signpost.registry.defined import defined_in
@@ -19,6 +21,7 @@ from signpost.registry.refusals import Refused
 from signpost.registry.sent_definitions import SentDefinitions
 from tests.support.memory_gateway import MODERN, MemoryGateway
 from tests.support.registry import CountingTimestamps
+from tests.support.tokens import ISSUER
 from tests.support.workshop import settle
 
 TENANT = "default"
@@ -28,6 +31,9 @@ PATHS = ("/mcp", "/mcp/flat", "/mcp/functions")
 STATES = {"open": {"transitions": {"go": {"target": "shut"}}}, "shut": {"terminal": True}}
 WORKFLOW = {"initialState": "open", "states": STATES}
 PAGES = "vault://pages/{n}"
+TOKEN = "monday"
+RUN = f"wf_{sha256(json.dumps([TENANT, ISSUER, 'owner', TOKEN]).encode()).hexdigest()[:32]}"
+"""Of the owner's call: who knows whose it is and guesses the token knows its id."""
 IN_THE_YARD = (
     Hosted("yard::echo", description="Says it again."),
     Hosted("yard::greet", component=Component("prompt")),
@@ -73,7 +79,15 @@ def manifest(*, with_vault: bool) -> Mapping[str, Any]:
 class Governed:
     """A gateway, as its guest sees it."""
 
-    def __init__(self, *, with_vault: bool, policies: Mapping[str, Any] | None = None, version: str = MODERN) -> None:
+    def __init__(
+        self,
+        *,
+        with_vault: bool,
+        policies: Mapping[str, Any] | None = None,
+        version: str = MODERN,
+        with_run: bool = False,
+    ) -> None:
+        """With a run of a call that its owner has made."""
         self.version = version
         self.gateway = MemoryGateway()
         self.received: list[Any] = []
@@ -95,6 +109,13 @@ class Governed:
         )
         self._register(with_vault=with_vault)
         self.publish(manifest(with_vault=with_vault))
+        if with_run:
+            self.become("owner", "staff")
+            self.ask(
+                "tools/call",
+                {"name": "vault__build", "arguments": {}, "_meta": {CLIENT_TOKEN: TOKEN}},
+                "/mcp/functions",
+            )
         if policies is not None:
             self.rule(policies)
         self.become("guest", "guest")
@@ -242,6 +263,9 @@ def _of_the_seven() -> Iterator[tuple[str, JsonObject]]:
     for definition in ("break_in", "break_inn", "vault.read"):
         yield "workflow.start", {"definitionId": definition}
         yield "workflow.explain", {"definitionId": definition}
+    yield "workflow.get", {"workflowId": RUN}
+    for transition in ("vault::build", "$cancel"):
+        yield "workflow.submit", {"workflowId": RUN, "expectedVersion": 1, "transition": transition, "arguments": {}}
     yield "workflow.start", {"input": {"capability": "vault.read"}}
     yield "workflow.start", {"input": {"capability": "vault.reed"}}
     yield "workflow.explain", {"definitionId": "proxy_default"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from local.intrinsics import parse_template, section
-from signpost.cli import executor_folders, main
+from signpost.cli import executor_folders, main, stack
 from signpost.cli.failure import CommandFailed
 
 
@@ -66,12 +66,64 @@ def test_a_folder_whose_name_is_none_for_a_stack_is_refused(tmp_path: Path, name
         executor_folders.stack_name(tmp_path / named, "signpost")
 
 
+def test_a_name_that_is_too_long_for_a_lambda_function_is_refused(tmp_path: Path) -> None:
+    beside = "s" * (64 - len("-executor-yard"))
+    assert len(executor_folders.stack_name(tmp_path / "yard", beside)) == 64
+    with pytest.raises(CommandFailed, match="may have 64 characters"):
+        executor_folders.stack_name(tmp_path / "yard", beside + "s")
+
+
+PLACE = "arn:aws:lambda:eu-west-1:123456789012:function:"
+GATEWAY = f"{PLACE}signpost-gateway"
+
+
+@pytest.mark.parametrize(
+    "allowed",
+    [
+        f"{PLACE}signpost-executor-yard",
+        f"{PLACE}other, {PLACE}signpost-executor-*",
+        "arn:aws:lambda:*:123456789012:function:signpost-*",
+    ],
+)
+def test_what_the_stack_may_call_is_deployed(allowed: str) -> None:
+    executor_folders.check_allowed("signpost-executor-yard", GATEWAY, allowed)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "wider"),
+    [
+        ("", f"{PLACE}signpost-executor-yard"),
+        (f"{PLACE}other", f"{PLACE}other,{PLACE}signpost-executor-yard"),
+    ],
+)
+def test_what_the_stack_may_not_call_is_not_built(
+    folder: Path,
+    tmp_path: Path,
+    allowed: str,
+    wider: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = sam_that("done", 0, tmp_path / "programs")
+    monkeypatch.setenv("PATH", str(asked.parent))
+    known = {"McpUrl": "https://a.test/mcp", "GatewayFunctionArn": GATEWAY, "ExecutorFunctions": allowed}
+    monkeypatch.setattr(stack, "beside", {"signpost": known}.get)
+    assert main(["executors", "deploy", str(folder)]) == 1
+    said = capsys.readouterr().err
+    assert f"may not call signpost-executor-yard. Deploy it with the parameter ExecutorFunctions={wider}\n" in said
+    assert not asked.exists()
+    assert not (folder / "template.yaml").exists()
+
+
 def test_it_is_built_and_deployed_in_its_folder_with_what_is_known(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = sam_that("done", 0, tmp_path / "programs")
     monkeypatch.setenv("PATH", str(asked.parent))
-    executor_folders.deploy(folder, "signpost-executor-yard", {"LayerArn": "arn:layer", "EndpointUrl": ""})
+    told: list[str] = []
+    known = {"LayerArn": "arn:layer", "EndpointUrl": ""}
+    executor_folders.deploy(folder, "signpost-executor-yard", known, told.append)
+    assert told == ["done", "done"]
     build, deploy = asked.read_text().splitlines()
     assert build == f"{folder} build --template-file template.yaml --parameter-overrides LayerArn=arn:layer"
     assert deploy.startswith(f"{folder} deploy --stack-name signpost-executor-yard --capabilities CAPABILITY_IAM")
@@ -81,12 +133,14 @@ def test_it_is_built_and_deployed_in_its_folder_with_what_is_known(
 def test_what_sam_says_is_said_when_it_fails(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = sam_that("no such region", 1, tmp_path / "programs")
     monkeypatch.setenv("PATH", str(asked.parent))
-    with pytest.raises(CommandFailed, match=r"sam build failed in .*/yard:\nno such region"):
-        executor_folders.deploy(folder, "any", {})
+    told: list[str] = []
+    with pytest.raises(CommandFailed, match=r"sam build failed in .*/yard; what it says of that stands above"):
+        executor_folders.deploy(folder, "any", {}, told.append)
+    assert told == ["no such region"]
     assert len(asked.read_text().splitlines()) == 1
 
 
 def test_without_the_sam_cli_it_says_so(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CommandFailed, match="The SAM CLI is not on the PATH"):
-        executor_folders.deploy(folder, "any", {})
+        executor_folders.deploy(folder, "any", {}, print)

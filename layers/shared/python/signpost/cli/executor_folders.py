@@ -4,16 +4,21 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
 from signpost.cli.failure import CommandFailed
+from signpost.execution.allow_list import MARK, AllowList
+from signpost.loads import NotPlaced
 
 TEMPLATE = "template.yaml"
 APP = "app.py"
 NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
-SHOWN_LINES = 25
+LONGEST_NAME = 64
+"""Characters of the name of a Lambda function."""
+
+type Tell = Callable[[str], None]
 
 
 def template() -> str:
@@ -37,23 +42,38 @@ def stack_name(folder: Path, beside: str) -> str:
     name = folder.resolve().name.lower().replace("_", "-")
     if not NAME.fullmatch(name):
         raise CommandFailed(f"The executor is called like its folder, and {name!r} is no name: use a-z, 0-9 and -.")
-    return f"{beside}-executor-{name}"
+    called = f"{beside}-executor-{name}"
+    if len(called) > LONGEST_NAME:
+        raise CommandFailed(f"The Lambda function would be called {called}, which may have {LONGEST_NAME} characters.")
+    return called
 
 
-def deploy(folder: Path, name: str, parameters: Mapping[str, str]) -> None:
-    """As its author could do it by hand: `sam build && sam deploy`. Raises CommandFailed."""
+def check_allowed(name: str, gateway: str, allowed: str) -> None:
+    """Whether a stack may call it, by the ARN of its gateway and its parameter ExecutorFunctions: before it is built
+    for nothing. Raises CommandFailed."""
+    patterns = [pattern.strip() for pattern in allowed.split(",") if pattern.strip()]
+    place = gateway.partition(MARK)[0]
+    arn = f"{place}{MARK}{name}"
+    if isinstance(AllowList(patterns).arn_of(arn), NotPlaced):
+        wider = ",".join((*patterns, arn))
+        raise CommandFailed(f"The stack may not call {name}. Deploy it with the parameter ExecutorFunctions={wider}")
+
+
+def deploy(folder: Path, name: str, parameters: Mapping[str, str], tell: Tell) -> None:
+    """As its author could do it by hand: `sam build && sam deploy`, which take minutes, so that each of their lines is
+    told at once. Raises CommandFailed."""
     overrides = [f"{parameter}={value}" for parameter, value in parameters.items() if value]
     given = ["--parameter-overrides", *overrides]
-    _sam(folder, ["build", "--template-file", TEMPLATE, *given])
+    _sam(folder, ["build", "--template-file", TEMPLATE, *given], tell)
     quietly = ("--resolve-s3", "--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar")
-    _sam(folder, ["deploy", "--stack-name", name, "--capabilities", "CAPABILITY_IAM", *quietly, *given])
+    _sam(folder, ["deploy", "--stack-name", name, "--capabilities", "CAPABILITY_IAM", *quietly, *given], tell)
 
 
-def _sam(folder: Path, arguments: Sequence[str]) -> None:
+def _sam(folder: Path, arguments: Sequence[str], tell: Tell) -> None:
     program = shutil.which("sam")
     if program is None:
         raise CommandFailed('The SAM CLI is not on the PATH. On a laptop cloud: eval "$(make env)"')
-    done = subprocess.run(
+    running = subprocess.Popen(
         [program, *arguments],
         cwd=folder,
         env={**os.environ, "SAM_CLI_TELEMETRY": "0"},
@@ -61,11 +81,12 @@ def _sam(folder: Path, arguments: Sequence[str]) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        check=False,
     )
-    if done.returncode:
-        end = "\n".join(done.stdout.splitlines()[-SHOWN_LINES:])
-        raise CommandFailed(f"sam {arguments[0]} failed in {folder}:\n{end}")
+    with running:
+        for line in running.stdout or ():
+            tell(line.rstrip())
+    if running.returncode:
+        raise CommandFailed(f"sam {arguments[0]} failed in {folder}; what it says of that stands above.")
 
 
 def _check_is_one(folder: Path) -> None:

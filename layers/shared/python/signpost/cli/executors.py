@@ -98,11 +98,12 @@ def _deploy(arguments: argparse.Namespace) -> int:
     folder = arguments.folder
     name = executor_folders.stack_name(folder, arguments.stack)
     parameters = dict(stack.beside(arguments.stack))
-    url = parameters.pop("McpUrl")
+    url, allowed = parameters.pop("McpUrl"), parameters.pop("ExecutorFunctions")
+    executor_folders.check_allowed(name, parameters["GatewayFunctionArn"], allowed)
     if executor_folders.write_template(folder):
         _tell(f"+ {folder / executor_folders.TEMPLATE}, which is yours from now on")
     _tell(f"deploying the stack {name}")
-    executor_folders.deploy(folder, name, parameters)
+    executor_folders.deploy(folder, name, parameters, _tell)
     hosted = _placed(arguments.stack, name, arguments.tenant)
     print(json.dumps({"tenant": arguments.tenant, "functions": sorted(one.function for one in hosted)}))
     _tell(f"Its tools are at {url}/flat within two seconds.")

@@ -163,12 +163,14 @@ def keys(name: str) -> Generator[Keys]:
 
 
 def beside(name: str) -> Mapping[str, str]:
-    """What an executor in a stack of its own has to know of this one; and `McpUrl`, where its tools will be."""
+    """What an executor in a stack of its own has to know of this one; and `McpUrl`, where its tools will be, and
+    `ExecutorFunctions`, which this one may call."""
     with _described(name) as stack:
         outputs = _outputs(stack)
         given = {one.get("ParameterKey", ""): one.get("ParameterValue", "") for one in stack.get("Parameters", [])}
         named = {output: outputs[output] for output in ("LayerArn", "GatewayFunctionArn", "McpUrl")}
-        return {**named, **{parameter: given.get(parameter, "") for parameter in ("Architecture", "EndpointUrl")}}
+        asked = ("Architecture", "EndpointUrl", "ExecutorFunctions")
+        return {**named, **{parameter: given.get(parameter, "") for parameter in asked}}
 
 
 @contextmanager

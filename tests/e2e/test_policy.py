@@ -26,8 +26,8 @@ DENIED: JsonObject = {
         "kind": "deny",
         "who": ["role:guest"],
         "what": [
-            "skill:vault.open", "vault__whisper", "vault://*", "ask_vault", "prompt:open-vault", "iii://vault/*",
-            "workflow:Break In", "vault.read", "connection:vault_api",
+            "skill:vault.open", "vault__whisper", "vault__build", "vault://*", "ask_vault", "prompt:open-vault",
+            "iii://vault/*", "workflow:Break In", "vault.read", "connection:vault_api",
         ],
     },
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from signpost.model import Principal
     from signpost.policy.items import Item
@@ -35,8 +35,10 @@ class Access:
         del item
         return False
 
-    def lists(self, item: "Item", *, hidden: bool) -> bool:
-        return self.allows(item) and (not hidden or self.shows(item))
+    def missed(self, name: str, items: "Callable[[], Iterable[Item]]") -> None:
+        """Somebody asked for it, and was told that there is nothing of this name. If it is one of these that is denied,
+        that is noticed."""
+        del name, items
 
 
 OPEN = Access()

@@ -9,6 +9,8 @@ from signpost.policy.items import Item
 from signpost.policy.rules import Decision, Policies, Rule, concerns, decide, showing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from signpost.policy.access import Notice
 
 MOST_PRINCIPALS, MOST_ITEMS = 1_000, 50_000
@@ -44,6 +46,12 @@ class RuledAccess(Access):
             _make_room(self._shown)
             shown = self._shown[item] = showing(self._rules, self._principal, item) is not None
         return shown
+
+    @override
+    def missed(self, name: str, items: "Callable[[], Iterable[Item]]") -> None:
+        for item in items():
+            if name in item:
+                self.admits(item)
 
     def _decision(self, item: Item, *, over_mcp: bool) -> Decision:
         decision = self._decisions.get((item, over_mcp))

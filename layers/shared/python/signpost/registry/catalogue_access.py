@@ -1,20 +1,20 @@
 """The catalogue of a tenant as one principal may use it."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from signpost.made_once import MadeOnce
 from signpost.model import CatalogueItem, Principal
 from signpost.policy import items
 from signpost.policy.access import Access, Accesses
 from signpost.registry.catalogue import CatalogueView, Snapshot
-
-REMEMBERED = 256
 
 
 class CatalogueAccess:
     def __init__(self, *, catalogue: CatalogueView, accesses: Accesses) -> None:
         self._catalogue = catalogue
         self._accesses = accesses
-        self._left: dict[Access, tuple[Snapshot, Snapshot]] = {}
+        self._left = MadeOnce[Access, Snapshot, Snapshot]()
 
     def of(self, principal: Principal) -> Access:
         return self._accesses.of(principal)
@@ -26,28 +26,20 @@ class CatalogueAccess:
         access = self._accesses.of(principal)
         if access.is_open:
             return whole
-        left = self._left.get(access)
-        if left is None or left[0] is not whole:
-            if len(self._left) >= REMEMBERED:
-                self._left.clear()
-            left = self._left[access] = whole, _left_of(whole, access)
-        return left[1]
+        return self._left.of(access, whole, lambda: _left_of(whole, access))
 
     def missed(self, principal: Principal, name: str) -> None:
-        """Somebody asked for it, and was told that there is nothing of this name. If it was denied, that is noticed."""
-        access = self._accesses.of(principal)
-        if access.is_open:
-            return
-        whole = self._catalogue.snapshot(principal.tenant)
-        for item in (item_of(one, whole) for one in whole.published.items):
-            if name in item:
-                access.admits(item)
+        self._accesses.of(principal).missed(name, lambda: _items_of(self._catalogue.snapshot(principal.tenant)))
 
 
 def item_of(item: CatalogueItem, whole: Snapshot) -> items.Item:
     if item.kind == items.WORKFLOW:
         return items.workflow(item.id, *((whole.tools[item.id],) if item.id in whole.tools else ()))
     return items.catalogued(item.kind, item.id)
+
+
+def _items_of(whole: Snapshot) -> Iterator[items.Item]:
+    return (item_of(one, whole) for one in whole.published.items)
 
 
 def _left_of(whole: Snapshot, access: Access) -> Snapshot:

@@ -34,7 +34,6 @@ class ComponentIndex:
 
     def __init__(self, functions: FunctionList, shows: Callable[[str], bool]) -> None:
         """`shows` says which hidden ones are listed all the same, by the ids of their functions."""
-        self.functions = functions
         declared = sorted(_declared(functions), key=_precedence)
         self.prompts = {prompt_name(one.hosted): one for one in reversed(declared) if one.component.kind == PROMPT}
         self.resources = _by_uri(declared, RESOURCE)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from signpost.contract import Request
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.execution.function_access import FunctionAccess
-from signpost.execution.functions import REMEMBERED_TENANTS, REVALIDATED_EVERY
+from signpost.execution.functions import REMEMBERED_TENANTS, REVALIDATED_EVERY, FunctionList
+from signpost.made_once import MadeOnce
 from signpost.model import (
     Call,
     Completion,
@@ -40,7 +41,7 @@ class ToolkitComponents:
         self._executors = executors
         self._prompts = prompts
         self._clock = clock
-        self._indices: dict[tuple[str, Access], ComponentIndex] = {}
+        self._indices: MadeOnce[tuple[str, Access], FunctionList, ComponentIndex] = MadeOnce()
         self._instances: dict[Principal, tuple[float, ComponentIndex, Sequence[Resource]]] = {}
 
     def prompts(self, call: Call) -> Sequence[Prompt]:
@@ -82,7 +83,7 @@ class ToolkitComponents:
 
     def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | Rejection | None:
         for hosted, variables in self._index(call).at(uri):
-            if not self._access.admits_at(call.principal, hosted.function, uri):
+            if not self._access.admits(call.principal, hosted.function, uri):
                 continue
             value = self._value(hosted.function, variables, call)
             if isinstance(value, InputRequired | Rejection):
@@ -147,7 +148,7 @@ class ToolkitComponents:
 
         def is_left(value: str) -> bool:
             uri = template.expanded({**given, argument: value})
-            return uri is None or self._access.allows_at(call.principal, function, uri)
+            return uri is None or self._access.allows(call.principal, function, uri)
 
         left = [value for value in completed.values if is_left(value)]
         return completed if len(left) == len(completed.values) else _recounted(completed, left)
@@ -181,7 +182,7 @@ class ToolkitComponents:
             value = self._value(function + ENUMERATES, {}, call, until)
             listed = () if isinstance(value, InputRequired | Rejection) else instances(value, pattern.template)
             new = [one for one in listed if one.uri not in index.resources and one.uri not in named]
-            named |= {one.uri: one for one in new if self._access.allows_at(call.principal, function, one.uri)}
+            named |= {one.uri: one for one in new if self._access.allows(call.principal, function, one.uri)}
         return list(named.values())
 
     def _value(
@@ -204,16 +205,13 @@ class ToolkitComponents:
         """Of what policy leaves to who asks. The same for as long as nothing has changed."""
         principal = call.principal
         functions, whose = self._access.left(principal), (principal.tenant, self._access.of(principal))
-        known = self._indices.get(whose)
-        if known is not None and known.functions is functions:
-            return known
-        from signpost.surfaces.component_index import ComponentIndex  # noqa: PLC0415 - as above
 
-        if len(self._indices) >= REMEMBERED_TENANTS:
-            self._indices.clear()
-        made = ComponentIndex(functions, lambda function: self._access.shows(principal, function))
-        self._indices[whose] = made
-        return made
+        def made() -> "ComponentIndex":
+            from signpost.surfaces.component_index import ComponentIndex  # noqa: PLC0415 - as above
+
+            return ComponentIndex(functions, lambda function: self._access.shows(principal, function))
+
+        return self._indices.of(whose, functions, made)
 
 
 def _recounted(completed: Completion, left: Sequence[str]) -> Completion:

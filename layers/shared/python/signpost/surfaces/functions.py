@@ -7,13 +7,14 @@ back to the bridge itself, whoever hosts what.
 from collections.abc import Callable, Sequence
 
 from signpost.contract import Hosted
-from signpost.execution.function_access import FunctionAccess, FunctionItems
-from signpost.execution.functions import FunctionList, FunctionLists, FunctionView
+from signpost.execution.function_access import FunctionAccess
+from signpost.execution.functions import FunctionList, FunctionView
 from signpost.execution.tuning import placement_of
+from signpost.made_once import MadeOnce
 from signpost.model import Call, InputRequired, JsonObject, Tool, ToolResult
 from signpost.policy.access import Access
 from signpost.records import dataclass
-from signpost.surfaces.hosted import FunctionCalls, MadeOnce, is_never_a_tool, is_visible, shown_schema, tool_of
+from signpost.surfaces.hosted import FunctionCalls, is_never_a_tool, is_visible, shown_schema, tool_of
 
 INSTRUCTIONS = (
     "Every tool here is a function; `__` in its name stands for `::` in its id. "
@@ -25,27 +26,22 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class _Tools:
-    hosted: Sequence[Hosted]
     listed: Sequence[Tool]
     hidden: Sequence[Tool]
 
 
 class FunctionTools:
-    def __init__(
-        self, *, lists: FunctionLists, functions: FunctionView, access: FunctionAccess, calls: FunctionCalls
-    ) -> None:
-        self._lists = lists
+    def __init__(self, *, functions: FunctionView, access: FunctionAccess, calls: FunctionCalls) -> None:
         self._access = access
         self._functions = functions
         self._calls = calls
-        self._made = MadeOnce[str, FunctionList, _Tools]()
-        self._left = MadeOnce[Access, _Tools, _Tools]()
+        self._made = MadeOnce[tuple[str, Access], FunctionList, _Tools]()
 
     def tools(self, call: Call) -> Sequence[Tool]:
-        return self._left_to(call).listed
+        return self._of(call).listed
 
     def hidden_tools(self, call: Call) -> Sequence[Tool]:
-        return self._left_to(call).hidden
+        return self._of(call).hidden
 
     def tool(self, name: str, call: Call) -> Tool | None:
         """By what a call has to look at anyway."""
@@ -61,16 +57,11 @@ class FunctionTools:
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
         return self._calls.made(function_of(tool.name) or "", arguments, tool, call)
 
-    def _left_to(self, call: Call) -> _Tools:
-        """Without what policy denies, and with what it shows."""
-        every, access = self._of(call), self._access.of(call.principal)
-        if access.is_open:
-            return every
-        return self._left.of(access, every, lambda: _left_of(every, access, self._access.items(call.principal.tenant)))
-
     def _of(self, call: Call) -> _Tools:
-        found = self._lists.of(call.principal.tenant)
-        return self._made.of(call.principal.tenant, found, lambda: _tools(found))
+        """Without what policy denies, and with what it shows."""
+        principal = call.principal
+        left, whose = self._access.left(principal), (principal.tenant, self._access.of(principal))
+        return self._made.of(whose, left, lambda: _tools(left, lambda one: self._access.shows(principal, one)))
 
 
 def name_of(function: str) -> str:
@@ -88,21 +79,15 @@ def has_name(function: str) -> bool:
     return function_of(name_of(function)) == function
 
 
-def _tools(found: FunctionList) -> _Tools:
+def _tools(found: FunctionList, shows: Callable[[str], bool]) -> _Tools:
+    """`shows` says which hidden ones are listed all the same, by their ids."""
     named = (hosted for hosted in found.functions if has_name(hosted.function))
     visible = [hosted for hosted in named if is_visible(hosted, found.settings)]
-    return _divided(visible, lambda hosted: not hosted.hidden)
-
-
-def _left_of(every: _Tools, access: Access, items: FunctionItems) -> _Tools:
-    allowed = [hosted for hosted in every.hosted if hosted.function in items and access.allows(items[hosted.function])]
-    return _divided(allowed, lambda hosted: access.lists(items[hosted.function], hidden=hosted.hidden))
-
-
-def _divided(visible: Sequence[Hosted], is_listed: Callable[[Hosted], bool]) -> _Tools:
-    listed = [hosted for hosted in visible if is_listed(hosted)]
-    hidden = [hosted for hosted in visible if not is_listed(hosted)]
-    return _Tools(visible, list(map(_tool, listed)), list(map(_tool, hidden)))
+    hidden = {hosted.function for hosted in visible if hosted.hidden and not shows(hosted.function)}
+    return _Tools(
+        listed=[_tool(hosted) for hosted in visible if hosted.function not in hidden],
+        hidden=[_tool(hosted) for hosted in visible if hosted.function in hidden],
+    )
 
 
 def _tool(hosted: Hosted) -> Tool:

@@ -20,7 +20,6 @@ from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
 LONGEST_STRUCTURED = 100_000
 """Characters of a result that is sent a second time as structured content."""
 NOTHING = Shown()
-REMEMBERED = 256
 
 
 class LongCalls(Protocol):
@@ -84,22 +83,6 @@ class FunctionCalls:
 
 def retried(message: str, wait_ms: int | None) -> str:
     return message if wait_ms is None else f"{message} Try again in {ceil(wait_ms / 1000)} s."
-
-
-class MadeOnce[Whose, Source, Made]:
-    """What is made of something a tenant has, or somebody may use: the same object for as long as that is the same, so
-    that the text of what is listed is made once."""
-
-    def __init__(self) -> None:
-        self._made: dict[Whose, tuple[Source, Made]] = {}
-
-    def of(self, whose: Whose, source: Source, make: Callable[[], Made]) -> Made:
-        made = self._made.get(whose)
-        if made is None or made[0] is not source:
-            if len(self._made) >= REMEMBERED:
-                self._made.clear()
-            made = self._made[whose] = source, make()
-        return made[1]
 
 
 def is_visible(hosted: Hosted, settings: Mapping[str, SettingValue]) -> bool:

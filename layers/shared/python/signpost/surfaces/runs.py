@@ -5,12 +5,13 @@ from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
+from signpost.made_once import MadeOnce
 from signpost.model import Call, CatalogueItem, Json, JsonObject, Tool, ToolResult, as_object
 from signpost.policy.access import Access
 from signpost.records import dataclass
 from signpost.registry.catalogue import WORKFLOW_TOOL, Snapshot
 from signpost.registry.catalogue_access import CatalogueAccess
-from signpost.surfaces.hosted import MadeOnce, shown_schema, text
+from signpost.surfaces.hosted import shown_schema, text
 from signpost.surfaces.seven import START, Runner
 
 if TYPE_CHECKING:

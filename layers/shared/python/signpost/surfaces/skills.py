@@ -1,15 +1,16 @@
 """The functions of a tenant as callable skills: the tools `skill:<name>` at /mcp/flat."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from signpost.contract import Hosted
-from signpost.execution.function_access import FunctionAccess, FunctionItems
+from signpost.execution.function_access import FunctionAccess
 from signpost.execution.functions import FunctionList, FunctionLists
 from signpost.execution.skill_names import PREFIX, by_skill_name
+from signpost.made_once import MadeOnce
 from signpost.model import Call, InputRequired, JsonObject, Tool, ToolResult, as_object
 from signpost.policy.access import Access
 from signpost.records import dataclass
-from signpost.surfaces.hosted import FunctionCalls, MadeOnce, is_visible, shown_schema, tool_of
+from signpost.surfaces.hosted import FunctionCalls, is_visible, shown_schema, tool_of
 
 INSTRUCTIONS = (
     "A tool `skill:<name>` runs a skill. A tool `workflow:<title>` starts a workflow and answers where the run stands, "
@@ -49,7 +50,7 @@ class SkillTools:
         self._access = access
         self._calls = calls
         self._made = MadeOnce[str, FunctionList, _Skills]()
-        self._left = MadeOnce[Access, _Skills, _Skills]()
+        self._left = MadeOnce[Access, FunctionList, _Skills]()
 
     def tools(self, call: Call) -> Sequence[Tool]:
         return self._left_to(call).listed
@@ -72,10 +73,13 @@ class SkillTools:
 
     def _left_to(self, call: Call) -> _Skills:
         """Without what policy denies, and with what it shows."""
-        every, access = self._of(call), self._access.of(call.principal)
+        every, principal = self._of(call), call.principal
+        access, left = self._access.of(principal), self._access.left(principal)
         if access.is_open:
             return every
-        return self._left.of(access, every, lambda: _left_of(every, access, self._access.items(call.principal.tenant)))
+        return self._left.of(
+            access, left, lambda: _left_of(every, left, lambda one: self._access.shows(principal, one))
+        )
 
     def _of(self, call: Call) -> _Skills:
         found = self._lists.of(call.principal.tenant)
@@ -106,25 +110,22 @@ def _skills(found: FunctionList) -> _Skills:
         for name, hosted in sorted(named.items())
         if is_visible(hosted, found.settings)
     ]
+    return _divided(skills, lambda _: False)
+
+
+def _left_of(every: _Skills, left: FunctionList, shows: Callable[[str], bool]) -> _Skills:
+    """Names go by all that there is, whoever may use the others."""
+    ids = {hosted.function for hosted in left.functions}
+    return _divided([skill for skill in every.by_name.values() if skill.hosted.function in ids], shows)
+
+
+def _divided(skills: Sequence[_Skill], shows: Callable[[str], bool]) -> _Skills:
+    """`shows` says which hidden ones are listed all the same, by the ids of their functions."""
+    hidden = {one.tool.name for one in skills if one.hosted.hidden and not shows(one.hosted.function)}
     return _Skills(
         by_name={skill.tool.name: skill for skill in skills},
-        listed=[skill.tool for skill in skills if not skill.hosted.hidden],
-        hidden=[skill.tool for skill in skills if skill.hosted.hidden],
-    )
-
-
-def _left_of(every: _Skills, access: Access, items: FunctionItems) -> _Skills:
-    allowed = [
-        (skill, item)
-        for skill in every.by_name.values()
-        if (item := items.get(skill.hosted.function)) is not None and access.allows(item)
-    ]
-    listed = [skill.tool for skill, item in allowed if access.lists(item, hidden=skill.hosted.hidden)]
-    names = {tool.name for tool in listed}
-    return _Skills(
-        by_name={skill.tool.name: skill for skill, _ in allowed},
-        listed=listed,
-        hidden=[skill.tool for skill, _ in allowed if skill.tool.name not in names],
+        listed=[skill.tool for skill in skills if skill.tool.name not in hidden],
+        hidden=[skill.tool for skill in skills if skill.tool.name in hidden],
     )
 
 

@@ -52,7 +52,6 @@ def flat_surface(composition: Composition) -> Surface:
 
 def functions_surface(composition: Composition) -> Surface:
     tools = FunctionTools(
-        lists=composition.function_lists,
         functions=composition.calling.functions,
         access=composition.policy.functions,
         calls=_calls(composition),

@@ -7,12 +7,23 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stage.fixtures import TENANT
+from tests.support.effort import is_proof
 from tests.support.laptop import Laptop, MakeKey, Stack
 from tests.support.saying import Say
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 """How fast a machine is says nothing of what is tested. A fresh one first makes tables of characters, for a second."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out tests marked `prove`, unless this run is `make prove`."""
+    if is_proof():
+        return
+    left_out = [item for item in items if item.get_closest_marker("prove")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("prove")]
 
 
 @pytest.fixture

@@ -1,0 +1,15 @@
+"""How much a run tries: `make test` plays each promise once, `make prove` plays it exhaustively."""
+
+import os
+
+PROVE = "SIGNPOST_PROVE"
+"""The environment variable that `make prove` sets to 1."""
+
+
+def is_proof() -> bool:
+    return os.environ.get(PROVE) == "1"
+
+
+def times(usually: int, proof: int) -> int:
+    """The number of repetitions in this run: `usually` in `make test`, `proof` in `make prove`."""
+    return proof if is_proof() else usually

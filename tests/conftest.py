@@ -9,15 +9,29 @@ from hypothesis import HealthCheck, settings
 from stage.fixtures import TENANT
 from tests.support.effort import is_proof
 from tests.support.laptop import Laptop, MakeKey, Stack
+from tests.support.run_report import RunReport
 from tests.support.saying import Say
+from tests.support.schedule import sort_by_length
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 """How fast a machine is says nothing of what is tested. A fresh one first makes tables of characters, for a second."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if not is_worker(config):
+        config.pluginmanager.register(RunReport(lines=config.get_verbosity() < 0), "run report")
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether pytest-xdist started this process."""
+    return hasattr(config, "workerinput")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out tests marked `prove`, unless this run is `make prove`."""
+    """Leaves out tests marked `prove`, unless this run is `make prove`; workers take the longest files first."""
+    if is_worker(config):
+        sort_by_length(items)
     if is_proof():
         return
     left_out = [item for item in items if item.get_closest_marker("prove")]

@@ -1,0 +1,127 @@
+"""Shows a run of tests while it goes, a line a file, and where its time went when it has ended."""
+
+import json
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.stack import PROJECT
+
+LAST_RUN = PROJECT / ".local/tests/last-run.json"
+SLOWEST = 20
+BUDGETS: Mapping[str, int] = {
+    "acceptance": 150,
+    "architecture": 15,
+    "conformance": 40,
+    "contract": 150,
+    "differential": 15,
+    "docs": 200,
+    "e2e": 1500,
+    "fuzz": 60,
+    "interaction": 300,
+    "local": 40,
+    "model": 120,
+    "unit": 250,
+}
+"""Seconds of one worker that the tests of a folder may take on a quiet machine, coverage included."""
+
+
+@dataclass(slots=True)
+class RunReport:
+    """A plugin of the process that the user started; workers send it the reports of their tests."""
+
+    lines: bool
+    """Whether a line is shown for each file, in place of pytest's dots."""
+    began: float = field(default_factory=time.monotonic)
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """By test, with its setup and its teardown."""
+    expected: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """The tests of a file that have not ended."""
+    outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """By file."""
+    files: int = 0
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._expect([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        del node
+        if not self.expected:
+            self._expect(ids)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        if self.lines and report.passed:
+            return ("passed" if report.when == "call" else "", "", "PASSED")
+        return None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] += report.duration
+        file = file_of(report.nodeid)
+        if report.when == "call" or report.outcome != "passed":
+            self.outcomes[file][report.outcome] += 1
+        if report.when == "teardown" and report.nodeid in self.expected.get(file, ()):
+            self.expected[file].discard(report.nodeid)
+            if not self.expected[file]:
+                self._show(file)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        write = terminalreporter.write_line
+        terminalreporter.section(f"slowest {SLOWEST} tests")
+        for nodeid, seconds in sorted(self.seconds.items(), key=lambda one: -one[1])[:SLOWEST]:
+            write(f"{seconds:8.1f} s  {nodeid}")
+        terminalreporter.section("seconds of workers by folder")
+        for folder, seconds in sorted(by_folder(self.seconds).items()):
+            budget = BUDGETS.get(folder, 0)
+            write(f"{seconds:8.1f} s of {budget:5} s  {folder}{'' if seconds <= budget else '  OVER ITS BUDGET'}")
+        write(f"{time.monotonic() - self.began:8.1f} s of wall time")
+        self._keep()
+
+    def _expect(self, ids: Sequence[str]) -> None:
+        for nodeid in ids:
+            self.expected[file_of(nodeid)].add(nodeid)
+        self.files = len(self.expected)
+
+    def _show(self, file: str) -> None:
+        if not self.lines:
+            return
+        ended = sum(not left for left in self.expected.values())
+        seconds = sum(taken for nodeid, taken in self.seconds.items() if file_of(nodeid) == file)
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes[file].items()))
+        wall = time.monotonic() - self.began
+        sys.stdout.write(
+            f"\n{wall // 60:3.0f}:{wall % 60:02.0f}  {ended:3} of {self.files} files  {file}: {counts}, {seconds:.1f} s"
+        )
+        sys.stdout.flush()
+
+    def _keep(self) -> None:
+        LAST_RUN.parent.mkdir(parents=True, exist_ok=True)
+        taken = {nodeid: round(seconds, 3) for nodeid, seconds in sorted(self.seconds.items())}
+        LAST_RUN.write_text(json.dumps({"wall": round(time.monotonic() - self.began, 1), "tests": taken}, indent=0))
+
+
+def file_of(nodeid: str) -> str:
+    return nodeid.split("::", 1)[0]
+
+
+def by_folder(seconds: Mapping[str, float]) -> Mapping[str, float]:
+    """Sums by the folder of `tests/` that a test lies in."""
+    sums: dict[str, float] = defaultdict(float)
+    for nodeid, taken in seconds.items():
+        parts = Path(file_of(nodeid)).parts
+        sums[parts[1] if len(parts) > 2 else "tests"] += taken
+    return sums
+
+
+def by_file(seconds: Mapping[str, float]) -> Mapping[str, float]:
+    sums: dict[str, float] = defaultdict(float)
+    for nodeid, taken in seconds.items():
+        sums[file_of(nodeid)] += taken
+    return sums

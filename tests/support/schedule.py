@@ -1,4 +1,4 @@
-"""The order in which workers take the files of a run: the longest first, so that none of them works alone at the end."""
+"""The order in which workers take the files of a run: the longest first, so that no worker works alone at the end."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -11,6 +11,8 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 SETUP := local/setup.sh
 CLIENTS := clients-mcp1 clients-agents clients-langchain
 PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
+WORKERS ?= 4
+PYTEST := python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 PYTHON_CODE := layers functions examples local tests bench
 
 .PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance scenarios bench bench-search conformance cost pictures requirements
@@ -37,16 +39,16 @@ clean-cloud: ## stop it and drop its data
 env: ## lines for your shell: `eval "$(make env)"` points aws and signpost commands at the running stack
 	@python -m local env
 
-test: check ## everything
+test: ## everything
 	@$(SETUP) dev sam emulator node aws $(CLIENTS) $(PEERS)
-	@python -m local.invoke
 	@python -m bench
-	@coverage run -m pytest
+	@$(MAKE) --jobs=2 --output-sync=target check invoke
+	@$(PYTEST) --cov --cov-report=
 	@coverage report
 
-test-fast: ## what needs no cloud, in seconds
+test-fast: ## what needs no cloud, in two minutes
 	@$(SETUP) dev
-	@python -m pytest -m "not cloud"
+	@$(PYTEST) -m "not cloud"
 
 check: ## format, lint, types, import contracts, template
 	@$(SETUP) dev sam node

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from signpost.contract import BreakerState, Executor, Hosted
 from signpost.identity.api_keys import REVOKED_WITHIN
 from tests.support.commands import Run, rows
 from tests.support.laptop import Laptop, Stack
+from tests.support.waiting import seen_within
 
 pytestmark = pytest.mark.cloud
 
@@ -28,16 +28,7 @@ def test_a_key_is_created_used_listed_and_revoked(both: Stack, signpost: Run) ->
     assert key.split("_")[3] not in json.dumps(row)
     revoked = signpost("keys", "revoke", row["id"], "--stack", "both")
     assert rows(revoked.stdout)[0]["state"] == "revoked"
-    assert _refused_within(both, key, REVOKED_WITHIN)
-
-
-def _refused_within(stack: Stack, key: str, seconds: float) -> bool:
-    """Asks until the key is refused. Every gateway remembers a key for two seconds at most."""
-    deadline = time.monotonic() + seconds + 1
-    while time.monotonic() < deadline:
-        if stack.ask(key).status == 401:
-            return True
-    return False
+    seen_within(REVOKED_WITHIN, "the key to be refused", lambda: both.ask(key).status, lambda status: status == 401)
 
 
 def test_keys_of_tenants_are_kept_apart(both: Stack, signpost: Run) -> None:

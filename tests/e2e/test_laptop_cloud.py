@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.machine import Machine
 from tests.support.make_run import MakeRun, three_free_ports
 
 pytestmark = pytest.mark.cloud
+
+STARTS_AGAIN_WITHIN = 15.0
+"""Seconds, of a cloud that has its stack already."""
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +31,11 @@ def test_it_starts_serves_stops_and_keeps_its_data(make_run: MakeRun) -> None:
     assert make_run.answers(key)
     assert "claude mcp add" in make_run.said
     assert make_run.stop() == 0
-    began = time.monotonic()
-    make_run.start()
-    assert time.monotonic() - began < 15
+    with Machine() as machine:
+        began = time.monotonic()
+        make_run.start()
+        took = time.monotonic() - began
+    assert took < machine.seconds(STARTS_AGAIN_WITHIN)
     assert "deploying" not in make_run.said
     assert make_run.key == key
     assert make_run.answers(key)

@@ -8,6 +8,7 @@ import pytest
 
 from signpost.model import JsonObject
 from tests.support.executors import Executors
+from tests.support.machine import Machine
 
 pytestmark = pytest.mark.cloud
 
@@ -49,9 +50,11 @@ def test_a_call_of_thirty_seconds_is_answered_at_once_and_made_once_in_the_name_
     caller, effect = Caller(executors, key), uuid.uuid4().hex
     arguments = {"effect": effect, "seconds": SECONDS}
     began = time.monotonic()
-    first = caller.call("skill:linger", arguments, "monday")
-    again = caller.call("skill:linger", arguments, "monday")
-    assert time.monotonic() - began < ANSWERED_WITHIN
+    with Machine() as machine:
+        first = caller.call("skill:linger", arguments, "monday")
+        again = caller.call("skill:linger", arguments, "monday")
+        answered = time.monotonic() - began
+    assert answered < machine.seconds(ANSWERED_WITHIN)
     assert first["isError"] is False
     run = first["structuredContent"]["workflowId"]
     assert again["structuredContent"]["workflowId"] == run

@@ -13,6 +13,7 @@ from signpost.contract import Executor, Hosted
 from signpost.execution.failures import FAILURES
 from signpost.execution.wire import LARGEST_KEPT_RESULT, LARGEST_REPLY
 from tests.support.executors import Executors
+from tests.support.machine import slowdown
 
 pytestmark = pytest.mark.cloud
 
@@ -56,7 +57,8 @@ def test_a_call_that_is_killed_at_its_deadline_has_an_unknown_outcome_and_runs_o
     executors: Executors, key: str
 ) -> None:
     effect = uuid.uuid4().hex
-    reply = executors.call(key, "trials::slow", {"effect": effect, "seconds": 2.5}, endsAt=time.time() + 1.5)
+    ends_at = time.time() + 1.5 * slowdown()
+    reply = executors.call(key, "trials::slow", {"effect": effect, "seconds": 30}, endsAt=ends_at)
     assert (reply["failure"]["code"], reply["failure"]["outcome"]) == ("timed_out", "unknown")
     time.sleep(3)
     assert executors.happened(effect) == 1

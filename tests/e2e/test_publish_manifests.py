@@ -3,7 +3,7 @@
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,12 +22,11 @@ from signpost.model import Json, JsonObject
 from tests.acceptance.bus import add_target
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, Stack
+from tests.support.waiting import seen_within, wait_for
 
 pytestmark = pytest.mark.cloud
 
 STACK = "manifests"
-PATIENCE = 30.0
-A_CALL = 1.0
 """Seconds that a call may take on a busy machine."""
 EXAMPLES = {
     "deploy-pipeline": ["deploy_pipeline"],
@@ -84,15 +83,9 @@ class Author:
 
     def sees(self, *wanted: str, **titled: str) -> None:
         """These ids and no others, within the seconds for which lists may lag."""
-        until(lambda: set(self.titles()) == {*wanted, *titled}, REVALIDATED_EVERY + A_CALL)
+        ids = {*wanted, *titled}
+        seen_within(REVALIDATED_EVERY, f"a list of just {ids}", self.titles, lambda titles: set(titles) == ids)
         assert titled.items() <= self.titles().items()
-
-
-def until(holds: Callable[[], bool], patience: float) -> None:
-    ends_at = time.monotonic() + patience
-    while not holds():
-        assert time.monotonic() < ends_at, "it never came"
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +127,7 @@ def test_a_change_is_live_within_two_seconds_without_a_deployment(author: Author
         seen = [author.titles()]
         while not publishing.done():
             seen.append(author.titles())
-    until(lambda: seen.append(author.titles()) or seen[-1] != before, REVALIDATED_EVERY + A_CALL)
+    seen.append(seen_within(REVALIDATED_EVERY, "the change", author.titles, lambda titles: titles != before))
     assert publishing.result() == ["~ capability:ping", "+ capability:pong", "= workflow:v", "~ workflow:w"]
     assert seen[0] == before
     assert seen[-1] == after
@@ -181,7 +174,7 @@ def test_a_manifest_with_an_error_changes_nothing(author: Author, tmp_path: Path
     done = author.publish(tmp_path)
     assert done.returncode == 0
     assert "warning: 'a' is a dead end" in done.stderr
-    until(lambda: author.titles() == {"w": "After"}, REVALIDATED_EVERY + A_CALL)
+    seen_within(REVALIDATED_EVERY, "the new title", author.titles, lambda titles: titles == {"w": "After"})
 
 
 def test_documents_and_workflows_are_one_publication(author: Author, tmp_path: Path) -> None:
@@ -272,17 +265,17 @@ def test_the_bus_tells_of_workflows_that_came_changed_and_went(author: Author, l
     add_target(laptop, author.gateway.deployed.outputs["EventBusName"], name, pattern, arn)
     heard: list[tuple[str, str]] = []
 
-    def hear(amount: int) -> bool:
+    def hear() -> Sequence[tuple[str, str]]:
         for message in sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10).get("Messages", []):
             event = json.loads(message["Body"])
             if any(resource == f"urn:signpost:tenant:{author.tenant}" for resource in event["resources"]):
                 heard.append((event["detail"]["op"], event["detail"]["id"]))
             sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
-        return len(heard) >= amount
+        return heard
 
     path = written(tmp_path, workflows={"w": flow("Before"), "v": flow("V")})
     author.published(path)
     author.published(written(tmp_path, workflows={"w": flow("After"), "v": flow("V")}))
     author.published(written(tmp_path, workflows={"w": flow("After")}), "--prune")
-    until(lambda: hear(4), PATIENCE)
+    wait_for("four events", hear, lambda events: len(events) >= 4)
     assert sorted(heard) == [("register", "v"), ("register", "w"), ("register", "w"), ("unregister", "v")]

@@ -10,6 +10,7 @@ import pytest
 from signpost.adapters.dynamodb import DynamoRuntimeSettings
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, MakeKey, Stack
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.cloud
 
@@ -28,7 +29,7 @@ class Subscriber:
         target = {"Id": "queue", "Arn": attributes["Attributes"]["QueueArn"]}
         events.put_targets(Rule=name, EventBusName=bus, Targets=[target])
 
-    def until(self, sequence: int, seconds: float = 20) -> list[Any]:
+    def until(self, sequence: int, seconds: float = PATIENCE) -> list[Any]:
         """All events of the tenant up to this sequence number."""
         found: list[Any] = []
         until = time.monotonic() + seconds

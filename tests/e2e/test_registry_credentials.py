@@ -10,6 +10,7 @@ import pytest
 from signpost.identity.permissions import ADMINISTRATION
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, Stack
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.cloud
 
@@ -88,7 +89,7 @@ def test_a_bad_credential_is_refused_and_in_no_log(laptop: Laptop, registry: Sta
         assert credential[-40:] not in log
 
 
-def log_with(laptop: Laptop, text: str, seconds: float = 20) -> str:
+def log_with(laptop: Laptop, text: str, seconds: float = PATIENCE) -> str:
     """The log of the registry function, once it has this."""
     logs, until = laptop.client("logs"), time.monotonic() + seconds
     while time.monotonic() < until:

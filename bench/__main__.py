@@ -21,7 +21,7 @@ from bench.harness import harness_lap
 from bench.laps import LOOP, Requests, cold_lap, rounds, warm_lap
 from bench.search_quality import datasets
 from bench.stub import AwsStub
-from bench.table import document, table
+from bench.table import document, said, table
 from local.account import Account
 from local.errors import CloudError
 from local.intrinsics import TemplateError
@@ -99,10 +99,16 @@ def main() -> int:
     except (BenchError, CloudError, TemplateError, OSError) as error:
         print(f"cannot measure: {error}", file=sys.stderr)
         return 2
-    print(*table(results), *engine.table(driven), "", *search.table(searched), sep="\n")
-    written = {**document(results, counts), "engine": engine.document(driven), "search": search.document(searched)}
+    of_engine = list(engine.verdicts(driven, results.slowdown))
+    of_search = list(search.verdicts(searched, results.slowdown))
+    print(*table(results), *map(said, of_engine), "", *search.table(searched), *map(said, of_search), sep="\n")
+    written = {
+        **document(results, counts),
+        "engine": engine.document(driven, of_engine),
+        "search": search.document(searched, of_search),
+    }
     _RESULTS.write_text(json.dumps(written, indent=2, sort_keys=True) + "\n", "utf-8")
-    judged = (*verdicts(results), *engine.verdicts(driven), *search.verdicts(searched))
+    judged = (*verdicts(results), *of_engine, *of_search)
     return 0 if all(verdict.met for verdict in judged) else 1
 
 

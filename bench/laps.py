@@ -1,6 +1,8 @@
-"""Fresh processes, in rounds in which everybody takes part, so that what the machine does meanwhile meets all alike."""
+"""Fresh processes, in rounds in which every contender takes part, so that what the machine does meanwhile meets all
+alike. Times are of the processor: nothing that is measured waits, and other processes may use the machine as well."""
 
 import json
+import resource
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,7 +71,7 @@ def rounds(
     name = lap.__name__.partition("_")[0]
     with progress.step(f"measuring {name} processes, {count} rounds of {len(contenders)}") as step:
         for number in range(count):
-            yield LOOP, {LOOP: _reference_loop()}
+            yield LOOP, {LOOP: reference_loop()}
             for contender in contenders:
                 step.show(f"round {number + 1}, {contender.name}")
                 yield contender.name, lap(contender, requests)
@@ -78,7 +80,7 @@ def rounds(
 def run(contender: Contender, program: str, tool_count: int, *arguments: str) -> Run:
     variables = {**contender.variables, "PYTHONUNBUFFERED": "1", tools.VARIABLE: str(tool_count)}
     command = isolated("-c", program, *arguments, python=contender.python)
-    started = time.perf_counter()
+    before = _processor_seconds_of_children()
     try:
         done = subprocess.run(
             command,
@@ -94,7 +96,13 @@ def run(contender: Contender, program: str, tool_count: int, *arguments: str) ->
         raise BenchError(f"{contender.name}: {error.stderr.strip()}") from error
     except subprocess.TimeoutExpired as error:
         raise BenchError(f"{contender.name}: not done after {_PATIENCE:.0f} s") from error
-    return Run((time.perf_counter() - started) * 1000, _findings(done.stderr))
+    return Run((_processor_seconds_of_children() - before) * 1000, _findings(done.stderr))
+
+
+def _processor_seconds_of_children() -> float:
+    """Of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _findings(said: str) -> Lap:
@@ -103,10 +111,10 @@ def _findings(said: str) -> Lap:
     return json.loads(last) if last.startswith("{") else {}
 
 
-def _reference_loop() -> float:
+def reference_loop() -> float:
     """Nothing of ours: says how fast the machine was while the others ran."""
-    started = time.perf_counter()
+    started = time.process_time()
     total = 0
     for number in range(1_000_000):
         total += number * number
-    return (time.perf_counter() - started) * 1000
+    return (time.process_time() - started) * 1000

@@ -19,6 +19,7 @@ def table(results: Results) -> Iterator[str]:
         yield _line(row.name, list(_cells(results, row)))
     yield ""
     yield f"reference loop {results.reference_loop_ms:.1f} ms; everything is a median of rounds; list and call are warm"
+    yield f"verdicts in ms are of a machine that is {results.slowdown:.2f} times as fast as this one was meanwhile"
     yield ""
     yield from map(said, verdicts(results))
 

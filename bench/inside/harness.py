@@ -48,9 +48,9 @@ def main() -> None:
     event = call_message(call, mint.mint(capability_of(call, ARN, now + 3600)))
     found: list[float] = []
     for _ in range(WARM_UP + CALLS):
-        started = time.perf_counter()
+        started = time.process_time()
         answer = harness.handle(event, REMAINING_MS)
-        found.append((time.perf_counter() - started) * 1000)
+        found.append((time.process_time() - started) * 1000)
         if "result" not in answer:
             sys.exit(f"not an answer: {answer}")
     report({"noop_call_ms": statistics.median(found[WARM_UP:])})

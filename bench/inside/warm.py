@@ -21,9 +21,9 @@ def laps(handler: Handler, event: str) -> list[float]:
     until = time.perf_counter() + SECONDS
     while len(found) < LEAST or (len(found) < CALLS and time.perf_counter() < until):
         given, context = fresh(event), Context()
-        started = time.perf_counter()
+        started = time.process_time()
         answer = handler(given, context)
-        found.append((time.perf_counter() - started) * 1000)
+        found.append((time.process_time() - started) * 1000)
         if answer["statusCode"] != 200:
             sys.exit(f"not an answer: {answer}")
     return found

@@ -13,7 +13,7 @@ PAUSE = 0.02
 class Machine:
     """Measures how much longer work takes than the processor needs for it, until the block ends.
 
-    On a machine with nothing else to do that is 1.0, and a promise of so many seconds is held to just these. Where other
+    On a machine with nothing else to do that is 1.0, and a promise of seconds is held to just these. Where other
     processes take the processor away, the promise is held to `seconds(...)` of them.
     """
 

@@ -98,6 +98,6 @@ def test_a_start_under_rules_is_one_read_and_one_transaction(
         gateway.ask(governor.guest, "tools/call", start)
         assert gateway.ask(governor.guest, "tools/call", start)[1] == {"BatchGetItem": 1, "TransactWriteItems": 1}
         assert gateway.ask(governor.guest, "tools/call", search)[1] == {}
-        time.sleep(REVALIDATED_EVERY)
+        gateway.clock.turn(REVALIDATED_EVERY)
         _, calls = gateway.ask(governor.guest, "tools/call", search)
         assert calls == {"GetItem": 1, "BatchGetItem": 1}  # the key's row, and what has changed

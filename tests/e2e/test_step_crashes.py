@@ -156,7 +156,7 @@ class Near:
 def near(laptop: Laptop, workflows: DrivenWorkflows) -> Iterator[Near]:
     with ExitStack() as still_open:
         with silence():
-            gateway = still_open.enter_context(counted_gateway(laptop, workflows.stack))
+            gateway = still_open.enter_context(counted_gateway(laptop, workflows.stack, stopped=False))
         yield Near(gateway, workflows.key)
 
 

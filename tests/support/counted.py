@@ -10,14 +10,36 @@ from typing import Any
 import boto3
 import pytest
 
+from signpost.adapters.clock import SystemClock
 from signpost.model import JsonObject
 from signpost.wiring.gateway import Gateway, gateway
 from tests.support.laptop import Laptop, Stack
 from tests.support.memory_gateway import Answer, as_lambda_would, modern
 
 
+class StoppableClock:
+    """The clock of the gateway: the machine's, or one that stands until the test turns it on."""
+
+    def __init__(self, *, stopped: bool) -> None:
+        self._stands_at = time.time() if stopped else None
+
+    def now(self) -> float:
+        return time.time() if self._stands_at is None else self._stands_at
+
+    def turn(self, seconds: float) -> None:
+        assert self._stands_at is not None, "a clock that goes cannot be turned"
+        self._stands_at += seconds
+
+
 class CountedGateway:
-    def __init__(self, gateway: Gateway, calls: Counter[str], meanwhile: dict[str, Callable[[], object]]) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        clock: StoppableClock,
+        calls: Counter[str],
+        meanwhile: dict[str, Callable[[], object]],
+    ) -> None:
+        self.clock = clock
         self._gateway = gateway
         self._calls = calls
         self._meanwhile = meanwhile
@@ -50,7 +72,7 @@ class CountedGateway:
             "isBase64Encoded": False,
             "requestContext": {
                 "requestId": "counted",
-                "timeEpoch": time.time() * 1000,
+                "timeEpoch": self.clock.now() * 1000,
                 "http": {"method": method, "path": path, "sourceIp": "198.51.100.7"},
             },
         }
@@ -59,11 +81,15 @@ class CountedGateway:
 
 
 @contextmanager
-def counted_gateway(laptop: Laptop, stack: Stack) -> Generator[CountedGateway]:
-    """Composed as on Lambda, from the environment of the deployed function."""
+def counted_gateway(laptop: Laptop, stack: Stack, *, stopped: bool = True) -> Generator[CountedGateway]:
+    """Composed as on Lambda, from the environment of the deployed function.
+
+    Its clock stands, unless `stopped` is False: what a call costs depends on what is remembered for two seconds, and a
+    slow machine must not change that.
+    """
     name = stack.deployed.outputs["GatewayFunctionName"]
     configuration = laptop.client("lambda").get_function_configuration(FunctionName=name)
-    calls, meanwhile = Counter[str](), dict[str, Callable[[], object]]()
+    calls, meanwhile, clock = Counter[str](), dict[str, Callable[[], object]](), StoppableClock(stopped=stopped)
 
     def count(model: Any, **_: Any) -> None:
         calls[model.name] += 1
@@ -73,10 +99,12 @@ def counted_gateway(laptop: Laptop, stack: Stack) -> Generator[CountedGateway]:
     with pytest.MonkeyPatch.context() as patch:
         for variable, value in laptop.emulator.environment().items():
             patch.setenv(variable, value)
+        patch.setattr(SystemClock, "now", staticmethod(clock.now))
         boto3.setup_default_session()
         assert boto3.DEFAULT_SESSION is not None
         boto3.DEFAULT_SESSION.events.register("before-call", count)
         try:
-            yield CountedGateway(gateway(configuration["Environment"]["Variables"]), calls, meanwhile)
+            composed = gateway(configuration["Environment"]["Variables"])
+            yield CountedGateway(composed, clock, calls, meanwhile)
         finally:
             boto3.DEFAULT_SESSION = None

@@ -9,6 +9,7 @@ import pytest
 
 from local.stack import PROJECT, machine_architecture, tool_environment
 from tests.support.laptop import Laptop
+from tests.support.project_view import project_view
 
 pytestmark = pytest.mark.cloud
 
@@ -49,16 +50,18 @@ def shell_environment(laptop: Laptop, tmp_path: Path) -> dict[str, str]:
     return {**environment, "PATH": f"{shim.parent}{os.pathsep}{environment['PATH']}", "AWS_PAGER": ""}
 
 
-def test_every_block_runs_and_nothing_remains_at_the_end(laptop: Laptop, shell_environment: dict[str, str]) -> None:
+def test_every_block_runs_and_nothing_remains_at_the_end(
+    laptop: Laptop, shell_environment: dict[str, str], tmp_path: Path
+) -> None:
     before = remains(laptop)
     script = "set -euo pipefail\n" + "\n".join(blocks())
     done = subprocess.run(
         ["bash", "-c", script],
-        cwd=PROJECT,
+        cwd=project_view(tmp_path / "project"),
         env=shell_environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"

@@ -11,6 +11,7 @@ from local.account import Account
 from local.progress import Progress
 from local.project import Project
 from local.stack import PROJECT, build, tool_environment
+from tests.support.project_view import project_view
 
 pytestmark = pytest.mark.cloud
 
@@ -23,7 +24,8 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     directory = tmp_path_factory.mktemp(f"build-{request.param}")
     overrides = [] if request.param == "arm64" else ["--parameter-overrides", f"Architecture={request.param}"]
     command = ["sam", "build", "--build-dir", str(directory), *overrides]
-    subprocess.run(command, cwd=PROJECT, env=tool_environment(), check=True, capture_output=True, timeout=300)
+    project = project_view(tmp_path_factory.mktemp("project"))
+    subprocess.run(command, cwd=project, env=tool_environment(), check=True, capture_output=True, timeout=900)
     return request.param, directory
 
 

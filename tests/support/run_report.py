@@ -32,7 +32,7 @@ BUDGETS: Mapping[str, int] = {
 """Seconds of one worker that the tests of a folder may take on a quiet machine, coverage included."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RunReport:
     """A plugin of the process that the user started; workers send it the reports of their tests."""
 

@@ -1,0 +1,16 @@
+"""The project in a folder of its own, for commands that write beside its sources."""
+
+from pathlib import Path
+
+from local.stack import PROJECT
+
+MADE_BY_TOOLS = (".aws-sam", ".local", ".git")
+
+
+def project_view(folder: Path) -> Path:
+    """Links to all that the project consists of, but for what tools make: builds at the same time do not meet in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for entry in PROJECT.iterdir():
+        if entry.name not in MADE_BY_TOOLS:
+            (folder / entry.name).symlink_to(entry)
+    return folder

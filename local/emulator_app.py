@@ -208,7 +208,7 @@ def _describe(evaluator: Any, ctx: Any, policies: Any) -> Mapping[str, Any]:
         "caller": ctx.principal_arn,
         "action": ctx.action,
         "resource": ctx.resource_arn,
-        "context": {name: value for name, value in found.items() if value is not None},
+        "context": {name: _list(value) or [str(value)] for name, value in found.items() if value is not None},
     }
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
+from local.emulator_app import RECORD
 from local.errors import CloudError
 from local.ports import LOOPBACK, ensure_free
 from local.processes import command_of, stop_gently, tail
@@ -18,7 +19,8 @@ from local.processes import command_of, stop_gently, tail
 PROJECT = Path(__file__).resolve().parent.parent
 REGION = "us-east-1"
 
-_PROGRAM = PROJECT / ".tools/emulator/bin/ministack"
+_INTERPRETER = PROJECT / ".tools/emulator/bin/python"
+_PROGRAM = PROJECT / "local/emulator_app.py"
 _SECONDS_TO_START = 30.0
 _SECONDS_TO_SAVE = 30.0
 _LOOK_AGAIN_AFTER = 0.05
@@ -31,13 +33,16 @@ class Emulator:
 
     It saves when it is stopped, and only then. So it is stopped by SIGTERM alone, and a marker that
     outlives a bad end tells the next start that data was lost.
+
+    With `record`, it writes each distinct decision about a request of a role into that file.
     """
 
-    def __init__(self, home: Path, port: int) -> None:
+    def __init__(self, home: Path, port: int, *, record: Path | None = None) -> None:
         self.port = port
         self.url = f"http://{LOOPBACK}:{port}"
         self.loss: str | None = None
         self._home = home.resolve() / "emulator"
+        self._record = record
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -68,14 +73,14 @@ class Emulator:
 
     def launch(self) -> None:
         """Start the process, after stopping one that a killed supervisor left behind."""
-        if not _PROGRAM.exists():
+        if not _INTERPRETER.exists():
             raise CloudError("The emulator is not installed. Install it: local/setup.sh emulator")
         self.stop_orphan()
         ensure_free(self.port)
         self._prepare()
         with self.log.open("wb") as log:
             self._child = subprocess.Popen(
-                [_PROGRAM],
+                [_INTERPRETER, "-P", _PROGRAM],  # -P: modules of `local` are not to hide others of the same name
                 cwd=self._home,
                 env=self._own_environment(),
                 stdin=subprocess.DEVNULL,
@@ -160,8 +165,9 @@ class Emulator:
         return f"The emulator was not stopped properly, and it saves when it stops: {lost}."
 
     def _own_environment(self) -> dict[str, str]:
-        # The functions inherit every name in here, so it holds nothing that they should not see.
+        # The functions inherit every name in here but RECORD, so it holds nothing that they should not see.
         return {
+            **({RECORD: str(self._record.resolve())} if self._record else {}),
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self._home),
             "LANG": "C.UTF-8",

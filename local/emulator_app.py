@@ -1,6 +1,7 @@
 """The emulator (ministack) with what its IAM evaluator lacks: `dynamodb:LeadingKeys`, and a record of its decisions.
 
-`local/emulator.py` starts this file by the emulator's own interpreter. Nothing else of the project is on its path.
+`local/emulator.py` starts this file by the emulator's own interpreter. Sandboxes share what is unpacked for them
+(`local/emulator_unpacking.py`); nothing else of the project is loaded here.
 """
 
 import contextvars
@@ -10,6 +11,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -228,6 +230,7 @@ _REPLACED = {
         "evaluate": ["ctx", "policies", "limits"],
         "_resolve_condition_key": ["key", "ctx"],
     },
+    "ministack.core.lambda_runtime": {"Worker": ["func_name", "config", "code_zip"]},
     "ministack.core.iam_actions": {
         "dynamodb_service_context": ["body"],
         "dynamodb_transaction_checks": ["iam_action", "body", "region", "account_id"],
@@ -263,7 +266,17 @@ def main() -> None:
     judged = _recording(evaluator, Record(Path(path))) if path else _unrecorded
     evaluator.enforce = _judging_keys(evaluator.enforce, judged)
     actions.dynamodb_service_context = _with_keys(actions.dynamodb_service_context, _partition_key)
+    _share_archives(Path(tempfile.gettempdir()) / "unpacked")
     app.main()
+
+
+def _share_archives(folder: Path) -> None:
+    """Of the project only this module is loaded here, by its path."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    importlib.import_module("local.emulator_unpacking").share_archives(
+        importlib.import_module("ministack.core.lambda_runtime"), folder
+    )
+    sys.path.pop()
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """Fixtures that more than one kind of test stands on."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from stage.fixtures import TENANT
 from tests.support.effort import is_proof
+from tests.support.function_logs import LAPTOP, attach_logs
 from tests.support.laptop import Laptop, MakeKey, Stack
 from tests.support.run_report import RunReport
 from tests.support.saying import Say
@@ -40,6 +42,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("prove")]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    attach_logs(item, call, report)
+    return report
+
+
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str]) -> Say:
     """What is said is seen also of a test that passes."""
@@ -52,9 +63,11 @@ def say(capsys: pytest.CaptureFixture[str]) -> Say:
 
 
 @pytest.fixture(scope="session")
-def laptop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laptop]:
+def laptop(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Laptop]:
     with Laptop(tmp_path_factory.mktemp("laptop")) as laptop:
+        pytestconfig.stash[LAPTOP] = laptop
         yield laptop
+        del pytestconfig.stash[LAPTOP]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,40 @@
+"""Shows what functions have logged while a test failed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tests.support.laptop import Laptop
+
+LAPTOP = pytest.StashKey[Laptop]()
+"""The laptop cloud of this process, once a test has asked for it."""
+LINES = 60
+
+
+def logged_since(laptop: Laptop, seconds: float) -> Iterator[str]:
+    """The last lines of each function that has written any since this time."""
+    logs = laptop.client("logs")
+    groups = [
+        group["logGroupName"]
+        for page in logs.get_paginator("describe_log_groups").paginate()
+        for group in page["logGroups"]
+    ]
+    for group in groups:
+        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=int(seconds * 1000))
+        lines = [event["message"].rstrip() for page in pages for event in page["events"]]
+        if lines:
+            yield "\n".join([f"{group}:", *lines[-LINES:]])
+
+
+def attach_logs(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
+    """Adds a section with them to the report of a failure, if the test has used the laptop cloud."""
+    laptop = item.config.stash.get(LAPTOP, None)
+    if laptop is None or not report.failed or "laptop" not in getattr(item, "fixturenames", ()):
+        return
+    try:
+        text = "\n\n".join(logged_since(laptop, call.start))
+    except (BotoCoreError, ClientError) as error:
+        text = f"The emulator does not say: {error}. Its own log is {laptop.emulator.log}."
+    report.sections.append(("What functions have logged since the test began", text or "nothing"))

@@ -1,0 +1,47 @@
+"""A promise of seconds is lengthened by as much as the machine is slower, and by no more."""
+
+import multiprocessing
+import os
+import time
+
+import pytest
+
+from tests.support.machine import Machine
+from tests.support.waiting import seen_within, wait_for
+
+MORE_THAN_THE_PROCESSORS = (os.cpu_count() or 1) * 2
+
+
+def spin(seconds: float) -> None:
+    ends_at = time.monotonic() + seconds
+    while time.monotonic() < ends_at:
+        pass
+
+
+def test_where_others_take_the_processors_a_second_is_longer() -> None:
+    others = [multiprocessing.Process(target=spin, args=(3.0,)) for _ in range(MORE_THAN_THE_PROCESSORS)]
+    for other in others:
+        other.start()
+    with Machine() as machine:
+        time.sleep(1.5)
+    for other in others:
+        other.kill()
+        other.join()
+    assert machine.slowdown > 1.2
+    assert machine.seconds(2.0) == 2.0 * machine.slowdown
+
+
+def test_what_is_not_seen_is_said_with_what_was_seen_last() -> None:
+    with pytest.raises(AssertionError, match=r"Waited 0\.2 s for the key to be refused; saw last: 200"):
+        wait_for("the key to be refused", lambda: 200, lambda status: status == 401, patience=0.2)
+
+
+def test_a_look_that_begins_after_the_promised_seconds_still_counts() -> None:
+    """However long a look takes: a slow machine is no broken promise."""
+    looks = iter(["before", "after"])
+
+    def look() -> str:
+        time.sleep(0.1)
+        return next(looks)
+
+    assert seen_within(0.15, "the change", look, lambda seen: seen == "after") == "after"

@@ -1,0 +1,73 @@
+"""The report of a run: a line a file, the slowest tests, the seconds of each folder."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support import run_report, schedule
+from tests.support.run_report import RunReport
+
+
+def report(nodeid: str, when: str, seconds: float, outcome: str = "passed") -> Any:
+    return SimpleNamespace(nodeid=nodeid, when=when, duration=seconds, outcome=outcome, passed=outcome == "passed")
+
+
+class Terminal:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def section(self, title: str) -> None:
+        self.lines.append(title)
+
+    def write_line(self, line: str) -> None:
+        self.lines.append(line)
+
+
+A, B, SLOW = "tests/unit/test_a.py::test_one", "tests/unit/test_a.py::test_two", "tests/e2e/test_b.py::test_slow"
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunReport:
+    monkeypatch.setattr(run_report, "LAST_RUN", tmp_path / "run/last.json")
+    monkeypatch.setattr(schedule, "LAST_RUN", tmp_path / "run/last.json")
+    monkeypatch.setattr(schedule, "SECONDS", tmp_path / "seconds.json")
+    found = RunReport(lines=True)
+    found.pytest_xdist_node_collection_finished(None, [A, B, SLOW])
+    found.pytest_xdist_node_collection_finished(None, [A, B, SLOW])
+    for nodeid, seconds in ((A, 1.0), (B, 2.0), (SLOW, 4000.0)):
+        outcome = "failed" if nodeid == B else "passed"
+        found.pytest_runtest_logreport(report(nodeid, "setup", 0.5))
+        found.pytest_runtest_logreport(report(nodeid, "call", seconds, outcome))
+        found.pytest_runtest_logreport(report(nodeid, "teardown", 0.5))
+    return found
+
+
+def test_a_file_has_a_line_when_its_last_test_has_ended(ran: RunReport, capsys: pytest.CaptureFixture[str]) -> None:
+    del ran
+    lines = [line.split("  ", 1)[1].strip() for line in capsys.readouterr().out.split("\n") if line]
+    assert [line.rpartition("  ")[2] for line in lines] == [
+        "tests/unit/test_a.py: 1 failed, 1 passed, 5.0 s",
+        "tests/e2e/test_b.py: 1 passed, 4001.0 s",
+    ]
+
+
+def test_the_summary_names_the_slowest_and_the_folders_over_their_budget(ran: RunReport) -> None:
+    terminal = Terminal()
+    ran.pytest_terminal_summary(terminal)
+    text = "\n".join(terminal.lines)
+    assert text.index(SLOW) < text.index(B) < text.index(A)
+    (e2e,) = [line for line in terminal.lines if line.endswith("e2e  OVER ITS BUDGET")]
+    assert e2e.split()[0] == "4001.0"
+    assert any(line.endswith("s  unit") for line in terminal.lines)
+
+
+def test_the_next_run_begins_with_what_took_longest(ran: RunReport) -> None:
+    ran.pytest_terminal_summary(Terminal())
+    schedule.keep_last_run()
+    assert json.loads(schedule.SECONDS.read_text()) == {"tests/e2e/test_b.py": 4001, "tests/unit/test_a.py": 5}
+    items: list[Any] = [SimpleNamespace(nodeid=nodeid) for nodeid in (A, "tests/unit/test_new.py::t", B, SLOW)]
+    schedule.sort_by_length(items)
+    assert [item.nodeid for item in items] == [SLOW, A, B, "tests/unit/test_new.py::t"]

@@ -30,7 +30,8 @@ A, B, SLOW = "tests/unit/test_a.py::test_one", "tests/unit/test_a.py::test_two",
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunReport:
+def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> RunReport:
+    del capsys  # it has to be there before anything is written
     monkeypatch.setattr(run_report, "LAST_RUN", tmp_path / "run/last.json")
     monkeypatch.setattr(schedule, "LAST_RUN", tmp_path / "run/last.json")
     monkeypatch.setattr(schedule, "SECONDS", tmp_path / "seconds.json")

@@ -10,11 +10,14 @@ import pytest
 
 from signpost.contract import Hosted
 from tests.support.executors import Executors
+from tests.support.machine import slowdown
 
 pytestmark = pytest.mark.cloud
 
 CALLERS = 16
 PAUSE_MS = 3_000
+LONGEST_PROBE_MS = 10_000
+"""All callers have to be turned away while the probe lasts, however slow the machine."""
 FUNCTION = "shaky::thing"
 
 
@@ -30,9 +33,10 @@ def word(reply: Any) -> str:
 @pytest.mark.invariant(30)
 def test_s262_sixteen_gateways_make_one_probe_after_the_pause(executors: Executors, tenant: str, key: str) -> None:
     executors.set(tenant, breaker_failures=3, breaker_pause_ms=PAUSE_MS)
-    executors.place("stub", [Hosted(FUNCTION)], tenant)
+    executors.place("stub", [Hosted(FUNCTION)], tenant, timeout_ms=LONGEST_PROBE_MS + 5_000)
     failing = [{"error": "transient_error"}] * 3
-    executors.script(tenant, FUNCTION, [*failing, {"delayMs": 2_500, "output": "works again"}, {"output": "works"}])
+    probe = {"delayMs": min(LONGEST_PROBE_MS, 2_500 * slowdown()), "output": "works again"}
+    executors.script(tenant, FUNCTION, [*failing, probe, {"output": "works"}])
     at_once(lambda: executors.call(key, "trials::slow", {"seconds": 1}))  # a warm gateway for each caller
     time.sleep(2)
     assert [word(executors.call(key, FUNCTION)) for _ in range(4)] == ["reported"] * 3 + ["circuit_open"]

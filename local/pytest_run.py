@@ -1,6 +1,8 @@
 """One run of pytest as a process of its own: its output in a file, its result as a value."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -83,8 +85,18 @@ def run_command(
                 watch()
                 time.sleep(_LOOK_AGAIN_AFTER)
         finally:
-            stop_group(child, _SECONDS_TO_STOP)
+            _end(child)
     return child.returncode, time.monotonic() - began
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """As Ctrl-C does, which lets fixtures stop what they started; then by force."""
+    if child.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_SECONDS_TO_STOP)
+    stop_group(child, _SECONDS_TO_STOP)
 
 
 def read_outcome(junit: Path, exit_code: int, seconds: float) -> Outcome:

@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import TextIO
 
 from local.emulator import PROJECT
+from local.interruption import Interruption
+from local.progress import Progress
 from local.pytest_run import Outcome, run_pytest
 
 FOLDER = PROJECT / ".local/repeat"
 
+_INTERRUPTED = 130
 _SPIN = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
 """Ends by itself if the run is killed."""
 
@@ -31,8 +34,12 @@ def main() -> int:
     parser.add_argument("--load", action="store_true", help="keep all cores busy meanwhile")
     parser.add_argument("paths", nargs="+", help="files and tests, as pytest takes them")
     given, options = parser.parse_known_args()
-    with busy(os.cpu_count() or 1) if given.load else contextlib.nullcontext():
-        return repeat(given.times, lambda log: run_pytest([*options, *given.paths], log), FOLDER, sys.stdout)
+    load = busy(os.cpu_count() or 1) if given.load else contextlib.nullcontext()
+    try:
+        with Interruption(Progress(sys.stdout)), load:
+            return repeat(given.times, lambda log: run_pytest([*options, *given.paths], log), FOLDER, sys.stdout)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
 
 
 def repeat(times: int, run_once: RunOnce, folder: Path, out: TextIO) -> int:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
 
 from local.affected.changes import Repository
@@ -10,7 +11,7 @@ from local.interruption import Interruption
 from local.progress import Progress
 from local.project import Project
 from local.prove.page import PAGE, page, report, with_table
-from local.prove.parts import chosen, parts_of
+from local.prove.parts import Part, chosen, parts_of
 from local.prove.records import Records, sources_of
 from local.prove.run import Proof, run_part
 
@@ -20,19 +21,22 @@ _INTERRUPTED = 130
 def main() -> int:
     given = _parser().parse_args()
     project = Project()
-    repository, folder = Repository(project.root), project.root / ".local/prove"
     parts = chosen(parts_of(project.root), given.only)
+    if given.list:
+        print("\n".join(part.name for part in parts))
+        return 0
     progress = Progress(sys.stdout)
+    proof = Proof(
+        parts_of(project.root),
+        Records(project.root / ".local/prove"),
+        partial(sources_of, Repository(project.root)),
+        partial(run_part, workers=given.workers),
+        progress,
+    )
     try:
-        proof = Proof(
-            parts, Records(folder), partial(sources_of, repository), partial(run_part, workers=given.workers), progress
-        )
-        if given.list:
-            print("\n".join(part.name for part in parts))
-            return 0
         if given.page:
             return _write_page(proof, project)
-        return _run(proof, project, progress, fresh=given.fresh)
+        return _run(proof, parts, project, progress, fresh=given.fresh)
     except (CloudError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -48,24 +52,25 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(proof: Proof, project: Project, progress: Progress, *, fresh: bool) -> int:
+def _run(proof: Proof, parts: Sequence[Part], project: Project, progress: Progress, *, fresh: bool) -> int:
     written = project.root / ".local/prove/report.md"
     try:
         with Interruption(progress):
-            proof.run(fresh=fresh)
+            proof.run(parts, fresh=fresh)
         interrupted = False
     except KeyboardInterrupt:
         interrupted = True
     records, missing = proof.results()
     written.parent.mkdir(parents=True, exist_ok=True)
     written.write_text(report(records, missing, proof.sources()), "utf-8")
-    failed = [record.part for record in records if not record.has_passed]
-    passed = len(records) - len(failed)
-    progress.say(f"{passed} of {len(proof.parts)} parts passed, {len(failed)} failed. The report: {written}")
+    names = {part.name for part in parts}
+    failed = sum(record.part in names and not record.has_passed for record in records)
+    passed = sum(record.part in names and record.has_passed for record in records)
+    progress.say(f"{passed} of {len(parts)} parts passed, {failed} failed. The report: {written}")
     if interrupted:
         progress.say("Interrupted. The next run goes on here.")
         return _INTERRUPTED
-    return 1 if failed or missing else 0
+    return 0 if passed == len(parts) else 1
 
 
 def _write_page(proof: Proof, project: Project) -> int:

@@ -31,12 +31,12 @@ class Proof:
     progress: Progress
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def run(self, *, fresh: bool = False) -> None:
-        """Runs what has not passed. May be interrupted: what has run until then is kept."""
-        for number, part in enumerate(self.parts, 1):
+    def run(self, parts: Sequence[Part], *, fresh: bool = False) -> None:
+        """Runs what has not passed of these. May be interrupted: what has run until then is kept."""
+        for number, part in enumerate(parts, 1):
             sources = self.sources()
             kept = self.records.read(part.name)
-            label = f"{number} of {len(self.parts)}  {part.name}"
+            label = f"{number} of {len(parts)}  {part.name}"
             if kept and kept.holds_for(sources) and not fresh:
                 self.progress.say(self.progress.dim(f"  {label}: passed on {kept.date}"))
             else:

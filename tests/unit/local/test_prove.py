@@ -53,7 +53,7 @@ class Runner:
 
     def again(self, *, fresh: bool = False) -> Sequence[str]:
         self.ran.clear()
-        self.proof().run(fresh=fresh)
+        self.proof().run(PARTS, fresh=fresh)
         return self.ran
 
 

@@ -153,7 +153,16 @@ def test_a_deadline_that_a_function_invents_is_an_exception() -> None:
 EVIDENCE: Any = [1]
 NO_REQUESTS: Any = []
 NO_REQUEST: Any = {"a": 1}
-NO_STATE: Any = object()
+
+
+class NoJson:
+    """Names its tests the same in every process, as the workers of a run need it."""
+
+    def __repr__(self) -> str:
+        return "NoJson()"
+
+
+NO_STATE: Any = NoJson()
 
 
 class Hostile(dict[str, Any]):
@@ -163,7 +172,7 @@ class Hostile(dict[str, Any]):
 
 @BOTH
 @pytest.mark.parametrize(
-    "value", [float("nan"), "\ud800", b"", {1}, {1: 1}, Answer(object()), Answer(1, EVIDENCE)], ids=repr
+    "value", [float("nan"), "\ud800", b"", {1}, {1: 1}, Answer(NO_STATE), Answer(1, EVIDENCE)], ids=repr
 )
 def test_what_is_no_json_is_a_bad_result(value: Any, isolate: bool) -> None:
     assert code_of(running(lambda: value, isolate=isolate).call("f")) == "bad_result"

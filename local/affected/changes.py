@@ -100,4 +100,9 @@ def _means(text: str, path: str) -> bool:
         return True
     if path.endswith(".py"):
         return False  # a module is imported; its name alone is a word like others
-    return text in (file.name, file.parent.name) or ("*" in text and "/" in text and fnmatchcase(path, text))
+    return text in (file.name, file.parent.name) or (_is_pattern(text) and fnmatchcase(path, text))
+
+
+def _is_pattern(text: str) -> bool:
+    """Whether a text is a pattern of files: `examples/*/manifest.yaml`, and not `*/*` as a client accepts it."""
+    return "*" in text and "/" in text and any(part.isidentifier() for part in PurePosixPath(text).parts)

@@ -51,7 +51,9 @@ FILES: Mapping[str, str] = {
         "ALL = sorted((Path.cwd() / 'docs').glob('*'))\n\n\n"
         "def test_birds():\n    assert BIRDS\n\n\n"
         "def test_all():\n    assert ALL\n\n\n"
-        "def test_docs():\n    word = 'docs'\n"
+        "def test_docs():\n    word = 'docs'\n\n\n"
+        "def test_client():\n    accepted = '*/*'\n\n\n"
+        "def test_pattern(tmp_path):\n    assert tmp_path.glob('docs/*.md')\n"
     ),
     "tests/e2e/test_stack.py": (
         "import pytest\n\npytestmark = pytest.mark.cloud\n\n\n"
@@ -161,7 +163,8 @@ def test_a_new_automatic_fixture_selects_all_tests_around_it(repository: Reposit
 
 def test_a_page_selects_the_tests_that_name_it_or_its_folder(repository: Repository) -> None:
     named = "tests/docs/test_pages.py"
-    assert selected(repository, docs__birds="sing|hum") == [f"{named}::test_all", f"{named}::test_birds"]
+    tests = ["test_all", "test_birds", "test_pattern"]
+    assert selected(repository, docs__birds="sing|hum") == [f"{named}::{test}" for test in tests]
 
 
 def test_the_configuration_of_pytest_selects_everything(repository: Repository) -> None:
@@ -190,6 +193,6 @@ def test_on_demand_the_cloud_tests_of_changed_functions_are_selected(repository:
 def test_the_explanation_names_the_way_to_the_change(repository: Repository) -> None:
     lines = summary(write(repository, f"{LAYER}/seeds.py", "SEEDS = 5\nUNUSED = 4\n"), "HEAD", explain=True)
     assert lines[0] == f"1 changed file since HEAD: {LAYER}/seeds.py"
-    assert lines[1] == "1 of 12 test functions in 1 file can be affected."
+    assert lines[1] == "1 of 14 test functions in 1 file can be affected."
     way = "test_fed → tests.conftest.fed → signpost.birds.feed"
     assert lines[2].startswith(f"  tests/unit/test_fixture.py: 1 test: {way} → {LAYER}/seeds.py SEEDS")

@@ -11,11 +11,12 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 SETUP := local/setup.sh
 CLIENTS := clients-mcp1 clients-agents clients-langchain
 PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
+TEST_TOOLS := sam emulator node aws $(CLIENTS) $(PEERS)
 WORKERS ?= 4
 PYTEST := python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 PYTHON_CODE := layers functions examples local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast check format build invoke acceptance scenarios bench bench-search conformance cost pictures requirements
+.PHONY: help run up down clean-cloud env test test-fast prove check format build invoke acceptance scenarios bench bench-search conformance cost pictures requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -39,16 +40,36 @@ clean-cloud: ## stop it and drop its data
 env: ## lines for your shell: `eval "$(make env)"` points aws and signpost commands at the running stack
 	@python -m local env
 
-test: ## everything
-	@$(SETUP) dev sam emulator node aws $(CLIENTS) $(PEERS)
+ifneq ($(CHANGED),)
+test: # what the change since BASE (HEAD) can affect, without the cloud (EXPLAIN=1 says why, CLOUD=1 takes the cloud too)
+	@$(SETUP) dev $(if $(CLOUD),$(TEST_TOOLS))
+	@python -m local.affected $(if $(BASE),--base "$(BASE)") $(if $(CLOUD),--cloud) $(if $(EXPLAIN),--explain) \
+		$(filter-out python -m pytest,$(PYTEST))
+else ifneq ($(REPEAT),)
+test: # these tests so many times (LOAD=1 keeps all cores busy meanwhile)
+	$(if $(PATHS),,$(error REPEAT needs tests: make test REPEAT=$(REPEAT) PATHS="tests/a.py tests/b.py::test_c"))
+	@$(SETUP) dev $(TEST_TOOLS)
+	@python -m local.repeat --times "$(REPEAT)" $(if $(LOAD),--load) $(PATHS)
+else ifneq ($(PATHS),)
+test: # these tests once
+	@$(SETUP) dev $(TEST_TOOLS)
+	@python -m pytest $(PATHS)
+else
+test: ## everything; or PATHS=, REPEAT=, CHANGED=1: see docs/testing.md
+	@$(SETUP) dev $(TEST_TOOLS)
 	@python -m bench
 	@$(MAKE) --jobs=2 --output-sync=target check invoke
 	@$(PYTEST) --cov --cov-report=
 	@coverage report
+endif
 
 test-fast: ## what needs no cloud, in two minutes
 	@$(SETUP) dev
 	@$(PYTEST) -m "not cloud"
+
+prove: ## everything exhaustive, as long as it takes; goes on where it stopped (FRESH=1 begins anew)
+	@$(SETUP) dev $(TEST_TOOLS)
+	@python -m local.prove $(if $(FRESH),--fresh) --workers $(WORKERS)
 
 check: ## format, lint, types, import contracts, template
 	@$(SETUP) dev sam node

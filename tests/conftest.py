@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stage.fixtures import TENANT
-from tests.support.effort import is_proof
+from tests.support.effort import examples, is_proof
 from tests.support.function_logs import LAPTOP, attach_logs
 from tests.support.laptop import Laptop, MakeKey, Stack
 from tests.support.run_report import RunReport
@@ -16,7 +16,8 @@ from tests.support.saying import Say
 from tests.support.schedule import sort_by_length
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+settings.register_profile("prove", settings.get_profile("any machine"), max_examples=examples(100))
+settings.load_profile("prove" if is_proof() else "any machine")
 """How fast a machine is says nothing of what is tested. A fresh one first makes tables of characters, for a second."""
 
 

@@ -116,6 +116,19 @@ def test_all_times_of_a_case_are_made_longer(written: Callable[..., Path]) -> No
     assert case.steps[1].args == {"ms": 3, "timeoutMs": {"type": "integer"}}
 
 
+def test_the_pauses_of_retries_and_the_expiry_of_a_question_are_made_longer_too(written: Callable[..., Path]) -> None:
+    retry = {"maxAttempts": 3, "backoff": "exponential", "initialDelayMs": 120, "maxDelayMs": 700}
+    asking_a_person = {"executor": {"kind": "human", "expiresMs": 900}}
+    transitions = {"go": {"reliability": {"timeoutMs": 400, "retry": retry}}, "ask": asking_a_person}
+    definition = {"states": {"a": {"transitions": transitions}}}
+    (case,) = load(written(definition=definition, definitionId="d"), 2)
+    assert case.definition is not None
+    slowed = case.definition["states"]["a"]["transitions"]
+    assert slowed["go"]["reliability"]["timeoutMs"] == 800
+    assert slowed["go"]["reliability"]["retry"] == {**retry, "initialDelayMs": 240, "maxDelayMs": 1_400}
+    assert slowed["ask"]["executor"]["expiresMs"] == 1_800
+
+
 def test_those_that_sleep_begin_and_the_report_keeps_the_order_of_the_file(tmp_path: Path) -> None:
     naps = {"A": 0, "B": 10, "C": 30}
     rows = [{"id": name, "steps": [{"tool": "$sleep", "args": {"ms": ms}}]} for name, ms in naps.items()]

@@ -10,8 +10,8 @@ from typing import Any
 from signpost.model import Principal
 
 DEFAULT = Path(__file__).parent / "workflow-cases.json"
-TIMES = ("timeoutMs", "delayMs")
-"""Members that are times wherever they stand."""
+TIMES = ("timeoutMs", "delayMs", "initialDelayMs", "maxDelayMs", "expiresMs")
+"""Members that are times wherever they stand: of definitions (timeouts, pauses of retries, expiry) and of stubs."""
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 _VARIABLE = re.compile(r"\{\{(\w+)(?:([+-])(\d+))?\}\}")
 

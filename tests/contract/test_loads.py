@@ -15,6 +15,7 @@ from signpost.contract import Hosted, Placed, Placement, Terms
 from signpost.loads import Holding, Loading, NotPlaced, Told
 from tests.contract.conftest import NOTHING_SET, Functions, memory_functions
 from tests.contract.test_functions import executor_of, hosting, hosts_of
+from tests.support.effort import examples
 from tests.support.load_history import STEPS, Step, at_once, check_explained, offer_all
 from tests.support.loading import Loadable
 
@@ -138,7 +139,7 @@ def test_fifty_loads_and_unloads_at_once_end_as_some_order_of_them_does(function
 
 
 @pytest.mark.invariant(65)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(steps=st.lists(st.sampled_from(STEPS), min_size=COUNT, max_size=COUNT))
 def test_so_do_any_fifty_of_them(steps: Sequence[Step]) -> None:
     loads_and_unloads(memory_functions(NOTHING_SET), "acme", steps)

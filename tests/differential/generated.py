@@ -9,9 +9,10 @@ from typing import Any
 from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from stage.fixtures import STATIC_TEXT
 from tests.differential.outcome import Sent
+from tests.support.effort import examples
 
 SEED = 20260728
-RANDOM_REQUESTS = 12_000
+RANDOM_REQUESTS = examples(12_000)
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"

@@ -10,6 +10,7 @@ from signpost.protocol.eras import CLIENT_CAPABILITIES
 from tests.differential.generated import LOG_LEVEL, MODERN, OPERATIONS, Document, modern, mutated
 from tests.differential.outcome import Sent
 from tests.fuzz.events import Event, event
+from tests.support.effort import examples
 
 TOOLS = (
     "test_missing_capability", "test_tool_with_logging", "test_tool_with_progress", "test_add", "test_error_handling",
@@ -265,5 +266,5 @@ KINDS: tuple[tuple[Callable[[Maker], Event], int], ...] = (
 def inputs(authorization: str, now: float) -> Iterator[tuple[str, Event]]:
     for kind, number in KINDS:
         make = Maker(Random(kind.__name__), authorization, now)  # noqa: S311 - the same in every run is the point
-        for _ in range(number):
+        for _ in range(examples(number)):
             yield kind.__name__, kind(make)

@@ -12,11 +12,12 @@ from tests.differential.outcome import Sent
 from tests.fuzz.events import event
 from tests.fuzz.inputs import TOOLS
 from tests.fuzz.target import Target
+from tests.support.effort import examples
 
 same_every_time = settings(
     derandomize=True,
     database=None,
-    max_examples=1_000,
+    max_examples=examples(1_000),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 """Which examples there are must not depend on what the machine has seen before, nor on how fast it is."""

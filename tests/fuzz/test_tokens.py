@@ -11,9 +11,10 @@ import pytest
 from signpost.model import JsonObject
 from signpost.protocol.eras import CLIENT_CAPABILITIES
 from tests.fuzz.target import Target
+from tests.support.effort import examples
 from tests.support.memory_gateway import META
 
-EDITS = 400
+EDITS = examples(400)
 ALPHABET = "ABCxyz019-_.=~ \N{ROCKET}"
 ASKS = "test_input_required_result_request_state"
 CAN_BE_ASKED: JsonObject = {**META, CLIENT_CAPABILITIES: {"elicitation": {}}}

@@ -15,6 +15,7 @@ from signpost.execution.caller import GRACE, TO_ANSWER
 from signpost.execution.functions import REVALIDATED_EVERY
 from signpost.model import InputRequired, JsonObject, Principal, Trace
 from signpost.policy.capabilities import DEEPEST
+from tests.support.effort import examples
 from tests.support.memory_gateway import MemoryGateway
 
 AGENT = Principal("agent", "acme", "signpost:api-key", frozenset({"writer"}), frozenset({"mail"}))
@@ -319,7 +320,7 @@ sets_of_permissions = st.frozensets(st.sampled_from(sorted(PERMISSIONS)))
 
 
 @given(st.none() | sets_of_permissions, st.lists(sets_of_permissions, min_size=2, max_size=DEEPEST + 1))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_along_a_chain_of_calls_permissions_only_ever_shrink(
     most: frozenset[str] | None, declared: Sequence[frozenset[str]]
 ) -> None:

@@ -60,13 +60,14 @@ def test_a_function_knows_the_call_it_answers() -> None:
 
     def look(args: JsonObject, ctx: Context) -> object:
         seen.append(ctx)
-        assert 4 < ctx.remaining() <= 5
-        assert ctx.deadline == pytest.approx(time.time() + ctx.remaining(), abs=0.1)
+        earlier, left, later = time.time(), ctx.remaining(), time.time()
+        assert 40 < left <= 50
+        assert earlier + left - 0.01 <= ctx.deadline <= later + left + 0.01
         return args
 
     trace = Trace("00-1-2-3")
     more = {"idempotency_key": "k", "step": "s", "depth": 2, "permissions": frozenset({"mail"}), "trace": trace}
-    assert running(look).call("f", {"a": 1}, 5, state="kept", **more) == Result({"a": 1}, [])
+    assert running(look).call("f", {"a": 1}, 50, state="kept", **more) == Result({"a": 1}, [])
     (ctx,) = seen
     assert (ctx.principal, ctx.tenant, ctx.call_id, ctx.state) == (SOMEBODY, "acme", "call-1", "kept")
     assert {name: getattr(ctx, name) for name in more} == more
@@ -152,7 +153,16 @@ def test_a_deadline_that_a_function_invents_is_an_exception() -> None:
 EVIDENCE: Any = [1]
 NO_REQUESTS: Any = []
 NO_REQUEST: Any = {"a": 1}
-NO_STATE: Any = object()
+
+
+class NoJson:
+    """Names its tests the same in every process, as the workers of a run need it."""
+
+    def __repr__(self) -> str:
+        return "NoJson()"
+
+
+NO_STATE: Any = NoJson()
 
 
 class Hostile(dict[str, Any]):
@@ -162,7 +172,7 @@ class Hostile(dict[str, Any]):
 
 @BOTH
 @pytest.mark.parametrize(
-    "value", [float("nan"), "\ud800", b"", {1}, {1: 1}, Answer(object()), Answer(1, EVIDENCE)], ids=repr
+    "value", [float("nan"), "\ud800", b"", {1}, {1: 1}, Answer(NO_STATE), Answer(1, EVIDENCE)], ids=repr
 )
 def test_what_is_no_json_is_a_bad_result(value: Any, isolate: bool) -> None:
     assert code_of(running(lambda: value, isolate=isolate).call("f")) == "bad_result"
@@ -565,6 +575,10 @@ def test_a_process_that_ends_without_a_result_has_crashed(run: Any, code: str, s
     assert says in line["fault"]
 
 
+NOT_WAITED_FOR = 20
+"""Seconds, of the sixty that the child would take: far from both, so that a busy machine is no fault."""
+
+
 def test_who_closes_the_pipe_and_stays_is_not_waited_for() -> None:
     before = hosted.children()
 
@@ -573,8 +587,8 @@ def test_who_closes_the_pipe_and_stays_is_not_waited_for() -> None:
         time.sleep(60)
 
     began = time.monotonic()
-    assert code_of(running(close_and_stay, isolate=True).call("f")) == "crashed"
-    assert time.monotonic() - began < 2
+    assert code_of(running(close_and_stay, isolate=True).call("f", seconds=50)) == "crashed"
+    assert time.monotonic() - began < NOT_WAITED_FOR
     assert hosted.children() <= before
 
 
@@ -585,8 +599,8 @@ def test_a_grandchild_that_holds_the_pipe_does_not_hide_the_death_of_the_child()
         time.sleep(60)
 
     began = time.monotonic()
-    assert code_of(running(die, isolate=True).call("f")) == "crashed"
-    assert time.monotonic() - began < 2
+    assert code_of(running(die, isolate=True).call("f", seconds=50)) == "crashed"
+    assert time.monotonic() - began < NOT_WAITED_FOR
 
 
 def test_what_a_function_apart_writes_into_its_pipe_is_no_reply() -> None:

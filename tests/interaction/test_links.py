@@ -16,6 +16,7 @@ from signpost.workflow.instance import EvidenceItem
 from signpost.workflow.ports import Errand
 from signpost.workflow.steps import ON_ENTER, Outcome
 from signpost.workflow.written import written as as_written
+from tests.support.effort import examples
 from tests.support.example_workflows import EXAMPLES, ROLES
 from tests.support.machines import Played
 from tests.support.random_definitions import PERMISSION, ROLE, definition
@@ -31,9 +32,9 @@ CALLERS: Mapping[str, Principal] = {
     "alice": Principal("alice", TENANT, "t", ALL_ROLES, frozenset({PERMISSION}), human=True),
     "bob": Principal("bob", TENANT, "t", ALL_ROLES, human=True),
 }
-BLOCKS, DEFINITIONS, WALKS, STEPS = 4, 40, 2, 6
+BLOCKS, DEFINITIONS, WALKS, STEPS = 4, examples(40), 2, 6
 """Of the generated set: so many tests, of so many definitions each."""
-EXAMPLE_WALKS, EXAMPLE_STEPS = 12, 14
+EXAMPLE_WALKS, EXAMPLE_STEPS = examples(12), 14
 WAITS = (0, 0, 0, 40_000)
 """Seconds between two steps. Three long ones bring a generated definition to its deadline, if it has one."""
 EXPIRING = (0, 40, 70)

@@ -8,11 +8,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from signpost.workflow.ports import Came, Errand
 from signpost.workflow.steps import Failed, Outcome
+from tests.support.effort import examples
 from tests.support.machines import Crash, Played
 from tests.support.step_cases import AGENT, LEASE, RESOLVER, SECONDS
 from tests.support.workshop import TENANT, Workshop
 
-RUNS, STEPS = 500, 40
+RUNS, STEPS = examples(500), 40
 RELIABILITY: list[tuple[bool, Any]] = [
     (False, {}),
     (False, {"retry": {"maxAttempts": 2, "retryOn": ["transient_error"]}}),

@@ -21,6 +21,7 @@ from signpost.registry.skills import Skills
 from signpost.sweeper import RESERVE_MS, Sweeper
 from signpost.telemetry import Telemetry
 from tests.support.catalogues import catalogues
+from tests.support.effort import examples
 from tests.support.registry import TENANT, CountingTimestamps, Registry
 
 RESTORABLE = 35 * DAY
@@ -304,4 +305,4 @@ class Interleavings(RuleBasedStateMachine):
 
 @pytest.mark.invariant(43)
 def test_whatever_is_interleaved_nothing_that_is_named_is_missing() -> None:
-    run_state_machine_as_test(Interleavings, settings=settings(max_examples=150, stateful_step_count=25))
+    run_state_machine_as_test(Interleavings, settings=settings(max_examples=examples(150), stateful_step_count=25))

@@ -16,11 +16,12 @@ from signpost.workflow.links import links
 from signpost.workflow.ports import Errand
 from signpost.workflow.service import Declined, Told
 from signpost.workflow.steps import ON_ENTER, Failed, Outcome, Submitted
+from tests.support.effort import examples
 from tests.support.machines import Played
 from tests.support.saying import Say
 from tests.support.workshop import CALL, TENANT, Workshop
 
-STEPS, RUNS = 50, 450
+STEPS, RUNS = 50, examples(450)
 """More than ten thousand steps, though many runs end early."""
 STATES = ("a", "b", "c", "d")
 END, LATE = "end", "late"

@@ -10,6 +10,11 @@ def is_proof() -> bool:
     return os.environ.get(PROVE) == "1"
 
 
+def examples(usually: int) -> int:
+    """The number of generated examples in this run: ten times as many in `make prove`."""
+    return times(usually, 10 * usually)
+
+
 def times(usually: int, proof: int) -> int:
     """The number of repetitions in this run: `usually` in `make test`, `proof` in `make prove`."""
     return proof if is_proof() else usually

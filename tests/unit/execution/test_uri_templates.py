@@ -88,10 +88,10 @@ def test_a087_a_fragment_stands_behind_its_sign_and_has_one() -> None:
 @pytest.mark.parametrize("text", ["y:{+a}/{+b}/{+c}/{+d}/{+e}/{+f}/{+g}!", "y:{+a}//{+b}/{+c}//{+d}!"])
 def test_no_uri_makes_the_search_long(text: str) -> None:
     template = uri_template(text)
-    began = time.monotonic()
+    before = time.process_time()
     assert template.values_in(f"y:{'/' * 2_040}") is None
     assert template.values_in(f"y:{'/' * 5_000_000}") is None
-    assert time.monotonic() - began < 1
+    assert time.process_time() - before < 1
 
 
 VALUES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)

@@ -24,6 +24,7 @@ from signpost.workflow.forms import schema
 from signpost.workflow.guards import DEEPEST, KINDS
 from signpost.workflow.problems import Problem
 from signpost.workflow.written import Place, Written, plain, written
+from tests.support.effort import examples
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 FAULTS = sorted((DATA / "faults").glob("*.yaml"))
@@ -223,7 +224,7 @@ def manifests(draw: st.DrawFn) -> Json:
 
 
 @pytest.mark.invariant(45)
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(manifests())
 def test_whatever_is_written_is_either_refused_or_can_be_run(value: Json) -> None:
     manifest = written(value, Place("m.yaml", 1, 1))
@@ -240,7 +241,7 @@ def test_whatever_is_written_is_either_refused_or_can_be_run(value: Json) -> Non
 
 
 @pytest.mark.invariant(45)
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(text=st.one_of(st.binary(max_size=200), MESSES.map(str.encode)), suffix=st.sampled_from(SUFFIXES))
 def test_no_file_breaks_the_reader(tmp_path: Path, text: bytes, suffix: str) -> None:
     path = tmp_path / f"m{suffix}"

@@ -18,6 +18,7 @@ from signpost.workflow.drawing import drawn, fitting, width, wrapped
 from signpost.workflow.instance import Hop
 from signpost.workflow.layout import Box, Layout, Link, Size, laid_out
 from signpost.workflow.picture import Trail, mermaid, pictured
+from tests.support.effort import examples
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROUNDING = 1e-6
@@ -284,7 +285,7 @@ def definitions(draw: st.DrawFn) -> Definition:
 
 @pytest.mark.invariant(48)
 @given(definitions(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_definition_can_be_drawn_the_same_way_every_time(definition: Definition, data: st.DataObject) -> None:
     hops = [
         Hop(state.name, transition.name, transition.target, 2)
@@ -366,7 +367,7 @@ def graphs(draw: st.DrawFn) -> tuple[Mapping[str, Size], Sequence[Link]]:
 
 
 @given(graphs())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_nothing_overlaps_and_no_line_crosses_a_box_or_a_label(
     graph: tuple[Mapping[str, Size], Sequence[Link]],
 ) -> None:

@@ -1,0 +1,85 @@
+"""python -m local.prove [--fresh] [--workers N] [--only TEXT] | --page | --list"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from local.affected.changes import Repository
+from local.errors import CloudError
+from local.interruption import Interruption
+from local.progress import Progress
+from local.project import Project
+from local.prove.page import PAGE, page, report, with_table
+from local.prove.parts import Part, chosen, parts_of
+from local.prove.records import Records, sources_of
+from local.prove.run import Proof, run_part
+
+_INTERRUPTED = 130
+
+
+def main() -> int:
+    given = _parser().parse_args()
+    project = Project()
+    parts = chosen(parts_of(project.root), given.only)
+    if given.list:
+        print("\n".join(part.name for part in parts))
+        return 0
+    progress = Progress(sys.stdout)
+    proof = Proof(
+        parts_of(project.root),
+        Records(project.root / ".local/prove"),
+        partial(sources_of, Repository(project.root)),
+        partial(run_part, workers=given.workers),
+        progress,
+    )
+    try:
+        if given.page:
+            return _write_page(proof, project)
+        return _run(proof, parts, project, progress, fresh=given.fresh)
+    except (CloudError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m local.prove", description="Everything, exhaustively.")
+    parser.add_argument("--fresh", action="store_true", help="run what has passed with these sources again too")
+    parser.add_argument("--workers", type=int, default=1, help="side by side, for files that are quick")
+    parser.add_argument("--only", action="append", default=[], help="only the parts whose names hold this text")
+    parser.add_argument("--page", action="store_true", help=f"write the table of {PAGE} from the last results")
+    parser.add_argument("--list", action="store_true", help="name the parts, and run nothing")
+    return parser
+
+
+def _run(proof: Proof, parts: Sequence[Part], project: Project, progress: Progress, *, fresh: bool) -> int:
+    written = project.root / ".local/prove/report.md"
+    try:
+        with Interruption(progress):
+            proof.run(parts, fresh=fresh)
+        interrupted = False
+    except KeyboardInterrupt:
+        interrupted = True
+    records, missing = proof.results()
+    written.parent.mkdir(parents=True, exist_ok=True)
+    written.write_text(report(records, missing, proof.sources()), "utf-8")
+    names = {part.name for part in parts}
+    failed = sum(record.part in names and not record.has_passed for record in records)
+    passed = sum(record.part in names and record.has_passed for record in records)
+    progress.say(f"{passed} of {len(parts)} parts passed, {failed} failed. The report: {written}")
+    if interrupted:
+        progress.say("Interrupted. The next run goes on here.")
+        return _INTERRUPTED
+    return 0 if passed == len(parts) else 1
+
+
+def _write_page(proof: Proof, project: Project) -> int:
+    file = project.root / PAGE
+    records, missing = proof.results()
+    file.write_text(with_table(file.read_text("utf-8"), page(records, missing)), "utf-8")
+    print(f"{PAGE}: {len(records)} parts, {len(missing)} missing")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

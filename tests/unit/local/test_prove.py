@@ -1,0 +1,224 @@
+"""A proof goes on where it stopped, and believes nothing that was found with other sources."""
+
+import io
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from local.affected.changes import Repository
+from local.progress import Progress
+from local.prove.page import BEGIN, END, PAGE, page, report, with_table
+from local.prove.parts import CHECKS, Part, parts_of
+from local.prove.records import Records, sources_of
+from local.prove.run import Proof, run_part
+from local.pytest_run import Outcome
+
+PARTS = [
+    Part("make check", command=("make", "check")),
+    Part("one", ("tests/e2e/one.py",)),
+    Part("two", ("tests/e2e/two.py",)),
+]
+PASSED = Outcome(0, 90.0, tests=7, skipped=("tests/e2e/one.py::test_x: no such engine",))
+FAILED = Outcome(1, 30.0, tests=7, failed=("tests/e2e/two.py::test_a", "tests/e2e/two.py::test_b"))
+
+
+@dataclass
+class Runner:
+    """Stands for the processes: it answers what it is told to, and notes which parts it was asked to run."""
+
+    folder: Path
+    outcomes: dict[str, Outcome | BaseException] = field(default_factory=dict[str, Outcome | BaseException])
+    ran: list[str] = field(default_factory=list[str])
+    sources: str = "the sources"
+    meanwhile: Callable[[], None] = lambda: None
+    out: io.StringIO = field(default_factory=io.StringIO)
+
+    def __call__(self, part: Part, log: Path, watch: Callable[[], None]) -> Outcome:
+        del log  # nothing is written
+        self.ran.append(part.name)
+        watch()
+        self.meanwhile()
+        outcome = self.outcomes.get(part.name, PASSED)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    def proof(self) -> Proof:
+        noon = datetime(2026, 11, 19, 12, tzinfo=UTC)
+        return Proof(PARTS, Records(self.folder), lambda: self.sources, self, Progress(self.out), lambda: noon)
+
+    def again(self, *, fresh: bool = False) -> Sequence[str]:
+        self.ran.clear()
+        self.proof().run(PARTS, fresh=fresh)
+        return self.ran
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    return Runner(tmp_path)
+
+
+def passed(runner: Runner) -> Iterable[str]:
+    return [record.part for record in runner.proof().results()[0] if record.has_passed]
+
+
+def test_what_has_passed_is_not_run_again_unless_asked(runner: Runner) -> None:
+    assert runner.again() == ["make check", "one", "two"]
+    assert passed(runner) == ["make check", "one", "two"]
+    assert runner.again() == []
+    assert "2 of 3  one: passed on 2026-11-19 12:00" in runner.out.getvalue()
+    assert runner.again(fresh=True) == ["make check", "one", "two"]
+
+
+def test_a_proof_that_is_interrupted_goes_on_with_the_part_that_it_was_in(runner: Runner) -> None:
+    runner.outcomes["one"] = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        runner.again()
+    assert runner.ran == ["make check", "one"]
+    records, missing = runner.proof().results()
+    assert ([record.part for record in records], missing) == (["make check"], ["one", "two"])
+    runner.outcomes.clear()
+    assert runner.again() == ["one", "two"]
+    assert runner.proof().results()[1] == []
+
+
+def test_a_part_that_fails_stops_nothing_and_runs_again(runner: Runner) -> None:
+    runner.outcomes["one"] = FAILED
+    runner.again()
+    assert runner.ran == ["make check", "one", "two"]
+    assert passed(runner) == ["make check", "two"]
+    assert "    failed: tests/e2e/two.py::test_b" in runner.out.getvalue().splitlines()
+    assert runner.again() == ["one"]
+
+
+def test_a_command_that_fails_without_tests_has_failed(runner: Runner) -> None:
+    runner.outcomes["make check"] = Outcome(2, 1.0)
+    runner.again()
+    assert passed(runner) == ["one", "two"]
+    assert "    it ended with 2" in runner.out.getvalue().splitlines()
+
+
+def test_changed_sources_make_everything_run_again(runner: Runner) -> None:
+    runner.again()
+    runner.sources = "other sources"
+    assert passed(runner) == []
+    assert runner.again() == ["make check", "one", "two"]
+
+
+def test_what_ran_while_the_sources_changed_proves_nothing(runner: Runner) -> None:
+    def edit() -> None:
+        if runner.ran[-1] == "one":
+            runner.sources = "edited"
+
+    runner.meanwhile = edit
+    runner.again()
+    assert passed(runner) == ["two"]
+    assert "The sources changed while it ran" in runner.out.getvalue()
+    assert runner.again() == ["make check", "one"]
+
+
+@pytest.mark.parametrize("kept", ["", "{", "[]", '{"outcome": 1}', '{"part": "one"}'])
+def test_a_record_that_cannot_be_read_is_none(runner: Runner, kept: str) -> None:
+    runner.again()
+    (runner.folder / "parts/one.json").write_text(kept)
+    assert runner.again() == ["one"]
+
+
+def test_the_report_has_a_row_for_each_part_and_names_what_failed(runner: Runner) -> None:
+    runner.outcomes |= {"one": FAILED, "two": KeyboardInterrupt()}
+    with pytest.raises(KeyboardInterrupt):
+        runner.again()
+    lines = report(*runner.proof().results(), "the sources").splitlines()
+    assert lines[2].startswith("**It failed**: one. 14 tests in 2 parts")
+    assert "| make check | 7 | 0 | 1 | 90 | 2026-11-19 12:00 | passed |" in lines
+    assert "| one | 7 | 2 | 0 | 30 | 2026-11-19 12:00 | FAILED |" in lines
+    assert "| two | | | | | | not run |" in lines
+    assert "- tests/e2e/two.py::test_a" in lines
+    assert "- tests/e2e/one.py::test_x: no such engine" in lines
+
+
+def test_the_page_has_a_row_for_each_folder(runner: Runner) -> None:
+    assert page(*runner.proof().results()) == "None has run yet.\n"
+    runner.outcomes["two"] = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        runner.again()
+    assert page(*runner.proof().results()).startswith("**It is not finished**: 1 parts have not passed")
+    runner.outcomes.clear()
+    runner.again()
+    lines = page(*runner.proof().results()).splitlines()
+    assert lines[0].startswith("**It passed whole**: 21 tests in 3 parts, 0.1 hours. It ran from 2026-11-19 12:00")
+    assert lines[-1] == "| e2e | 2 | 14 | 0 | 2 | 3.0 |"
+
+
+def test_the_table_of_the_page_is_replaced_and_a_page_without_a_place_is_refused() -> None:
+    text = f"# Benchmarks\n\n{BEGIN}\nold\n{END}\n\nMore.\n"
+    once = with_table(text, "new\n")
+    assert "old" not in once
+    assert with_table(once, "newer\n") == with_table(text, "newer\n")
+    assert once.endswith(f"new\n\n{END}\n\nMore.\n")
+    with pytest.raises(ValueError, match="no place for the table"):
+        with_table("# Benchmarks\n", "new\n")
+
+
+def test_the_digest_of_the_sources_is_of_all_files_but_for_the_table(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / PAGE).write_text(f"Before.\n{BEGIN}\nold\n{END}\nAfter.\n")
+    (tmp_path / "code.py").write_text("one")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    repository = Repository(tmp_path)
+    before = sources_of(repository)
+    (tmp_path / PAGE).write_text(f"Before.\n{BEGIN}\nnew\n{END}\nAfter.\n")
+    assert sources_of(repository) == before
+    (tmp_path / PAGE).write_text(f"Before.\n{BEGIN}\nnew\n{END}\nAfterwards.\n")
+    other_page = sources_of(repository)
+    (tmp_path / "code.py").write_text("two")
+    assert len({before, other_page, sources_of(repository)}) == 3
+
+
+def test_slow_files_and_those_that_try_more_are_parts_of_their_own(tmp_path: Path) -> None:
+    for name, text in {
+        "unit/test_a.py": "",
+        "unit/deep/test_b.py": "",
+        "unit/test_more.py": "from tests.support.effort import times\n",
+        "unit/test_marked.py": "import pytest\n\n\n@pytest.mark.prove\ndef test_x(): ...\n",
+        "e2e/test_c.py": "",
+        "e2e/conftest.py": "",
+    }.items():
+        (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tests" / name).write_text(text)
+    found = parts_of(tmp_path)
+    assert list(found[: len(CHECKS)]) == list(CHECKS)
+    assert [part.tests for part in found[len(CHECKS) :]] == [
+        ("tests/unit/deep/test_b.py", "tests/unit/test_a.py"),
+        ("tests/e2e/test_c.py",),
+        ("tests/unit/test_marked.py",),
+        ("tests/unit/test_more.py",),
+    ]
+    assert [part.folder for part in found[len(CHECKS) :]] == ["unit", "e2e", "unit", "unit"]
+
+
+def test_a_part_runs_as_a_proof(tmp_path: Path) -> None:
+    """In a process of its own, whose environment says so."""
+    test = tmp_path / "test_environment.py"
+    test.write_text("import os\n\n\ndef test_it():\n    assert os.environ['SIGNPOST_PROVE'] == '1'\n")
+    outcome = run_part(Part("p", (str(test), f"--rootdir={tmp_path}")), tmp_path / "log", lambda: None, workers=1)
+    assert (outcome.exit_code, outcome.tests, outcome.failed) == (0, 1, ())
+    command = Part("c", command=("sh", "-c", 'test "$SIGNPOST_PROVE" = 1 && exit 3'))
+    assert run_part(command, tmp_path / "log", lambda: None, workers=1).exit_code == 3
+
+
+def test_a_part_that_is_interrupted_leaves_no_process(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    command = Part("c", command=("sh", "-c", f"echo $$ > {pid}; exec sleep 600"))
+
+    def interrupt() -> None:
+        if pid.exists() and pid.read_text().endswith("\n"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_part(command, tmp_path / "log", interrupt, workers=1)
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()

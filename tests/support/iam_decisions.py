@@ -39,6 +39,7 @@ class ExpectedDenial:
 
     session: str
     action: str
+    resource: str
 
 
 def read_decisions(record: Path) -> Sequence[Decision]:
@@ -50,11 +51,11 @@ def read_decisions(record: Path) -> Sequence[Decision]:
 
 def unexpected_denials(decisions: Sequence[Decision], expected: Collection[ExpectedDenial]) -> Sequence[Decision]:
     """The requests of roles that were denied, and that no test expected to be."""
-    return [
-        one
-        for one in decisions
-        if one.decision != "Allow" and one.role and ExpectedDenial(one.session, one.request.action) not in expected
-    ]
+
+    def is_expected(one: Decision) -> bool:
+        return ExpectedDenial(one.session, one.request.action, one.request.resource) in expected
+
+    return [one for one in decisions if one.decision != "Allow" and one.role and not is_expected(one)]
 
 
 def _decision(line: Any) -> Decision:

@@ -96,9 +96,9 @@ class Laptop:
         """How each request of a role was decided so far, each distinct request once."""
         return read_decisions(self.record)
 
-    def expect_denial(self, session: str, *actions: str) -> None:
-        """Declare that a function, or another session of a role, is denied these actions on purpose."""
-        self._expected_denials.update(ExpectedDenial(session, action) for action in actions)
+    def expect_denial(self, session: str, action: str, *resources: str) -> None:
+        """Declare that a test has a function, or another session of a role, ask for what it is denied."""
+        self._expected_denials.update(ExpectedDenial(session, action, resource) for resource in resources)
 
     def deploy(self, name: str, variant: Variant = "product", **parameters: str) -> Stack:
         """Deploys the template under this name, or brings the stack of this name up to date. An empty parameter

@@ -151,7 +151,7 @@ def deploy_exercised(laptop: Laptop, receiver: Receiver, stranger: str) -> Exerc
     put_in_place_of(laptop, stack, TENANT, [*items, *defined])
     put_in_place_of(laptop, stack, "default", items)
     DynamoRuntimeSettings(exercised.dynamodb, exercised.table).set(TENANT, STRANGE, "breaker_failures", 1)
-    exercised.functions.configure("Sweeper", HURRIED="0")
+    exercised.functions.configure("Sweeper", HURRIED="0.001")
     for name in ("Delivery", "Worker"):  # what is in their queues is the test's
         exercised.functions.source(name, Enabled=False)
     exercised.functions.lambdas.invoke(FunctionName=stranger, Payload=b"{}")  # awake, for it has three seconds

@@ -175,7 +175,8 @@ def exercise_sweeper(exercised: ExercisedStack) -> None:
     swept = exercised.functions.invoke("Sweeper", {"source": "aws.events"})
     assert swept["completed"] > 0, swept
     assert swept["removed"] > 0, swept
-    exercised.functions.invoke("Sweeper", {"source": "aws.events"})  # with what the first look saw
+    again = exercised.functions.invoke("Sweeper", {"source": "aws.events"})  # with what the first look saw
+    assert again["looked_at"] > 0, (swept, again)
     assert "Versions" not in s3.list_object_versions(Bucket=bucket, Prefix=unnamed)
     looked = exercised.functions.invoke("Sweeper", {"sweep": "due"})
     assert looked["woken"] > 0, looked

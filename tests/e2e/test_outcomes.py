@@ -101,7 +101,9 @@ def failure_of(executors: Executors, tenant: str, key: str, arn: str) -> Any:
 
 
 def test_without_permission_nothing_runs(executors: Executors, tenant: str, key: str) -> None:
-    not_allowed = executors.gateway.deployed.outputs["GatewayFunctionArn"]
+    outputs = executors.gateway.deployed.outputs
+    not_allowed = outputs["GatewayFunctionArn"]
+    executors.laptop.expect_denial(outputs["GatewayFunctionName"], "lambda:InvokeFunction", not_allowed)
     failed = failure_of(executors, tenant, key, not_allowed)
     assert (failed["code"], failed["outcome"]) == ("access_denied", "none")
 

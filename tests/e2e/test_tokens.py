@@ -126,10 +126,11 @@ def test_the_previous_key_is_accepted_and_a_revoked_one_is_not(executors: Execut
 
 @pytest.mark.invariant(29)
 def test_an_executor_reads_its_own_keys_and_nobody_elses(executors: Executors, key: str) -> None:
+    blocking, master = executors.outputs["BlockingKeys"], executors.gateway.deployed.outputs["MasterSecretArn"]
+    executors.laptop.expect_denial(f"{executors.stack}-trials", "secretsmanager:GetSecretValue", blocking, master)
     for secret, answer in (("TrialsKeys", "read"), ("BlockingKeys", "AccessDeniedException")):
         reply = executors.call(key, "trials::secret", {"secret": executors.outputs[secret]})
         assert reply["result"] == answer
-    master = executors.gateway.deployed.outputs["MasterSecretArn"]
     assert executors.call(key, "trials::secret", {"secret": master})["result"] == "AccessDeniedException"
 
 

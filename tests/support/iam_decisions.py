@@ -1,7 +1,7 @@
 """What the emulator decided about requests of roles, and which denials a run expected."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,28 +33,35 @@ class Decision:
         return f"{self.decision}: {self.session} {self.request.action} {self.request.resource}{keys}"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedDenial:
-    """A request that a test provokes although the caller may not make it."""
-
-    session: str
-    action: str
+class UnexpectedDenialsError(AssertionError):
+    """Functions asked for what their roles do not allow, and no test had declared that they would."""
 
 
-def read_decisions(record: Path) -> Sequence[Decision]:
-    """Read what `local.emulator` recorded; nothing if no role has asked for anything."""
-    if not record.exists():
-        return []
-    return [_decision(json.loads(line)) for line in record.read_text().splitlines()]
+class DenialWatch:
+    """Compares what a run was denied with what its tests expected."""
 
+    def __init__(self, record: Path) -> None:
+        self.record = record
+        self._expected: set[tuple[str, str, str]] = set()
 
-def unexpected_denials(decisions: Sequence[Decision], expected: Collection[ExpectedDenial]) -> Sequence[Decision]:
-    """The requests of roles that were denied, and that no test expected to be."""
-    return [
-        one
-        for one in decisions
-        if one.decision != "Allow" and one.role and ExpectedDenial(one.session, one.request.action) not in expected
-    ]
+    def decisions(self) -> Sequence[Decision]:
+        """What `local.emulator` recorded so far; nothing if no role has asked for anything."""
+        if not self.record.exists():
+            return []
+        return [_decision(json.loads(line)) for line in self.record.read_text().splitlines()]
+
+    def expect(self, session: str, action: str, *resources: str) -> None:
+        """Declare that a test has a session of a role ask for what it is denied."""
+        self._expected.update((session, action, resource) for resource in resources)
+
+    def ensure_expected(self) -> None:
+        """Raise an error that lists what roles were denied, and no test expected."""
+        denied = [one for one in self.decisions() if one.decision != "Allow" and one.role]
+        unexpected = [
+            one for one in denied if (one.session, one.request.action, one.request.resource) not in self._expected
+        ]
+        if unexpected:
+            raise UnexpectedDenialsError("\n".join(["Denied, and expected by no test:", *map(str, unexpected)]))
 
 
 def _decision(line: Any) -> Decision:

@@ -19,7 +19,7 @@ from local.stack import DeployedStack, Variant, build, client_settings, deploy, 
 from signpost.adapters.dynamodb import DynamoApiKeys
 from signpost.cli.keys import new_key, stored_key
 from signpost.model import JsonObject
-from tests.support.iam_decisions import Decision, ExpectedDenial, read_decisions, unexpected_denials
+from tests.support.iam_decisions import Decision, DenialWatch
 from tests.support.memory_gateway import Answer, modern
 
 
@@ -60,22 +60,17 @@ class Stack:
         return answer.json["result"]["structuredContent"]["items"]
 
 
-class UnexpectedDenialsError(AssertionError):
-    """Functions asked for what their roles do not allow."""
-
-
 type MakeKey = Callable[[Stack], str]
 
 
 class Laptop:
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.record = home / "decisions.jsonl"
-        self.emulator = Emulator(home, free_port(), record=self.record)
+        self._denials = DenialWatch(home / "decisions.jsonl")
+        self.emulator = Emulator(home, free_port(), record=self._denials.record)
         self.issuer = Issuer(home, 0)
         self._deployed: dict[str, DeployedStack] = {}
         self._doors: dict[str, Door] = {}
-        self._expected_denials: set[ExpectedDenial] = set()
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -88,17 +83,16 @@ class Laptop:
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         """Stop everything. Fails if a function was denied a request and no test had expected that."""
         self._open.close()
-        denied = unexpected_denials(self.decisions(), self._expected_denials)
-        if denied and error is None:
-            raise UnexpectedDenialsError("\n".join(["Denied, and expected by no test:", *map(str, denied)]))
+        if error is None:
+            self._denials.ensure_expected()
 
     def decisions(self) -> Sequence[Decision]:
         """How each request of a role was decided so far, each distinct request once."""
-        return read_decisions(self.record)
+        return self._denials.decisions()
 
-    def expect_denial(self, session: str, *actions: str) -> None:
-        """Declare that a function, or another session of a role, is denied these actions on purpose."""
-        self._expected_denials.update(ExpectedDenial(session, action) for action in actions)
+    def expect_denial(self, session: str, action: str, *resources: str) -> None:
+        """Declare that a test has a function, or another session of a role, ask for what it is denied."""
+        self._denials.expect(session, action, *resources)
 
     def deploy(self, name: str, variant: Variant = "product", **parameters: str) -> Stack:
         """Deploys the template under this name, or brings the stack of this name up to date. An empty parameter

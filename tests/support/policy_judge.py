@@ -99,7 +99,10 @@ def _read_statement(written: Mapping[str, Any]) -> Statement:
     if written["Effect"] not in ("Allow", "Deny"):
         raise UnknownPolicyError(f"Statement {sid!r} has the effect {written['Effect']!r}.")
     actions, resources = (tuple(map(str, _listed(written[name]))) for name in ("Action", "Resource"))
-    if "${" in str((resources, written.get("Condition"))):
+    texts = [
+        one for one in _listed(written["Resource"]) if isinstance(one, str)
+    ]  # a template has others, to be resolved
+    if "${" in str((texts, written.get("Condition"))):
         raise UnknownPolicyError(f"Statement {sid!r} has a policy variable.")
     return Statement(sid, written["Effect"], actions, resources, _read_conditions(sid, written.get("Condition", {})))
 

@@ -74,5 +74,5 @@ class Swept:
 def swept(laptop: Laptop) -> Swept:
     stack = laptop.deploy(STACK, variant="test", AuthMode="both")
     functions = functions_of(laptop, stack)
-    functions.configure("Sweeper", HURRIED="1")
+    functions.configure("Sweeper", HURRIED="12")  # longer than a registry function of these tests takes
     return Swept(laptop, stack, functions, laptop.client("dynamodb"), laptop.client("s3"))

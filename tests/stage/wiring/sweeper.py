@@ -6,9 +6,11 @@ from signpost.registry.collection import Ages
 from signpost.sweeper import SweeperDoor
 from signpost.wiring.sweeper import composed
 
-HURRIED = Ages(unnamed=12.0, parts=0.0, between_looks=0.0, longest_gap=600.0)
-"""Still longer than a registry function of the tests takes. Who publishes by parts cannot be swept like this."""
-
 
 def sweeper(environment: Mapping[str, str]) -> SweeperDoor:
-    return composed(environment, HURRIED if "HURRIED" in environment else Ages())
+    """With `HURRIED`, objects that nothing has named for so many seconds are collected, which have to be more than none,
+    and parts at once: nothing can be published by parts meanwhile."""
+    if "HURRIED" not in environment:
+        return composed(environment, Ages())
+    unnamed = float(environment["HURRIED"])
+    return composed(environment, Ages(unnamed=unnamed, parts=0.0, between_looks=0.0, longest_gap=600.0))

@@ -1,11 +1,14 @@
-"""Which partition keys a request to DynamoDB names, as a policy judges them."""
+"""Which partition keys a request to DynamoDB names, as a policy judges them; and how the emulator is started."""
 
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local.emulator_app import NamedKeys
+from local.emulator_app import RECORD, NamedKeys
+from local.stack import PROJECT
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table"
 INDEXES: Mapping[tuple[str, str | None], str] = {("rows", None): "pk", ("other", None): "id", ("rows", "due"): "shard"}
@@ -98,3 +101,44 @@ def test_an_item_judged_out_of_turn_is_an_error() -> None:
 )
 def test_other_requests_name_none(request_: Mapping[str, Any]) -> None:
     assert named(request_).of_table(f"{ARN}/rows") == []
+
+
+def start_with(change: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Start the program in the emulator's interpreter, after a change to the emulator."""
+    program = f"""
+import os, runpy, ministack.app as app, ministack.core.iam_evaluator as evaluator
+{change}
+runpy.run_path({str(PROJECT / "local/emulator_app.py")!r}, run_name="__main__")
+"""
+    interpreter = PROJECT / ".tools/emulator/bin/python"
+    environment = {
+        RECORD: str(folder / "record"),
+        "PATH": "/usr/bin:/bin",
+        "STATE_DIR": str(folder),
+        "HOME": str(folder),
+    }
+    command = [interpreter, "-P", "-c", program]
+    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.cloud
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("del evaluator.evaluate", "has no evaluate("),
+        ("evaluator.enforce = lambda request: None", "has no enforce("),
+        ("app.enforce = evaluator.enforce", "binds enforce"),
+    ],
+)
+def test_an_emulator_that_it_does_not_fit_is_not_started(change: str, named: str, tmp_path: Path) -> None:
+    ended = start_with(f"app.main = lambda: print('started')\n{change}", tmp_path)
+    assert ended.returncode == 1
+    assert named in ended.stderr
+    assert "started" not in ended.stdout
+
+
+@pytest.mark.cloud
+def test_the_functions_do_not_inherit_where_decisions_are_recorded(tmp_path: Path) -> None:
+    ended = start_with(f"app.main = lambda: print('inherits', {RECORD!r} in os.environ)", tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert "inherits False" in ended.stdout

@@ -1,0 +1,131 @@
+"""Requests that the functions of a stack could try: each action that a policy names and those that do most harm, on
+each resource of the stack and of strangers, with each family of partition keys."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from signpost.adapters import keys
+from signpost.content import Scopes
+from signpost.wakes import due_shard
+from tests.support.policy_judge import Context, Request
+
+LEADING_KEYS = "dynamodb:leadingkeys"
+EXECUTOR_TAG = "aws:resourcetag/signpost:executor-keys"
+PREFIX = "s3:prefix"
+
+KEYED = {
+    f"dynamodb:{name}"
+    for name in (
+        *("BatchGetItem", "BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query"),
+        "UpdateItem",
+    )
+}
+"""The actions that name partition keys. Any other, such as a scan, names none, and a condition by `ForAllValues` on
+keys that are not there is satisfied."""
+OF_MANY_ROWS = {"dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"}
+LISTING = {"s3:ListBucket", "s3:ListBucketVersions"}
+
+HARMFUL: Mapping[str, Sequence[str]] = {
+    "dynamodb": ["BatchWriteItem", "CreateBackup", "DeleteTable", "ExportTableToPointInTime", "PartiQLSelect", "Scan"],
+    "events": ["DeleteEventBus", "PutRule", "PutTargets"],
+    "lambda": ["AddPermission", "DeleteFunction", "UpdateFunctionCode", "UpdateFunctionConfiguration"],
+    "logs": ["DeleteLogGroup", "FilterLogEvents", "PutRetentionPolicy"],
+    "s3": ["DeleteBucket", "DeleteObject", "ListBucket", "PutBucketPolicy", "PutLifecycleConfiguration"],
+    "secretsmanager": ["DeleteSecret", "PutResourcePolicy", "UpdateSecret"],
+    "sqs": ["DeleteQueue", "PurgeQueue", "SetQueueAttributes"],
+    "iam": ["AttachRolePolicy", "CreateUser", "PassRole", "PutRolePolicy"],
+    "sts": ["AssumeRole"],
+    "kms": ["Decrypt"],
+}
+"""By service: what no function is to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Requests that are allowed or denied together, as far as a review goes."""
+
+    action: str
+    resource: str
+    """What the review calls it: `registry`, `bucket/values`, `another queue`."""
+    family: str = ""
+    """Of the partition key, or of the prefix that is listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A request, and the classes that all have to be permitted if it is."""
+
+    request: Request
+    classes: Sequence[Class]
+
+
+type Resources = Mapping[str, str]
+"""ARNs by what the review calls them. Those of objects end in a key."""
+
+
+def key_families(tenant: str) -> Sequence[str]:
+    """A partition key of each family that there is, and of two that there are not."""
+    scopes, found = Scopes("skills", "prompts"), [keys.api_keys_of(tenant), keys.issuer_keys("i")["pk"]["S"]]
+    for scope in (tenant, None):
+        found += [keys.placements(scope)["pk"]["S"], keys.placed_functions_of(scope), keys.outbox_of(scope)]
+        found += [keys.skills_of(scope, scopes), keys.prompts_of(scope, scopes), keys.subscriptions_of(scope)]
+    found += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(tenant), keys.breakers_of(tenant)]
+    found += [keys.workflow(tenant, "wf_1"), keys.waiting_of(tenant), keys.definition(tenant, "d")["pk"]["S"]]
+    return [*found, due_shard(0), f"tenant#{tenant}#unheard-of", "unheard-of"]
+
+
+def family_of(key: str) -> str:
+    """The family of a partition key: the key without its tenant, and without the id of a workflow."""
+    scope, _, rest = key.partition("#")
+    if scope != "tenant":
+        return "due" if scope == "due" else key
+    kind = rest.partition("#")[2].split("#")[0]
+    return f"tenant#{kind}" if kind else "tenant"
+
+
+def candidates(actions: Collection[str], resources: Resources) -> Sequence[Candidate]:
+    """Each action on each resource of its service, with each context that matters to it."""
+    every = {*actions, *(f"{service}:{name}" for service, names in HARMFUL.items() for name in names)}
+    return [
+        Candidate(Request(action, arn, context), classes_of(Request(action, arn, context), {arn: name}))
+        for action in sorted(every)
+        for name, arn in resources.items()
+        if arn.split(":")[2] == action.partition(":")[0].replace("sts", "iam")  # a role is assumed through STS
+        for context in _contexts(action, name)
+    ]
+
+
+def _contexts(action: str, resource: str) -> Iterator[Context]:
+    if action in KEYED:
+        families = key_families("acme")
+        yield from ({LEADING_KEYS: [key]} for key in families)
+        if action in OF_MANY_ROWS:
+            yield from ({LEADING_KEYS: [keys.breakers_of("acme"), key]} for key in families)
+    elif action in LISTING:
+        yield {}
+        yield from ({PREFIX: [f"{prefix}/"]} for prefix in PREFIXES)
+    elif "executor keys" in resource:
+        yield {EXECUTOR_TAG: ["core"]}
+    else:
+        yield {}
+
+
+PREFIXES = ("answers", "content", "publications", "sweeper", "values", "unheard-of")
+"""The first parts of the keys of objects, and one that there is not."""
+
+
+def classes_of(request: Request, names: Mapping[str, str]) -> Sequence[Class]:
+    """The classes of a request, by the names of resources. One that has no name is called by its ARN."""
+    resource = names.get(request.resource) or names.get(_folder_of(request.resource), request.resource)
+    values = [family_of(key) for key in request.context.get(LEADING_KEYS, ())]
+    values += [prefix.split("/")[0] for prefix in request.context.get(PREFIX, ())]
+    return [Class(request.action, resource, family) for family in dict.fromkeys(values)] or [
+        Class(request.action, resource)
+    ]
+
+
+def _folder_of(arn: str) -> str:
+    """Of an object, by the first part of its key; of a log stream."""
+    if arn.startswith("arn:aws:s3:::"):
+        return "/".join(arn.split("/")[:2]) + "/object"
+    return arn.split(":log-stream:", maxsplit=1)[0] + ":log-stream:stream"

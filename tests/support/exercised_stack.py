@@ -1,0 +1,160 @@
+"""A stack whose functions are all made to do what they need permissions for."""
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from signpost.adapters.dynamodb import DynamoBreakers, DynamoDirectory, DynamoRuntimeSettings
+from signpost.adapters.dynamodb.content_head import Head, head_row
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.outbox import Publication
+from signpost.adapters.s3 import S3Publications, S3Values
+from signpost.content import Change
+from signpost.contract import BreakerState, Executor, Hosted
+from signpost.model import CatalogueItem, Json
+from stage.calls import CALL_FUNCTION
+from stage.fixtures import TENANT
+from tests.support.catalogues import put_in_place_of
+from tests.support.functions import Functions, functions_of
+from tests.support.laptop import Laptop, Stack
+from tests.support.receiver import Receiver
+
+STRANGE = "strange::function"
+"""A function whose executor answers something else than a reply."""
+RELEASE: Mapping[str, Any] = {
+    "initialState": "draft",
+    "states": {
+        "draft": {
+            "transitions": {
+                "ask": {
+                    "target": "waiting",
+                    "inputSchema": {"type": "object"},
+                    "executor": {"kind": "human"},
+                    "output": {"what": "$.arguments.what"},
+                }
+            }
+        },
+        "waiting": {"transitions": {"approve": {"target": "released", "actor": "human", "decision": "approve"}}},
+        "released": {"terminal": True},
+    },
+}
+WORK: Mapping[str, Any] = {
+    "initialState": "ready",
+    "states": {
+        "ready": {
+            "transitions": {
+                "wait": {
+                    "target": "done",
+                    "executor": {"kind": "function", "function": "core::wait", "arguments": {"seconds": 0}},
+                },
+                "fail": {"target": "done", "executor": {"kind": "function", "function": STRANGE}},
+            }
+        },
+        "asked": {"transitions": {"approve": {"target": "done", "actor": "human"}}},
+        "done": {"terminal": True},
+    },
+    "timeoutMs": 3_600_000,
+    "onTimeout": {"target": "done"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExercisedStack:
+    """A stack of the test stage, which has tools that answer at length and that call any function."""
+
+    laptop: Laptop
+    stack: Stack
+    functions: Functions
+
+    def output(self, name: str) -> str:
+        return self.stack.deployed.outputs[name]
+
+    @property
+    def table(self) -> str:
+        return self.output("RegistryTableName")
+
+    @property
+    def dynamodb(self) -> Any:
+        return self.laptop.client("dynamodb")
+
+    @property
+    def directory(self) -> DynamoDirectory:
+        return DynamoDirectory(self.dynamodb, self.table)
+
+    @property
+    def breakers(self) -> DynamoBreakers:
+        return DynamoBreakers(self.dynamodb, self.table)
+
+    @property
+    def publications(self) -> S3Publications:
+        s3 = self.laptop.client("s3")
+        return S3Publications(lambda: s3, self.output("ContentBucketName"))
+
+    @property
+    def values(self) -> S3Values:
+        s3 = self.laptop.client("s3")
+        return S3Values(lambda: s3, self.output("ContentBucketName"))
+
+    def leave_publication(self, tenant: str, changes: Sequence[Change], version: int) -> None:
+        """Publish changes of a tenant by an object whose rows nobody has written yet."""
+        overlay = Publication(1, changes).save(tenant, self.publications)
+        self.dynamodb.put_item(TableName=self.table, Item=head_row(tenant, Head(version=version, overlay=overlay)))
+
+    def ask_registry(self, function_id: str, payload: Mapping[str, Any]) -> Any:
+        return self.functions.invoke("Registry", {"function_id": function_id, "payload": payload})
+
+    def token(self, person: str) -> str:
+        return self.laptop.issuer.access_token(person, self.stack.url, tenant=TENANT)
+
+    def use_tool(self, token: str, name: str, arguments: Mapping[str, Json]) -> Any:
+        """The result of a tool; empty if there is none."""
+        answer = self.stack.ask(token, "tools/call", {"name": name, "arguments": dict(arguments)})
+        return answer.json.get("result", {})
+
+    def call_function(self, token: str, function: str, **arguments: Json) -> Any:
+        """The reply of an executor, as it came to the gateway."""
+        called: Mapping[str, Json] = {"function": function, "arguments": arguments or {"seconds": 0}}
+        return self.use_tool(token, CALL_FUNCTION.name, called).get("structuredContent", {})
+
+    def define(self, name: str, document: Mapping[str, Any]) -> CatalogueItem:
+        """Keep a workflow definition, and return the item of the catalogue that names it."""
+        texts = DynamoDefinitionTexts(self.dynamodb, self.table, self.values)
+        return CatalogueItem(name, "workflow", name, definition=texts.keep(TENANT, json.dumps(document)))
+
+    def set_breakers(self) -> None:
+        """Close the breaker of the function that fails, and leave open, until now, that of one that works."""
+        self.breakers.close(TENANT, STRANGE)
+        self.breakers.open(TENANT, "core::wait", BreakerState(opened_until=0, failures=1, last_failure="crashed"))
+
+    def open_breakers(self) -> set[str]:
+        return set(self.breakers.of_tenant(TENANT))
+
+
+def deploy_exercised(laptop: Laptop, receiver: Receiver, stranger: str) -> ExercisedStack:
+    """Deploy the stack, with a catalogue, two definitions, a search provider and an executor of another stack."""
+    secret = laptop.client("secretsmanager").create_secret(Name=f"search-{uuid.uuid4().hex[:8]}", SecretString="key")
+    stack = laptop.deploy(
+        "exercised",
+        variant="test",
+        AuthMode="both",
+        ExecutorFunctions=stranger,
+        AllowedPrivateHosts="127.0.0.1",
+        SearchProvider="json",
+        SearchEndpoint=f"{receiver.url}/{{query}}",
+        SearchKeySecretArn=secret["ARN"],
+    )
+    exercised = ExercisedStack(laptop, stack, functions_of(laptop, stack))
+    items = [CatalogueItem(f"item-{number:03}", "workflow", "Item") for number in range(201)]
+    defined = [exercised.define("release", RELEASE), exercised.define("work", WORK)]
+    put_in_place_of(laptop, stack, TENANT, [*items, *defined])
+    put_in_place_of(laptop, stack, "default", items)
+    DynamoRuntimeSettings(exercised.dynamodb, exercised.table).set(TENANT, STRANGE, "breaker_failures", 1)
+    exercised.functions.configure("Sweeper", HURRIED="0.001")
+    for name in ("Delivery", "Worker"):  # what is in their queues is the test's
+        exercised.functions.source(name, Enabled=False)
+    exercised.functions.lambdas.invoke(FunctionName=stranger, Payload=b"{}")  # awake, for it has three seconds
+    for tenant in (TENANT, "default"):
+        exercised.directory.place(tenant, Executor(stranger, "none", 3_000), [Hosted(STRANGE)])
+    return exercised

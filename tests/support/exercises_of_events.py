@@ -1,0 +1,182 @@
+"""Exercises of the functions that streams, queues and schedules call, with events of the test's own."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
+from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW, DynamoInstances
+from signpost.adapters.dynamodb.outbox import Publication, row_of_publication
+from signpost.adapters.dynamodb.scopes import row_of_scope
+from signpost.adapters.s3 import S3Bodies
+from signpost.content import PromptChange, SkillChange, StoredPrompt, SubscriberKind, Subscription, SubscriptionChange
+from signpost.model import Principal
+from signpost.registry.deliveries import Delivery, to_text
+from signpost.registry.parts import PART
+from signpost.wakes import Message, Wake
+from signpost.workflow.instance import AuditEvent, Claim, Entry, Instance, Job, Record, Request
+from signpost.workflow.story import audit_text
+from stage.fixtures import TENANT
+from tests.support.exercised_stack import STRANGE, WORK, ExercisedStack
+from tests.support.receiver import Receiver
+
+LISTENER = "listener"
+"""A tenant that has just published a subscription."""
+ALL_DONE: Mapping[str, Any] = {"batchItemFailures": []}
+
+
+def exercise_relay(exercised: ExercisedStack) -> None:
+    """A publication, as the stream shows it."""
+    publication = Publication(1, [SkillChange("relayed", None)])
+    image = row_of_publication("exercise", publication, publication.save("exercise", exercised.publications))
+    assert exercised.functions.invoke("Relay", _shown(image)) == ALL_DONE
+
+
+def exercise_herald(exercised: ExercisedStack) -> None:
+    """A step, and a workflow that is to be looked at again, as the stream shows them."""
+    step = {
+        **keys.workflow_row("exercise", "wf_1", keys.audit(1.0, "cor_1")),
+        "correlation": {"S": "cor_1"},
+        "subject": {"S": "ann"},
+        "text": {"S": audit_text([AuditEvent(Record("workflow.started", {}), 1.0, "cor_1", "ann")])},
+    }
+    head = {**keys.workflow_row("exercise", "wf_1", keys.HEAD), **wake_attributes([Wake("wf_1")])}
+    assert exercised.functions.invoke("Herald", _shown(step, head)) == ALL_DONE
+
+
+def _shown(*images: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The event of a stream that shows new rows."""
+    records = [
+        {"eventName": "INSERT", "dynamodb": {"SequenceNumber": str(number), "NewImage": image}}
+        for number, image in enumerate(images)
+    ]
+    return {"Records": records}
+
+
+def exercise_subscriber(exercised: ExercisedStack) -> None:
+    """A change of a tenant whose last publication is not in its rows yet."""
+    trigger = Subscription("trigger", "skills::on-change", STRANGE, "2026-11-18T12:00:00.000Z")
+    exercised.leave_publication(LISTENER, [SubscriptionChange(trigger.name, trigger)], version=1)
+    event = {
+        "detail-type": "skills::on-change",
+        "detail": {"op": "register", "id": "a"},
+        "resources": ["iii://a", "urn:signpost:seq:1", f"urn:signpost:tenant:{LISTENER}"],
+    }
+    message = {"messageId": "m", "body": json.dumps(event)}
+    assert exercised.functions.invoke("Subscriber", {"Records": [message]}) == ALL_DONE
+
+
+def exercise_delivery(exercised: ExercisedStack, receiver: Receiver) -> None:
+    """A function that fails, so that its breaker opens and its message is put off; one that works again; a webhook."""
+    exercised.set_breakers()
+    assert not _deliver(exercised, "trigger", STRANGE)
+    assert _deliver(exercised, "trigger", "core::wait")
+    assert _deliver(exercised, "webhook", receiver.url)
+    assert exercised.open_breakers() == {STRANGE}
+
+
+def _deliver(exercised: ExercisedStack, kind: SubscriberKind, target: str) -> bool:
+    """Whether it was delivered. If not, the message has to be back at once, as the test stage puts messages off."""
+    sqs, queue = exercised.laptop.client("sqs"), exercised.output("DeliveryQueueUrl")
+    sqs.purge_queue(QueueUrl=queue)
+    delivery = Delivery(TENANT, 1, "skills::on-change", {"seconds": 0}, kind, target)
+    sqs.send_message(QueueUrl=queue, MessageBody=to_text(delivery))
+    (message,) = sqs.receive_message(QueueUrl=queue, VisibilityTimeout=600, WaitTimeSeconds=5)["Messages"]
+    is_delivered = exercised.functions.invoke("Delivery", _taken(message)) == ALL_DONE
+    if not is_delivered:
+        assert sqs.receive_message(QueueUrl=queue).get("Messages"), "The message was not put off."
+    return is_delivered
+
+
+def _taken(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The event of a queue from which one message was taken."""
+    record = {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": {"ApproximateReceiveCount": "1"},
+    }
+    return {"Records": [record]}
+
+
+def exercise_worker(exercised: ExercisedStack) -> None:
+    """Steps whose claims have run out, of a function that works again and of one that fails, with a context that is too
+    long for a row; a request that is past its deadline; and a message that cannot be read."""
+    exercised.set_breakers()
+    reached = [
+        _resume(exercised, _instance(exercised, "ready", claim=_claim("wait"))),
+        _resume(exercised, _instance(exercised, "ready", claim=_claim("fail"))),
+        _resume(exercised, _instance(exercised, "asked", request=_asked(), ends_at=2.0)),
+    ]
+    assert reached == ["done", "in_doubt", "done"]
+    assert exercised.open_breakers() == {STRANGE}
+    _put_off_nonsense(exercised)
+
+
+def _instance(exercised: ExercisedStack, state: str, **members: Any) -> Instance:
+    digest = exercised.define("work", WORK).definition
+    context = {"text": "x" * (LONGEST_IN_A_ROW + 1)}
+    return Instance(f"wf_{uuid.uuid4().hex}", "work", str(digest), state, 1, context, {}, started_at=1.0, **members)
+
+
+def _claim(transition: str) -> Claim:
+    job = Job(transition, {}, Principal("ann", TENANT, "issuer"))
+    return Claim("token", "waiting", job, since=1.0, until=1.0)
+
+
+def _asked() -> Request:
+    return Request(f"hr_{uuid.uuid4().hex}", "anyone", "ann", 1.0, state="asked")
+
+
+def _resume(exercised: ExercisedStack, instance: Instance) -> str:
+    """Have the worker look at an instance, and return its state, or the standing of its claim if it has one."""
+    instances = DynamoInstances(exercised.dynamodb, exercised.output("WorkflowsTableName"), exercised.values)
+    assert instances.save(TENANT, Entry(instance, token=uuid.uuid4().hex), replacing=None)
+    body = Message(TENANT, instance.id).text
+    exercised.functions.invoke("Worker", _taken({"MessageId": "m", "ReceiptHandle": "none", "Body": body}))
+    after = instances.load(TENANT, instance.id)
+    assert after is not None
+    return after.state if after.claim is None else after.claim.standing
+
+
+def _put_off_nonsense(exercised: ExercisedStack) -> None:
+    """A message that the worker cannot read is put off and reported as failed."""
+    sqs, queue = exercised.laptop.client("sqs"), exercised.output("WorkQueueUrl")
+    nonsense = uuid.uuid4().hex
+    sqs.send_message(QueueUrl=queue, MessageBody=nonsense)
+    message = _receive(sqs, queue, nonsense)
+    answer = exercised.functions.invoke("Worker", _taken(message))
+    assert answer == {"batchItemFailures": [{"itemIdentifier": message["MessageId"]}]}
+
+
+def _receive(sqs: Any, queue: str, body: str) -> Any:
+    """Take one message, and drop those before it."""
+    while True:
+        messages = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=5)["Messages"]
+        for message in messages:
+            if message["Body"] == body:
+                return message
+            sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+
+
+def exercise_sweeper(exercised: ExercisedStack) -> None:
+    """A publication that is to be written into rows, objects that nothing names, and a workflow that is due."""
+    name, tenant = uuid.uuid4().hex, "swept"
+    changes = [PromptChange(name, StoredPrompt(name, "", "mail::letter", (), "")), SkillChange(name, None)]
+    exercised.leave_publication(tenant, changes, version=2)
+    exercised.dynamodb.put_item(TableName=exercised.table, Item=row_of_scope(tenant))
+    s3, bucket = exercised.laptop.client("s3"), exercised.output("ContentBucketName")
+    S3Bodies(lambda: s3, bucket).keep(tenant, f"{PART}{name}", b"[]")
+    unnamed = Publication(1, changes).save("unnamed", exercised.publications)
+    due = {**keys.workflow_row(tenant, "wf_1", keys.HEAD), **due_attributes("wf_1", 1.0)}
+    exercised.dynamodb.put_item(TableName=exercised.output("WorkflowsTableName"), Item=due)
+    swept = exercised.functions.invoke("Sweeper", {"source": "aws.events"})
+    assert swept["completed"] > 0, swept
+    assert swept["removed"] > 0, swept
+    again = exercised.functions.invoke("Sweeper", {"source": "aws.events"})  # with what the first look saw
+    assert again["looked_at"] > 0, (swept, again)
+    assert "Versions" not in s3.list_object_versions(Bucket=bucket, Prefix=unnamed)
+    looked = exercised.functions.invoke("Sweeper", {"sweep": "due"})
+    assert looked["woken"] > 0, looked

@@ -1,0 +1,190 @@
+"""Exercises of the functions that clients and operators call: the gateway, the registry and the core functions."""
+
+import json
+import uuid
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+from urllib.request import urlopen
+
+from signpost.adapters.dynamodb.content_store import CHANGES_AT_ONCE
+from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
+from signpost.content import PromptChange, StoredPrompt
+from signpost.contract import BreakerState, Executor, Hosted
+from signpost.protocol.dispatch import LONGEST_ANSWER
+from signpost.workflow.story import text_of
+from tests.support.executors import STACK as EXECUTORS
+from tests.support.exercised_stack import STRANGE, ExercisedStack
+
+
+def exercise_gateway(exercised: ExercisedStack) -> None:
+    """A token under a key that is not stored yet, a page with a cursor, a document that the stack ships, a prompt whose
+    row is not written yet, an answer too long to be sent, a function that fails, one that works again, a workflow that
+    people approve and one that calls."""
+    token = exercised.token("reader")
+    home = exercised.use_tool(token, "gateway.home", {})
+    assert "nextCursor" in home.get("structuredContent", {}), home
+    _read_document(exercised, token)
+    _list_pending_prompt(exercised)
+    long = exercised.use_tool(token, "test_long_answer", {"characters": LONGEST_ANSWER})
+    with urlopen(long["content"][1]["uri"]) as answer:  # noqa: S310 - an address of the emulator
+        assert len(answer.read()) > LONGEST_ANSWER
+    exercised.set_breakers()
+    failure = exercised.call_function(token, STRANGE).get("failure", {})
+    assert failure.get("code") == "malformed_reply", failure
+    _wait(exercised, token)
+    assert exercised.open_breakers() == {STRANGE}
+    _release(exercised)
+
+
+def _read_document(exercised: ExercisedStack, token: str) -> None:
+    """The second that is listed: the first is the index."""
+    listed = exercised.stack.ask(token, "resources/list").json["result"]["resources"]
+    read = exercised.stack.ask(token, "resources/read", {"uri": listed[1]["uri"]})
+    assert "result" in read.json, read.text
+
+
+def _list_pending_prompt(exercised: ExercisedStack) -> None:
+    exercised.leave_publication(
+        "pending", [PromptChange("soon", StoredPrompt("soon", "", "mail::letter", (), ""))], version=1
+    )
+    token = exercised.laptop.issuer.access_token("reader", exercised.stack.url, tenant="pending")
+    listed = exercised.stack.ask(token, "prompts/list")
+    assert [one["name"] for one in listed.json["result"]["prompts"]] == ["soon"], listed.text
+
+
+def _wait(exercised: ExercisedStack, token: str) -> None:
+    assert exercised.call_function(token, "core::wait").get("result") == {"waited": 0}
+
+
+def _release(exercised: ExercisedStack) -> None:
+    """A request that is opened and closed, and a context that is too long for a row."""
+    token = exercised.token("approver")
+
+    def follow(tool: str, arguments: Mapping[str, Any]) -> Any:
+        result = exercised.use_tool(token, tool, arguments)
+        assert result.get("isError") is False, result
+        return result["structuredContent"]
+
+    standing = follow("workflow.start", {"definitionId": "release"})
+    for arguments in ({"what": "x" * (LONGEST_IN_A_ROW + 1)}, {}):
+        standing = follow("workflow.submit", {**standing["links"][-1]["args"], "arguments": arguments})
+    assert standing["terminal"] is True
+    started = follow("workflow.start", {"definitionId": "work"})
+    wait = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "wait"}
+    assert follow("workflow.submit", wait)["terminal"] is True
+
+
+def exercise_core(exercised: ExercisedStack) -> None:
+    """A function, and a search with the key that lies in a secret."""
+    token = exercised.token("reader")
+    _wait(exercised, token)
+    found = exercised.call_function(token, "core::web_search", query="tea").get("result")
+    assert found == {"query": "tea", "results": []}
+
+
+def exercise_registry(exercised: ExercisedStack) -> None:
+    with _cloudformation() as cloudformation:
+        _update_shipped_functions(exercised, cloudformation)
+    _register_document(exercised)
+    _publish_definition(exercised)
+    _publish_prompts(exercised)
+    _ask_stranger_for_its_functions(exercised)
+    _read_sections(exercised)
+
+
+class _CloudFormation(HTTPServer):
+    """Takes the answers of custom resources."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.answers: list[Any] = []
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: _CloudFormation  # pyright: ignore[reportIncompatibleVariableOverride] - the only server it has
+
+    def do_PUT(self) -> None:
+        self.server.answers.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name is the base class's
+        del format, args
+
+
+@contextmanager
+def _cloudformation() -> Generator[_CloudFormation]:
+    server = _CloudFormation()
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def _update_shipped_functions(exercised: ExercisedStack, cloudformation: _CloudFormation) -> None:
+    """Put the core executor in the place of another one."""
+    former = Executor("arn:former", "none", 3_000)
+    exercised.directory.place(None, former, [Hosted("core::former")])
+    event = {
+        "RequestType": "Update",
+        "RequestId": "1",
+        "StackId": "stack",
+        "LogicalResourceId": "ShippedFunctions",
+        "ResponseURL": f"http://127.0.0.1:{cloudformation.server_port}/",
+        "ResourceProperties": {"Executors": [exercised.output("ExecutorCoreFunctionArn")]},
+        "OldResourceProperties": {"Executors": [former.arn]},
+    }
+    exercised.functions.invoke("Registry", event)
+    answer = cloudformation.answers.pop()
+    assert answer["Status"] == "SUCCESS", answer
+
+
+def _register_document(exercised: ExercisedStack) -> None:
+    """Register a document, read it and remove it."""
+    body = f"# {uuid.uuid4().hex}"
+    registered = exercised.ask_registry("skills::register", {"id": "exercise", "skill": body})
+    read = exercised.ask_registry("skills::resources-read", {"uri": "iii://exercise"})
+    removed = exercised.ask_registry("skills::unregister", {"id": "exercise"})
+    listed = exercised.ask_registry("skills::list", {})
+    assert "error" not in registered | read | removed | listed
+    assert read["contents"][0]["text"] == body
+
+
+def _publish_definition(exercised: ExercisedStack) -> None:
+    """Publish a catalogue with a new definition in the place of the one before."""
+    document = {"title": uuid.uuid4().hex, "initialState": "a", "states": {"a": {"terminal": True}}}
+    sent = exercised.ask_registry("manifest::bodies", {"definitions": {"version": 1, "workflows": {"w": document}}})
+    named = [{"id": "w", "digest": sha256(text_of(document).encode()).hexdigest()}]
+    published = exercised.ask_registry("manifest::publish", {"workflows": named, "parts": [sent["part"]]})
+    assert "error" not in published, published
+
+
+def _publish_prompts(exercised: ExercisedStack) -> None:
+    """More than a transaction takes."""
+    prompts = [
+        {"name": f"prompt-{number}", "description": "Writes.", "function_id": "mail::letter"}
+        for number in range(CHANGES_AT_ONCE + 1)
+    ]
+    published = exercised.ask_registry("manifest::publish", {"prompts": prompts})
+    assert "error" not in published, published
+
+
+def _ask_stranger_for_its_functions(exercised: ExercisedStack) -> None:
+    """A Lambda function that the deployment allows, and whose configuration says that it is no executor."""
+    answer = exercised.ask_registry("skills::load", {"executor": f"{EXECUTORS}-stranger"})
+    assert "EXECUTOR_KEY_SECRET_ARN" in answer["error"]["message"], answer
+
+
+def _read_sections(exercised: ExercisedStack) -> None:
+    """A section of a function whose breaker was open, which refuses its arguments, so that it was called; and one of a
+    function of another stack, which answers something else than a reply."""
+    opened = BreakerState(opened_until=0, failures=3, last_failure="crashed")
+    exercised.breakers.open("default", "core::wait", opened)
+    for section, cause in (("core/wait", "invalid_arguments"), ("strange/function", "malformed_reply")):
+        answer = exercised.ask_registry("skills::resources-read", {"uri": f"iii://fn/{section}"})
+        assert answer["error"]["data"]["cause"] == cause, answer
+    exercised.breakers.close("default", "core::wait")

@@ -1,0 +1,85 @@
+"""Single changes to the statements of a role: each that takes something away, and each that permits more."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tests.support.policy_judge import Condition, Statement, Values
+
+type Kind = Literal["removal", "loosening"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """The statements of a role after one change to one of them."""
+
+    name: str
+    kind: Kind
+    statements: Sequence[Statement]
+
+
+type Change = tuple[str, Statement | None]
+"""What happens to a statement, and what is left of it."""
+
+
+def mutants(statements: Sequence[Statement]) -> Iterator[Mutant]:
+    """Every mutant of a role. Names are unique as long as every statement has a Sid of its own."""
+    for place, statement in enumerate(statements):
+        before, behind = statements[:place], statements[place + 1 :]
+        changes: dict[Kind, Iterator[Change]] = {"removal": _removals(statement), "loosening": _loosenings(statement)}
+        for kind, changed in changes.items():
+            for name, left in changed:
+                yield Mutant(f"{statement.sid} {name}", kind, [*before, *([left] if left else []), *behind])
+
+
+def _removals(statement: Statement) -> Iterator[Change]:
+    """What permits less. Of a Deny there is none."""
+    if statement.effect == "Deny":
+        return
+    yield "removed", None
+    yield from _without_each_action(statement)
+    for place, resource in enumerate(statement.resources if len(statement.resources) > 1 else ()):
+        yield f"without resource {place}", replace(statement, resources=_without(statement.resources, resource))
+
+
+def _without_each_action(statement: Statement) -> Iterator[Change]:
+    for action in statement.actions if len(statement.actions) > 1 else ():
+        yield f"without {action}", replace(statement, actions=_without(statement.actions, action))
+
+
+def _without(values: Values, value: str) -> Values:
+    return tuple(one for one in values if one != value)
+
+
+def _loosenings(statement: Statement) -> Iterator[Change]:
+    """What permits more: a Deny that denies less, or an Allow that allows more."""
+    if statement.effect == "Deny":
+        yield "removed", None
+        yield from _without_each_action(statement)
+        return
+    for action in statement.actions:
+        every = f"{action.partition(':')[0]}:*"
+        yield f"with {every} for {action}", replace(statement, actions=(*_without(statement.actions, action), every))
+    yield "on every resource", replace(statement, resources=("*",))
+    for place, resource in enumerate(statement.resources):
+        resources = (*_without(statement.resources, resource), _beside(resource))
+        yield f"on what is beside resource {place}", replace(statement, resources=resources)
+    for condition in statement.conditions:
+        rest = [one for one in statement.conditions if one is not condition]
+        yield f"without {condition.operator} {condition.key}", replace(statement, conditions=rest)
+        yield from _with_wider_values(statement, condition, rest)
+
+
+def _beside(resource: str) -> str:
+    """The resource with a wildcard for its last part: everything of its kind that lies in the same place."""
+    *service, part = resource.removesuffix("/*").removesuffix(":*").split(":", 5)
+    place = part[: max(part.rfind("/"), -1 if "/" in part else part.rfind(":")) + 1]
+    return ":".join([*service, f"{place}*"])
+
+
+def _with_wider_values(statement: Statement, condition: Condition, rest: Sequence[Condition]) -> Iterator[Change]:
+    """Each value that a condition compares with replaced by any, where that is not what it says anyway."""
+    for value in condition.expected if condition.expected != ("*",) else ():
+        operator = condition.operator.replace("StringEquals", "StringLike")
+        wider = Condition(operator, condition.key, (*_without(condition.expected, value), "*"))
+        yield f"with any {condition.key} for {value}", replace(statement, conditions=(*rest, wider))

@@ -1,0 +1,57 @@
+"""Which denials of a run nobody expected."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.iam_decisions import DenialWatch, UnexpectedDenialsError
+
+FUNCTION = "arn:aws:sts::000000000000:assumed-role/role/gateway"
+TABLE = "arn:aws:dynamodb:us-east-1:000000000000:table/registry"
+
+
+def watch(folder: Path, *decisions: tuple[str, str, str]) -> DenialWatch:
+    watched = DenialWatch(folder / "decisions.jsonl")
+    watched.record.write_text(
+        "".join(
+            json.dumps({"caller": caller, "action": action, "resource": TABLE, "context": {}, "decision": decision})
+            + "\n"
+            for caller, action, decision in decisions
+        )
+    )
+    return watched
+
+
+def test_a_decision_names_the_role_and_the_session_that_asked(tmp_path: Path) -> None:
+    (one,) = watch(tmp_path, (FUNCTION, "dynamodb:GetItem", "Allow")).decisions()
+    assert (one.role, one.session, one.request.action) == ("role", "gateway", "dynamodb:GetItem")
+
+
+def test_a_denial_is_unexpected_unless_a_test_has_declared_it(tmp_path: Path) -> None:
+    denials = watch(
+        tmp_path,
+        (FUNCTION, "dynamodb:GetItem", "Allow"),
+        (FUNCTION, "dynamodb:PutItem", "ImplicitDeny"),
+        (FUNCTION, "dynamodb:DeleteItem", "Deny"),
+    )
+    with pytest.raises(UnexpectedDenialsError) as error:
+        denials.ensure_expected()
+    assert str(error.value).count("Deny") == 2
+    denials.expect("gateway", "dynamodb:PutItem", TABLE)
+    with pytest.raises(UnexpectedDenialsError, match="Deny: gateway dynamodb:DeleteItem"):
+        denials.ensure_expected()
+    denials.expect("gateway", "dynamodb:DeleteItem", f"{TABLE}/index/due")
+    denials.expect("worker", "dynamodb:DeleteItem", TABLE)
+    with pytest.raises(UnexpectedDenialsError):
+        denials.ensure_expected()
+    denials.expect("gateway", "dynamodb:DeleteItem", TABLE)
+    denials.ensure_expected()
+
+
+def test_only_sessions_of_roles_are_watched(tmp_path: Path) -> None:
+    watch(tmp_path, ("arn:aws:iam::000000000000:user/ann", "dynamodb:Scan", "ImplicitDeny")).ensure_expected()
+
+
+def test_where_no_role_asked_for_anything_there_is_no_record(tmp_path: Path) -> None:
+    assert DenialWatch(tmp_path / "none.jsonl").decisions() == []

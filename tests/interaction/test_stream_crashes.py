@@ -1,10 +1,11 @@
-"""The herald and the relay, killed before and after every call of a port, or refused one event by the bus: the stream
-shows them what is left again, as Lambda does, until they have told all of it."""
+"""The herald and the relay, killed before and after every call of a port, or failed by it, or refused one event by the
+bus: the stream shows them what is left again, as Lambda does, until they have told all of it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from signpost.adapters.dynamodb.due import wakes_in
 from signpost.adapters.dynamodb.workflow_stream import happened_in
 from signpost.content import BusEvent, ChangeEvent
+from signpost.errors import Unavailable
 from signpost.herald import Herald, Reading
 from signpost.relay import Relay
 from signpost.telemetry import Telemetry
@@ -122,16 +124,20 @@ def test_a_relay_that_is_killed_at_any_call_tells_everything_at_least_once() -> 
 
 
 def check_all_told(process: Process, records: Sequence[Any]) -> set[int]:
-    """Whatever call it is killed at and whatever event the bus refuses. Answers how often events were told."""
+    """Whatever call it is killed at or fails at, and whatever event the bus refuses. Answers how often events were
+    told."""
     whole = Receivers()
     show_until_told(process, whole, records, CrashPoints())
     assert {*whole.events.values(), *whole.messages.values()} == {1}
     seen: set[int] = set()
-    for at in calls(process, records):
-        for refused in (NEVER, 0, 7, 20):
-            receivers = Receivers(refused)
-            show_until_told(process, receivers, records, CrashPoints(at))
-            assert receivers.events.keys() == whole.events.keys(), (at, refused)
-            assert receivers.messages.keys() == whole.messages.keys(), (at, refused)
-            seen |= {*receivers.events.values()}
+    for at, refused, interfere in product(calls(process, records), (NEVER, 0, 7, 20), (None, fail)):
+        receivers = Receivers(refused)
+        show_until_told(process, receivers, records, CrashPoints(at, interfere))
+        assert receivers.events.keys() == whole.events.keys(), (at, refused)
+        assert receivers.messages.keys() == whole.messages.keys(), (at, refused)
+        seen |= {*receivers.events.values()}
     return seen
+
+
+def fail() -> None:
+    raise Unavailable("No answer came.")

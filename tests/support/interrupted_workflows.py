@@ -16,7 +16,7 @@ from tests.support.crash_points import CrashPoints, Killed
 from tests.support.machines import Played
 from tests.support.memory_gateway import SetClock
 from tests.support.step_cases import AGENT, RESOLVER
-from tests.support.workshop import TENANT, Workshop
+from tests.support.workshop import TENANT, Workshop, settle
 
 SHORT_MS, LONG_MS, PAUSE_MS = 5_000, 60_000, 60_000
 """A step that fits into a gateway's call, a step that does not, and a pause that is spent in the queue."""
@@ -43,6 +43,8 @@ class Scenario:
     is_parent: bool = False
     outcomes: Sequence[str] = ("settled", "in doubt")
     """Of all crash points together, without the author's consent."""
+    fails_again: bool = False
+    """Whether an execution that is repeated fails: what the first one did is in doubt then, consent or not."""
 
 
 class Scene:
@@ -74,6 +76,8 @@ class Scene:
         fate = self.fates.pop(0) if self.fates else "succeeded"
         if fate == "rate_limited":
             return Failed("rate_limited", "Not yet.")
+        if fate == "failed":
+            return Failed("permanent_error", "Not again.")
         self.effects += 1
         return Failed("timeout", "No answer came.", "unknown") if fate == "unheard" else Outcome(1)
 
@@ -172,6 +176,11 @@ def end_child(scene: Scene, shop: Workshop) -> Any:
     return shop.submit(child_of(stand.claim), "go", AGENT, version=1)
 
 
+def take_hints(scene: Scene, shop: Workshop) -> None:
+    """A worker has looked at all that the stream has shown by now."""
+    settle(shop.waker, scene.instances, scene.clock, is_swept=False)
+
+
 def wait(scene: Scene, shop: Workshop) -> None:
     del shop
     scene.clock.advance(PAUSE_MS / 1000)
@@ -187,11 +196,14 @@ SCENARIOS = {
     "a submit that is tried again at once": Scenario(
         _retried(1_000), [start], submit, ["rate_limited"], outcomes=OF_A_SUBMIT
     ),
+    "a submit that fails when it is repeated": Scenario(
+        _step(SHORT_MS), [start], submit, ["succeeded", *["failed"] * 9], outcomes=OF_A_SUBMIT, fails_again=True
+    ),
     "a start that goes on by itself": Scenario(_step(SHORT_MS, **BY_ITSELF), [], start),
     "a start that hands over to the worker": Scenario(_step(LONG_MS, **BY_ITSELF), [], start),
     "a worker": Scenario(_step(LONG_MS, **BY_ITSELF), [start], wake),
     "a worker after a pause": Scenario(_retried(PAUSE_MS, **BY_ITSELF), [start, wait], wake, ["rate_limited"]),
     "a start of a parent": Scenario(_step(SHORT_MS), [], start, is_parent=True),
-    "a child that ends": Scenario(_step(SHORT_MS), [start], end_child, is_parent=True),
-    "a worker of a parent": Scenario(_step(SHORT_MS), [start, end_child], wake, is_parent=True),
+    "a child that ends": Scenario(_step(SHORT_MS), [start, take_hints], end_child, is_parent=True),
+    "a worker of a parent": Scenario(_step(SHORT_MS), [start, take_hints, end_child], wake, is_parent=True),
 }

@@ -115,6 +115,7 @@ def seen(content: Content, tenant: str) -> tuple[list[str], str, list[tuple[int,
     return [skill.id for skill in listed], single[0].title, events, len(events)
 
 
+@pytest.mark.invariant(42)
 @pytest.mark.usefixtures("short_transactions")
 @pytest.mark.parametrize("changes", [SINGLE, PUBLICATION], ids=["a few", "a publication"])
 @pytest.mark.parametrize("then", ["again", "another", "completed"])

@@ -4,7 +4,7 @@ relay, killed at every step between the outbox and the bus."""
 import threading
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +13,10 @@ import pytest
 
 from signpost.adapters.dynamodb import outbox
 from signpost.adapters.s3 import S3Publications
-from stage.crashes import BETWEEN, DIED_AT, DIES_AT, MORTAL, PASSED, PROCESS
+from stage.crashes import BETWEEN, DIED_AT, DIES_AT, MORTAL, PASSED, PROCESS, SANDBOX
 from tests.acceptance.bus import Bus
 from tests.support.driven_workflows import at_once
+from tests.support.effort import is_proof, times
 from tests.support.laptop import Laptop
 from tests.support.saying import Say
 from tests.support.swept import Swept, swept
@@ -29,7 +30,9 @@ RELAYED = {"changes": (MANY[:12], None), "a publication": ([*MANY, *(f"{name}-b"
 """What the relay is shown, more than the bus takes in one call; and at how many of its first steps it dies, where the
 rest is what it does of anything else."""
 TOLD_AT_ONCE = 10
-TIMES, KILLERS = 20, 4
+TIMES, KILLERS = times(1, proof=20), 4
+SANDBOXES = 2
+"""Of the registry, at the same time: each takes a second of a processor to start."""
 NEVER = 10_000
 SHOWN_AGAIN = 3
 MARKER = "marker"
@@ -111,59 +114,81 @@ def sweeping(stack: Swept) -> Generator[list[Any]]:
     assert failures == []
 
 
-def crashes(write: Callable[[int], Any]) -> Iterator[int]:
-    """Writes again and again, each time dying a step later, until it comes through."""
-    for steps in range(100):
-        if write(steps) is not None:
-            return
-        yield steps
-    raise AssertionError("it never came through")
+@pytest.fixture(scope="module")
+def mortal(stack: Swept) -> Iterator[Swept]:
+    """The stack, whose registry function is mortal as long as the tests of this module run."""
+    yield stack
+    stack.let_die(None)
+
+
+WAYS = [(kind, PROCESS) for kind in WRITINGS] + [
+    pytest.param(kind, SANDBOX, marks=[] if kind == "a publication" else [pytest.mark.prove]) for kind in WRITINGS
+]
+COMMIT = "dynamodb.TransactWriteItems"
+"""The first write of this name makes all of a change visible."""
 
 
 @pytest.mark.invariant(42)
-@pytest.mark.parametrize("kind", WRITINGS)
+@pytest.mark.parametrize(("kind", "dies"), WAYS)
 def test_after_a_kill_at_any_step_a_change_has_happened_with_its_events_or_not_at_all(
-    stack: Swept, bus: Bus, kind: str
+    mortal: Swept, bus: Bus, say: Say, kind: str, dies: str
 ) -> None:
-    writing, run = WRITINGS[kind], f"t-{uuid.uuid4().hex[:8]}"
-    happened: list[bool] = []
-
-    def write(steps: int) -> Any:
-        tenant = f"{run}-{steps}"
-        stack.without_shipped_content(tenant)
-        stack.register(tenant, "a", OLD)
-        return stack.ask(tenant, writing.function_id, writing.payload, crash_after=steps)
-
+    """A process of its own dies at every step; a sandbox before and after the commit, in `make prove` at every step."""
+    began, writing, run, stack = time.monotonic(), WRITINGS[kind], f"t-{uuid.uuid4().hex[:8]}", mortal
+    stack.let_die(dies)
+    prepare(stack, f"{run}-whole")
+    names = stack.steps(f"{run}-whole", writing.function_id, writing.payload)
+    is_every_step = dies == PROCESS or is_proof()
+    steps = (
+        range(len(names)) if is_every_step else [names.index(f"{moment} {COMMIT}") for moment in ("before", "after")]
+    )
     with sweeping(stack) as swept_meanwhile:
-        for steps in crashes(write):
-            tenant = f"{run}-{steps}"
-            seen = Stand(stack.documents(tenant), stack.prompts(tenant))
-            assert seen in (BEFORE, writing.after)
-            wait_until_finished(stack, tenant)
-            assert Stand(stack.documents(tenant), stack.prompts(tenant)) == seen
-            stack.register(tenant, MARKER, "# Marker")
-            happened.append(stack.head(tenant).version == 2 + len(writing.events))
-            assert seen == (writing.after if happened[-1] else BEFORE)
-    for steps, has_happened in enumerate(happened):
-        told = bus.until(f"{run}-{steps}", event("register", MARKER))
-        expected = [FIRST, *(writing.events if has_happened else ()), ("register", MARKER)]
-        assert sorted(names(told)) == sorted(expected)
-        assert (
-            stack.documents(f"{run}-{steps}").items() >= (writing.after if has_happened else BEFORE).documents.items()
-        )
+        happened = at_once(lambda step: killed(stack, writing, f"{run}-{step}", step), steps, SANDBOXES)
+    for step, has_happened in zip(steps, happened, strict=True):
+        check_events(stack, bus, f"{run}-{step}", writing if has_happened else None)
     assert happened == sorted(happened)  # not at all up to some step, and from there on whole
     assert {*happened} == {False, True}
     # A publisher that dies between the commit and its rows dies after the one or before the other.
-    assert sum(answer["completed"] for answer in swept_meanwhile) >= (2 if kind == "a publication" else 0)
+    left_unfinished = 2 if is_every_step else 1
+    assert sum(answer["completed"] for answer in swept_meanwhile) >= (left_unfinished if kind == "a publication" else 0)
     assert swept_meanwhile
+    say(f"registry, {kind}: {len(happened)} times a {dies} killed; {time.monotonic() - began:.0f} s")
+
+
+def prepare(stack: Swept, tenant: str) -> None:
+    stack.without_shipped_content(tenant)
+    stack.register(tenant, "a", OLD)
+
+
+def killed(stack: Swept, writing: Writing, tenant: str, step: int) -> bool:
+    """Whether the change has happened although its writer was killed at this step."""
+    prepare(stack, tenant)
+    assert stack.ask(tenant, writing.function_id, writing.payload, crash_after=step) is None
+    seen = Stand(stack.documents(tenant), stack.prompts(tenant))
+    assert seen in (BEFORE, writing.after)
+    wait_until_finished(stack, tenant)
+    assert Stand(stack.documents(tenant), stack.prompts(tenant)) == seen
+    stack.register(tenant, MARKER, "# Marker")
+    has_happened = stack.head(tenant).version == 2 + len(writing.events)
+    assert seen == (writing.after if has_happened else BEFORE)
+    return has_happened
+
+
+def check_events(stack: Swept, bus: Bus, tenant: str, writing: Writing | None) -> None:
+    """The bus was told of what has happened, if it has, and of nothing else."""
+    events = writing.events if writing is not None else ()
+    told = bus.until(tenant, event("register", MARKER))
+    assert sorted(names(told)) == sorted([FIRST, *events, ("register", MARKER)])
+    after = writing.after if writing is not None else BEFORE
+    assert stack.documents(tenant).items() >= after.documents.items()
 
 
 def wait_until_finished(stack: Swept, tenant: str) -> None:
     """By the sweeper, since nobody else writes."""
     overdue = time.monotonic() + PATIENCE
-    while stack.head(tenant).overlay is not None:
-        assert time.monotonic() < overdue
-        time.sleep(0.1)
+    while (overlay := stack.head(tenant).overlay) is not None:
+        assert time.monotonic() < overdue, f"no sweep has finished the publication of {tenant}: {overlay}"
+        time.sleep(0.1)  # the sweeper of `sweeping` is under way
 
 
 def event(op: str, name: str) -> Any:

@@ -18,9 +18,10 @@ from signpost.adapters.secrets_manager import EXECUTOR_KEYS
 from signpost.contract import Executor, Hosted, Placed, Terms
 from signpost.execution.functions import REVALIDATED_EVERY
 from signpost.identity.permissions import ADMINISTRATION
+from stage.crashes import PROCESS, SANDBOX
 from tests.acceptance.bus import PATIENCE, add_target
-from tests.e2e.test_crashes import crashes
 from tests.support.commands import Run, rows
+from tests.support.driven_workflows import at_once
 from tests.support.functions import functions_of
 from tests.support.laptop import Laptop
 from tests.support.swept import Swept
@@ -101,7 +102,7 @@ def told(laptop: Laptop, stack: Swept) -> Callable[[str], Sequence[Any]]:
 def eventually(look: Callable[[], object], expected: object) -> None:
     overdue = time.monotonic() + PATIENCE
     while (found := look()) != expected:
-        assert time.monotonic() < overdue, found
+        assert time.monotonic() < overdue, f"expected {expected}, and saw {found} last"
 
 
 def within_two_seconds(look: Callable[[], object], expected: object) -> None:
@@ -194,41 +195,73 @@ OLD_TERMS = Terms("0.9", "0" * 64)
 OLD = [Hosted("system::older"), Hosted("system::system_info", description="Old.", permissions=frozenset({"old"}))]
 
 
+SANDBOXES = 2
+"""Of the registry, at the same time: each takes a second of a processor to start."""
+
+
+@pytest.fixture(scope="module")
+def mortal(stack: Swept) -> Iterator[Swept]:
+    """The stack, whose registry function is mortal as long as the tests of this module run."""
+    yield stack
+    stack.let_die(None)
+
+
+WAYS = [
+    ("load", PROCESS),
+    ("unload", PROCESS),
+    pytest.param("load", SANDBOX, marks=pytest.mark.prove),
+    pytest.param("unload", SANDBOX, marks=pytest.mark.prove),
+]
+
+
 @pytest.mark.invariant(66)
-@pytest.mark.parametrize("operation", ["load", "unload"])
+@pytest.mark.parametrize(("operation", "dies"), WAYS)
 def test_whoever_loads_may_be_killed_at_any_step_and_what_was_loaded_serves_until_the_new_one_does(
-    laptop: Laptop, stack: Swept, told: Callable[[str], Sequence[Any]], operation: str
+    laptop: Laptop, mortal: Swept, told: Callable[[str], Sequence[Any]], operation: str, dies: str
 ) -> None:
+    stack = mortal
+    stack.let_die(dies)
     run = f"t-{uuid.uuid4().hex[:8]}"
     executor = Executor(SYSTEM_INFO.function_arn, secret_of(laptop), 10_000)
-    happened: list[bool] = []
-    assert "error" not in stack.ask(run, "skills::load", {"executor": executor.arn})  # it has its keys from then on
+    # Its executor has its keys from then on.
+    assert "error" not in stack.ask(run, "skills::load", {"executor": executor.arn})
+    payload, whole = {"executor": executor.arn}, with_old_version(stack, f"{run}-whole", executor)
+    names = stack.steps(whole.name, f"skills::{operation}", payload)
 
-    def load(steps: int) -> Any:
-        tenant = tenant_of(stack, f"{run}-{steps}")
-        assert tenant.directory.place(tenant.name, executor, OLD, OLD_TERMS) == []
-        return stack.ask(tenant.name, f"skills::{operation}", {"executor": executor.arn}, crash_after=steps)
+    def killed(step: int) -> bool:
+        tenant = with_old_version(stack, f"{run}-{step}", executor)
+        assert stack.ask(tenant.name, f"skills::{operation}", payload, crash_after=step) is None
+        return has_happened(tenant, operation, executor)
 
-    for steps in crashes(load):
-        tenant = tenant_of(stack, f"{run}-{steps}")
-        placed, hosted = tenant.placed(), list(tenant.hosted())
-        is_old = placed == Placed(tenant.name, executor, ["system::older", "system::system_info"], OLD_TERMS)
-        happened.append(not is_old)
-        if is_old:
-            assert hosted == OLD
-        elif operation == "unload":
-            assert (placed, hosted) == (None, [])
-        else:
-            assert placed is not None
-            assert placed.terms is not None
-            assert (placed.functions, placed.terms.version) == (["system::system_info"], "1.0.0")
-            assert [(one.function, one.permissions) for one in hosted] == [("system::system_info", frozenset())]
-        if operation != "unload" or is_old:
-            assert tenant.call()["result"]["isError"] is False
+    happened = at_once(killed, range(len(names)), SANDBOXES)
     assert happened == sorted(happened)  # not at all up to some step, and from there on whole
     assert {*happened} == {False, True}
     gone = [{"op": "unload", "name": "older"}]
     info = [{"op": "unload" if operation == "unload" else "reload", "name": "system_info"}]
-    for steps, has_happened in enumerate(happened):
-        expected = gone + info if has_happened else []
-        eventually(lambda: sorted(told(f"{run}-{steps}"), key=str), sorted(expected, key=str))  # noqa: B023 - called here
+    for step, is_new in enumerate(happened):
+        expected = gone + info if is_new else []
+        eventually(lambda: sorted(told(f"{run}-{step}"), key=str), sorted(expected, key=str))  # noqa: B023 - called here
+
+
+def with_old_version(stack: Swept, name: str, executor: Executor) -> Tenant:
+    tenant = tenant_of(stack, name)
+    assert tenant.directory.place(name, executor, OLD, OLD_TERMS) == []
+    return tenant
+
+
+def has_happened(tenant: Tenant, operation: str, executor: Executor) -> bool:
+    """False if the old version serves, whole; True if the new one does, or after an unload nothing."""
+    placed, hosted = tenant.placed(), list(tenant.hosted())
+    is_old = placed == Placed(tenant.name, executor, ["system::older", "system::system_info"], OLD_TERMS)
+    if is_old:
+        assert hosted == OLD
+    elif operation == "unload":
+        assert (placed, hosted) == (None, [])
+    else:
+        assert placed is not None
+        assert placed.terms is not None
+        assert (placed.functions, placed.terms.version) == (["system::system_info"], "1.0.0")
+        assert [(one.function, one.permissions) for one in hosted] == [("system::system_info", frozenset())]
+    if operation != "unload" or is_old:
+        assert tenant.call()["result"]["isError"] is False
+    return not is_old

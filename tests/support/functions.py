@@ -7,7 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from botocore.config import Config
+
+from local.stack import client_settings
 from tests.support.laptop import Laptop, Stack
+
+SECONDS_TO_ANSWER = 180
+"""More than most functions may take, since a busy machine takes half a minute to start several sandboxes at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +37,13 @@ class Functions:
         return None
 
     def configure(self, function: str, **variables: str | None) -> None:
-        """Which starts it anew."""
+        """Starts it anew, unless its environment is like that already."""
         found = self.lambdas.get_function_configuration(FunctionName=self.name(function))["Environment"]["Variables"]
         after = {name: value for name, value in {**found, **variables}.items() if value is not None}
-        self.lambdas.update_function_configuration(FunctionName=self.name(function), Environment={"Variables": after})
+        if after != found:
+            self.lambdas.update_function_configuration(
+                FunctionName=self.name(function), Environment={"Variables": after}
+            )
 
     def source(self, function: str, **settings: Any) -> None:
         """Settings of what shows it events."""
@@ -53,4 +62,7 @@ class Functions:
 
 
 def functions_of(laptop: Laptop, stack: Stack) -> Functions:
-    return Functions(laptop.client("lambda"), stack.deployed.outputs)
+    session, config = client_settings(laptop.emulator)
+    patient = config.merge(Config(read_timeout=SECONDS_TO_ANSWER))
+    lambdas = session.client("lambda", endpoint_url=laptop.emulator.url, config=patient)
+    return Functions(lambdas, stack.deployed.outputs)

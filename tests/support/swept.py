@@ -7,10 +7,12 @@ from typing import Any
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import DynamoRuntimeSettings, rows
 from signpost.adapters.dynamodb.content_head import Head, head_in
+from stage.crashes import BETWEEN, DIED_AT, MORTAL, PASSED
 from tests.support.functions import Functions, functions_of
 from tests.support.laptop import Laptop, Stack
 
 STACK = "swept"
+NEVER = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,18 @@ class Swept:
         event = {"function_id": function_id, "payload": payload, "tenant": tenant, **more}
         answer = self.functions.invoke("Registry", event)
         assert answer is not None or "crash_after" in more, self._failures("registry")
-        return answer
+        return None if answer is None or DIED_AT in answer else answer
+
+    def steps(self, tenant: str, function_id: str, payload: Mapping[str, Any]) -> Sequence[str]:
+        """Carries it out, and names each step at which its process could have died."""
+        answer = self.ask(tenant, function_id, payload, crash_after=NEVER)
+        assert answer is not None
+        assert "error" not in answer, answer
+        return answer[PASSED].split(BETWEEN)
+
+    def let_die(self, what: str | None) -> None:
+        """What dies of `crash_after`: a process of each call, or the sandbox that Lambda started."""
+        self.functions.configure("Registry", **{MORTAL: what})
 
     def sweep(self) -> Any:
         answer = self.functions.invoke("Sweeper", {"source": "aws.events"})

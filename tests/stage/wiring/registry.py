@@ -1,19 +1,20 @@
 """The registry function of the test stage: the product's, whose invocations may say whose operator they come from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from signpost.model import Json
+from signpost.model import Json, as_object
 from signpost.registry_door import RegistryDoor
 from signpost.wiring.registry import Composition, Registry, composed, operators_door
-from stage.crashes import Crashes
+from stage.crashes import BETWEEN, DIED_AT, MORTAL, PASSED, PROCESS, SANDBOX, Crashes, Lived, lived
 
 
 class StageRegistry:
-    def __init__(self, product: Registry, composition: Composition, crashes: Crashes) -> None:
+    def __init__(self, product: Registry, composition: Composition, crashes: Crashes, dies: str) -> None:
         self._product = product
         self._crashes = crashes
+        self._dies = dies
 
         @cache
         def door(tenant: str) -> RegistryDoor:
@@ -23,8 +24,23 @@ class StageRegistry:
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
         """`{function_id, payload, tenant}` is from the operator of that tenant, everything else as in the product. With
-        `crash_after` the process dies after so many steps."""
-        self._crashes.arm(event.get("crash_after"))
+        `crash_after` the sandbox dies after so many steps, or the process that each call has for itself."""
+        at = event.get("crash_after")
+        done = self._lived(lambda: self._handled(event, remaining_ms, request_id), at)
+        if at is None:
+            return done.answer
+        return (
+            {DIED_AT: done.passed[-1]} if done.died else {**as_object(done.answer), PASSED: BETWEEN.join(done.passed)}
+        )
+
+    def _lived(self, work: Callable[[], Json], at: int | None) -> Lived:
+        if self._dies == PROCESS:
+            return lived(self._crashes, work, at)
+        passed: list[str] = []
+        self._crashes.arm(at, passed.append)
+        return Lived(passed, work())
+
+    def _handled(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
         if "tenant" in event:
             return self._door(event["tenant"]).handle(event, remaining_ms, request_id)
         return self._product.handle(event, remaining_ms, request_id)
@@ -34,4 +50,5 @@ def registry(environment: Mapping[str, str]) -> StageRegistry:
     crashes = Crashes()
     composition = composed(environment)
     door = operators_door(composition, composition.settings.operator_tenant)
-    return StageRegistry(Registry(composition.deployment, door), composition, crashes)
+    dies = environment.get(MORTAL, SANDBOX)
+    return StageRegistry(Registry(composition.deployment, door), composition, crashes, dies)

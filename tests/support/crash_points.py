@@ -1,0 +1,62 @@
+"""Crash points in one process: the moments before and after each call of a port, at which a test interferes."""
+
+from collections.abc import Callable
+from typing import Any
+
+NEVER = 10_000
+
+
+class Killed(BaseException):
+    """Ends the process in which it is raised, as a kill of the kernel does: no `except Exception` stops it."""
+
+
+class CrashPoints:
+    """Numbers the moments of one process and calls `interfere` at number `at`.
+
+    After `kill` every further call of a port raises `Killed`, so that no cleanup of a dead process reaches the world.
+    """
+
+    def __init__(self, at: int = NEVER, interfere: Callable[[], object] | None = None) -> None:
+        self.passed: list[str] = []
+        self._at = at
+        self._interfere = interfere or self.kill
+        self._is_dead = False
+
+    @property
+    def was_reached(self) -> bool:
+        return len(self.passed) > self._at
+
+    def kill(self) -> None:
+        self._is_dead = True
+        raise Killed
+
+    def port(self, port: object) -> Any:
+        """The same port, with a crash point before and after each call."""
+        return _Port(port, self)
+
+    def call[Answer](self, name: str, act: Callable[[], Answer]) -> Answer:
+        self._reach(f"before {name}")
+        answer = act()
+        self._reach(f"after {name}")
+        return answer
+
+    def _reach(self, name: str) -> None:
+        if self._is_dead:
+            raise Killed
+        self.passed.append(name)
+        if len(self.passed) - 1 == self._at:
+            self._interfere()
+
+
+class _Port:
+    def __init__(self, port: object, points: CrashPoints) -> None:
+        self._port = port
+        self._points = points
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._port, name)
+
+        def call(*given: Any, **named: Any) -> Any:
+            return self._points.call(name, lambda: method(*given, **named))
+
+        return call

@@ -1,0 +1,209 @@
+"""Workflows in memory whose gateway or worker is killed, held up or overtaken at a chosen call of a port."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from signpost.adapters.memory.instances import MemoryInstances
+from signpost.workflow.instance import Instance, child_of
+from signpost.workflow.permissions import RESOLVE
+from signpost.workflow.ports import Came, Errand
+from signpost.workflow.service import Start
+from signpost.workflow.steps import Failed, Outcome
+from tests.support.crash_points import CrashPoints, Killed
+from tests.support.machines import Played
+from tests.support.memory_gateway import SetClock
+from tests.support.step_cases import AGENT, RESOLVER
+from tests.support.workshop import TENANT, Workshop, settle
+
+SHORT_MS, LONG_MS, PAUSE_MS = 5_000, 60_000, 60_000
+"""A step that fits into a gateway's call, a step that does not, and a pause that is spent in the queue."""
+LONG_AFTER = 10_000.0
+"""Seconds after which every lease and every pause is over."""
+MOST_SWEEPS = 6
+START = Start("demo", client_token="the client's own")
+
+type Document = Mapping[str, Any]
+type Play = Callable[["Scene", Workshop], Any]
+"""What one process does, and its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What a process does while it is interfered with, and what became of the step before."""
+
+    transition: Callable[[Mapping[str, Any]], Document]
+    """Of the step `go`, with the executor settings and the reliability that state the author's consent."""
+    prepare: Sequence[Play]
+    play: Play
+    fates: Sequence[str] = ()
+    """Of the first executions; all others succeed."""
+    is_parent: bool = False
+    outcomes: Sequence[str] = ("settled", "in doubt")
+    """Of all crash points together, without the author's consent."""
+    fails_again: bool = False
+    """Whether an execution that is repeated fails: what the first one did is in doubt then, consent or not."""
+
+
+class Scene:
+    """The world that processes share: one instance of a workflow, its executor and the clock."""
+
+    def __init__(self, scenario: Scenario, *, consents: bool) -> None:
+        self.scenario = scenario
+        self.consents = consents
+        self.effects = 0
+        self.clock = SetClock()
+        self.instances = MemoryInstances()
+        self.fates = list(scenario.fates)
+        self.id = self.process().workflows.id_for(START, AGENT)
+        for play in scenario.prepare:
+            play(self, self.process())
+
+    def process(self, points: CrashPoints | None = None) -> Workshop:
+        """A process of its own: it shares with the others what its ports reach, and nothing in memory."""
+        at = points or CrashPoints()
+        executor = Played(lambda errand: at.call("execute", lambda: self._execute(errand)))
+        shop = Workshop({"act": executor}, clock=self.clock, instances=self.instances, store=at.port(self.instances))
+        shop.publish("child", one_step({}))
+        step = self.scenario.transition(_consent(self))
+        shop.publish("demo", parent(step) if self.scenario.is_parent else one_step(step))
+        return shop
+
+    def _execute(self, errand: Errand) -> Came:
+        del errand
+        fate = self.fates.pop(0) if self.fates else "succeeded"
+        if fate == "rate_limited":
+            return Failed("rate_limited", "Not yet.")
+        if fate == "failed":
+            return Failed("permanent_error", "Not again.")
+        self.effects += 1
+        return Failed("timeout", "No answer came.", "unknown") if fate == "unheard" else Outcome(1)
+
+    @property
+    def stand(self) -> Instance | None:
+        return self.instances.load(TENANT, self.id)
+
+    def events(self) -> Counter[str]:
+        return Counter(event.record.type for event in self.instances.audit(TENANT, self.id))
+
+    def recover(self, points: CrashPoints | None = None) -> None:
+        """Clients and workers go on until nothing is left to be done. With points, the first of them is killed."""
+        with suppress(Killed):
+            self._recovered(self.process(points))
+            return
+        self._recovered(self.process())
+
+    def _recovered(self, shop: Workshop) -> None:
+        shop.start(AGENT, START)  # the client did not hear whether it was started
+        for _ in range(MOST_SWEEPS):
+            self.clock.advance(LONG_AFTER)
+            shop.settle()
+            self._end_child(shop)
+        assert self.instances.due(self.clock.now()) == []
+
+    def _end_child(self, shop: Workshop) -> None:
+        stand = self.stand
+        if stand is not None and stand.claim is not None and stand.claim.child is not None:
+            end_child(self, shop)
+
+    def resolve(self, *, happened: bool) -> bool:
+        """An operator says of what is in doubt whether it happened. False if nothing is in doubt."""
+        shop = self.process()
+        links = [link["args"] for link in shop.get(self.id, RESOLVER)["links"] if link["rel"] == "transition"]
+        for args in [args for args in links if args["transition"] == RESOLVE]:
+            resolved = shop.submit(self.id, RESOLVE, RESOLVER, {**args["arguments"], "happened": happened})
+            assert "error" not in resolved
+            return True
+        return False
+
+
+def one_step(transition: Document) -> Document:
+    states = {"open": {"transitions": {"go": {"target": "done", **transition}}}, "done": {"terminal": True}}
+    return {"initialState": "open", "states": states}
+
+
+def parent(after: Document) -> Document:
+    """Waits for a child, and goes on by itself when that has ended."""
+    ask = {"actor": "deterministic", "target": "after", "executor": {"kind": "workflow", "definitionId": "child"}}
+    states = {
+        "open": {"transitions": {"ask": ask}},
+        "after": {"transitions": {"go": {"actor": "deterministic", "target": "done", **after}}},
+        "done": {"terminal": True},
+    }
+    return {"initialState": "open", "states": states}
+
+
+def _consent(scene: Scene) -> Mapping[str, Any]:
+    return {"idempotent": True} if scene.consents else {}
+
+
+def _step(timeout_ms: int, **more: Any) -> Callable[[Mapping[str, Any]], Document]:
+    def transition(consent: Mapping[str, Any]) -> Document:
+        retry = {"retry": {"maxAttempts": 5}} if consent else {}
+        return {"executor": {"kind": "act", **consent}, "reliability": {"timeoutMs": timeout_ms, **retry}, **more}
+
+    return transition
+
+
+def _retried(delay_ms: int, **more: Any) -> Callable[[Mapping[str, Any]], Document]:
+    def transition(consent: Mapping[str, Any]) -> Document:
+        retried = ["rate_limited", "timeout"] if consent else ["rate_limited"]
+        retry = {"maxAttempts": 5, "backoff": "fixed", "initialDelayMs": delay_ms, "retryOn": retried}
+        return {"executor": {"kind": "act", **consent}, "reliability": {"timeoutMs": SHORT_MS, "retry": retry}, **more}
+
+    return transition
+
+
+def start(scene: Scene, shop: Workshop) -> Any:
+    del scene
+    return shop.start(AGENT, START)
+
+
+def submit(scene: Scene, shop: Workshop) -> Any:
+    return shop.submit(scene.id, "go", AGENT, version=1)
+
+
+def wake(scene: Scene, shop: Workshop) -> None:
+    shop.wake(scene.id)
+
+
+def end_child(scene: Scene, shop: Workshop) -> Any:
+    stand = scene.stand
+    assert stand is not None
+    assert stand.claim is not None
+    return shop.submit(child_of(stand.claim), "go", AGENT, version=1)
+
+
+def take_hints(scene: Scene, shop: Workshop) -> None:
+    """A worker has looked at all that the stream has shown by now."""
+    settle(shop.waker, scene.instances, scene.clock, is_swept=False)
+
+
+def wait(scene: Scene, shop: Workshop) -> None:
+    del shop
+    scene.clock.advance(PAUSE_MS / 1000)
+
+
+BY_ITSELF = {"actor": "deterministic"}
+OF_A_SUBMIT = ("nothing", "settled", "in doubt")
+SCENARIOS = {
+    "a submit": Scenario(_step(SHORT_MS), [start], submit, outcomes=OF_A_SUBMIT),
+    "a submit whose executor is not heard of": Scenario(
+        _step(SHORT_MS), [start], submit, ["unheard"], outcomes=("nothing", "in doubt")
+    ),
+    "a submit that is tried again at once": Scenario(
+        _retried(1_000), [start], submit, ["rate_limited"], outcomes=OF_A_SUBMIT
+    ),
+    "a submit that fails when it is repeated": Scenario(
+        _step(SHORT_MS), [start], submit, ["succeeded", *["failed"] * 9], outcomes=OF_A_SUBMIT, fails_again=True
+    ),
+    "a start that goes on by itself": Scenario(_step(SHORT_MS, **BY_ITSELF), [], start),
+    "a start that hands over to the worker": Scenario(_step(LONG_MS, **BY_ITSELF), [], start),
+    "a worker": Scenario(_step(LONG_MS, **BY_ITSELF), [start], wake),
+    "a worker after a pause": Scenario(_retried(PAUSE_MS, **BY_ITSELF), [start, wait], wake, ["rate_limited"]),
+    "a start of a parent": Scenario(_step(SHORT_MS), [], start, is_parent=True),
+    "a child that ends": Scenario(_step(SHORT_MS), [start, take_hints], end_child, is_parent=True),
+    "a worker of a parent": Scenario(_step(SHORT_MS), [start, take_hints, end_child], wake, is_parent=True),
+}

@@ -105,6 +105,8 @@ def _names(definition: Definition, own_path: str, path: str) -> bool:
 
 
 def _means(text: str, path: str) -> bool:
+    if not text:
+        return False  # a lone slash
     file = PurePosixPath(path)
     folders = [str(folder) for folder in file.parents if str(folder) != "."]
     if text == path or text in folders or ("/" in text and path.endswith(f"/{text}")):

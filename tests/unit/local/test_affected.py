@@ -52,7 +52,7 @@ FILES: Mapping[str, str] = {
         "def test_birds():\n    assert BIRDS\n\n\n"
         "def test_all():\n    assert ALL\n\n\n"
         "def test_docs():\n    word = 'docs'\n\n\n"
-        "def test_client():\n    accepted = '*/*'\n\n\n"
+        "def test_client():\n    accepted = '*/*' + '/'\n\n\n"
         "def test_pattern(tmp_path):\n    assert tmp_path.glob('docs/*.md')\n"
     ),
     "tests/e2e/test_stack.py": (
@@ -182,6 +182,7 @@ def test_a_new_automatic_fixture_selects_all_tests_around_it(repository: Reposit
 
 def test_a_page_selects_the_tests_that_name_it_or_its_folder(repository: Repository) -> None:
     named = "tests/docs/test_pages.py"
+    assert selected(repository, template="{}|{a: b}") == []
     tests = ["test_all", "test_birds", "test_pattern"]
     assert selected(repository, docs__birds="sing|hum") == [f"{named}::{test}" for test in tests]
 

@@ -1,7 +1,7 @@
 """The graph of definitions: which definition of the repository depends on which others."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -153,11 +153,22 @@ def _dotted_target(graph: Graph, dotted: str) -> Iterator[Key]:
 def _fixtures(graph: Graph, module: Module, definition: Definition) -> Iterator[Key]:
     """Fixtures by their names, from the module and the conftest files around it, with those that nobody asks for."""
     around = [module, *(graph.modules[path] for path in conftests(module.path) if path in graph.modules)]
-    for place in around if definition.is_test or definition.is_fixture else ():
-        for name in definition.requests - {definition.name} if place is module else definition.requests:
-            yield from _named(graph, place, name, None)
+    if definition.is_test or definition.is_fixture:
+        for name in definition.requests:
+            yield from _requested(graph, around, definition, name)
     if definition.is_test and is_test_file(module.path):
         yield from _always(around)
+
+
+def _requested(graph: Graph, around: Sequence[Module], definition: Definition, name: str) -> Iterator[Key]:
+    """The nearest fixture of this name. One that asks for its own name means the next further out."""
+    for place in around:
+        found = place.definitions.get(name)
+        if found is definition:
+            continue
+        yield from _named(graph, place, name, None)
+        if found is not None and found.is_fixture:
+            return
 
 
 def _always(around: Iterable[Module]) -> Iterator[Key]:

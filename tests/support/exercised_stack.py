@@ -101,7 +101,7 @@ class ExercisedStack:
         return S3Values(lambda: s3, self.output("ContentBucketName"))
 
     def leave_publication(self, tenant: str, changes: Sequence[Change], version: int) -> None:
-        """Publish changes of a tenant by an object whose rows nobody has written yet."""
+        """Publish changes of a tenant by an object whose rows are not written yet."""
         overlay = Publication(1, changes).save(tenant, self.publications)
         self.dynamodb.put_item(TableName=self.table, Item=head_row(tenant, Head(version=version, overlay=overlay)))
 

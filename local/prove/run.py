@@ -63,11 +63,9 @@ class Proof:
         try:
             with self.progress.step(label) as step:
                 outcome = self.run_part(part, log, _Watch(step, log).look)
-                if not outcome.has_passed:
-                    raise _FailedError(outcome)
+                return _checked(outcome)
         except _FailedError as failed:
             return failed.outcome
-        return outcome
 
 
 class _FailedError(Exception):
@@ -76,6 +74,12 @@ class _FailedError(Exception):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
         self.outcome = outcome
+
+
+def _checked(outcome: Outcome) -> Outcome:
+    if not outcome.has_passed:
+        raise _FailedError(outcome)
+    return outcome
 
 
 class _Watch:

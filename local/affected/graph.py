@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from local.affected.definitions import BODY, EVERYTHING, Definition, Import, Module, dotted_names, read_module
+from local.affected.pages import imports_of_page
 
 type Key = tuple[str, str]
 """The path of a file, and the name of a definition in it."""
@@ -22,6 +23,8 @@ class Graph:
     """By path."""
     paths: Mapping[str, str]
     """By the names under which they are imported."""
+    pages: Mapping[str, frozenset[Import]]
+    """What the examples of pages import, by path."""
     needs: dict[Key, set[Key]] = field(default_factory=dict[Key, set[Key]])
 
     def definition(self, key: Key) -> Definition | None:
@@ -45,10 +48,11 @@ class Graph:
         return found
 
 
-def read_graph(root: Path, sources: Iterable[str]) -> Graph:
+def read_graph(root: Path, sources: Sequence[str]) -> Graph:
     """Of the Python files among these paths under `root`. Raises SyntaxError."""
     modules = {path: read_module(path, module_names(path)[0], _text(root / path)) for path in sources if is_code(path)}
-    graph = Graph(modules, {name: path for path in modules for name in module_names(path)})
+    pages = {path: frozenset(imports_of_page(_text(root / path))) for path in sources if path.endswith(".md")}
+    graph = Graph(modules, {name: path for path in modules for name in module_names(path)}, pages)
     for module in modules.values():
         for definition in module.definitions.values():
             key = (module.path, definition.name)
@@ -85,6 +89,8 @@ def _needs(graph: Graph, module: Module, definition: Definition) -> Iterator[Key
     for text in definition.texts:
         for dotted in dotted_names(text):
             yield from _dotted_target(graph, dotted)
+        for target in graph.pages.get(text, ()):
+            yield from _imported(graph, target, None)
     if module.path.startswith(f"{_TESTS}/"):
         yield from _fixtures(graph, module, definition)
 

@@ -32,6 +32,8 @@ FILES: Mapping[str, str] = {
     "local/__init__.py": "",
     "local/emulator.py": "def start():\n    ...\n",
     "docs/birds.md": "Birds sing.\n",
+    "docs/lazy.md": "```python\nfrom signpost.lazy import found\n\nfound()\n```\n\n```python\nno program\n```\n",
+    "tests/docs/test_lazy_page.py": "PAGE = open('docs/lazy.md').read()\n\n\ndef test_page():\n    exec(PAGE)\n",
     "docs/other.md": "Nothing.\n",
     "template.yaml": "Resources: {}\n",
     "tests/conftest.py": (
@@ -148,7 +150,14 @@ def test_a_name_that_comes_from_elsewhere_has_changed(repository: Repository) ->
 
 
 def test_a_package_that_imports_at_first_use_passes_its_names_on(repository: Repository) -> None:
-    assert selected(repository, lazy__found="...|return 1") == ["tests/unit/test_lazy.py"]
+    assert "tests/unit/test_lazy.py" in selected(repository, lazy__found="...|return 1")
+
+
+def test_what_the_examples_of_a_page_import_is_needed_by_a_test_that_names_it(repository: Repository) -> None:
+    assert selected(repository, lazy__found="...|return 1") == [
+        "tests/docs/test_lazy_page.py",
+        "tests/unit/test_lazy.py",
+    ]
 
 
 def test_what_a_module_does_at_its_import_selects_all_that_import_it(repository: Repository) -> None:
@@ -213,6 +222,6 @@ def test_on_demand_the_cloud_tests_of_changed_functions_are_selected(repository:
 def test_the_explanation_names_the_way_to_the_change(repository: Repository) -> None:
     lines = summary(write(repository, f"{LAYER}/seeds.py", "SEEDS = 5\nUNUSED = 4\n"), "HEAD", explain=True)
     assert lines[0] == f"1 changed file since HEAD: {LAYER}/seeds.py"
-    assert lines[1] == "1 of 14 test functions in 1 file can be affected."
+    assert lines[1] == "1 of 15 test functions in 1 file can be affected."
     way = "test_fed → tests.conftest.fed → signpost.birds.feed"
     assert lines[2].startswith(f"  tests/unit/test_fixture.py: 1 test: {way} → {LAYER}/seeds.py SEEDS")

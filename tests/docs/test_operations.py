@@ -1,15 +1,22 @@
-"""The commands of docs/operations.md, run in their order on the laptop cloud."""
+"""The commands of docs/operations.md, run in their order on the laptop cloud.
+
+`make prove` runs both `sam build` as they are written. In `make test` each is the build that all stacks of the run
+share: the same command for the same sources, with the template, the directory and the configuration named.
+"""
 
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from local.stack import PROJECT, machine_architecture, tool_environment
+from tests.support.effort import is_proof
 from tests.support.laptop import Laptop
 from tests.support.project_view import project_view
+from tests.support.saying import Say
 
 pytestmark = pytest.mark.cloud
 
@@ -23,8 +30,18 @@ for argument in "$@"; do
     if [ "$argument" = --parameter-overrides ]; then arguments+=({extra}); added=yes; fi
 done
 case "$1-$added" in build-no|deploy-no) arguments+=(--parameter-overrides {extra}) ;; esac
+if [ "$1" = build ]; then {build}; fi
 exec {sam} "${{arguments[@]}}"
 """
+SHARED_BUILD = 'exec {python} -c "{code}"'
+BUILD_CODE = (
+    "import sys; from pathlib import Path; from local.progress import Progress; from local.stack import build; "
+    "build('product', log=Path('{log}'), progress=Progress(sys.stderr))"
+)
+LONGEST_SECONDS = 900
+"""Many times what all of it takes on a machine that has nothing else to do."""
+SLOWEST = 8
+"""Commands that a run of the page names."""
 
 
 def blocks() -> list[str]:
@@ -44,27 +61,41 @@ def shell_environment(laptop: Laptop, tmp_path: Path) -> dict[str, str]:
     shim = tmp_path / "bin" / "sam"
     shim.parent.mkdir()
     extra = f"Architecture={machine_architecture()} EndpointUrl={laptop.emulator.url}"
-    shim.write_text(SAM.format(extra=extra, sam=PROJECT / ".tools/sam/bin/sam"))
+    code = BUILD_CODE.format(log=tmp_path / "build.log")
+    build = ":" if is_proof() else SHARED_BUILD.format(python=sys.executable, code=code)
+    shim.write_text(SAM.format(extra=extra, sam=PROJECT / ".tools/sam/bin/sam", build=build))
     shim.chmod(0o755)
     (shim.parent / "aws").symlink_to(PROJECT / ".tools/aws/bin/aws")
-    return {**environment, "PATH": f"{shim.parent}{os.pathsep}{environment['PATH']}", "AWS_PAGER": ""}
+    path = f"{shim.parent}{os.pathsep}{environment['PATH']}"
+    return {**environment, "PATH": path, "AWS_PAGER": ""}
+
+
+def slowest(trace: str) -> str:
+    """The commands of a shell's trace that took longest, each up to the one that follows."""
+    lines = [match.groups() for match in re.finditer(r"^\++ (\d+[.,]\d+) (.*)$", trace, re.MULTILINE)]
+    times = [float(at.replace(",", ".")) for at, _ in lines]
+    took = sorted(
+        ((after - at, line) for at, after, (_, line) in zip(times, times[1:], lines, strict=False)), reverse=True
+    )
+    return "\n".join(f"  {seconds:5.1f} s  {line[:100]}" for seconds, line in took[:SLOWEST])
 
 
 def test_every_block_runs_and_nothing_remains_at_the_end(
-    laptop: Laptop, shell_environment: dict[str, str], tmp_path: Path
+    laptop: Laptop, shell_environment: dict[str, str], tmp_path: Path, say: Say
 ) -> None:
     before = remains(laptop)
-    script = "set -euo pipefail\n" + "\n".join(blocks())
+    script = "PS4='+ $EPOCHREALTIME '\nset -xeuo pipefail\n" + "\n".join(blocks())
     done = subprocess.run(
         ["bash", "-c", script],
-        cwd=project_view(tmp_path / "project"),
+        cwd=project_view(tmp_path / "project") if is_proof() else PROJECT,
         env=shell_environment,
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=LONGEST_SECONDS,
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    say(f"docs/operations.md, its slowest commands:\n{slowest(done.stderr)}")
     assert '"state": "revoked"' in done.stdout
     assert '{"function": "email::send", "setting": "tool_timeout_ms", "value": 5000}' in done.stdout
     assert '"state": "closed", "was_open": false' in done.stdout

@@ -6,7 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -79,24 +79,38 @@ def tenant(stack: Swept) -> Tenant:
     return tenant_of(stack)
 
 
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """What the bus has said of skills so far."""
+
+    sqs: Any
+    queue: str
+    heard: list[Any] = field(default_factory=list[Any])
+
+    def listen(self) -> None:
+        """Takes what the queue has, or waits a second for it."""
+        answer = self.sqs.receive_message(QueueUrl=self.queue, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+        for message in answer.get("Messages", []):
+            self.heard.append(json.loads(message["Body"]))
+            self.sqs.delete_message(QueueUrl=self.queue, ReceiptHandle=message["ReceiptHandle"])
+
+    def of(self, *tenants: str) -> Sequence[Sequence[Any]]:
+        """What each of the tenants was told, in any order."""
+        self.listen()
+        return [sorted(self._of(tenant), key=str) for tenant in tenants]
+
+    def _of(self, tenant: str) -> Iterator[Any]:
+        return (event["detail"] for event in self.heard if f"urn:signpost:tenant:{tenant}" in event["resources"])
+
+
 @pytest.fixture(scope="module")
-def told(laptop: Laptop, stack: Swept) -> Callable[[str], Sequence[Any]]:
-    """What the bus says of the skills of a tenant."""
+def told(laptop: Laptop, stack: Swept) -> Listener:
     sqs, name = laptop.client("sqs"), f"loads-{uuid.uuid4().hex[:8]}"
     queue = sqs.create_queue(QueueName=name)["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     pattern = {"source": ["signpost"], "detail-type": ["skills::registry"]}
     add_target(laptop, stack.stack.deployed.outputs["EventBusName"], name, pattern, arn)
-    heard: list[Any] = []
-
-    def of(tenant: str) -> Sequence[Any]:
-        answer = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1)
-        for message in answer.get("Messages", []):
-            heard.append(json.loads(message["Body"]))
-            sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
-        return [event["detail"] for event in heard if f"urn:signpost:tenant:{tenant}" in event["resources"]]
-
-    return of
+    return Listener(sqs, queue)
 
 
 def eventually(look: Callable[[], object], expected: object) -> None:
@@ -115,7 +129,7 @@ def within_two_seconds(look: Callable[[], object], expected: object) -> None:
 
 @pytest.mark.invariant(68)
 def test_a_second_stack_s_executor_is_loaded_called_by_a_client_and_unloaded(
-    tenant: Tenant, signpost: Run, told: Callable[[str], Sequence[Any]]
+    tenant: Tenant, signpost: Run, told: Listener
 ) -> None:
     assert tenant.skills() == {}
     unknown = tenant.call()
@@ -142,7 +156,7 @@ def test_a_second_stack_s_executor_is_loaded_called_by_a_client_and_unloaded(
     within_two_seconds(tenant.skills, {})
     assert tenant.call() == unknown
     events = [{"op": op, "name": "system_info"} for op in ("load", "reload", "unload")]
-    eventually(lambda: sorted(told(tenant.name), key=str), sorted(events, key=str))
+    eventually(lambda: told.of(tenant.name), [sorted(events, key=str)])
 
 
 REFUSED = [
@@ -219,7 +233,7 @@ WAYS = [
 @pytest.mark.invariant(66)
 @pytest.mark.parametrize(("operation", "dies"), WAYS)
 def test_whoever_loads_may_be_killed_at_any_step_and_what_was_loaded_serves_until_the_new_one_does(
-    laptop: Laptop, mortal: Swept, told: Callable[[str], Sequence[Any]], operation: str, dies: str
+    laptop: Laptop, mortal: Swept, told: Listener, operation: str, dies: str
 ) -> None:
     stack = mortal
     stack.let_die(dies)
@@ -240,9 +254,8 @@ def test_whoever_loads_may_be_killed_at_any_step_and_what_was_loaded_serves_unti
     assert {*happened} == {False, True}
     gone = [{"op": "unload", "name": "older"}]
     info = [{"op": "unload" if operation == "unload" else "reload", "name": "system_info"}]
-    for step, is_new in enumerate(happened):
-        expected = gone + info if is_new else []
-        eventually(lambda: sorted(told(f"{run}-{step}"), key=str), sorted(expected, key=str))  # noqa: B023 - called here
+    expected = [sorted(gone + info, key=str) if is_new else [] for is_new in happened]
+    eventually(lambda: told.of(*(f"{run}-{step}" for step in range(len(happened)))), expected)
 
 
 def with_old_version(stack: Swept, name: str, executor: Executor) -> Tenant:

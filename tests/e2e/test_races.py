@@ -1,5 +1,6 @@
 """Many callers, one version: whatever is executed for a step is executed once, and everybody else is told so."""
 
+import json
 import secrets
 import time
 import uuid
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from stage.faults import FAULTS, LOST_ANSWER, LOST_REQUEST
+from tests.support.effort import times
 from tests.support.executed_workflows import Workshop, function, one_step, step, workshop
 from tests.support.executors import Executors
 from tests.support.memory_gateway import Answer
@@ -19,7 +21,9 @@ from tests.support.saying import Say
 
 pytestmark = pytest.mark.cloud
 
-CALLERS, ROUNDS = 16, 50
+CALLERS, ROUNDS, MOST_ROUNDS = 16, times(10, proof=50), 100
+UNWRITTEN = "What came of it could not be written down."
+"""So begins the answer to a caller whose writes, or the answers to them, were lost until it had no time left."""
 SURVIVED: Mapping[str, Sequence[str]] = {
     "UpdateItem": (LOST_REQUEST, LOST_ANSWER, "refused"),
     "PutItem": (LOST_REQUEST, LOST_ANSWER, "refused"),
@@ -62,17 +66,24 @@ def raced(there: Workshop, callers: ThreadPoolExecutor, effect: str, seeds: Sequ
     return list(callers.map(submit, range(CALLERS)))
 
 
-def check(there: Workshop, answers: Sequence[Answer], effect: str) -> None:
-    """One has taken the step, and what it came to is what was kept; the others know where to look."""
+def seen_by_all(answers: Sequence[Answer]) -> Sequence[Mapping[str, Any]]:
+    """Those that were refused know where to look."""
     for answer in answers:
         assert answer.status == 200, answer.text
         assert "result" in answer.json, answer.text
     seen: Sequence[Mapping[str, Any]] = [answer.json["result"]["structuredContent"] for answer in answers]
-    codes = Counter(one.get("error", {}).get("code") for one in seen)
-    assert codes == {None: 1, STALE: CALLERS - 1}, codes
     for one in seen:
         if "error" in one:
             assert "self" in [link["rel"] for link in one["links"]], one
+    return seen
+
+
+def check(there: Workshop, seen: Sequence[Mapping[str, Any]], effect: str) -> None:
+    """One has taken the step, and what it came to is what was kept."""
+    codes = Counter(one.get("error", {}).get("code") for one in seen)
+    refusals = Counter(one["error"]["message"] for one in seen if "error" in one)
+    stand = there.get(seen[0]["workflowId"])
+    assert codes == {None: 1, STALE: CALLERS - 1}, f"refusals {dict(refusals)}; it stands at {json.dumps(stand)}"
     (winner,) = [caller for caller, one in enumerate(seen) if "error" not in one]
     after = there.get(seen[winner]["workflowId"])
     assert (after["state"], after["version"], after["context"]) == ("done", 2, {"by": winner})
@@ -84,7 +95,7 @@ def test_of_many_who_take_one_step_one_does(there: Workshop, callers: ThreadPool
     began = time.monotonic()
     for _ in range(ROUNDS):
         effect = f"race-{uuid.uuid4().hex}"
-        check(there, raced(there, callers, effect, ()), effect)
+        check(there, seen_by_all(raced(there, callers, effect, ())), effect)
     say(f"{ROUNDS} rounds of {CALLERS} callers in {time.monotonic() - began:.1f} s")
 
 
@@ -93,12 +104,40 @@ def test_so_it_is_while_the_table_refuses_conflicts_and_loses_answers(
     there: Workshop, callers: ThreadPoolExecutor, say: Say
 ) -> None:
     began, seed, happened = time.monotonic(), secrets.token_hex(4), Counter[str]()
+    unwritten: dict[str, str] = {}
     say(f"seed {seed}")
-    for number in range(ROUNDS):
+    expected = {f"{write} {what}" for write, kinds in SURVIVED.items() for what in kinds}
+    number = 0
+    while number < ROUNDS or (number < MOST_ROUNDS and not expected <= happened.keys()):
+        number += 1
         effect = f"race-{uuid.uuid4().hex}"
         seeds = [f"{seed}-{number}-{caller}" for caller in range(CALLERS)]
         answers = raced(there, callers, effect, seeds)
-        check(there, answers, effect)
+        seen = seen_by_all(answers)
+        if is_unwritten(seen):
+            unwritten[effect] = seen[0]["workflowId"]
+        else:
+            check(there, seen, effect)
         happened.update(fault for answer in answers for fault in answer.headers.get(FAULTS, "").split(", ") if fault)
-    say(f"{ROUNDS} rounds of {CALLERS} callers with faults in {time.monotonic() - began:.1f} s: {dict(happened)}")
-    assert set(happened) == {f"{write} {what}" for write, kinds in SURVIVED.items() for what in kinds}
+    rounds = f"{number} rounds of {CALLERS} callers with faults in {time.monotonic() - began:.1f} s"
+    say(f"{rounds}, {len(unwritten)} of them unwritten: {dict(happened)}")
+    assert set(happened) == expected
+    assert len(unwritten) <= number / 2
+    for effect, workflow_id in unwritten.items():
+        check_unwritten(there, workflow_id, effect)
+
+
+def is_unwritten(seen: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether no caller was told that it took the step, and one was told that it may have: a slow machine retries
+    seldom in the time that a claim has."""
+    errors = [one["error"] for one in seen if "error" in one]
+    return len(errors) == CALLERS and any(error["message"].startswith(UNWRITTEN) for error in errors)
+
+
+def check_unwritten(there: Workshop, workflow_id: str, effect: str) -> None:
+    """It is shown whether the step was taken, may have been, or was not."""
+    after, effects = there.until_settled(workflow_id), there.executors.happened(effect)
+    if "inDoubt" in after:
+        assert effects <= 1
+    else:
+        assert (after["state"], effects) in {("done", 1), ("open", 0)}

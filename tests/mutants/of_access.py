@@ -26,6 +26,23 @@ OF_ACCESS = (
         tests=_OF_CREDENTIALS,
     ),
     Mutant(
+        name="refused-credential-counts-as-the-operator",
+        invariant=40,
+        file=f"{_SHARED}/identity/invocation.py",
+        there='        return self._authenticator.authenticate(header, source_ip="")\n',
+        instead='        found = self._authenticator.authenticate(header, source_ip="")\n'
+        "        return self._operator if isinstance(found, Denial) else found\n",
+        tests=("tests/interaction/test_registry_door.py",),
+    ),
+    Mutant(
+        name="issuer-asked-for-every-made-up-key",
+        invariant=6,
+        file=f"{_SHARED}/identity/key_set.py",
+        there="refresh_not_before=now + REFRESH_AT_MOST_EVERY)",
+        instead="refresh_not_before=now + REFRESH_LEASE)",
+        tests=("tests/unit/identity/test_key_set.py",),
+    ),
+    Mutant(
         name="revoked-key-remembered",
         invariant=4,
         file=f"{_SHARED}/identity/api_keys.py",
@@ -88,5 +105,13 @@ OF_ACCESS = (
         there="is_admitted = self._access.admits(capability.principal, function, over_mcp=False)",
         instead="is_admitted = True",
         tests=_OF_POLICY,
+    ),
+    Mutant(
+        name="nested-call-gains-permissions",
+        invariant=71,
+        file=f"{_SHARED}/execution/nested.py",
+        there="permissions=frozenset(capability.permissions),",
+        instead="permissions=None,",
+        tests=("tests/interaction/test_calls.py",),
     ),
 )

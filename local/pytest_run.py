@@ -17,6 +17,7 @@ _LOOK_AGAIN_AFTER = 0.2
 _SECONDS_TO_STOP = 60.0
 _NO_TESTS = 5
 _TESTS_FAILED = 1
+_BROKEN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,9 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def read_outcome(junit: Path, exit_code: int, seconds: float) -> Outcome:
-    """What pytest wrote about its tests. Without such a file there are none: pytest did not come to its end."""
+    """What pytest wrote about its tests. Without such a file it did not come to its end, whatever its exit code."""
     if not junit.is_file():
-        return Outcome(exit_code or _TESTS_FAILED, seconds)
+        return Outcome(_BROKEN if exit_code in (0, _TESTS_FAILED) else exit_code, seconds)
     cases = _cases_in(junit)
     skipped = {_test_of(case): said for case in cases if (said := case.find("skipped")) is not None}
     failed = [_test_of(case) for case in cases if case.find("failure") is not None or case.find("error") is not None]

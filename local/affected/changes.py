@@ -2,12 +2,13 @@
 
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from local.affected.definitions import Definition, Module, changed_names, read_module
-from local.affected.graph import Graph, Key, is_code
+from local.affected.definitions import BODY, Definition, Module, changed_names, names_of, read_module
+from local.affected.graph import Graph, Key, is_code, module_names
 from local.errors import CloudError
 
 _EVERYTHING = frozenset({".python-version", "pyproject.toml", "requirements/dev.txt"})
@@ -57,8 +58,10 @@ def changed_definitions(repository: Repository, graph: Graph, files: Sequence[st
         if path in _EVERYTHING:
             found |= dict.fromkeys(graph.needs, f"{path} configures every test")
         elif is_code(path):
-            names = changed_names(_read(repository.before(path), path), _read(repository.after(path), path))
-            found |= {(path, name): f"{path} {name or 'at its import'}" for name in names}
+            before, after = _read(repository.before(path), path), _read(repository.after(path), path)
+            found |= {(path, name): f"{path} {name or 'at its import'}" for name in changed_names(before, after)}
+            gone = changed_names(before, after) - names_of(after)
+            found |= {key: f"{path} {name}, which is gone" for key, name in _importing(graph, path, gone)}
     # Second, so that a definition which has changed itself is said to have changed.
     for path in files:
         for key in _naming(graph, path):
@@ -73,6 +76,14 @@ def _read(source: str | None, path: str) -> Module | None:
         return read_module(path, path, source)
     except SyntaxError as fault:
         raise CloudError(f"{path} cannot be read, at line {fault.lineno}: {fault.msg}.") from fault
+
+
+def _importing(graph: Graph, path: str, names: AbstractSet[str]) -> Iterator[tuple[Key, str]]:
+    """The modules whose import fails without these names of another one."""
+    for module in graph.modules.values():
+        for target in (one for targets in module.imports.values() for one in targets):
+            if target.name is not None and target.name in names and target.module in module_names(path):
+                yield (module.path, BODY), target.name
 
 
 def _naming(graph: Graph, path: str) -> Iterator[Key]:
@@ -94,6 +105,8 @@ def _names(definition: Definition, own_path: str, path: str) -> bool:
 
 
 def _means(text: str, path: str) -> bool:
+    if not text:
+        return False  # a lone slash
     file = PurePosixPath(path)
     folders = [str(folder) for folder in file.parents if str(folder) != "."]
     if text == path or text in folders or ("/" in text and path.endswith(f"/{text}")):

@@ -4,6 +4,7 @@ them refers to."""
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 BODY = ""
@@ -135,12 +136,29 @@ def _read(module: Module, defined: Definition, statement: ast.stmt) -> None:
     defined.digest += ast.dump(statement)
     comments = {id(node.value) for node in ast.walk(statement) if isinstance(node, ast.Expr)}
     owners = {id(node.value) for node in ast.walk(statement) if isinstance(node, ast.Attribute)}
+    types = {id(node) for kind in _types_in(statement) for node in ast.walk(kind)}
     for node in ast.walk(statement):
+        if id(node) in types:
+            continue
         defined.handles_paths |= isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
         if id(node) not in owners or not isinstance(node, ast.Name):
             _read_node(defined, node, is_comment=id(node) in comments)
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         _read_purpose(defined, statement)
+
+
+def _types_in(statement: ast.stmt) -> Iterator[ast.expr]:
+    """Expressions that only say of which type something is. A decorator that registers a function may read them."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(func=ast.Subscript(slice=kind)):
+                yield kind
+            case ast.arg(annotation=ast.expr() as kind) if not _acts(statement):
+                yield kind
+            case ast.FunctionDef(returns=ast.expr() as kind) if not _acts(statement):
+                yield kind
+            case _:
+                pass
 
 
 def _read_node(defined: Definition, node: ast.AST, *, is_comment: bool) -> None:
@@ -213,6 +231,11 @@ def changed_names(before: Module | None, after: Module | None) -> set[str]:
     """The names of a module that are new, gone, or stand for something else than before."""
     old, new = _meanings(before), _meanings(after)
     return {name for name in set(old) | set(new) if old.get(name) != new.get(name)}
+
+
+def names_of(module: Module | None) -> AbstractSet[str]:
+    """What can be imported from a module."""
+    return _meanings(module).keys()
 
 
 def _meanings(module: Module | None) -> Mapping[str, object]:

@@ -1,11 +1,12 @@
 """The graph of definitions: which definition of the repository depends on which others."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from local.affected.definitions import BODY, EVERYTHING, Definition, Import, Module, dotted_names, read_module
+from local.affected.pages import imports_of_page
 
 type Key = tuple[str, str]
 """The path of a file, and the name of a definition in it."""
@@ -22,6 +23,8 @@ class Graph:
     """By path."""
     paths: Mapping[str, str]
     """By the names under which they are imported."""
+    pages: Mapping[str, frozenset[Import]]
+    """What the examples of pages import, by path."""
     needs: dict[Key, set[Key]] = field(default_factory=dict[Key, set[Key]])
 
     def definition(self, key: Key) -> Definition | None:
@@ -45,10 +48,11 @@ class Graph:
         return found
 
 
-def read_graph(root: Path, sources: Iterable[str]) -> Graph:
+def read_graph(root: Path, sources: Sequence[str]) -> Graph:
     """Of the Python files among these paths under `root`. Raises SyntaxError."""
     modules = {path: read_module(path, module_names(path)[0], _text(root / path)) for path in sources if is_code(path)}
-    graph = Graph(modules, {name: path for path in modules for name in module_names(path)})
+    pages = {path: frozenset(imports_of_page(_text(root / path))) for path in sources if path.endswith(".md")}
+    graph = Graph(modules, {name: path for path in modules for name in module_names(path)}, pages)
     for module in modules.values():
         for definition in module.definitions.values():
             key = (module.path, definition.name)
@@ -85,6 +89,8 @@ def _needs(graph: Graph, module: Module, definition: Definition) -> Iterator[Key
     for text in definition.texts:
         for dotted in dotted_names(text):
             yield from _dotted_target(graph, dotted)
+        for target in graph.pages.get(text, ()):
+            yield from _imported(graph, target, None)
     if module.path.startswith(f"{_TESTS}/"):
         yield from _fixtures(graph, module, definition)
 
@@ -153,11 +159,22 @@ def _dotted_target(graph: Graph, dotted: str) -> Iterator[Key]:
 def _fixtures(graph: Graph, module: Module, definition: Definition) -> Iterator[Key]:
     """Fixtures by their names, from the module and the conftest files around it, with those that nobody asks for."""
     around = [module, *(graph.modules[path] for path in conftests(module.path) if path in graph.modules)]
-    for place in around if definition.is_test or definition.is_fixture else ():
-        for name in definition.requests - {definition.name} if place is module else definition.requests:
-            yield from _named(graph, place, name, None)
+    if definition.is_test or definition.is_fixture:
+        for name in definition.requests:
+            yield from _requested(graph, around, definition, name)
     if definition.is_test and is_test_file(module.path):
         yield from _always(around)
+
+
+def _requested(graph: Graph, around: Sequence[Module], definition: Definition, name: str) -> Iterator[Key]:
+    """The nearest fixture of this name. One that asks for its own name means the next further out."""
+    for place in around:
+        found = place.definitions.get(name)
+        if found is definition:
+            continue
+        yield from _named(graph, place, name, None)
+        if found is not None and found.is_fixture:
+            return
 
 
 def _always(around: Iterable[Module]) -> Iterator[Key]:

@@ -52,13 +52,34 @@ class Proof:
 
     def _run(self, part: Part, label: str, sources: str) -> None:
         log = self.records.log(part.name)
-        with self.progress.step(label) as step:
-            outcome = self.run_part(part, log, _Watch(step, log).look)
+        outcome = self._outcome(part, label, log)
         unchanged = self.sources() == sources
         date = self.now().strftime("%Y-%m-%d %H:%M")
         self.records.write(Record(part.name, part.folder, sources if unchanged else "", date, outcome))
         for line in _said(outcome, log, unchanged=unchanged):
             self.progress.say(f"    {line}")
+
+    def _outcome(self, part: Part, label: str, log: Path) -> Outcome:
+        try:
+            with self.progress.step(label) as step:
+                outcome = self.run_part(part, log, _Watch(step, log).look)
+                return _checked(outcome)
+        except _FailedError as failed:
+            return failed.outcome
+
+
+class _FailedError(Exception):
+    """Has a step shown as one that failed."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def _checked(outcome: Outcome) -> Outcome:
+    if not outcome.has_passed:
+        raise _FailedError(outcome)
+    return outcome
 
 
 class _Watch:

@@ -14,6 +14,7 @@ import pytest
 
 from stage.faults import FAULTS, LOST_ANSWER, LOST_REQUEST
 from tests.support.driven_workflows import DrivenWorkflows, at_once, driven
+from tests.support.effort import times
 from tests.support.histories import History, Operation, violations
 from tests.support.laptop import Laptop
 from tests.support.memory_gateway import modern
@@ -21,7 +22,9 @@ from tests.support.saying import Say
 
 pytestmark = pytest.mark.cloud
 
-CLIENTS, OPERATIONS, WORKFLOWS = 8, 1_000, 6
+CLIENTS, OPERATIONS, WORKFLOWS = 8, times(400, proof=1_000), 6
+ACCEPTED, STALE, LOST = OPERATIONS // 20, OPERATIONS // 20, OPERATIONS // 50
+"""Submits and answers that there are at least, so that there is something to explain."""
 UNAVAILABLE = "503"
 SWEEP_EVERY = 40
 """Operations of a client; what somebody has begun and did not end is gone on with."""
@@ -155,9 +158,9 @@ def test_some_order_explains_everything_that_many_clients_see_while_stores_and_c
         f"{dict(Counter(one.kind for one in history.operations))}; submits {dict(submits)}; "
         f"versions {sorted(_newest(history).values())}; faults {dict(faults)}"
     )
-    assert submits["accepted"] >= 50
-    assert submits["STALE_WORKFLOW_VERSION"] >= 50
-    assert lost >= 20
+    assert submits["accepted"] >= ACCEPTED
+    assert submits["STALE_WORKFLOW_VERSION"] >= STALE
+    assert lost >= LOST
     assert unseen.keys() <= {UNAVAILABLE, "STALE_WORKFLOW_VERSION"}  # it may have been done, or it is to be asked again
     assert {fault.partition(" ")[2] for fault in faults} >= {LOST_REQUEST, LOST_ANSWER, "refused", "cancelled"}
 

@@ -174,6 +174,8 @@ def untagged(laptop: Laptop, stack: Swept) -> Iterator[None]:
     """The secret of the executor has lost its tag: it may be for anything."""
     assert stack
     secrets, secret = laptop.client("secretsmanager"), secret_of(laptop)
+    registry = stack.stack.deployed.outputs["RegistryFunctionName"]
+    laptop.expect_denial(registry, "secretsmanager:DescribeSecret", secret)
     secrets.untag_resource(SecretId=secret, TagKeys=[EXECUTOR_KEYS])
     yield
     secrets.tag_resource(SecretId=secret, Tags=[{"Key": EXECUTOR_KEYS, "Value": "system-info"}])

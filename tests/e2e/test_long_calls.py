@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from signpost.model import JsonObject
+from tests.support.effort import times
 from tests.support.executors import Executors
 from tests.support.machine import Machine
 
 pytestmark = pytest.mark.cloud
 
 FLAT = "/mcp/flat"
-SECONDS = 30
-"""More than API Gateway gives anybody."""
+SECONDS = times(12, proof=30)
+"""More than the answer may take; in `make prove` more than API Gateway gives anybody."""
 ANSWERED_WITHIN = 10
 PATIENCE = 120
 
@@ -43,7 +44,7 @@ class Caller:
 
 
 @pytest.mark.invariant(69)
-def test_a_call_of_thirty_seconds_is_answered_at_once_and_made_once_in_the_name_of_who_called(
+def test_a_long_call_is_answered_at_once_and_made_once_in_the_name_of_who_called(
     executors: Executors, tenant: str, key: str
 ) -> None:
     executors.place_as_it_says("patient", tenant)

@@ -16,6 +16,9 @@ from tests.support.laptop import Laptop, MakeKey, Stack
 pytestmark = pytest.mark.cloud
 
 ITEM = CatalogueItem("deploy_pipeline", "workflow", "Deploy Pipeline")
+STACK = "updated"
+UPDATED = {"AuthMode": "both", "MemorySize": "512", "LogLevel": "DEBUG"}
+"""As the first test leaves the stack: the second one takes it like that, or makes it so."""
 
 
 def test_an_empty_catalogue_is_answered_as_one(both: Stack, make_key: MakeKey) -> None:
@@ -24,18 +27,18 @@ def test_an_empty_catalogue_is_answered_as_one(both: Stack, make_key: MakeKey) -
 
 @pytest.mark.invariant(11)
 def test_an_update_and_a_second_deploy_keep_the_data(laptop: Laptop, make_key: MakeKey) -> None:
-    first = laptop.deploy("updated", AuthMode="both")
+    first = laptop.deploy(STACK, AuthMode="both")
     key = make_key(first)
     put_in_place_of(laptop, first, "default", [ITEM])
-    updated = laptop.deploy("updated", AuthMode="both", MemorySize="512", LogLevel="DEBUG")
+    updated = laptop.deploy(STACK, "product", **UPDATED)
     assert [item["id"] for item in updated.home(key)] == ["deploy_pipeline"]
-    again = laptop.deploy("updated", AuthMode="both", MemorySize="512", LogLevel="DEBUG")
+    again = laptop.deploy(STACK, "product", **UPDATED)
     assert [item["id"] for item in again.home(key)] == ["deploy_pipeline"]
     assert again.deployed.outputs == first.deployed.outputs
 
 
 def test_restored_tables_are_used_in_place_of_the_stacks_own(laptop: Laptop, make_key: MakeKey) -> None:
-    own = laptop.deploy("restored", AuthMode="both")
+    own = laptop.deploy(STACK, "product", **UPDATED)
     key, outputs = make_key(own), own.deployed.outputs
     started = start(laptop, own, key)
     stream = restored(laptop, outputs["RegistryTableName"], "restored-registry")
@@ -46,7 +49,7 @@ def test_restored_tables_are_used_in_place_of_the_stacks_own(laptop: Laptop, mak
         "WorkflowsTableName": "restored-workflows",
         "WorkflowsStreamArn": steps,
     }
-    moved = laptop.deploy("restored", "product", AuthMode="both", **parameters)
+    moved = laptop.deploy(STACK, "product", **UPDATED, **parameters)
     assert moved.deployed.outputs["RegistryTableName"] == "restored-registry"
     assert moved.deployed.outputs["WorkflowsTableName"] == "restored-workflows"
     assert call(moved, key, "workflow.get", workflowId=started["workflowId"])["state"] == "open"

@@ -26,38 +26,10 @@ def stack(laptop: Laptop) -> Swept:
     return swept(laptop)
 
 
-@pytest.fixture
-def tenant(stack: Swept) -> str:
-    name = f"t-{uuid.uuid4().hex[:8]}"
-    stack.without_shipped_content(name)
-    return name
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    overdue = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < overdue
-        time.sleep(0.5)
-
-
-def test_what_nothing_names_any_more_goes_whole_and_nothing_else_does(stack: Swept, tenant: str) -> None:
-    for body in ("# Old", "# New"):
-        stack.register(tenant, "a", body)
-    stack.ask(tenant, "manifest::bodies", {"skills": [{"id": "b", "skill": "# Never published"}]})
-    assert len(stack.versions(f"content/{tenant}/")) == 4  # three bodies, and a part
-
-    def is_swept() -> bool:
-        stack.sweep()
-        return len(stack.versions(f"content/{tenant}/")) == 1
-
-    wait_until(is_swept)
-    assert stack.versions(f"content/{tenant}/") == [f"content/{tenant}/{digest_of('# New')}"]
-    assert stack.documents(tenant) == {"a": "# New"}
-    stack.register(tenant, "a", "# Old")
-    assert stack.documents(tenant) == {"a": "# Old"}
-
-
-def test_the_sweeper_runs_by_itself(laptop: Laptop, stack: Swept, tenant: str) -> None:
+@pytest.fixture(scope="module")
+def scheduled(laptop: Laptop, stack: Swept) -> Iterator[str]:
+    """A tenant that is left to the schedule, which is the product's but for its rate: a minute, not five."""
+    tenant = f"t-{uuid.uuid4().hex[:8]}"
     stack.register(tenant, "a", "# A")
     name = stack.stack.deployed.outputs["SweeperFunctionName"]
     events = laptop.client("events")
@@ -67,8 +39,23 @@ def test_the_sweeper_runs_by_itself(laptop: Laptop, stack: Swept, tenant: str) -
     assert set(schedules) == {"rate(5 minutes)", "rate(1 minute)"}
     rule = schedules["rate(5 minutes)"]
     events.put_rule(Name=rule, ScheduleExpression="rate(1 minute)")
-    wait_until(lambda: stack.versions(f"sweeper/{tenant}.json") != [])
+    yield tenant
     events.put_rule(Name=rule, ScheduleExpression="rate(5 minutes)")
+
+
+@pytest.fixture
+def tenant(stack: Swept, scheduled: str) -> str:
+    assert scheduled  # it waits for the schedule from the first test on
+    name = f"t-{uuid.uuid4().hex[:8]}"
+    stack.without_shipped_content(name)
+    return name
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    overdue = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < overdue, f"waited {PATIENCE:.0f} s for {what}"
+        time.sleep(0.5)
 
 
 @pytest.fixture
@@ -121,3 +108,25 @@ def test_changes_that_the_relay_gave_up_are_sent_after_all(
     assert len(bus.until(tenant, last)) == published["sequence"] == 41
     again = signpost("events", "redrive", "--stack", stack.stack.deployed.name)
     assert json.loads(again.stdout) == {"batches": 0, "changes": 0, "too_old": 0}
+
+
+def test_the_sweeper_runs_by_itself(stack: Swept, scheduled: str) -> None:
+    """After a test that sweeps nothing, during which its schedule has begun, and before the one that sweeps itself."""
+    wait_until(lambda: stack.versions(f"sweeper/{scheduled}.json") != [], "the schedule to run the sweeper")
+
+
+def test_what_nothing_names_any_more_goes_whole_and_nothing_else_does(stack: Swept, tenant: str) -> None:
+    for body in ("# Old", "# New"):
+        stack.register(tenant, "a", body)
+    stack.ask(tenant, "manifest::bodies", {"skills": [{"id": "b", "skill": "# Never published"}]})
+    assert len(stack.versions(f"content/{tenant}/")) == 4  # three bodies, and a part
+
+    def is_swept() -> bool:
+        stack.sweep()
+        return len(stack.versions(f"content/{tenant}/")) == 1
+
+    wait_until(is_swept, "all bodies but the named one to be gone")
+    assert stack.versions(f"content/{tenant}/") == [f"content/{tenant}/{digest_of('# New')}"]
+    assert stack.documents(tenant) == {"a": "# New"}
+    stack.register(tenant, "a", "# Old")
+    assert stack.documents(tenant) == {"a": "# Old"}

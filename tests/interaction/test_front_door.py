@@ -20,6 +20,7 @@ from signpost.model import (
 )
 from signpost.protocol.surface import Surface
 from stage.fixtures import TENANT, Fixtures
+from tests.support.machine import Machine
 from tests.support.memory_gateway import META, MemoryGateway, modern
 from tests.support.tokens import ISSUER
 
@@ -182,9 +183,11 @@ def test_an_answer_that_takes_too_long_is_given_up_in_time() -> None:
     gateway = MemoryGateway(Surface("test", "", tools=(Slow(),)))
     message, headers = modern("tools/list", {})
     authorization = {"authorization": f"Bearer {gateway.make_key()}"}
-    began = time.monotonic()
-    answer = gateway.send(body=json.dumps(message), headers={**headers, **authorization}, remaining_ms=1_200)
-    assert time.monotonic() - began < 1
+    with Machine() as machine:
+        began = time.monotonic()
+        answer = gateway.send(body=json.dumps(message), headers={**headers, **authorization}, remaining_ms=1_200)
+        took = time.monotonic() - began
+    assert took < machine.seconds(1)
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "deadline")
     assert answer.headers["retry-after"] == "5"
 

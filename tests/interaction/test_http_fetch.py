@@ -271,7 +271,7 @@ def in_part(_: Received) -> Reply:
 
 
 def slowly(_: Received) -> Reply:
-    time.sleep(0.8)
+    time.sleep(2)
     return Reply()
 
 

@@ -47,9 +47,9 @@ def _tried(mutants: Sequence[Mutant], progress: Progress) -> Sequence[Finding]:
     with copy_of(PROJECT) as project:
         trial = Trial(project, LOGS)
         for number, mutant in enumerate(mutants, 1):
-            with progress.step(f"{number} of {len(mutants)}  {mutant.name}"):
-                findings.append(trial.of(mutant))
-            progress.say(f"    {findings[-1].verdict}: {findings[-1].reason}")
+            found = trial.of(mutant)
+            progress.say(f"{number} of {len(mutants)}  {mutant.name}  {found.verdict}  {progress.dim(found.reason)}")
+            findings.append(found)
     return findings
 
 

@@ -10,7 +10,7 @@ _OF_PERMISSIONS = (
 OF_TEMPLATE = (
     Mutant(
         name="gateway-writes-any-row",
-        invariant=81,
+        invariant=75,
         file="template.yaml",
         there="""\
                   ForAllValues:StringEquals:
@@ -25,7 +25,7 @@ OF_TEMPLATE = (
     ),
     Mutant(
         name="registry-writes-api-keys",
-        invariant=81,
+        invariant=75,
         file="template.yaml",
         there="""\
                 Effect: Deny

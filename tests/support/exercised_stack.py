@@ -1,10 +1,12 @@
 """A stack whose functions are all made to do what they need permissions for."""
 
+import io
 import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zipfile import ZipFile
 
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoDirectory, DynamoRuntimeSettings
 from signpost.adapters.dynamodb.content_head import Head, head_row
@@ -21,8 +23,9 @@ from tests.support.functions import Functions, functions_of
 from tests.support.laptop import Laptop, Stack
 from tests.support.receiver import Receiver
 
+STRANGER = "stranger"
 STRANGE = "strange::function"
-"""A function whose executor answers something else than a reply."""
+"""A Lambda function of another stack, and the function that it hosts; it answers something else than a reply."""
 RELEASE: Mapping[str, Any] = {
     "initialState": "draft",
     "states": {
@@ -98,7 +101,7 @@ class ExercisedStack:
         return S3Values(lambda: s3, self.output("ContentBucketName"))
 
     def leave_publication(self, tenant: str, changes: Sequence[Change], version: int) -> None:
-        """Publish changes of a tenant by an object whose rows nobody has written yet."""
+        """Publish changes of a tenant by an object whose rows are not written yet."""
         overlay = Publication(1, changes).save(tenant, self.publications)
         self.dynamodb.put_item(TableName=self.table, Item=head_row(tenant, Head(version=version, overlay=overlay)))
 
@@ -132,8 +135,27 @@ class ExercisedStack:
         return set(self.breakers.of_tenant(TENANT))
 
 
-def deploy_exercised(laptop: Laptop, receiver: Receiver, stranger: str) -> ExercisedStack:
+def _create_stranger(laptop: Laptop) -> str:
+    """Create a function of another stack that answers something else than a reply, and return its ARN."""
+    trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    role = laptop.client("iam").create_role(RoleName=STRANGER, AssumeRolePolicyDocument=policy)["Role"]["Arn"]
+    code = io.BytesIO()
+    with ZipFile(code, "w") as archive:
+        archive.writestr("index.py", "def handler(event, context):\n    return {'statusCode': 200, 'body': 'hello'}\n")
+    created = laptop.client("lambda").create_function(
+        FunctionName=STRANGER,
+        Runtime="python3.13",
+        Role=role,
+        Handler="index.handler",
+        Code={"ZipFile": code.getvalue()},
+    )
+    return created["FunctionArn"]
+
+
+def deploy_exercised(laptop: Laptop, receiver: Receiver) -> ExercisedStack:
     """Deploy the stack, with a catalogue, two definitions, a search provider and an executor of another stack."""
+    stranger = _create_stranger(laptop)
     secret = laptop.client("secretsmanager").create_secret(Name=f"search-{uuid.uuid4().hex[:8]}", SecretString="key")
     stack = laptop.deploy(
         "exercised",

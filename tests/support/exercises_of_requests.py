@@ -16,8 +16,7 @@ from signpost.content import PromptChange, StoredPrompt
 from signpost.contract import BreakerState, Executor, Hosted
 from signpost.protocol.dispatch import LONGEST_ANSWER
 from signpost.workflow.story import text_of
-from tests.support.executors import STACK as EXECUTORS
-from tests.support.exercised_stack import STRANGE, ExercisedStack
+from tests.support.exercised_stack import STRANGE, STRANGER, ExercisedStack
 
 
 def exercise_gateway(exercised: ExercisedStack) -> None:
@@ -175,7 +174,7 @@ def _publish_prompts(exercised: ExercisedStack) -> None:
 
 def _ask_stranger_for_its_functions(exercised: ExercisedStack) -> None:
     """A Lambda function that the deployment allows, and whose configuration says that it is no executor."""
-    answer = exercised.ask_registry("skills::load", {"executor": f"{EXECUTORS}-stranger"})
+    answer = exercised.ask_registry("skills::load", {"executor": STRANGER})
     assert "EXECUTOR_KEY_SECRET_ARN" in answer["error"]["message"], answer
 
 

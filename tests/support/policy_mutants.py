@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tests.support.policy_judge import Condition, Statement, Values
+from tests.support.policy_judge import Condition, Request, Statement, Values, applies
 
 type Kind = Literal["removal", "loosening"]
 
@@ -16,6 +16,12 @@ class Mutant:
     name: str
     kind: Kind
     statements: Sequence[Statement]
+    changed: Statement | None
+    """What is left of the statement that was changed."""
+
+    def may_allow(self, request: Request) -> bool:
+        """False for a request to which a loosened Allow does not apply: it decides that as before."""
+        return self.changed is None or self.changed.effect == "Deny" or applies(self.changed, request)
 
 
 type Change = tuple[str, Statement | None]
@@ -29,7 +35,8 @@ def mutants(statements: Sequence[Statement]) -> Iterator[Mutant]:
         changes: dict[Kind, Iterator[Change]] = {"removal": _removals(statement), "loosening": _loosenings(statement)}
         for kind, changed in changes.items():
             for name, left in changed:
-                yield Mutant(f"{statement.sid} {name}", kind, [*before, *([left] if left else []), *behind])
+                after = [*before, *([left] if left else []), *behind]
+                yield Mutant(f"{statement.sid} {name}", kind, after, left)
 
 
 def _removals(statement: Statement) -> Iterator[Change]:

@@ -8,8 +8,8 @@ from signpost.wiring.sweeper import composed
 
 
 def sweeper(environment: Mapping[str, str]) -> SweeperDoor:
-    """With `HURRIED`, objects that nothing has named for so many seconds are collected, which have to be more than none,
-    and parts at once: nothing can be published by parts meanwhile."""
+    """With `HURRIED`, objects that nothing has named for so many seconds, more than none, are collected, and parts at
+    once: nothing can be published by parts meanwhile."""
     if "HURRIED" not in environment:
         return composed(environment, Ages())
     unnamed = float(environment["HURRIED"])

@@ -32,6 +32,8 @@ FILES: Mapping[str, str] = {
     "local/__init__.py": "",
     "local/emulator.py": "def start():\n    ...\n",
     "docs/birds.md": "Birds sing.\n",
+    "docs/lazy.md": "```python\nfrom signpost.lazy import found\n\nfound()\n```\n\n```python\nno program\n```\n",
+    "tests/docs/test_lazy_page.py": "PAGE = open('docs/lazy.md').read()\n\n\ndef test_page():\n    exec(PAGE)\n",
     "docs/other.md": "Nothing.\n",
     "template.yaml": "Resources: {}\n",
     "tests/conftest.py": (
@@ -52,7 +54,7 @@ FILES: Mapping[str, str] = {
         "def test_birds():\n    assert BIRDS\n\n\n"
         "def test_all():\n    assert ALL\n\n\n"
         "def test_docs():\n    word = 'docs'\n\n\n"
-        "def test_client():\n    accepted = '*/*'\n\n\n"
+        "def test_client():\n    accepted = '*/*' + '/'\n\n\n"
         "def test_pattern(tmp_path):\n    assert tmp_path.glob('docs/*.md')\n"
     ),
     "tests/e2e/test_stack.py": (
@@ -67,13 +69,15 @@ def repository(tmp_path: Path) -> Repository:
     for path, text in FILES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    for arguments in (
-        ["init", "-q"],
-        ["add", "-A"],
-        ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "-"],
-    ):
-        subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True, capture_output=True)
+    commit(tmp_path)
     return Repository(tmp_path)
+
+
+def commit(root: Path) -> None:
+    author = ["-c", "user.name=t", "-c", "user.email=t@t"]
+    for arguments in (["add", "-A"], [*author, "commit", "-qm", "-"]):
+        subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
 
 
 def selected(repository: Repository, **changes: str) -> Sequence[str]:
@@ -119,8 +123,25 @@ def test_what_a_text_names_is_needed(repository: Repository) -> None:
 
 def test_a_name_that_is_gone_selects_those_that_still_import_it(repository: Repository) -> None:
     found = selected(repository, birds="def sing|def hum")
-    assert "tests/unit/test_song.py" in found
-    assert "tests/unit/test_fixture.py" not in str(found)
+    assert found == ["tests/unit/test_kit.py", "tests/unit/test_late.py", "tests/unit/test_song.py"]
+
+
+def test_a_name_that_is_gone_breaks_every_module_that_imports_it_if_only_for_a_type(repository: Repository) -> None:
+    typed = "from signpost.kit import Kit\n\n\ndef test_typed():\n    def use(kit: Kit): ...\n"
+    (repository.root / "tests/unit/test_typed.py").write_text(typed)
+    commit(repository.root)
+    assert selected(repository, signpost__kit="return run|return None") == ["tests/unit/test_kit.py"]
+    assert "tests/unit/test_typed.py" in selected(repository, signpost__kit="Kit|Box")
+
+
+def test_the_nearest_fixture_of_a_name_counts(repository: Repository) -> None:
+    own = "import pytest\n\n\n@pytest.fixture\ndef fed():\n    return 1\n\n\ndef test_own(fed): ...\n"
+    (repository.root / "tests/unit/test_own.py").write_text(own)
+    asks = "import pytest\n\n\n@pytest.fixture\ndef fed(fed):\n    return fed\n\n\ndef test_asks(fed): ...\n"
+    (repository.root / "tests/unit/test_asks.py").write_text(asks)
+    commit(repository.root)
+    found = selected(repository, seeds="SEEDS = 3|SEEDS = 4")
+    assert found == ["tests/unit/test_asks.py", "tests/unit/test_fixture.py::test_fed"]
 
 
 def test_a_name_that_comes_from_elsewhere_has_changed(repository: Repository) -> None:
@@ -129,7 +150,14 @@ def test_a_name_that_comes_from_elsewhere_has_changed(repository: Repository) ->
 
 
 def test_a_package_that_imports_at_first_use_passes_its_names_on(repository: Repository) -> None:
-    assert selected(repository, lazy__found="...|return 1") == ["tests/unit/test_lazy.py"]
+    assert "tests/unit/test_lazy.py" in selected(repository, lazy__found="...|return 1")
+
+
+def test_what_the_examples_of_a_page_import_is_needed_by_a_test_that_names_it(repository: Repository) -> None:
+    assert selected(repository, lazy__found="...|return 1") == [
+        "tests/docs/test_lazy_page.py",
+        "tests/unit/test_lazy.py",
+    ]
 
 
 def test_what_a_module_does_at_its_import_selects_all_that_import_it(repository: Repository) -> None:
@@ -163,6 +191,7 @@ def test_a_new_automatic_fixture_selects_all_tests_around_it(repository: Reposit
 
 def test_a_page_selects_the_tests_that_name_it_or_its_folder(repository: Repository) -> None:
     named = "tests/docs/test_pages.py"
+    assert selected(repository, template="{}|{a: b}") == []
     tests = ["test_all", "test_birds", "test_pattern"]
     assert selected(repository, docs__birds="sing|hum") == [f"{named}::{test}" for test in tests]
 
@@ -193,6 +222,6 @@ def test_on_demand_the_cloud_tests_of_changed_functions_are_selected(repository:
 def test_the_explanation_names_the_way_to_the_change(repository: Repository) -> None:
     lines = summary(write(repository, f"{LAYER}/seeds.py", "SEEDS = 5\nUNUSED = 4\n"), "HEAD", explain=True)
     assert lines[0] == f"1 changed file since HEAD: {LAYER}/seeds.py"
-    assert lines[1] == "1 of 14 test functions in 1 file can be affected."
+    assert lines[1] == "1 of 15 test functions in 1 file can be affected."
     way = "test_fed → tests.conftest.fed → signpost.birds.feed"
     assert lines[2].startswith(f"  tests/unit/test_fixture.py: 1 test: {way} → {LAYER}/seeds.py SEEDS")

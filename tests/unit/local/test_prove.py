@@ -91,7 +91,9 @@ def test_a_part_that_fails_stops_nothing_and_runs_again(runner: Runner) -> None:
     runner.again()
     assert runner.ran == ["make check", "one", "two"]
     assert passed(runner) == ["make check", "two"]
-    assert "    failed: tests/e2e/two.py::test_b" in runner.out.getvalue().splitlines()
+    printed = runner.out.getvalue().splitlines()
+    assert "    failed: tests/e2e/two.py::test_b" in printed
+    assert [line[:13] for line in printed if line[0] in "✓✗"] == ["✓ 1 of 3  mak", "✗ 2 of 3  one", "✓ 3 of 3  two"]
     assert runner.again() == ["one"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local.pytest_run import Outcome, run_pytest
+from local.pytest_run import Outcome, read_outcome, run_pytest
 from local.repeat import busy, repeat
 from tests.support.hosted import children
 
@@ -87,6 +87,13 @@ def test_the_failures_of_real_rounds_are_found_and_their_output_is_kept(tests: P
     assert summed == "0 of 3 rounds passed."
     assert "round 1 of 3: 3 passed, 1 failed, 1 skipped" in out.getvalue()
     assert "assert text !=" in (logs / "round-1.log").read_text()
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 3, -9])
+def test_a_run_that_writes_no_result_has_neither_passed_nor_come_to_its_end(tmp_path: Path, exit_code: int) -> None:
+    outcome = read_outcome(tmp_path / "missing.xml", exit_code, 1.0)
+    assert not outcome.has_passed
+    assert not outcome.is_complete
 
 
 def test_the_load_ends_with_the_run() -> None:

@@ -1,4 +1,4 @@
-"""Which denials of a run nobody expected."""
+"""Which denials of a run were expected by no test."""
 
 import json
 from pathlib import Path

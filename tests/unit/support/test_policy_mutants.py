@@ -1,6 +1,6 @@
 """Which single changes are made to the statements of a role."""
 
-from tests.support.policy_judge import Condition, Statement
+from tests.support.policy_judge import Condition, Request, Statement
 from tests.support.policy_mutants import Mutant, mutants
 
 TABLE, QUEUE = "arn:aws:dynamodb:us-east-1:0:table/registry", "arn:aws:sqs:us-east-1:0:queue"
@@ -63,6 +63,13 @@ def test_a_denial_is_loosened_by_taking_something_away_and_nothing_else_of_it_is
         "Never without dynamodb:PutItem": [Statement("Never", "Deny", ("dynamodb:DeleteItem",), (TABLE,))],
         "Never without dynamodb:DeleteItem": [Statement("Never", "Deny", ("dynamodb:PutItem",), (TABLE,))],
     }
+
+
+def test_a_loosened_permission_is_judged_where_it_applies_and_a_loosened_denial_everywhere() -> None:
+    read, scan, send = (Request(action, TABLE) for action in ("dynamodb:GetItem", "dynamodb:Scan", "sqs:SendMessage"))
+    every = of_kind("loosening", READ)["Read with dynamodb:* for dynamodb:Query"]
+    assert [every.may_allow(one) for one in (read, scan, send)] == [True, True, False]
+    assert all(one.may_allow(send) for one in of_kind("loosening", DENY).values())
 
 
 def test_the_other_statements_stay_as_and_where_they_are() -> None:

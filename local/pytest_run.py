@@ -49,15 +49,17 @@ def run_pytest(
     arguments: Sequence[str],
     log: Path,
     *,
+    folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Runs pytest. `watch` is called while it runs; an exception of it, and Ctrl-C, end the run."""
-    junit = log.with_suffix(".xml")
+    """Runs pytest, in another folder if one is given. `watch` is called while it runs; an exception of it, and Ctrl-C,
+    end the run."""
+    junit = _junit_of(log)
     junit.unlink(missing_ok=True)
     reporting = ["-o", "junit_family=xunit1", f"--junitxml={junit}"]
     command = [sys.executable, "-m", "pytest", *reporting, *arguments]
-    exit_code, seconds = run_command(command, log, environment=environment, watch=watch)
+    exit_code, seconds = run_command(command, log, folder=folder, environment=environment, watch=watch)
     return read_outcome(junit, exit_code, seconds)
 
 
@@ -65,6 +67,7 @@ def run_command(
     command: Sequence[str],
     log: Path,
     *,
+    folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> tuple[int, float]:
@@ -75,6 +78,7 @@ def run_command(
         # A session of its own: Ctrl-C comes here, and ends the run with all that it started.
         child = subprocess.Popen(
             command,
+            cwd=folder,
             env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -104,7 +108,7 @@ def read_outcome(junit: Path, exit_code: int, seconds: float) -> Outcome:
     """What pytest wrote about its tests. Without such a file it did not come to its end, whatever its exit code."""
     if not junit.is_file():
         return Outcome(_BROKEN if exit_code in (0, _TESTS_FAILED) else exit_code, seconds)
-    cases = list(ET.parse(junit).getroot().iter("testcase"))  # noqa: S314 - pytest has just written it
+    cases = _cases_in(junit)
     skipped = {_test_of(case): said for case in cases if (said := case.find("skipped")) is not None}
     failed = [_test_of(case) for case in cases if case.find("failure") is not None or case.find("error") is not None]
     return Outcome(
@@ -114,6 +118,22 @@ def read_outcome(junit: Path, exit_code: int, seconds: float) -> Outcome:
         failed=tuple(dict.fromkeys(failed)),
         skipped=tuple(f"{test}: {said.get('message', '')}" for test, said in skipped.items()),
     )
+
+
+def read_failures(log: Path) -> Mapping[str, str]:
+    """What pytest said of each test that failed by itself, in the run with this log. An error of a fixture or of the
+    collection is none."""
+    junit = _junit_of(log)
+    cases = _cases_in(junit) if junit.is_file() else ()
+    return {_test_of(case): said.get("message", "") for case in cases if (said := case.find("failure")) is not None}
+
+
+def _junit_of(log: Path) -> Path:
+    return log.with_suffix(".xml")
+
+
+def _cases_in(junit: Path) -> Sequence[ET.Element]:
+    return list(ET.parse(junit).getroot().iter("testcase"))  # noqa: S314 - pytest has just written it
 
 
 def _test_of(case: ET.Element) -> str:

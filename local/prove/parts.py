@@ -34,10 +34,12 @@ CHECKS = (
     Part("make bench", command=(sys.executable, "-m", "bench")),
 )
 """What `make test` runs beside the tests."""
+MUTANTS = Part("mutants", command=(sys.executable, "-m", "tests.mutants", "--cloud"))
+"""Promises broken on purpose, each of which the tests have to notice."""
 
 
 def parts_of(root: Path) -> Sequence[Part]:
-    """The checks, the files that are quick, a part a folder, and each file that is slow."""
+    """The checks, the files that are quick, a part a folder, each file that is slow, and the mutants."""
     together: dict[str, list[str]] = {}
     alone: list[str] = []
     for path in sorted((root / "tests").rglob("test_*.py")):
@@ -48,7 +50,7 @@ def parts_of(root: Path) -> Sequence[Part]:
         else:
             together.setdefault(folder, []).append(name)
     quick = [Part(f"tests/{folder}: the rest", tuple(files), is_parallel=True) for folder, files in together.items()]
-    return [*CHECKS, *quick, *(Part(file, (file,)) for file in alone)]
+    return [*CHECKS, *quick, *(Part(file, (file,)) for file in alone), MUTANTS]
 
 
 def chosen(parts: Iterable[Part], names: Sequence[str]) -> Sequence[Part]:

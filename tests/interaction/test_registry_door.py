@@ -205,6 +205,7 @@ def test_a_credential_that_does_not_hold_is_refused_and_never_the_operator(name:
     credential = BAD[name](door)
     for function_id in ("skills::register", "skills::list", "manifest::publish"):
         answer = door.asks(function_id, CHANGES.get(function_id, {}), credential)
+        assert "error" in answer, function_id
         assert answer["error"]["code"] == "unauthorized"
         assert answer["error"]["message"].endswith(".")
         assert len(str(credential)) < 12 or str(credential)[7:] not in json.dumps(answer)

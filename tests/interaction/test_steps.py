@@ -82,6 +82,7 @@ def test_what_nobody_knows_the_outcome_of_is_shown_in_doubt() -> None:
     refused = case.go()
     assert refused["error"]["code"] == "EXECUTOR_FAILED"
     assert (refused["state"], refused["version"]) == ("a", 1)
+    assert "inDoubt" in refused
     assert refused["inDoubt"] == {"transition": "go", "message": UNKNOWN.message, "claim": case.stand.claim.token}
     assert linked(refused) == ["self"]
     assert linked(case.get(RESOLVER)) == ["self", RETRY, RESOLVE]

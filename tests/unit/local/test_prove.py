@@ -12,7 +12,7 @@ import pytest
 from local.affected.changes import Repository
 from local.progress import Progress
 from local.prove.page import BEGIN, END, PAGE, page, report, with_table
-from local.prove.parts import CHECKS, Part, parts_of
+from local.prove.parts import CHECKS, MUTANTS, Part, parts_of
 from local.prove.records import Records, sources_of
 from local.prove.run import Proof, run_part
 from local.pytest_run import Outcome
@@ -194,13 +194,14 @@ def test_slow_files_and_those_that_try_more_are_parts_of_their_own(tmp_path: Pat
         (tmp_path / "tests" / name).write_text(text)
     found = parts_of(tmp_path)
     assert list(found[: len(CHECKS)]) == list(CHECKS)
-    assert [part.tests for part in found[len(CHECKS) :]] == [
+    assert found[-1] == MUTANTS
+    assert [part.tests for part in found[len(CHECKS) : -1]] == [
         ("tests/unit/deep/test_b.py", "tests/unit/test_a.py"),
         ("tests/e2e/test_c.py",),
         ("tests/unit/test_marked.py",),
         ("tests/unit/test_more.py",),
     ]
-    assert [part.folder for part in found[len(CHECKS) :]] == ["unit", "e2e", "unit", "unit"]
+    assert [part.folder for part in found[len(CHECKS) : -1]] == ["unit", "e2e", "unit", "unit"]
 
 
 def test_a_part_runs_as_a_proof(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Mutants: changes to the product that each break one promise on purpose. The tests must notice every one."""

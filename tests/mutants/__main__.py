@@ -1,0 +1,65 @@
+"""python -m tests.mutants [--only NAME] [--cloud] [--list]"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from local.interruption import Interruption
+from local.progress import Progress
+from tests.mutants.catalogue import MUTANTS
+from tests.mutants.copied_project import copy_of
+from tests.mutants.mutant import Mutant
+from tests.mutants.trial import Finding, Trial, table
+
+PROJECT = Path(__file__).resolve().parents[2]
+LOGS = PROJECT / ".local/mutants"
+
+
+def main() -> int:
+    given = _parser().parse_args()
+    progress = Progress(sys.stdout)
+    mutants = chosen(MUTANTS, given.only, cloud=given.cloud)
+    if given.list:
+        for mutant in mutants:
+            progress.say(f"{mutant.name}: invariant {mutant.invariant}, {mutant.file}")
+        return 0
+    if not mutants:
+        progress.say("There is no mutant of this name. Try --list, with --cloud.")
+        return 2
+    with Interruption(progress):
+        findings = _tried(mutants, progress)
+    for line in ["", *table(findings)]:
+        progress.say(line)
+    noticed = sum(one.verdict == "noticed" for one in findings)
+    progress.say(f"\n{noticed} of {len(findings)} mutants were noticed.")
+    return 0 if noticed == len(findings) else 1
+
+
+def chosen(mutants: Sequence[Mutant], names: Sequence[str], *, cloud: bool) -> Sequence[Mutant]:
+    """Those with these names, or all; those that need the laptop cloud only with `cloud`."""
+    there = [mutant for mutant in mutants if cloud or mutant.needs != "cloud"]
+    return [mutant for mutant in there if not names or mutant.name in names]
+
+
+def _tried(mutants: Sequence[Mutant], progress: Progress) -> Sequence[Finding]:
+    findings: list[Finding] = []
+    with copy_of(PROJECT) as project:
+        trial = Trial(project, LOGS)
+        for number, mutant in enumerate(mutants, 1):
+            found = trial.of(mutant)
+            progress.say(f"{number} of {len(mutants)}  {mutant.name}  {found.verdict}  {progress.dim(found.reason)}")
+            findings.append(found)
+    return findings
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Break promises, and see who notices.")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only the mutant of this name")
+    parser.add_argument("--cloud", action="store_true", help="also mutants that need the laptop cloud")
+    parser.add_argument("--list", action="store_true", help="name the mutants, and run nothing")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""A copy of the project in a temporary folder, in which mutants are made and tests run."""
+
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.affected.changes import Repository
+from tests.mutants.mutant import Mutant
+from tests.support.effort import PROVE
+
+LINKED = (".venv", ".tools")
+"""What git does not know and tests need. Nothing writes into it."""
+PACKAGES = "layers/shared/python"
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedProject:
+    root: Path
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Imports the package of the copy, where `.venv` has that of the project; tries as much as `make test`."""
+        return {"PYTHONPATH": str(self.root / PACKAGES), PROVE: "0"}
+
+    @contextmanager
+    def mutated(self, mutant: Mutant) -> Generator[None]:
+        """Has the mutant in the copy for as long as the context is open. Raises MisfitError."""
+        file = self.root / mutant.file
+        source = file.read_text("utf-8")
+        file.write_text(mutant.changed(source), "utf-8")
+        try:
+            yield
+        finally:
+            file.write_text(source, "utf-8")
+
+
+@contextmanager
+def copy_of(project: Path) -> Generator[CopiedProject]:
+    """With every file that git knows or would take."""
+    with tempfile.TemporaryDirectory(prefix="signpost-mutants-") as folder:
+        root = Path(folder)
+        for name in Repository(project).files():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(project / name, root / name)
+        for name in LINKED:
+            if (project / name).exists():
+                (root / name).symlink_to((project / name).resolve())
+        yield CopiedProject(root)

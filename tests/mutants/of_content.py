@@ -1,0 +1,59 @@
+"""Mutants of content: changes, their events, and who is told of them."""
+
+from tests.mutants.mutant import Mutant
+
+_SHARED = "layers/shared/python/signpost"
+
+OF_CONTENT = (
+    Mutant(
+        name="outbox-row-skipped",
+        invariant=42,
+        file=f"{_SHARED}/adapters/dynamodb/content_store.py",
+        there="for row in outbox.rows_of_changes(tenant, head.version + 1, made)]",
+        instead="for row in outbox.rows_of_changes(tenant, head.version + 1, made[1:])]",
+        tests=("tests/contract/test_content.py",),
+        needs="table",
+    ),
+    Mutant(
+        name="outbox-rows-never-expire",
+        invariant=44,
+        file=f"{_SHARED}/adapters/dynamodb/outbox.py",
+        there='return {"expires_at": rows.number(int(time()) + KEPT_FOR), **rows.schema()}',
+        instead="return rows.schema()",
+        tests=("tests/contract/test_content_interruptions.py::test_an_outbox_row_says_what_happened_and_expires",),
+        needs="table",
+    ),
+    Mutant(
+        name="publication-over-a-moved-catalogue",
+        invariant=8,
+        file=f"{_SHARED}/adapters/dynamodb/content_head.py",
+        there='"ConditionExpression": "version = :version",',
+        instead='"ConditionExpression": "version >= :version",',
+        tests=("tests/contract/test_content.py",),
+        needs="table",
+    ),
+    Mutant(
+        name="refused-event-forgotten",
+        invariant=44,
+        file=f"{_SHARED}/stream.py",
+        there="                return refused[0]\n",
+        instead="                continue\n",
+        tests=("tests/interaction/test_relay.py",),
+    ),
+    Mutant(
+        name="webhook-secret-signs-for-other-urls",
+        invariant=36,
+        file=f"{_SHARED}/policy/webhooks.py",
+        there='derived(master_key, f"webhook:{tenant}:{url}")',
+        instead='derived(master_key, f"webhook:{tenant}:")',
+        tests=("tests/unit/policy/test_webhooks.py",),
+    ),
+    Mutant(
+        name="object-collected-while-a-writer-may-name-it",
+        invariant=43,
+        file=f"{_SHARED}/registry/collection.py",
+        there="<= oldest >= version.modified]",
+        instead="<= oldest]",
+        tests=("tests/interaction/test_sweeper.py",),
+    ),
+)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from local.emulator_app import RECORD
+from local.emulator_app import RECORD, STARTED_BY
 from local.errors import CloudError
 from local.ports import LOOPBACK, ensure_free
 from local.processes import command_of, stop_gently, tail
@@ -34,7 +34,8 @@ class Emulator:
     It saves when it is stopped, and only then. So it is stopped by SIGTERM alone, and a marker that
     outlives a bad end tells the next start that data was lost.
 
-    With `record`, it writes each distinct decision about a request of a role into that file.
+    With `record`, it is the emulator of a test run: it writes each distinct decision about a request of a role into
+    that file, saves nothing, and ends with the process that started it.
     """
 
     def __init__(self, home: Path, port: int, *, record: Path | None = None) -> None:
@@ -165,9 +166,10 @@ class Emulator:
         return f"The emulator was not stopped properly, and it saves when it stops: {lost}."
 
     def _own_environment(self) -> dict[str, str]:
-        # The functions inherit every name in here but RECORD, so it holds nothing that they should not see.
+        # The functions inherit every name in here but `of_test_run`, so it holds nothing that they should not see.
+        of_test_run = {RECORD: str(self._record.resolve()), STARTED_BY: str(os.getpid())} if self._record else {}
         return {
-            **({RECORD: str(self._record.resolve())} if self._record else {}),
+            **of_test_run,
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self._home),
             "LANG": "C.UTF-8",
@@ -178,9 +180,9 @@ class Emulator:
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
             "AUTH": "true",
-            "PERSIST_STATE": "1",
+            "PERSIST_STATE": "0" if self._record else "1",
             "STATE_DIR": str(self._home / "state"),
-            "S3_PERSIST": "1",
+            "S3_PERSIST": "0" if self._record else "1",
             "S3_DATA_DIR": str(self._home / "s3"),
         }
 

@@ -10,14 +10,20 @@ import inspect
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 RECORD = "SIGNPOST_IAM_RECORD"
 """Names the file of the record. The functions do not inherit it: it is dropped before any of them starts."""
+
+STARTED_BY = "SIGNPOST_STARTED_BY"
+"""Names the process with which the emulator ends, if any. Dropped likewise."""
 
 LEADING_KEYS = "dynamodb:LeadingKeys"
 _NAMED = "signpost:named-keys"
@@ -30,6 +36,7 @@ _TRANSACTED = {
     "Delete": "dynamodb:DeleteItem",
     "Get": "dynamodb:GetItem",
 }
+_LOOK_AGAIN_AFTER = 1.0
 _EQUALITY = re.compile(r"(#?[\w.]+)\s*=\s*(:\w+)")
 
 type Decide = Callable[[], Any]
@@ -258,7 +265,9 @@ def _unrecorded(decide: Decide) -> Any:
 
 def main() -> None:
     """Run the emulator until it is stopped."""
-    path = os.environ.pop(RECORD, None)
+    path, parent = os.environ.pop(RECORD, None), os.environ.pop(STARTED_BY, None)
+    if parent:
+        threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
     app: Any = importlib.import_module("ministack.app")
     _ensure_replaceable(app)
     evaluator: Any = importlib.import_module("ministack.core.iam_evaluator")
@@ -268,6 +277,13 @@ def main() -> None:
     actions.dynamodb_service_context = _with_keys(actions.dynamodb_service_context, _partition_key)
     _share_archives(Path(tempfile.gettempdir()) / "unpacked")
     app.main()
+
+
+def _end_with(parent: int) -> None:
+    """Stop this process as its owner would, once the parent is gone: another process adopts it then."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_AGAIN_AFTER)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _share_archives(folder: Path) -> None:

@@ -1,0 +1,46 @@
+"""The emulator of a test run."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.emulator import Emulator
+from local.ports import free_port
+from local.processes import command_of
+from local.stack import PROJECT
+from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.cloud
+
+STARTS_ONE = """
+import sys, time
+from pathlib import Path
+from local.emulator import Emulator
+home, port = Path(sys.argv[1]), int(sys.argv[2])
+Emulator(home, port, record=home / "decisions.jsonl").start()
+print("started", flush=True)
+time.sleep(600)
+"""
+
+
+def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    """Whatever ends that: a worker of pytest-xdist that is killed stops nothing."""
+    command = [sys.executable, "-c", STARTS_ONE, str(tmp_path), str(free_port())]
+    starter = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+    with starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline() == "started\n"
+        pid = int((tmp_path / "emulator/pid").read_text())
+        assert "emulator_app" in command_of(pid)
+        starter.send_signal(signal.SIGKILL)
+    wait_for("the emulator to end", lambda: command_of(pid), lambda command: "emulator_app" not in command)
+
+
+def test_it_saves_nothing(tmp_path: Path) -> None:
+    emulator = Emulator(tmp_path, free_port(), record=tmp_path / "decisions.jsonl")
+    emulator.start()
+    emulator.stop()
+    assert not list((tmp_path / "emulator").glob("state/*"))

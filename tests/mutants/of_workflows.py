@@ -65,7 +65,7 @@ OF_WORKFLOWS = (
         file=f"{_SHARED}/workflow/instance.py",
         there='self.standing == "running" and not self.resumable and not self.is_held(now)',
         instead='self.standing == "running" and not self.resumable and not self.job',
-        tests=("tests/unit/workflow/test_claims.py", "tests/interaction/test_crash_points.py"),
+        tests=("tests/interaction/test_crash_points.py",),
     ),
     Mutant(
         name="retry-without-consent",

@@ -237,7 +237,11 @@ _REPLACED = {
         "evaluate": ["ctx", "policies", "limits"],
         "_resolve_condition_key": ["key", "ctx"],
     },
-    "ministack.core.lambda_runtime": {"Worker": ["func_name", "config", "code_zip"]},
+    "ministack.core.lambda_runtime": {
+        "Worker": ["func_name", "config", "code_zip"],
+        "invalidate_worker": ["func_name", "qualifier", "account", "region"],
+    },
+    "ministack.services.cloudformation.provisioners": {"_lambda_delete": ["physical_id", "props"]},
     "ministack.core.iam_actions": {
         "dynamodb_service_context": ["body"],
         "dynamodb_transaction_checks": ["iam_action", "body", "region", "account_id"],
@@ -276,6 +280,7 @@ def main() -> None:
     evaluator.enforce = _judging_keys(evaluator.enforce, judged)
     actions.dynamodb_service_context = _with_keys(actions.dynamodb_service_context, _partition_key)
     _share_archives(Path(tempfile.gettempdir()) / "unpacked")
+    _end_sandboxes_with_their_function()
     app.main()
 
 
@@ -284,6 +289,20 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_LOOK_AGAIN_AFTER)
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _end_sandboxes_with_their_function() -> None:
+    """CloudFormation of the emulator deletes a function and leaves its sandboxes running."""
+    handlers: Any = importlib.import_module("ministack.services.cloudformation.provisioners")
+    runtime: Any = importlib.import_module("ministack.core.lambda_runtime")
+    of_functions = handlers._RESOURCE_HANDLERS["AWS::Lambda::Function"]  # noqa: SLF001 - it has no other name
+    delete = of_functions["delete"]
+
+    def deleted(physical_id: str, properties: Any) -> None:
+        delete(physical_id, properties)
+        runtime.invalidate_worker(physical_id)
+
+    of_functions["delete"] = deleted
 
 
 def _share_archives(folder: Path) -> None:

@@ -71,6 +71,19 @@ def laptop(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
         del pytestconfig.stash[LAPTOP]
 
 
+SHARED_STACKS = {"both", "stage", "calling", "stage-executors", "aws-sam-cli-managed-default"}
+"""Those of fixtures of the session; every other stack ends with the module that deployed it."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stacks_of_the_module(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Deletes them: each has a dozen sandboxes, and looks at its streams and queues all the time."""
+    yield
+    if laptop := pytestconfig.stash.get(LAPTOP, None):
+        for name in laptop.stacks() - SHARED_STACKS:
+            laptop.delete(name)
+
+
 @pytest.fixture(scope="session")
 def both(laptop: Laptop) -> Stack:
     """The stack as `make run` deploys it: API keys and tokens."""

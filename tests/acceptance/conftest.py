@@ -9,7 +9,7 @@ from tests.acceptance.outcomes import AT_ONCE
 from tests.support.laptop import Laptop
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def deployment(laptop: Laptop) -> Iterator[Deployment]:
     with deployed(laptop) as deployment:
         deployment.warm_up(AT_ONCE)

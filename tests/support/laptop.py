@@ -21,6 +21,7 @@ from signpost.cli.keys import new_key, stored_key
 from signpost.model import JsonObject
 from tests.support.iam_decisions import Decision, DenialWatch
 from tests.support.memory_gateway import Answer, modern
+from tests.support.waiting import wait_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,17 @@ class Laptop:
         built = build(variant, log=log, progress=progress)
         self._deployed[name] = deploy(self.emulator, name, built, given, log=log, progress=progress)
         return Stack(self._deployed[name], door.port)
+
+    def stacks(self) -> set[str]:
+        """The names of those that stand."""
+        pages = self.client("cloudformation").get_paginator("describe_stacks").paginate()
+        return {stack["StackName"] for page in pages for stack in page["Stacks"]}
+
+    def delete(self, name: str) -> None:
+        """Deletes a stack; what it retains stays. Its functions, their sandboxes and their timers are gone."""
+        self.client("cloudformation").delete_stack(StackName=name)
+        wait_for(f"the stack {name} to be gone", self.stacks, lambda stacks: name not in stacks)
+        self._deployed.pop(name, None)
 
     def key(
         self,

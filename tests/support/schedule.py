@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from local.stack import PROJECT
 from tests.support.run_report import LAST_RUN, by_file, file_of
 
 SECONDS = Path(__file__).parents[1] / "seconds.json"
@@ -17,19 +18,25 @@ UNKNOWN = 2.0
 
 def sort_by_length(items: list[pytest.Item]) -> None:
     """Sorts whole files; within a file tests keep their order."""
-    known: Mapping[str, float] = json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+    known = table()
     items.sort(key=lambda item: (-known.get(file_of(item.nodeid), UNKNOWN), file_of(item.nodeid)))
 
 
+def table() -> Mapping[str, float]:
+    """Seconds by file."""
+    return json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+
+
 def longest(seconds: Mapping[str, float]) -> Iterable[tuple[str, int]]:
-    files = sorted(by_file(seconds).items(), key=lambda one: (-round(one[1]), one[0]))
+    files = sorted(seconds.items(), key=lambda one: (-round(one[1]), one[0]))
     return ((file, round(taken)) for file, taken in files if taken >= WORTH_A_LINE)
 
 
 def keep_last_run() -> None:
-    """Writes the table from what the last run took."""
-    found = json.loads(LAST_RUN.read_text())["tests"]
-    SECONDS.write_text(json.dumps(dict(longest(found)), indent=0) + "\n")
+    """Brings the files that the last run had up to date in the table."""
+    found = by_file(json.loads(LAST_RUN.read_text())["tests"])
+    known = {file: seconds for file, seconds in table().items() if file not in found and (PROJECT / file).exists()}
+    SECONDS.write_text(json.dumps(dict(longest({**known, **found})), indent=0) + "\n")
 
 
 if __name__ == "__main__":

@@ -72,3 +72,15 @@ def test_the_next_run_begins_with_what_took_longest(ran: RunReport) -> None:
     items: list[Any] = [SimpleNamespace(nodeid=nodeid) for nodeid in (A, "tests/unit/test_new.py::t", B, SLOW)]
     schedule.sort_by_length(items)
     assert [item.nodeid for item in items] == [SLOW, A, B, "tests/unit/test_new.py::t"]
+
+
+def test_a_run_of_some_files_leaves_the_others_in_the_table(ran: RunReport) -> None:
+    known = {"tests/conftest.py": 7, "tests/unit/test_a.py": 99, "tests/unit/test_gone.py": 8}
+    schedule.SECONDS.write_text(json.dumps(known))
+    ran.pytest_terminal_summary(Terminal())
+    schedule.keep_last_run()
+    assert json.loads(schedule.SECONDS.read_text()) == {
+        "tests/e2e/test_b.py": 4001,
+        "tests/conftest.py": 7,
+        "tests/unit/test_a.py": 5,
+    }

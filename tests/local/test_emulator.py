@@ -10,7 +10,7 @@ import pytest
 from local.emulator import Emulator
 from local.ports import free_port
 from local.processes import command_of
-from local.stack import PROJECT
+from local.stack import PROJECT, client_settings
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
@@ -40,7 +40,16 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
 
 
 def test_it_saves_nothing(tmp_path: Path) -> None:
-    emulator = Emulator(tmp_path, free_port(), record=tmp_path / "decisions.jsonl")
+    assert "kept-queue" not in state_of(tmp_path / "run", record=tmp_path / "decisions.jsonl")
+    assert "kept-queue" in state_of(tmp_path / "laptop", record=None)
+
+
+def state_of(home: Path, record: Path | None) -> str:
+    """All that an emulator has saved that had a queue."""
+    home.mkdir()
+    emulator = Emulator(home, free_port(), record=record)
     emulator.start()
+    session, config = client_settings(emulator)
+    session.client("sqs", endpoint_url=emulator.url, config=config).create_queue(QueueName="kept-queue")
     emulator.stop()
-    assert not list((tmp_path / "emulator").glob("state/*"))
+    return "".join(file.read_text(errors="replace") for file in home.rglob("state/**/*") if file.is_file())

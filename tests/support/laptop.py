@@ -120,6 +120,7 @@ class Laptop:
 
     def delete(self, name: str) -> None:
         """Deletes a stack; what it retains stays. Its functions, their sandboxes and their timers are gone."""
+        self._denials.expect_from_now_on(f"{name}-")
         self.client("cloudformation").delete_stack(StackName=name)
         wait_for(f"the stack {name} to be gone", self.stacks, lambda stacks: name not in stacks)
         self._deployed.pop(name, None)

@@ -55,3 +55,15 @@ def test_only_sessions_of_roles_are_watched(tmp_path: Path) -> None:
 
 def test_where_no_role_asked_for_anything_there_is_no_record(tmp_path: Path) -> None:
     assert DenialWatch(tmp_path / "none.jsonl").decisions() == []
+
+
+def test_what_a_stack_is_denied_while_it_is_deleted_is_expected_and_nothing_before(tmp_path: Path) -> None:
+    late = {"caller": FUNCTION, "action": "events:PutEvents", "resource": TABLE, "context": {}, "decision": "Deny"}
+    denials = watch(tmp_path, (FUNCTION, "dynamodb:GetItem", "Allow"))
+    denials.expect_from_now_on("gate")
+    denials.record.write_text(denials.record.read_text() + json.dumps(late) + "\n")
+    denials.ensure_expected()
+    denied_before = watch(tmp_path, (FUNCTION, "dynamodb:PutItem", "ImplicitDeny"))
+    denied_before.expect_from_now_on("gate")
+    with pytest.raises(UnexpectedDenialsError, match="dynamodb:PutItem"):
+        denied_before.ensure_expected()

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_where_no_role_asked_for_anything_there_is_no_record(tmp_path: Path) -> 
 
 
 def test_what_a_stack_is_denied_while_it_is_deleted_is_expected_and_nothing_before(tmp_path: Path) -> None:
-    late = {"caller": FUNCTION, "action": "events:PutEvents", "resource": TABLE, "context": {}, "decision": "Deny"}
+    late: Any = {"caller": FUNCTION, "action": "events:PutEvents", "resource": TABLE, "context": {}, "decision": "Deny"}
     denials = watch(tmp_path, (FUNCTION, "dynamodb:GetItem", "Allow"))
     denials.expect_from_now_on("gate")
     denials.record.write_text(denials.record.read_text() + json.dumps(late) + "\n")

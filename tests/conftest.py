@@ -23,7 +23,10 @@ settings.load_profile("prove" if is_proof() else "any machine")
 
 def pytest_configure(config: pytest.Config) -> None:
     if not is_worker(config):
-        config.pluginmanager.register(RunReport(lines=config.get_verbosity() < 0), "run report")
+        is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.getoption("markexpr")
+        workers = config.getoption("numprocesses", None) or 1
+        report = RunReport(lines=config.get_verbosity() < 0, is_whole=is_whole, workers=workers)
+        config.pluginmanager.register(report, "run report")
 
 
 def is_worker(config: pytest.Config) -> bool:

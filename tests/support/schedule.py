@@ -1,4 +1,7 @@
-"""The order in which workers take the files of a run: the longest first, so that no worker works alone at the end."""
+"""The order in which workers take the files of a run: the longest first, so that no worker works alone at the end.
+
+`python -m tests.support.schedule` keeps what the last run took for the next one.
+"""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import run_report, schedule
 from tests.support.run_report import RunReport
+from tests.support.times_page import with_times
 
 
 def report(nodeid: str, when: str, seconds: float, outcome: str = "passed") -> Any:
@@ -84,3 +85,13 @@ def test_a_run_of_some_files_leaves_the_others_in_the_table(ran: RunReport) -> N
         "tests/conftest.py": 7,
         "tests/unit/test_a.py": 5,
     }
+
+
+def test_the_page_of_times_has_a_row_for_each_folder(ran: RunReport) -> None:
+    ran.pytest_terminal_summary(Terminal())
+    run = json.loads(run_report.LAST_RUN.read_text())
+    page = with_times("Before.\n<!-- times -->\nNot measured yet.\n<!-- /times -->\nAfter.\n", run)
+    assert page.startswith("Before.\n<!-- times -->\nOn ")
+    assert page.endswith("<!-- /times -->\nAfter.\n")
+    assert "Not measured" not in page
+    assert "| `tests/e2e` | 1 | 4001 | 1500 | `test_b.py`, 4001 s |\n| `tests/unit` | 2 | 5 |" in page

@@ -1,0 +1,57 @@
+"""The part of docs/testing.md that says where the time of `make test` goes: python -m tests.support.times_page."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from local.stack import PROJECT
+from tests.support.run_report import BUDGETS, LAST_RUN, by_file, by_folder, folder_of
+
+PAGE = PROJECT / "docs/testing.md"
+BEGIN, END = "<!-- times -->\n", "<!-- /times -->"
+
+
+def with_times(page: str, run: Any) -> str:
+    """The page with the times of this run between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}{times_of(run)}{END}{rest.partition(END)[2]}"
+
+
+def times_of(run: Any) -> str:
+    """A sentence and a table: the seconds of each folder, against its budget, and the longest file in it."""
+    files, folders = by_file(run["tests"]), by_folder(run["tests"])
+    counts = Counter(folder_of(nodeid) for nodeid in run["tests"])
+    took = f"{run['wall'] // 60:.0f} min {run['wall'] % 60:.0f} s"
+    said = (
+        f"On {run['date']} {sum(counts.values()):,} tests took {took} in {run['workers']} workers, coverage measured."
+    )
+    rows = [
+        [f"`tests/{name}`", f"{counts[name]:,}", f"{seconds:.0f}", str(BUDGETS.get(name, 0)), _longest(files, name)]
+        for name, seconds in sorted(folders.items(), key=lambda one: -one[1])
+    ]
+    return "\n".join(
+        [
+            said,
+            "By folder, in seconds of a worker, beside the budget that the run compares with:",
+            "",
+            "| folder | tests | seconds | budget | longest file |",
+            "|---|---|---|---|---|",
+            *(f"| {' | '.join(row)} |" for row in rows),
+            "",
+        ]
+    )
+
+
+def _longest(files: Mapping[str, float], folder: str) -> str:
+    seconds, file = max((seconds, file) for file, seconds in files.items() if folder_of(file) == folder)
+    return f"`{Path(file).name}`, {seconds:.0f} s"
+
+
+if __name__ == "__main__":
+    last = json.loads(LAST_RUN.read_text())
+    if not last["is_whole"]:
+        sys.exit("The last run had not all tests; run make test.")
+    PAGE.write_text(with_times(PAGE.read_text(), last))

@@ -21,8 +21,8 @@ REGION = "us-east-1"
 
 _INTERPRETER = PROJECT / ".tools/emulator/bin/python"
 _PROGRAM = PROJECT / "local/emulator_app.py"
-_SECONDS_TO_START = 30.0
-_SECONDS_TO_SAVE = 30.0
+_SECONDS_TO_START = 120.0
+_SECONDS_TO_SAVE = 120.0
 _LOOK_AGAIN_AFTER = 0.05
 _ENDED_AS_ASKED = (0, -signal.SIGTERM)  # the latter before it had come far enough to have data
 _FAILED_TO_SAVE = ("Persistence: failed to save", "Persistence: error getting state")

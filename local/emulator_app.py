@@ -60,7 +60,7 @@ class NamedKeys:
 
     def of_next_item(self, action: str, resource: str) -> Sequence[str]:
         """The key of the item of a transaction that is judged next."""
-        expected, table, keys = next(self._items)
+        expected, table, keys = next(self._items, ("nothing", "no table", tuple[str, ...]()))
         if (expected, table) != (action, _table_of(resource)):
             raise RuntimeError(f"The emulator judges {action} on {resource} where {expected} on {table} is next.")
         return keys
@@ -129,17 +129,21 @@ def _text(value: Any) -> str:
 
 
 class Record:
-    """A file with each distinct decision, one JSON object a line."""
+    """A file of decisions, one JSON object a line: each distinct one that allows, and every one that denies."""
 
     def __init__(self, path: Path) -> None:
         self._out = path.open("a")
-        self._written: set[int] = set()
+        self._written: set[str] = set()
+        self._lock = threading.Lock()
 
     def add(self, decision: Mapping[str, Any]) -> None:
-        """Write a decision, unless it is in the file already."""
+        """Write a decision, unless it allows and is in the file already."""
         line = json.dumps(decision, sort_keys=True)
-        if hash(line) not in self._written:
-            self._written.add(hash(line))
+        with self._lock:
+            if line in self._written:
+                return
+            if decision["decision"] == "Allow":
+                self._written.add(line)
             self._out.write(f"{line}\n")
             self._out.flush()
 

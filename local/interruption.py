@@ -8,6 +8,7 @@ from typing import Self
 
 from local.progress import Progress
 
+STOPPING = "Still stopping what was started."
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -17,8 +18,11 @@ class Interruption:
     So whatever is being cleaned up after the first is never cut short.
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(
+        self, progress: Progress, stopping: str = "Still stopping; the emulator saves its data when it stops."
+    ) -> None:
         self._progress = progress
+        self._stopping = stopping
         self._arrived = False
         self._deferred = False
         self._previous: dict[signal.Signals, object] = {}
@@ -48,7 +52,7 @@ class Interruption:
 
     def _receive(self, _number: int, _frame: FrameType | None) -> None:
         if self._arrived:
-            self._progress.say("Still stopping; the emulator saves its data when it stops.")
+            self._progress.say(self._stopping)
             return
         self._arrived = True
         if not self._deferred:

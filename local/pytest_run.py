@@ -95,20 +95,24 @@ def run_command(
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """As Ctrl-C does, which lets fixtures stop what they started; then by force."""
+    """Ends the command as Ctrl-C does, so that fixtures stop what they started; then all of its group by force."""
     if child.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(_SECONDS_TO_STOP)
     stop_group(child, _SECONDS_TO_STOP)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
 
 
 def read_outcome(junit: Path, exit_code: int, seconds: float) -> Outcome:
-    """What pytest wrote about its tests. Without such a file it did not come to its end, whatever its exit code."""
-    if not junit.is_file():
+    """Reads pytest's JUnit file. A run without one, or with half of one, counts as broken."""
+    try:
+        cases = _cases_in(junit)
+    except (FileNotFoundError, ET.ParseError):
         return Outcome(_BROKEN if exit_code in (0, _TESTS_FAILED) else exit_code, seconds)
-    cases = _cases_in(junit)
     skipped = {_test_of(case): said for case in cases if (said := case.find("skipped")) is not None}
     failed = [_test_of(case) for case in cases if case.find("failure") is not None or case.find("error") is not None]
     return Outcome(

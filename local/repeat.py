@@ -6,6 +6,7 @@ python -m local.repeat --times N [--load] PATH...
 import argparse
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from local.emulator import PROJECT
-from local.interruption import Interruption
+from local.interruption import STOPPING, Interruption
 from local.progress import Progress
 from local.pytest_run import Outcome, run_pytest
 
@@ -29,21 +30,24 @@ type RunOnce = Callable[[Path], Outcome]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m local.repeat", description="Runs the same tests again and again.")
+    parser = argparse.ArgumentParser(
+        prog="python -m local.repeat", description="Runs the same tests again and again.", allow_abbrev=False
+    )
     parser.add_argument("--times", type=_positive, required=True)
     parser.add_argument("--load", action="store_true", help="keep all cores busy meanwhile")
     parser.add_argument("paths", nargs="+", help="files and tests, as pytest takes them")
     given, options = parser.parse_known_args()
     load = busy(os.cpu_count() or 1) if given.load else contextlib.nullcontext()
     try:
-        with Interruption(Progress(sys.stdout)), load:
+        with Interruption(Progress(sys.stdout), STOPPING), load:
             return repeat(given.times, lambda log: run_pytest([*options, *given.paths], log), FOLDER, sys.stdout)
     except KeyboardInterrupt:
         return _INTERRUPTED
 
 
 def repeat(times: int, run_once: RunOnce, folder: Path, out: TextIO) -> int:
-    """Runs so often, whatever fails, and says of each test how often it failed. The exit code is 1 if one did."""
+    """Runs the tests `times` times and counts the failures of each test. Returns 1 if any failed."""
+    shutil.rmtree(folder, ignore_errors=True)  # the output of earlier rounds
     failures: Counter[str] = Counter()
     bad_rounds = 0
     for number in range(1, times + 1):

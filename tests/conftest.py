@@ -23,9 +23,10 @@ settings.load_profile("prove" if is_proof() else "any machine")
 
 def pytest_configure(config: pytest.Config) -> None:
     if not is_worker(config):
-        is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.getoption("markexpr")
+        choices = ("markexpr", "keyword", "lf", "collectonly")
+        takes_all = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not any(map(config.getoption, choices))
         workers = config.getoption("numprocesses", None) or 1
-        report = RunReport(lines=config.get_verbosity() < 0, is_whole=is_whole, workers=workers)
+        report = RunReport(lines=config.get_verbosity() < 0, takes_all=takes_all, workers=workers)
         config.pluginmanager.register(report, "run report")
 
 
@@ -75,12 +76,12 @@ def laptop(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 
 
 SHARED_STACKS = {"both", "stage", "calling", "stage-executors", "aws-sam-cli-managed-default"}
-"""Those of fixtures of the session; every other stack ends with the module that deployed it."""
+"""Stacks of session fixtures. Every other stack is deleted after its module."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def stacks_of_the_module(pytestconfig: pytest.Config) -> Iterator[None]:
-    """Deletes them: each has a dozen sandboxes, and looks at its streams and queues all the time."""
+    """Deletes the stacks that the module deployed. Each keeps a dozen sandboxes and polls its streams and queues."""
     yield
     if laptop := pytestconfig.stash.get(LAPTOP, None):
         for name in laptop.stacks() - SHARED_STACKS:

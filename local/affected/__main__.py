@@ -17,7 +17,9 @@ _SHOWN = 12
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m local.affected", description="Tests what a change can affect.")
+    parser = argparse.ArgumentParser(
+        prog="python -m local.affected", description="Tests what a change can affect.", allow_abbrev=False
+    )
     parser.add_argument("--base", default="HEAD", help="the revision that the work tree is compared with")
     parser.add_argument("--cloud", action="store_true", help="tests on the cloud too")
     parser.add_argument("--explain", action="store_true", help="say of each file how it reaches the change")

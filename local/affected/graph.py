@@ -124,7 +124,8 @@ def _imported(
 
 
 def _member(graph: Graph, module_name: str, name: str, seen: frozenset[Import]) -> Iterator[Key]:
-    """What a name of a module stands for, through modules that only pass it on. A name that is gone is one too."""
+    """The definitions that a name of a module stands for, through modules that only import it. A name that was removed
+    is included, so that its importers are selected."""
     path = graph.paths.get(module_name)
     if path is None:
         return
@@ -157,7 +158,7 @@ def _dotted_target(graph: Graph, dotted: str) -> Iterator[Key]:
 
 
 def _fixtures(graph: Graph, module: Module, definition: Definition) -> Iterator[Key]:
-    """Fixtures by their names, from the module and the conftest files around it, with those that nobody asks for."""
+    """Fixtures by their names, from the module and the conftest files around it, and the automatic fixtures."""
     around = [module, *(graph.modules[path] for path in conftests(module.path) if path in graph.modules)]
     if definition.is_test or definition.is_fixture:
         for name in definition.requests:
@@ -167,7 +168,7 @@ def _fixtures(graph: Graph, module: Module, definition: Definition) -> Iterator[
 
 
 def _requested(graph: Graph, around: Sequence[Module], definition: Definition, name: str) -> Iterator[Key]:
-    """The nearest fixture of this name. One that asks for its own name means the next further out."""
+    """The nearest fixture of this name. A fixture that requests its own name gets the one of the next outer file."""
     for place in around:
         found = place.definitions.get(name)
         if found is definition:

@@ -7,10 +7,10 @@ from functools import partial
 
 from local.affected.changes import Repository
 from local.errors import CloudError
-from local.interruption import Interruption
+from local.interruption import STOPPING, Interruption
 from local.progress import Progress
 from local.project import Project
-from local.prove.page import PAGE, page, report, with_table
+from local.prove.page import PAGE, TABLE, page, report
 from local.prove.parts import Part, chosen, parts_of
 from local.prove.records import Records, sources_of
 from local.prove.run import Proof, run_part
@@ -33,6 +33,9 @@ def main() -> int:
         partial(run_part, workers=given.workers),
         progress,
     )
+    if not parts:
+        print("No part has this name. python -m local.prove --list names them.", file=sys.stderr)
+        return 2
     try:
         if given.page:
             return _write_page(proof, project)
@@ -55,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(proof: Proof, parts: Sequence[Part], project: Project, progress: Progress, *, fresh: bool) -> int:
     written = project.root / ".local/prove/report.md"
     try:
-        with Interruption(progress):
+        with Interruption(progress, STOPPING):
             proof.run(parts, fresh=fresh)
         interrupted = False
     except KeyboardInterrupt:
@@ -76,7 +79,7 @@ def _run(proof: Proof, parts: Sequence[Part], project: Project, progress: Progre
 def _write_page(proof: Proof, project: Project) -> int:
     file = project.root / PAGE
     records, missing = proof.results()
-    file.write_text(with_table(file.read_text("utf-8"), page(records, missing)), "utf-8")
+    file.write_text(TABLE.replaced(file.read_text("utf-8"), f"\n{page(records, missing)}\n"), "utf-8")
     print(f"{PAGE}: {len(records)} parts, {len(missing)} missing")
     return 0
 

@@ -1,16 +1,15 @@
 """The report of a proof, and the table of it in docs/benchmarks.md."""
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from local.marked_part import MarkedPart
 
 if TYPE_CHECKING:
     from local.prove.records import Record
 
 PAGE = "docs/benchmarks.md"
-BEGIN = "<!-- prove: filled by `python -m local.prove --page` -->"
-END = "<!-- /prove -->"
-_TABLE = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOTALL)
+TABLE = MarkedPart("<!-- prove: filled by `python -m local.prove --page` -->", "<!-- /prove -->")
 
 
 def report(records: Sequence["Record"], missing: Sequence[str], sources: str) -> str:
@@ -44,18 +43,6 @@ def page(records: Sequence["Record"], missing: Sequence[str]) -> str:
         numbers = _numbers(sum(one.tests for one in some), *counts)
         lines.append(f"| {folder} | {len(some)} | {numbers} | {sum(one.seconds for one in some) / 60:.1f} |")
     return "\n".join([*lines, ""])
-
-
-def with_table(text: str, table: str) -> str:
-    """The page with another table. Raises ValueError if it has no place for one."""
-    found, count = _TABLE.subn(lambda _: f"\n{table}\n", text)
-    if count != 1:
-        raise ValueError(f"{PAGE} has no place for the table, between {BEGIN} and {END}.")
-    return found
-
-
-def without_table(text: str) -> str:
-    return _TABLE.sub("", text)
 
 
 def _verdict(records: Sequence["Record"], missing: Sequence[str]) -> str:

@@ -9,9 +9,14 @@ from typing import Any
 
 from local.affected.changes import Repository
 from local.errors import CloudError
-from local.prove.page import PAGE, without_table
+from local.marked_part import MarkedPart
+from local.prove.page import PAGE, TABLE
 from local.pytest_run import Outcome
 from local.sources import digest_of_files, digest_of_pairs
+
+SECONDS = "tests/seconds.json"
+WRITTEN: Mapping[str, MarkedPart] = {PAGE: TABLE, "docs/testing.md": MarkedPart("<!-- times -->", "<!-- /times -->")}
+"""Parts of pages that commands write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,12 @@ class Records:
 
 
 def sources_of(repository: Repository) -> str:
-    """A digest over all files that git knows or would take, but for the table that the proof itself writes."""
+    """A digest over all files that git knows or would take, but for what commands write about the time of runs."""
     files = repository.files()
+    written = {name: part for name, part in WRITTEN.items() if name in files}
     digests: Mapping[str, str] = {
-        PAGE: without_table((repository.root / PAGE).read_text("utf-8")) if PAGE in files else "",
-        "": digest_of_files(repository.root, [name for name in files if name != PAGE]),
+        **{name: part.removed((repository.root / name).read_text("utf-8")) for name, part in written.items()},
+        "": digest_of_files(repository.root, [name for name in files if name not in written and name != SECONDS]),
     }
     if not files:
         raise CloudError("git knows no file here, so nothing says whether a part was proven for these sources.")

@@ -25,6 +25,7 @@ from tests.support.driven_workflows import at_once
 from tests.support.functions import functions_of
 from tests.support.laptop import Laptop
 from tests.support.swept import Swept
+from tests.support.waiting import seen_within
 
 pytestmark = pytest.mark.cloud
 
@@ -119,14 +120,6 @@ def eventually(look: Callable[[], object], expected: object) -> None:
         assert time.monotonic() < overdue, f"expected {expected}, and saw {found} last"
 
 
-def within_two_seconds(look: Callable[[], object], expected: object) -> None:
-    """Asked all the time, and once more when they are over."""
-    changed = time.monotonic()
-    while look() != expected and time.monotonic() < changed + REVALIDATED_EVERY:
-        time.sleep(0.1)
-    assert look() == expected
-
-
 @pytest.mark.invariant(68)
 def test_a_second_stack_s_executor_is_loaded_called_by_a_client_and_unloaded(
     tenant: Tenant, signpost: Run, told: Listener
@@ -143,7 +136,9 @@ def test_a_second_stack_s_executor_is_loaded_called_by_a_client_and_unloaded(
         return printed
 
     assert command("load")["loaded"] == ["system_info"]
-    within_two_seconds(lambda: list(tenant.skills()), [SKILL])
+    seen_within(
+        REVALIDATED_EVERY, "the skill to be listed", lambda: list(tenant.skills()), lambda seen: seen == [SKILL]
+    )
     assert tenant.skills()[SKILL].endswith(" [dynamic]")
     answered = tenant.call()["result"]
     assert answered["isError"] is False, answered
@@ -153,7 +148,7 @@ def test_a_second_stack_s_executor_is_loaded_called_by_a_client_and_unloaded(
     listed = rows(signpost("executors", "list", "--stack", STACK).stdout)
     assert [one["version"] for one in listed if one["tenant"] == tenant.name] == ["1.0.0"]
     assert command("unload")["unloaded"] == ["system_info"]
-    within_two_seconds(tenant.skills, {})
+    seen_within(REVALIDATED_EVERY, "the skill to be gone", tenant.skills, lambda seen: seen == {})
     assert tenant.call() == unknown
     events = [{"op": op, "name": "system_info"} for op in ("load", "reload", "unload")]
     eventually(lambda: told.of(tenant.name), [sorted(events, key=str)])

@@ -27,7 +27,6 @@ from tests.support.waiting import seen_within, wait_for
 pytestmark = pytest.mark.cloud
 
 STACK = "manifests"
-"""Seconds that a call may take on a busy machine."""
 EXAMPLES = {
     "deploy-pipeline": ["deploy_pipeline"],
     "expense-approval": ["expense_approval"],

@@ -171,7 +171,7 @@ def test_who_answers_one_byte_at_a_time_is_given_up_in_time(pieces: list[bytes])
         answer = Network(port).web(HOST).send(post(f"http://{HOST}/", seconds=0.4))
         took = time.monotonic() - started
     assert refused(answer) == "timed_out"
-    assert took < machine.seconds(1.5)
+    assert took < min(machine.seconds(1.5), 1.9), "the server ends by itself after two seconds"
 
 
 def test_who_says_nothing_is_given_up_in_time() -> None:

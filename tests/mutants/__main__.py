@@ -1,11 +1,12 @@
 """python -m tests.mutants [--only NAME] [--cloud] [--list]"""
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from local.interruption import Interruption
+from local.interruption import STOPPING, Interruption
 from local.progress import Progress
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.copied_project import copy_of
@@ -27,13 +28,14 @@ def main() -> int:
     if not mutants:
         progress.say("There is no mutant of this name. Try --list, with --cloud.")
         return 2
-    with Interruption(progress):
-        findings = _tried(mutants, progress)
+    findings: list[Finding] = []
+    with contextlib.suppress(KeyboardInterrupt), Interruption(progress, STOPPING):
+        _try_all(mutants, progress, findings)
     for line in ["", *table(findings)]:
         progress.say(line)
     noticed = sum(one.verdict == "noticed" for one in findings)
-    progress.say(f"\n{noticed} of {len(findings)} mutants were noticed.")
-    return 0 if noticed == len(findings) else 1
+    progress.say(f"\n{noticed} of {len(mutants)} mutants were noticed, {len(mutants) - len(findings)} not tried.")
+    return 0 if noticed == len(mutants) else 1
 
 
 def chosen(mutants: Sequence[Mutant], names: Sequence[str], *, cloud: bool) -> Sequence[Mutant]:
@@ -42,15 +44,13 @@ def chosen(mutants: Sequence[Mutant], names: Sequence[str], *, cloud: bool) -> S
     return [mutant for mutant in there if not names or mutant.name in names]
 
 
-def _tried(mutants: Sequence[Mutant], progress: Progress) -> Sequence[Finding]:
-    findings: list[Finding] = []
+def _try_all(mutants: Sequence[Mutant], progress: Progress, findings: list[Finding]) -> None:
     with copy_of(PROJECT) as project:
         trial = Trial(project, LOGS)
         for number, mutant in enumerate(mutants, 1):
             found = trial.of(mutant)
             progress.say(f"{number} of {len(mutants)}  {mutant.name}  {found.verdict}  {progress.dim(found.reason)}")
             findings.append(found)
-    return findings
 
 
 def _parser() -> argparse.ArgumentParser:

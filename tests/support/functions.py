@@ -53,12 +53,14 @@ class Functions:
 
     @contextmanager
     def asleep(self, *functions: str) -> Generator[None]:
-        """Nobody shows these functions anything but the test."""
+        """Only the test shows these functions events."""
         for function in functions:
             self.source(function, Enabled=False)
-        yield
-        for function in functions:
-            self.source(function, Enabled=True)
+        try:
+            yield
+        finally:
+            for function in functions:
+                self.source(function, Enabled=True)
 
 
 def functions_of(laptop: Laptop, stack: Stack) -> Functions:

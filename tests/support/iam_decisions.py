@@ -1,7 +1,8 @@
 """What the emulator decided about requests of roles, and which denials a run expected."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,8 @@ class DenialWatch:
     def __init__(self, record: Path) -> None:
         self.record = record
         self._expected: set[tuple[str, str, str]] = set()
-        self._deleted: dict[str, int] = {}
-        """By the prefix of its sessions, how much was recorded when a stack began to go."""
+        self._deletions: list[tuple[str, int, int]] = []
+        """The prefix of a stack's sessions, and how much was recorded when its deletion began and when it had ended."""
 
     def decisions(self) -> Sequence[Decision]:
         """What `local.emulator` recorded so far; nothing if no role has asked for anything."""
@@ -56,9 +57,12 @@ class DenialWatch:
         """Declare that a test has a session of a role ask for what it is denied."""
         self._expected.update((session, action, resource) for resource in resources)
 
-    def expect_from_now_on(self, prefix: str) -> None:
-        """Declare that a stack is being deleted: its functions may lose their permissions before they end."""
-        self._deleted[prefix] = len(self.decisions())
+    @contextmanager
+    def expect_during(self, prefix: str) -> Generator[None]:
+        """Declare that a stack is deleted in the block: its functions may lose their permissions before they end."""
+        before = len(self.decisions())
+        yield
+        self._deletions.append((prefix, before, len(self.decisions())))
 
     def ensure_expected(self) -> None:
         """Raise an error that lists what roles were denied, and no test expected."""
@@ -70,7 +74,9 @@ class DenialWatch:
     def _is_expected(self, number: int, one: Decision) -> bool:
         if (one.session, one.request.action, one.request.resource) in self._expected:
             return True
-        return any(one.session.startswith(prefix) and number >= since for prefix, since in self._deleted.items())
+        return any(
+            one.session.startswith(prefix) and before <= number < after for prefix, before, after in self._deletions
+        )
 
 
 def _decision(line: Any) -> Decision:

@@ -119,10 +119,10 @@ class Laptop:
         return {stack["StackName"] for page in pages for stack in page["Stacks"]}
 
     def delete(self, name: str) -> None:
-        """Deletes a stack; what it retains stays. Its functions, their sandboxes and their timers are gone."""
-        self._denials.expect_from_now_on(f"{name}-")
-        self.client("cloudformation").delete_stack(StackName=name)
-        wait_for(f"the stack {name} to be gone", self.stacks, lambda stacks: name not in stacks)
+        """Deletes a stack with its functions and their sandboxes; retained tables and buckets stay."""
+        with self._denials.expect_during(f"{name}-"):
+            self.client("cloudformation").delete_stack(StackName=name)
+            wait_for(f"the stack {name} to be gone", self.stacks, lambda stacks: name not in stacks)
         self._deployed.pop(name, None)
 
     def key(

@@ -2,7 +2,7 @@
 no statement allows is denied.
 
 Small on purpose. It knows the identity policies of one caller, and the operators that the template uses with those
-beside them. Whatever else a policy says it refuses to read: a rule that it skipped would be a wrong answer.
+beside them. Any other element of a policy raises an error: skipping one would give a wrong answer.
 """
 
 import re

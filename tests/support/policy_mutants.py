@@ -63,6 +63,9 @@ def _loosenings(statement: Statement) -> Iterator[Change]:
     if statement.effect == "Deny":
         yield "removed", None
         yield from _without_each_action(statement)
+        yield "on another resource", replace(statement, resources=tuple(f"{one}-2" for one in statement.resources))
+        for condition in statement.conditions:
+            yield from _with_narrower_values(statement, condition)
         return
     for action in statement.actions:
         every = f"{action.partition(':')[0]}:*"
@@ -82,6 +85,20 @@ def _beside(resource: str) -> str:
     *service, part = resource.removesuffix("/*").removesuffix(":*").split(":", 5)
     place = part[: max(part.rfind("/"), -1 if "/" in part else part.rfind(":")) + 1]
     return ":".join([*service, f"{place}*"])
+
+
+def _with_narrower_values(statement: Statement, condition: Condition) -> Iterator[Change]:
+    """Each wildcard of a condition replaced by one for fewer values."""
+    rest = [one for one in statement.conditions if one is not condition]
+    for value in condition.expected:
+        if "*" in value:
+            narrower = Condition(
+                condition.operator, condition.key, (*_without(condition.expected, value), value.replace("*", "a*", 1))
+            )
+            yield (
+                f"only where {condition.key} is {narrower.expected[-1]}",
+                replace(statement, conditions=(*rest, narrower)),
+            )
 
 
 def _with_wider_values(statement: Statement, condition: Condition, rest: Sequence[Condition]) -> Iterator[Change]:

@@ -39,8 +39,8 @@ class RunReport:
 
     lines: bool
     """Whether a line is shown for each file, in place of pytest's dots."""
-    is_whole: bool = False
-    """Whether the run has all tests."""
+    takes_all: bool = False
+    """Whether the run was asked for all tests."""
     workers: int = 1
     began: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -112,7 +112,7 @@ class RunReport:
             "date": datetime.now(UTC).date().isoformat(),
             "wall": round(time.monotonic() - self.began, 1),
             "workers": self.workers,
-            "is_whole": self.is_whole,
+            "is_whole": self.takes_all and bool(self.expected) and not any(self.expected.values()),
             "tests": taken,
         }
         LAST_RUN.write_text(json.dumps(found, indent=0))

@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from local.prove.records import WRITTEN
 from local.stack import PROJECT
 from tests.support.run_report import BUDGETS, LAST_RUN, by_file, by_folder, folder_of
 
 PAGE = PROJECT / "docs/testing.md"
-BEGIN, END = "<!-- times -->\n", "<!-- /times -->"
 
 
 def with_times(page: str, run: Any) -> str:
     """The page with the times of this run between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}{times_of(run)}{END}{rest.partition(END)[2]}"
+    return WRITTEN["docs/testing.md"].replaced(page, times_of(run))
 
 
 def times_of(run: Any) -> str:

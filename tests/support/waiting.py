@@ -23,5 +23,5 @@ def wait_for[Seen](
 
 
 def seen_within[Seen](seconds: float, what: str, look: Callable[[], Seen], holds: Callable[[Seen], object]) -> Seen:
-    """The same for a promise of so many seconds: a look that begins after them has to see it, however slow it is."""
+    """Waits for a promise of so many seconds: the first look after them must succeed, however slow it is."""
     return wait_for(what, look, holds, patience=seconds)

@@ -11,7 +11,7 @@ import pytest
 
 from local.affected.changes import Repository
 from local.progress import Progress
-from local.prove.page import BEGIN, END, PAGE, page, report, with_table
+from local.prove.page import PAGE, TABLE, page, report
 from local.prove.parts import CHECKS, MUTANTS, Part, parts_of
 from local.prove.records import Records, sources_of
 from local.prove.run import Proof, run_part
@@ -157,25 +157,25 @@ def test_the_page_has_a_row_for_each_folder(runner: Runner) -> None:
 
 
 def test_the_table_of_the_page_is_replaced_and_a_page_without_a_place_is_refused() -> None:
-    text = f"# Benchmarks\n\n{BEGIN}\nold\n{END}\n\nMore.\n"
-    once = with_table(text, "new\n")
+    text = f"# Benchmarks\n\n{TABLE.begin}\nold\n{TABLE.end}\n\nMore.\n"
+    once = TABLE.replaced(text, "new\n")
     assert "old" not in once
-    assert with_table(once, "newer\n") == with_table(text, "newer\n")
-    assert once.endswith(f"new\n\n{END}\n\nMore.\n")
-    with pytest.raises(ValueError, match="no place for the table"):
-        with_table("# Benchmarks\n", "new\n")
+    assert TABLE.replaced(once, "newer\n") == TABLE.replaced(text, "newer\n")
+    assert once.endswith(f"new\n{TABLE.end}\n\nMore.\n")
+    with pytest.raises(ValueError, match="needs the lines"):
+        TABLE.replaced("# Benchmarks\n", "new\n")
 
 
 def test_the_digest_of_the_sources_is_of_all_files_but_for_the_table(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
-    (tmp_path / PAGE).write_text(f"Before.\n{BEGIN}\nold\n{END}\nAfter.\n")
+    (tmp_path / PAGE).write_text(f"Before.\n{TABLE.begin}\nold\n{TABLE.end}\nAfter.\n")
     (tmp_path / "code.py").write_text("one")
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     repository = Repository(tmp_path)
     before = sources_of(repository)
-    (tmp_path / PAGE).write_text(f"Before.\n{BEGIN}\nnew\n{END}\nAfter.\n")
+    (tmp_path / PAGE).write_text(f"Before.\n{TABLE.begin}\nnew\n{TABLE.end}\nAfter.\n")
     assert sources_of(repository) == before
-    (tmp_path / PAGE).write_text(f"Before.\n{BEGIN}\nnew\n{END}\nAfterwards.\n")
+    (tmp_path / PAGE).write_text(f"Before.\n{TABLE.begin}\nnew\n{TABLE.end}\nAfterwards.\n")
     other_page = sources_of(repository)
     (tmp_path / "code.py").write_text("two")
     assert len({before, other_page, sources_of(repository)}) == 3

@@ -56,13 +56,18 @@ def test_what_lies_beside_a_resource_is_of_its_kind() -> None:
         assert one.statements[0].resources == (expected,)
 
 
-def test_a_denial_is_loosened_by_taking_something_away_and_nothing_else_of_it_is_changed() -> None:
+def test_a_denial_is_loosened_by_taking_something_away_and_by_narrowing_it() -> None:
     assert of_kind("removal", DENY) == {}
     assert {name: list(one.statements) for name, one in of_kind("loosening", DENY).items()} == {
         "Never removed": [],
         "Never without dynamodb:PutItem": [Statement("Never", "Deny", ("dynamodb:DeleteItem",), (TABLE,))],
         "Never without dynamodb:DeleteItem": [Statement("Never", "Deny", ("dynamodb:PutItem",), (TABLE,))],
+        "Never on another resource": [Statement("Never", "Deny", DENY.actions, (f"{TABLE}-2",))],
     }
+    keys = Condition("ForAnyValue:StringLike", "dynamodb:leadingkeys", ("tenant#*#keys", "c"))
+    some = Statement("Some", "Deny", ("dynamodb:PutItem",), (TABLE,), (keys,))
+    (narrower,) = of_kind("loosening", some)["Some only where dynamodb:leadingkeys is tenant#a*#keys"].statements
+    assert narrower.conditions == (Condition(keys.operator, keys.key, ("c", "tenant#a*#keys")),)
 
 
 def test_a_loosened_permission_is_judged_where_it_applies_and_a_loosened_denial_everywhere() -> None:

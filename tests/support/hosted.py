@@ -83,7 +83,7 @@ def as_lambda_sends(answer: JsonObject) -> bytes:
     return sent
 
 
-def call_of(function: str, arguments: JsonObject | None = None, seconds: float = 10, **more: Any) -> FunctionCall:
+def call_of(function: str, arguments: JsonObject | None = None, seconds: float = 60, **more: Any) -> FunctionCall:
     return FunctionCall("call-1", function, arguments or {}, SOMEBODY, time.time() + seconds, **more)
 
 
@@ -110,7 +110,7 @@ class Hosted:
     def handle(self, event: Any, remaining_ms: float = 60_000) -> Reply:
         return reply_of(as_lambda_sends(self.harness.handle(event, remaining_ms)))
 
-    def call(self, function: str, arguments: JsonObject | None = None, seconds: float = 10, **more: Any) -> Reply:
+    def call(self, function: str, arguments: JsonObject | None = None, seconds: float = 60, **more: Any) -> Reply:
         return self.handle(call_message(call_of(function, arguments, seconds, **more), TOKEN))
 
 

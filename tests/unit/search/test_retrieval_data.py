@@ -11,6 +11,7 @@ from bench.errors import BenchError
 from bench.search import DATA, LEAST_NDCG, Findings, verdicts
 from bench.search_quality import Quality, datasets, ndcg, qualities, recall
 from bench.search_rankers import OURS
+from bench.search_speed import Speed
 from bench.table import said
 from local.json_values import JsonObject
 from signpost.search import fused
@@ -65,6 +66,16 @@ def test_a_ranking_worse_than_its_bar_is_missed() -> None:
     assert not verdict.met
     assert said(verdict).startswith("MISSED")
     assert "0.68, at least 0.69" in said(verdict)
+
+
+def test_a_ranking_is_judged_by_the_speed_of_the_machine_at_the_time() -> None:
+    ours = Speed(10_000, "fused", first_ms=1.0, ms={2: 6.0})
+    for peer_ms, is_met in ((3.51, False), (7.02, True)):
+        peer = Speed(10_000, "FastMCP", first_ms=1.0, ms={2: peer_ms})
+        (verdict,) = verdicts(Findings([], [ours, peer]), slowdown=1.0)
+        assert verdict.met is is_met
+    (alone,) = verdicts(Findings([], [ours]), slowdown=1.0)
+    assert not alone.met
 
 
 def golden() -> Mapping[str, float]:

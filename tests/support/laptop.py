@@ -88,7 +88,7 @@ class Laptop:
             self._denials.ensure_expected()
 
     def decisions(self) -> Sequence[Decision]:
-        """How each request of a role was decided so far, each distinct request once."""
+        """How requests of roles were decided so far: each distinct one that was allowed, every one that was denied."""
         return self._denials.decisions()
 
     def expect_denial(self, session: str, action: str, *resources: str) -> None:

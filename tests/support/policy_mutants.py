@@ -93,7 +93,9 @@ def _with_narrower_values(statement: Statement, condition: Condition) -> Iterato
     for value in condition.expected:
         if "*" in value:
             narrower = Condition(
-                condition.operator, condition.key, (*_without(condition.expected, value), value.replace("*", "a*", 1))
+                condition.operator,
+                condition.key,
+                (*_without(condition.expected, value), value.replace("*", "narrowed*", 1)),
             )
             yield (
                 f"only where {condition.key} is {narrower.expected[-1]}",

@@ -66,8 +66,8 @@ def test_a_denial_is_loosened_by_taking_something_away_and_by_narrowing_it() -> 
     }
     keys = Condition("ForAnyValue:StringLike", "dynamodb:leadingkeys", ("tenant#*#keys", "c"))
     some = Statement("Some", "Deny", ("dynamodb:PutItem",), (TABLE,), (keys,))
-    (narrower,) = of_kind("loosening", some)["Some only where dynamodb:leadingkeys is tenant#a*#keys"].statements
-    assert narrower.conditions == (Condition(keys.operator, keys.key, ("c", "tenant#a*#keys")),)
+    (narrower,) = of_kind("loosening", some)["Some only where dynamodb:leadingkeys is tenant#narrowed*#keys"].statements
+    assert narrower.conditions == (Condition(keys.operator, keys.key, ("c", "tenant#narrowed*#keys")),)
 
 
 def test_a_loosened_permission_is_judged_where_it_applies_and_a_loosened_denial_everywhere() -> None:

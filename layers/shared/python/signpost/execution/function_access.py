@@ -49,7 +49,7 @@ class FunctionAccess:
         return item is not None and access.shows(item)
 
     def allows(self, principal: Principal, function: str, uri: str | None = None) -> bool:
-        """For what is shown. What a resource or an instance of a template is read from goes by its own URI, too."""
+        """Whether lists may show the function. A function that a resource is read from is judged by that URI, too."""
         access, item = self._asked(principal, function, uri)
         return item is not None and access.allows(item)
 

@@ -58,7 +58,7 @@ class FunctionTools:
         return self._calls.made(function_of(tool.name) or "", arguments, tool, call)
 
     def _of(self, call: Call) -> _Tools:
-        """Without what policy denies, and with what it shows."""
+        """The tools that policy allows this principal, with the hidden ones that it shows."""
         principal = call.principal
         left, whose = self._access.left(principal), (principal.tenant, self._access.of(principal))
         return self._made.of(whose, left, lambda: _tools(left, lambda one: self._access.shows(principal, one)))

@@ -1,6 +1,7 @@
 """The stack itself: what a deployment keeps, what it refuses, and what its permissions are good for."""
 
 import json
+import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +22,9 @@ UPDATED = {"AuthMode": "both", "MemorySize": "512", "LogLevel": "DEBUG"}
 """As the first test leaves the stack: the second one takes it like that, or makes it so."""
 
 
-def test_an_empty_catalogue_is_answered_as_one(both: Stack, make_key: MakeKey) -> None:
-    assert both.home(make_key(both)) == []
+def test_an_empty_catalogue_is_answered_as_one(laptop: Laptop, both: Stack) -> None:
+    tenant = f"t-{uuid.uuid4().hex[:12]}"
+    assert both.home(laptop.key(both, tenant)) == []
 
 
 @pytest.mark.invariant(11)

@@ -5,28 +5,39 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
 
 from signpost.errors import DeadlinePassed
 
 SOONEST = 0.001
+AGAIN_AFTER = 0.1
+"""Seconds after which DeadlinePassed is raised again: Python drops an exception that a destructor or a callback of the
+garbage collector raises, and the deadline would be lost with it."""
+_NEVER = float("inf")
+_ends_at = _NEVER
+"""The nearest deadline of the alarms that are set, on the monotonic clock."""
 
 
 @contextmanager
 def alarm(seconds: float) -> Generator[None]:
     """Raises DeadlinePassed in the main thread, where Lambda runs handlers, once the time is over. Inside another one
     the shorter time counts, and afterwards what is left of the other."""
-    before = signal.signal(signal.SIGALRM, _ring)
-    began = time.monotonic()
-    outer, _ = signal.setitimer(signal.ITIMER_REAL, max(seconds, SOONEST))
-    if 0 < outer < seconds:
-        signal.setitimer(signal.ITIMER_REAL, outer)
+    global _ends_at  # noqa: PLW0603 - the process has one timer
+    outer, before = _ends_at, signal.signal(signal.SIGALRM, _ring)
     try:
+        _ends_at = min(outer, time.monotonic() + seconds)
+        _set_timer()
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, max(outer - (time.monotonic() - began), SOONEST) if outer else 0)
+        _ends_at = outer
+        _set_timer()
         signal.signal(signal.SIGALRM, before)
 
 
-def _ring(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise DeadlinePassed
+def _set_timer() -> None:
+    delay = 0.0 if _ends_at == _NEVER else max(_ends_at - time.monotonic(), SOONEST)
+    signal.setitimer(signal.ITIMER_REAL, delay, AGAIN_AFTER if delay else 0.0)
+
+
+def _ring(_signal: int, _frame: FrameType | None) -> None:
+    if time.monotonic() >= _ends_at:
+        raise DeadlinePassed

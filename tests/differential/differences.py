@@ -29,13 +29,16 @@ def invalid_requests_are_answered_under_their_id(sent: Sent, ours: Outcome, thei
     return same and ours.id == sent.document.get("id") and theirs.id is None
 
 
+OBJECTS = ("arguments", "context", "inputResponses")
+
+
 def params_and_their_objects_are_objects_or_absent(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """JSON-RPC 2.0, sections 4.2 and 5.1: params are structured if present, and -32602 is the code for others, under
-    the id of the request; the schemas have no null for `arguments` and `inputResponses` either. The SDK
-    takes the whole message for invalid, and reads null as absent."""
+    the id of the request; the schemas have no null for `arguments`, `context` and `inputResponses` either. The
+    SDK takes the whole message for invalid, and reads null as absent."""
     if not isinstance(sent.document.get("params", {}), Mapping):
         return _refused_params(ours, 400) and ours.id == sent.document.get("id")
-    nulls = [name for name in ("arguments", "inputResponses") if name in sent.params and sent.params[name] is None]
+    nulls = [name for name in OBJECTS if name in sent.params and sent.params[name] is None]
     return bool(nulls) and _refused_params(ours) and theirs.code in {None, -32002, -32021, -32603}
 
 

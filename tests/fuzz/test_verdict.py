@@ -66,3 +66,10 @@ def test_a_defined_answer_has_no_fault(answer: Answer) -> None:
 )
 def test_everything_else_has(answer: Answer) -> None:
     assert list(faults(SENT, answer)) != []
+
+
+def test_a_text_of_the_request_may_be_repeated() -> None:
+    sent = event(json.dumps({"jsonrpc": "2.0", "id": ".py", "method": "initialize"}), {}, now=0)
+    answer = Answer(400, JSON, error(-32602, message_id=".py"))
+    assert [fault for fault in faults(sent, answer) if fault.startswith("says")] == []
+    assert [fault for fault in faults(SENT, answer) if fault.startswith("says")] != []

@@ -202,6 +202,29 @@ def test_a_notification_is_accepted_without_a_word(client: Client) -> None:
     assert "content-type" not in answer.headers
 
 
+NO = {"code": -32603, "message": "No."}
+
+
+@pytest.mark.parametrize(
+    ("response", "status"),
+    [
+        ({"id": 1, "result": {}}, 202),
+        ({"id": "a", "error": NO}, 202),
+        ({"id": None, "error": NO}, 202),
+        ({"result": {}}, 400),
+        ({"id": None, "result": {}}, 400),
+        ({"id": [], "result": {}}, 400),
+        ({"error": NO}, 400),
+        ({"id": True, "error": NO}, 400),
+    ],
+)
+def test_a_posted_response_is_accepted_with_an_id_only(
+    modern_client: Client, response: dict[str, Any], status: int
+) -> None:
+    answer = modern_client.post(json.dumps({"jsonrpc": "2.0", **response}), {"mcp-protocol-version": "2025-06-18"})
+    assert answer.status == status, answer.text
+
+
 def test_a_request_without_a_version_is_served_as_the_oldest_streamable_one(modern_client: Client) -> None:
     answer = modern_client.post('{"jsonrpc":"2.0","id":"a","method":"tools/list"}', {})
     assert (answer.status, answer.json["id"]) == (200, "a")

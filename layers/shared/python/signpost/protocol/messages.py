@@ -110,7 +110,10 @@ def is_message_id(value: Json) -> bool:
 
 
 def _is_response(document: JsonObject) -> bool:
-    return "result" in document or "error" in document
+    """The id of an error is null where its request had none that could be read."""
+    if "error" in document and "id" in document and document["id"] is None:
+        return True
+    return ("result" in document or "error" in document) and is_message_id(document.get("id"))
 
 
 def _no_method() -> Rejection:

@@ -13,15 +13,15 @@ from local.progress import Progress
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory.definitions import MemoryDefinitions
-from signpost.adapters.memory.instances import MemoryInstances
+from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import Principal
-from signpost.workflow.answers import answer
-from signpost.workflow.carrying import Carrier
-from signpost.workflow.engine import Engine
-from signpost.workflow.executing import World
-from signpost.workflow.people import People
-from signpost.workflow.service import Start, Told, Workflows
-from signpost.workflow.steps import Submitted
+from signpost.workflow.engine.engine import Engine
+from signpost.workflow.engine.steps import Submission
+from signpost.workflow.running.answers import build_answer
+from signpost.workflow.running.attempts import ExecutionServices
+from signpost.workflow.running.executors.human import HumanExecutor
+from signpost.workflow.running.service import StartRequest, StepResult, Workflows
+from signpost.workflow.running.step_writer import StepWriter
 
 TENANT, DEFINITION = "bench", "loop"
 CONTEXT_BYTES = 4_096
@@ -81,19 +81,19 @@ class _Instance:
         definitions = MemoryDefinitions()
         definitions.publish(TENANT, DEFINITION, WORKFLOW)
         self._principal = Principal("somebody", TENANT, "bench", roles=frozenset({"clerk"}))
-        self._clock, ids, instances, engine = SystemClock(), RandomIds(), MemoryInstances(), Engine()
-        world = World(machines=lambda _: None, clock=self._clock, pause=time.sleep, margin=0.0)
-        people = People(clock=self._clock, ids=ids)
+        self._clock, ids, instances, engine = SystemClock(), RandomIds(), MemoryInstanceStore(), Engine()
+        world = ExecutionServices(find_executor=lambda _: None, clock=self._clock, pause=time.sleep, margin=0.0)
+        people = HumanExecutor(clock=self._clock, ids=ids)
         self._workflows = Workflows(
             definitions=definitions,
             instances=instances,
-            carrier=Carrier(instances=instances, people=people, world=world, engine=engine, ids=ids),
+            step_writer=StepWriter(instances=instances, human_executor=people, services=world, engine=engine, ids=ids),
             engine=engine,
             clock=self._clock,
             ids=ids,
         )
-        started = self._workflows.start(Start(DEFINITION), self._principal, self._ends_at)
-        if not isinstance(started, Told):
+        started = self._workflows.start(StartRequest(DEFINITION), self._principal, self._ends_at)
+        if not isinstance(started, StepResult):
             raise TypeError(started.message)
         self._id, self._version = started.step.instance.id, started.step.instance.version
 
@@ -107,12 +107,12 @@ class _Instance:
         return statistics.median(taken) * 1000
 
     def _step(self) -> float:
-        submitted = Submitted(self._version, "next", {"amount": 7}, self._principal)
+        submitted = Submission(self._version, "next", {"amount": 7}, self._principal)
         began = process_time()
         told = self._workflows.submit(self._id, submitted, self._ends_at)
-        if not isinstance(told, Told) or told.step.refusal is not None:
+        if not isinstance(told, StepResult) or told.step.refusal is not None:
             raise TypeError(str(told))
-        answer(told.definition, told.step)
+        build_answer(told.definition, told.step)
         ended = process_time()
         self._version = told.step.instance.version
         return ended - began

@@ -17,7 +17,7 @@ _NOOP = "from bench.inside.harness import main; main()"
 _IMPORT = f"""
 import time, pydantic
 started = time.process_time()
-import signpost.toolkit.harness, signpost.policy.capabilities
+import signpost.toolkit.harness, signpost.signing.capability_tokens
 took = (time.process_time() - started) * 1000
 from bench.inside.invocation import report
 report({{"{IMPORT}": took}})

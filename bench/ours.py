@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bench.tools import SCHEMA, described, work
-from signpost.model import Call, JsonObject, Tool, ToolResult
+from signpost.model import Call, CallToolResult, JsonObject, Tool
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.adapters import aws_adapters
-from signpost.wiring.composition import composed
-from signpost.wiring.endpoints import gateway_surface
-from signpost.wiring.gateway import front_door
+from signpost.wiring.composition import compose_gateway
+from signpost.wiring.endpoints import build_gateway_surface
+from signpost.wiring.gateway import build_front_door
+from signpost.wiring.gateway_adapters import build_aws_adapters
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -31,17 +31,17 @@ class StaticTools:
         del call
         return self._by_name.get(name)
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
         del tool, call  # all of them do the same
-        return ToolResult([{"type": "text", "text": work(str(arguments["query"]))}])
+        return CallToolResult([{"type": "text", "text": work(str(arguments["query"]))}])
 
 
 provider = StaticTools([Tool(name, description, SCHEMA) for name, description in described()])
 settings = gateway_settings(os.environ)
 telemetry = Telemetry("gateway")
-composition = composed(aws_adapters(settings, telemetry), telemetry)
-surface = replace(gateway_surface(composition), tools=(provider,))
-gateway = front_door(settings, composition, telemetry, {"/mcp": surface})
+composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)
+surface = replace(build_gateway_surface(composition), tools=(provider,))
+gateway = build_front_door(settings, composition, telemetry, {"/mcp": surface})
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> dict[str, Any]:

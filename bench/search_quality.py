@@ -11,7 +11,7 @@ from typing import NotRequired, TypedDict
 
 from bench.errors import BenchError
 from bench.search_rankers import LIMIT, Answers, Ranker
-from signpost.search.documents import Document
+from signpost.search.documents import SearchDocument
 
 GAIN_AT, RECALL_AT = LIMIT, 5
 
@@ -47,7 +47,7 @@ class Query:
 @dataclass(frozen=True, slots=True)
 class Dataset:
     name: str
-    documents: Sequence[Document]
+    documents: Sequence[SearchDocument]
     queries: Sequence[Query]
 
 
@@ -73,7 +73,9 @@ def _dataset(path: Path) -> Dataset:
     try:
         content = path.read_bytes()
         data: _Data = json.loads(lzma.decompress(content) if path.suffix == ".xz" else content)
-        documents = [Document(tool["id"], "capability", tool["name"], tool["description"]) for tool in data["tools"]]
+        documents = [
+            SearchDocument(tool["id"], "capability", tool["name"], tool["description"]) for tool in data["tools"]
+        ]
         queries = [Query(query["query"], query["labels"], query.get("seen", False)) for query in data["queries"]]
         judged = [query for query in queries if any(query.labels.values())]
     except (AttributeError, KeyError, TypeError, ValueError, lzma.LZMAError) as error:

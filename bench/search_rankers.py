@@ -13,8 +13,8 @@ from typing import TypedDict
 from bench.contender import Contender, Peer
 from bench.errors import BenchError
 from local.interpreter import environment, isolated
-from signpost.search.documents import Document
-from signpost.search.ranking import Hit, Ranking, Search
+from signpost.search.documents import SearchDocument
+from signpost.search.ranking import CatalogueSearch, Ranking, SearchHit
 
 LIMIT = 10
 _FIRST = "first"
@@ -34,7 +34,7 @@ class Answers:
     ms: Sequence[float]
 
 
-type Ranker = Callable[[Sequence[Document], Sequence[str]], Answers]
+type Ranker = Callable[[Sequence[SearchDocument], Sequence[str]], Answers]
 
 
 class _Said(TypedDict):
@@ -43,15 +43,15 @@ class _Said(TypedDict):
     ms: list[float]
 
 
-def _ours(ranking: Ranking, documents: Sequence[Document], queries: Sequence[str]) -> Answers:
-    search = Search(documents)
+def _ours(ranking: Ranking, documents: Sequence[SearchDocument], queries: Sequence[str]) -> Answers:
+    search = CatalogueSearch(documents)
     _, first = _timed(search, ranking, _FIRST)
     answers = [_timed(search, ranking, query) for query in queries]
     found = [[identifier for _, identifier in hits] for hits, _ in answers]
     return Answers(first, found, [took for _, took in answers])
 
 
-def _timed(search: Search, ranking: Ranking, query: str) -> tuple[Sequence[Hit], float]:
+def _timed(search: CatalogueSearch, ranking: Ranking, query: str) -> tuple[Sequence[SearchHit], float]:
     started = time.thread_time()
     hits = search.find(query, ranking=ranking, limit=LIMIT)
     return hits, (time.thread_time() - started) * 1000
@@ -60,7 +60,7 @@ def _timed(search: Search, ranking: Ranking, query: str) -> tuple[Sequence[Hit],
 OURS: Mapping[str, Ranker] = {"literal": partial(_ours, "literal"), "fused": partial(_ours, "fused")}
 
 
-def _theirs(peer: Contender, documents: Sequence[Document], queries: Sequence[str]) -> Answers:
+def _theirs(peer: Contender, documents: Sequence[SearchDocument], queries: Sequence[str]) -> Answers:
     texts = [f"{document.title} {document.description}" for document in documents]
     said = _asked(peer, {"texts": texts, "first": _FIRST, "queries": queries, "limit": LIMIT})
     return Answers(

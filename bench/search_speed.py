@@ -8,8 +8,8 @@ from itertools import batched, islice
 
 from bench.search_quality import Dataset
 from bench.search_rankers import Ranker
-from signpost.search.documents import Document
-from signpost.search.words import telling, words
+from signpost.search.documents import SearchDocument
+from signpost.search.words import drop_stop_words, split_words
 
 SIZES = (1_000, 10_000)
 TERMS = (2, 15)
@@ -44,19 +44,19 @@ def _queries(sentences: Dataset, terms: int, chance: random.Random) -> Iterable[
     while True:
         found: list[str] = []
         while len(found) < terms:
-            found += telling(words(chance.choice(asked)))
+            found += drop_stop_words(split_words(chance.choice(asked)))
         yield " ".join(found[:terms])
 
 
-def _catalogue(sentences: Dataset, size: int, chance: random.Random) -> Sequence[Document]:
+def _catalogue(sentences: Dataset, size: int, chance: random.Random) -> Sequence[SearchDocument]:
     """Made up of what tools say of themselves and what people ask for, some forty words each."""
     asked = [query.text for query in sentences.queries]
 
     def pick(count: int) -> Sequence[str]:
-        return words(chance.choice(asked))[-count:]
+        return split_words(chance.choice(asked))[-count:]
 
     return [
-        Document(
+        SearchDocument(
             id=f"{'_'.join(pick(2))}.{'_'.join(pick(2))}_{number}",
             kind="capability",
             title=" ".join(pick(4)),

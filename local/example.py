@@ -14,8 +14,8 @@ from local.stack import Build, DeployedStack, deploy, machine_architecture
 from signpost.cli import remote
 from signpost.cli import stack as operator
 from signpost.cli.failure import CommandFailed
+from signpost.directory.placement import PlacementError
 from signpost.errors import Unavailable
-from signpost.execution.placement import PlacementRefused
 
 TENANT = "default"
 
@@ -52,9 +52,9 @@ def provide_example(emulator: Emulator, signpost: DeployedStack, home: Path, pro
     """Deploys it, as a stack of an author's own, and has the tenant call it."""
     WELCOME.deploy(emulator, signpost, home, progress)
     try:
-        with operator.keys(signpost.name) as keys:
+        with operator.open_keys(signpost.name) as keys:
             keys.placer.place(WELCOME.function_arn, TENANT)
-    except (CommandFailed, PlacementRefused) as fault:
+    except (CommandFailed, PlacementError) as fault:
         raise CloudError(f"The example cannot be called: {fault}") from fault
 
 
@@ -63,10 +63,10 @@ def load_example(name: str, emulator: Emulator, signpost: DeployedStack, home: P
     example = LOADABLE[name]
     example.deploy(emulator, signpost, home, progress)
     try:
-        with operator.registry(signpost.name) as registry:
-            there = {one.executor.arn for one in registry.directory.placed() if one.tenant is not None}
+        with operator.open_registry(signpost.name) as registry:
+            there = {one.executor.arn for one in registry.directory.list_placed() if one.tenant is not None}
         operation = "reload" if example.function_arn in there else "load"
-        with remote.answers(signpost.name, emulator.url, progress.say) as answer:
+        with remote.connect_registry_once(signpost.name, emulator.url, progress.say) as answer:
             done = answer(f"skills::{operation}", {"executor": example.function_arn})
     except (CommandFailed, Unavailable) as fault:
         raise CloudError(f"The example is not loaded: {fault}") from fault

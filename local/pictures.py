@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from local.emulator import PROJECT
-from signpost.adapters.written_files import parsed
-from signpost.workflow.definition import published
-from signpost.workflow.drawing import drawn
-from signpost.workflow.picture import mermaid, pictured
+from signpost.adapters.written_files import read_values
+from signpost.workflow.definition import parse_published_definition
+from signpost.workflow.pictures.model import build_picture, render_mermaid
+from signpost.workflow.pictures.svg import render_svg
 
 MANIFESTS = sorted(PROJECT.glob("examples/*/manifest.yaml"))
 _BLOCK = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
@@ -16,13 +16,13 @@ _BLOCK = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 def files(manifest: Path) -> Mapping[Path, str]:
     """What is to be in the files beside a manifest that show its workflow."""
-    ((definition_id, document),) = parsed(manifest)["workflows"].items()
-    picture = pictured(published(definition_id, document))
+    ((definition_id, document),) = read_values(manifest)["workflows"].items()
+    picture = build_picture(parse_published_definition(definition_id, document))
     readme = manifest.parent / "README.md"
-    block = f"```mermaid\n{mermaid(picture)}```"
+    block = f"```mermaid\n{render_mermaid(picture)}```"
     return {
         readme: _BLOCK.sub(lambda _: block, readme.read_text("utf-8"), count=1),
-        manifest.parent / "picture.svg": drawn(picture),
+        manifest.parent / "picture.svg": render_svg(picture),
     }
 
 

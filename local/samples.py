@@ -10,7 +10,7 @@ import boto3
 from local.stack import DeployedStack
 from signpost.adapters.dynamodb import DynamoApiKeys
 from signpost.cli.keys import new_key, stored_key
-from signpost.identity.api_keys import PresentedKey, parse
+from signpost.identity.api_keys import PresentedKey, parse_api_key
 
 KEY_FILE = "sample-api-key"
 TENANT = "default"
@@ -34,7 +34,7 @@ def sample_lines(stack: DeployedStack, home: Path) -> Sequence[str]:
 
 def _kept_key(file: Path) -> PresentedKey:
     """The same key for as long as this cloud's home exists: a client once configured goes on working."""
-    kept = parse(file.read_text().strip()) if file.exists() else None
+    kept = parse_api_key(file.read_text().strip()) if file.exists() else None
     if kept is not None:
         return kept
     made = new_key(TENANT)

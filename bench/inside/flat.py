@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from bench.inside.invocation import Context, fresh, report, result
 from bench.inside.warm import WARM_UP, laps
 from bench.tools import SCHEMA, described
-from signpost.content import Revisions
-from signpost.contract import Hosted
+from signpost.contract import HostedFunction
+from signpost.revisions import ListRevisions
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.adapters import aws_adapters
-from signpost.wiring.composition import composed
-from signpost.wiring.endpoints import flat_surface
-from signpost.wiring.gateway import front_door
+from signpost.wiring.composition import compose_gateway
+from signpost.wiring.endpoints import build_flat_surface
+from signpost.wiring.gateway import build_front_door
+from signpost.wiring.gateway_adapters import build_aws_adapters
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -28,19 +28,20 @@ ENDPOINT = "/mcp/flat"
 class Placed:
     """What the bench has for tools, as functions of the tenant."""
 
-    def functions(self, tenant: str | None) -> Sequence[Hosted]:
+    def functions(self, tenant: str | None) -> Sequence[HostedFunction]:
         del tenant
         return [
-            Hosted(f"bench::{name}", description=description, input_schema=SCHEMA) for name, description in described()
+            HostedFunction(f"bench::{name}", description=description, input_schema=SCHEMA)
+            for name, description in described()
         ]
 
 
 class Unchanged:
     """Nothing has happened in the tenant but that they were placed."""
 
-    def read(self, tenant: str) -> Revisions:
+    def read(self, tenant: str) -> ListRevisions:
         del tenant
-        return Revisions(
+        return ListRevisions(
             content=0,
             shipped_content=0,
             catalogue=None,
@@ -53,9 +54,9 @@ class Unchanged:
 
 def main() -> None:
     settings, telemetry = gateway_settings(os.environ), Telemetry("gateway")
-    adapters = replace(aws_adapters(settings, telemetry), placed_functions=Placed(), revisions=Unchanged())
-    composition = composed(adapters, telemetry)
-    gateway = front_door(settings, composition, telemetry, {ENDPOINT: flat_surface(composition)})
+    adapters = replace(build_aws_adapters(settings, telemetry), placed_functions=Placed(), revisions=Unchanged())
+    composition = compose_gateway(adapters, telemetry)
+    gateway = build_front_door(settings, composition, telemetry, {ENDPOINT: build_flat_surface(composition)})
 
     def handler(event: dict[str, Any], context: "LambdaContext | Context") -> dict[str, Any]:
         return gateway.handle({**event, "rawPath": ENDPOINT}, context.get_remaining_time_in_millis())

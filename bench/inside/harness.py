@@ -7,16 +7,16 @@ import time
 from bench.inside.invocation import report
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.memory import MemoryMasterKeys
+from signpost.calling.wire import call_message
 from signpost.contract import FunctionCall
-from signpost.errors import Withheld
-from signpost.execution.wire import call_message
+from signpost.errors import PermanentlyUnavailable
 from signpost.model import MasterKeys, Principal
-from signpost.policy.capabilities import TokenMint, TokenVerifier, capability_of, executor_key
-from signpost.policy.key_ring import KeyRing
 from signpost.schema.validation import Validators
+from signpost.signing.capability_tokens import TokenMint, TokenVerifier, derive_executor_key, grant_of
+from signpost.signing.key_ring import KeyRing
 from signpost.toolkit import Function
-from signpost.toolkit.context import World
-from signpost.toolkit.function import Hosting
+from signpost.toolkit.context import ContextServices
+from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.log import Log
 from signpost.toolkit.secrets import Secrets
@@ -29,23 +29,23 @@ REMAINING_MS = 29_000
 
 class _NoSecrets:
     def read(self, secret: str) -> str:
-        raise Withheld(secret)
+        raise PermanentlyUnavailable(secret)
 
 
 def main() -> None:
     clock = SystemClock()
-    keys = KeyRing(store=MemoryMasterKeys(MasterKeys(executor_key(MASTER, ARN))), clock=clock)
+    keys = KeyRing(store=MemoryMasterKeys(MasterKeys(derive_executor_key(MASTER, ARN))), clock=clock)
     harness = Harness(
-        Hosting({"bench": Function("bench", lambda: None)}),
+        ExecutorFunctions({"bench": Function("bench", lambda: None)}),
         tokens=TokenVerifier(keys, clock=clock),
         clock=clock,
         validators=Validators(),
-        world=World(None, Secrets({}, _NoSecrets(), clock), Log("bench")),
+        services=ContextServices(None, Secrets({}, _NoSecrets(), clock), Log("bench")),
     )
     now = clock.now()
     call = FunctionCall("c1", "bench", {"query": "bench"}, Principal("agent", "acme", "bench"), now + 3600)
     mint = TokenMint(KeyRing(store=MemoryMasterKeys(MasterKeys(MASTER)), clock=clock))
-    event = call_message(call, mint.mint(capability_of(call, ARN, now + 3600)))
+    event = call_message(call, mint.mint(grant_of(call, ARN, now + 3600)))
     found: list[float] = []
     for _ in range(WARM_UP + CALLS):
         started = time.process_time()

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from signpost.model import JsonObject
 
-delivery = import_module(f"{os.environ['WIRING']}.delivery").delivery(os.environ)
+delivery = import_module(f"{os.environ['WIRING']}.delivery").build_delivery(os.environ)
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> "JsonObject":

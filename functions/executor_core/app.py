@@ -1,4 +1,4 @@
-"""The core functions, which every deployment ships."""
+"""The core executor: hosts the core functions, which every deployment ships."""
 
 import os
 

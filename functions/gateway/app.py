@@ -1,4 +1,4 @@
-"""The gateway function: HTTPS to MCP."""
+"""The gateway function: serves MCP over HTTPS."""
 
 import gc
 import os
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-# Collecting garbage while modules load finds none, and takes a twentieth of a cold start.
+# Garbage collection finds nothing while modules load, and takes a twentieth of a cold start.
 gc.disable()
-gateway = import_module(f"{os.environ['WIRING']}.gateway").gateway(os.environ)
+gateway = import_module(f"{os.environ['WIRING']}.gateway").build_gateway(os.environ)
 gc.freeze()
 gc.enable()
 

@@ -1,4 +1,5 @@
-"""The registry function: {function_id, payload}, and CloudFormation's custom resource for what the stack ships."""
+"""The registry function: handles {function_id, payload}, and CloudFormation's custom resource for the content that the
+stack ships."""
 
 import os
 from importlib import import_module
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
 
     from signpost.model import Json
 
-registry = import_module(f"{os.environ['WIRING']}.registry").registry(os.environ)
+registry = import_module(f"{os.environ['WIRING']}.registry").build_registry(os.environ)
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> "Json":

@@ -1,4 +1,4 @@
-"""The sweeper function: finishes what was left half done, collects what nothing names, and wakes what is due."""
+"""The sweeper function: finishes interrupted work, deletes unreferenced objects, and wakes workflows that are due."""
 
 import os
 from importlib import import_module
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from signpost.model import JsonObject
 
-sweeper = import_module(f"{os.environ['WIRING']}.sweeper").sweeper(os.environ)
+sweeper = import_module(f"{os.environ['WIRING']}.sweeper").build_sweeper(os.environ)
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> "JsonObject":

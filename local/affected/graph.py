@@ -142,7 +142,7 @@ def _member(graph: Graph, module_name: str, name: str, seen: frozenset[Import]) 
 
 
 def _dotted_target(graph: Graph, dotted: str) -> Iterator[Key]:
-    """What a text names that a program may import or replace: `signpost.toolkit.harness.CHECKED_WITHIN`."""
+    """What a text names that a program may import or replace: `signpost.toolkit.harness.CHECK_TIMEOUT`."""
     if dotted.endswith("."):
         inside = [name for name in graph.paths if name.startswith(dotted)]
         for name in inside if dotted[:-1] in graph.paths else ():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from signpost.workflow.permissions import MAY_CANCEL, MAY_RESOLVE
+from signpost.workflow.engine.permissions import MAY_CANCEL, MAY_RESOLVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, override
 
-from signpost.contract import Hosted
-from signpost.execution import manifest
+from signpost.contract import HostedFunction
+from signpost.directory import manifest
 from tests.acceptance.bus import Bus, add_target
 from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
@@ -63,7 +63,7 @@ class Deployment:
     def warm_up(self, callers: int) -> None:
         """A sandbox for each caller: a stub has three seconds, and a case may say how long an answer takes, but many
         that start at once take longer."""
-        asked = json.loads(manifest.REQUEST)
+        asked = json.loads(manifest.MANIFEST_REQUEST)
         with ThreadPoolExecutor(2 * callers) as threads:
             # One that was stopped for taking too long may still be at it when the next one is called.
             stubs = [threads.submit(self.executors.invoke, "stub", asked) for _ in range(2 * callers)]
@@ -73,7 +73,7 @@ class Deployment:
             for answered in (*stubs, *registries, *gateways):
                 answered.result()
 
-    def place(self, tenant: str, hosted: Sequence[Hosted]) -> None:
+    def place(self, tenant: str, hosted: Sequence[HostedFunction]) -> None:
         with self.placing:
             self.executors.place("stub", hosted, tenant)
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from signpost.protocol.eras import PROTOCOL_VERSION
+from signpost.mcp.revisions import PROTOCOL_VERSION
 from tests.acceptance.cases import Step
 from tests.acceptance.expectations import Seen
 from tests.acceptance.values import members_of

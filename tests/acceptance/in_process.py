@@ -14,16 +14,16 @@ from signpost.adapters.memory import (
     MemoryRevisionRows,
     MemoryRuntimeSettings,
 )
-from signpost.content import Change
+from signpost.calling.failures import failure, reported_failure
+from signpost.calling.wire import reply_message
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.content.model import Change
 from signpost.contract import Executor, Result
+from signpost.entrypoints.content_relay import content_bus_event
+from signpost.entrypoints.registry_invoke import RegistryHandler
 from signpost.errors import Unavailable
-from signpost.execution.failures import failure, reported
-from signpost.execution.wire import reply_message
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject, Principal
-from signpost.registry.publisher import ManifestFunctions, Publisher
-from signpost.registry_door import RegistryDoor
-from signpost.relay import bus_event
 from signpost.telemetry import Telemetry
 from signpost.toolkit import ToolError
 from stage.scripts import answered
@@ -91,10 +91,10 @@ class InProcess:
         self._scripts: dict[str, Mapping[str, Any]] = {}
         self._called: list[Any] = []
         gateway.executors[STUB.arn] = self._play_script
-        self._door = RegistryDoor(
+        self._door = RegistryHandler(
             functions=gateway.composition.documents.functions,
-            beside=[
-                ManifestFunctions(
+            administration=[
+                PublishFunctions(
                     Publisher(
                         content=self._content,
                         bodies=gateway.adapters.bodies,
@@ -135,7 +135,7 @@ class InProcess:
         self._marks.append(len(self._content.events))
 
     def events(self) -> Sequence[Sequence[Any]]:
-        told = [bus_event(event) for event in self._content.events]
+        told = [content_bus_event(event) for event in self._content.events]
         events = [{"type": event.type, "payload": json.loads(event.detail)} for event in told]
         return [events[first:last] for first, last in zip(self._marks, self._marks[1:], strict=False)]
 
@@ -157,4 +157,4 @@ class InProcess:
         try:
             return reply_message(Result(answered(script, call["arguments"])))
         except ToolError as fault:
-            return reply_message(reported(fault.kind, str(fault)))
+            return reply_message(reported_failure(fault.kind, str(fault)))

@@ -7,20 +7,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from signpost.cli import config
-from signpost.registry import markdown, names, uris
-from signpost.registry.handshake import plan
-from signpost.registry.prompts import messages_of
-from signpost.registry.refusals import Refused
+from signpost.cli.publish import config
+from signpost.cli.retry_plan import build_handshake_plan
+from signpost.content import markdown, names, uris
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.prompts import messages_of
 from tests.acceptance.expectations import Seen
 
 
 def seen(op: str, given: Mapping[str, Any]) -> Seen:
     answer = RULES[op](given)
-    return Seen(error=answer.message) if isinstance(answer, Refused) else Seen(answer)
+    return Seen(error=answer.message) if isinstance(answer, RegistryRefusal) else Seen(answer)
 
 
-def _parsed(uri: str) -> dict[str, str] | Refused:
+def _parsed(uri: str) -> dict[str, str] | RegistryRefusal:
     match uris.parse(uri):
         case uris.Index():
             return {"kind": "index"}
@@ -28,12 +28,12 @@ def _parsed(uri: str) -> dict[str, str] | Refused:
             return {"kind": "skill", "id": skill_id}
         case uris.Section(function):
             return {"kind": "section", "function_id": function}
-        case Refused() as refused:
+        case RegistryRefusal() as refused:
             return refused
 
 
-def _refused_by(problem: str | None) -> Refused | None:
-    return None if problem is None else Refused("invalid_id", problem)
+def _refused_by(problem: str | None) -> RegistryRefusal | None:
+    return None if problem is None else RegistryRefusal("invalid_id", problem)
 
 
 def _section(value: Any) -> dict[str, str]:
@@ -42,7 +42,7 @@ def _section(value: Any) -> dict[str, str]:
 
 
 def _plan(given: Mapping[str, Any]) -> dict[str, Any]:
-    made = plan(given["latency_s"], given["fail_first"])
+    made = build_handshake_plan(given["latency_s"], given["fail_first"])
     return {"attempts_at": made.attempts_at, "outcome": made.outcome}
 
 
@@ -53,7 +53,7 @@ def _configuration(given: Mapping[str, Any]) -> dict[str, Any]:
         path = Path(folder) / "config.json"
         if document is not None:
             path.write_text("{" if document == "malformed" else json.dumps(document))
-        return asdict(config.read(path, _unheard))
+        return asdict(config.read_config(path, _unheard))
 
 
 def _unheard(warning: str) -> None:
@@ -62,9 +62,9 @@ def _unheard(warning: str) -> None:
 
 
 RULES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
-    "pure.title": lambda given: markdown.title(given["markdown"]),
-    "pure.description": lambda given: markdown.description(given["markdown"]),
-    "pure.truncate": lambda given: markdown.truncated(given["text"], given["max"]),
+    "pure.title": lambda given: markdown.title_of(given["markdown"]),
+    "pure.description": lambda given: markdown.description_of(given["markdown"]),
+    "pure.truncate": lambda given: markdown.truncate(given["text"], given["max"]),
     "pure.parse_uri": lambda given: _parsed(given["uri"]),
     "pure.validate_id": lambda given: _refused_by(names.problem_with_skill_id(given["id"])),
     "pure.validate_name": lambda given: _refused_by(names.problem_with_prompt_name(given["name"])),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from signpost.contract import Hosted
+from signpost.contract import HostedFunction
 from tests.acceptance.deployed import Deployment
 
 STUB = "stub"
@@ -30,7 +30,7 @@ class Stubs:
         before = len(self._functions)
         resolved = self._resolved(manifest)
         if len(self._functions) > before:
-            hosted = [Hosted(function) for function in self._functions.values()]
+            hosted = [HostedFunction(function) for function in self._functions.values()]
             self._deployment.place(self._tenant, hosted)
         return resolved
 

@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from signpost.adapters.dynamodb.instances import DynamoInstances
+from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.adapters.s3 import S3Values
-from signpost.cli.checking import Rules
 from signpost.cli.failure import CommandFailed
-from signpost.cli.publication_files import publication_at
-from signpost.cli.publisher import RemotePublisher
+from signpost.cli.publish.checking import CheckRules
+from signpost.cli.publish.files import read_publication
+from signpost.cli.publish.upload import RemotePublisher
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject, Principal, as_object
 from tests.acceptance.callers import Credentials
@@ -73,7 +73,7 @@ class Deployed:
         """As `signpost audit` reads it: from the tables, with the rights of the account's owner."""
         outputs = self._stack.deployed.outputs
         values = S3Values(lambda: self._laptop.client("s3"), outputs["ContentBucketName"])
-        instances = DynamoInstances(self._laptop.client("dynamodb"), outputs["WorkflowsTableName"], values)
+        instances = DynamoInstanceStore(self._laptop.client("dynamodb"), outputs["WorkflowsTableName"], values)
         return told(instances.audit(self._tenant, step.args["workflowId"]))
 
     def _called(self, step: Step) -> Any:
@@ -111,9 +111,9 @@ class Deployed:
 
     def _publish(self, manifest: Mapping[str, Any]) -> None:
         manifest = self._stubs.placed(manifest)
-        publisher = RemotePublisher(self._ask_registry, say=lambda _: None)
+        publisher = RemotePublisher(self._ask_registry, show_line=lambda _: None)
         try:
-            publication = publication_at(self._written(manifest), Rules())
+            publication = read_publication(self._written(manifest), CheckRules())
             publisher.publish(publication, publisher.plan(publication, prune=True), prune=True)
         except CommandFailed as refused:
             raise NotPlayed(f"what it defines could not be published: {refused}") from refused

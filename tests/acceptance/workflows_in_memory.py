@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from signpost.adapters.written_json import written_json
+from signpost.adapters.written_json import parse_json_source
 from signpost.model import Principal
-from signpost.workflow.configuration import Configuration, resolved
-from signpost.workflow.definition import Executor
+from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
+from signpost.workflow.definition import ExecutorSpec
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.steps import Failed, Outcome
+from signpost.workflow.ports import StepAttempt, StepOutcome
 from tests.acceptance.outcomes import NotPlayed
 from tests.acceptance.workflow_cases import Case, Step, principals
 from tests.acceptance.workflow_steps import told
@@ -27,43 +27,43 @@ class Stubs:
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
         self._clock = clock
 
-    def seconds(self, executor: Executor, principal: Principal) -> None:
+    def timeout_seconds(self, executor: ExecutorSpec, principal: Principal) -> None:
         del executor, principal
 
-    def lingers(self, executor: Executor, principal: Principal) -> float:
+    def linger_seconds(self, executor: ExecutorSpec, principal: Principal) -> float:
         del executor, principal
         return 0.0
 
-    def guarded(self, errand: Errand, tries: Callable[[], Came]) -> Came:
-        del errand
-        return tries()
+    def run_attempts(self, attempt: StepAttempt, run: Callable[[], StepOutcome]) -> StepOutcome:
+        del attempt
+        return run()
 
-    def perform(self, errand: Errand) -> Came:
-        settings: Mapping[str, Any] = errand.executor.settings
+    def perform(self, attempt: StepAttempt) -> StepOutcome:
+        settings: Mapping[str, Any] = attempt.executor.settings
         called = self.calls.setdefault(settings["id"], [])
         script: Sequence[Mapping[str, Any]] = settings["script"]
         entry = script[min(len(called), len(script) - 1)]
-        workflow, named = errand.step.split(".", 1)
+        workflow, named = attempt.step.split(".", 1)
         transition = named.rsplit(".", 1)[0]
         called.append({
             "workflowId": workflow,
             "transition": transition,
-            "arguments": errand.arguments,
-            "idempotencyKey": errand.idempotency_key,
+            "arguments": attempt.arguments,
+            "idempotencyKey": attempt.idempotency_key,
         })  # fmt: skip
-        return self._played(entry, errand)
+        return self._played(entry, attempt)
 
-    def _played(self, entry: Mapping[str, Any], errand: Errand) -> Came:
+    def _played(self, entry: Mapping[str, Any], attempt: StepAttempt) -> StepOutcome:
         delay = entry.get("delayMs", 0) / 1000
-        if self._clock.now() + delay > errand.ends_at:
-            self._clock.advance(errand.ends_at - self._clock.now())
-            return Failed("timeout", "It took too long and was stopped.", "unknown")
+        if self._clock.now() + delay > attempt.ends_at:
+            self._clock.advance(attempt.ends_at - self._clock.now())
+            return ExecutorFailure("timeout", "It took too long and was stopped.", "unknown")
         self._clock.advance(delay)
         if "error" in entry:
-            return Failed(entry["error"], entry.get("message", "as the script says"))
-        subject = errand.principal.subject
+            return ExecutorFailure(entry["error"], entry.get("message", "as the script says"))
+        subject = attempt.principal.subject
         found = [EvidenceItem(item["kind"], subject, item) for item in entry.get("evidence", [])]
-        return Outcome(entry.get("output"), found)
+        return ExecutorOutcome(entry.get("output"), found)
 
 
 class InMemory:
@@ -73,8 +73,8 @@ class InMemory:
         self._world = WorkflowWorld(principals(case, TENANT))
         self._stubs = Stubs(self._world.clock)
         self._world.has(STUB, self._stubs)
-        found = resolved(written_json(json.dumps(case.manifest), case.id))
-        if not isinstance(found, Configuration):
+        found = compile_manifest(parse_json_source(json.dumps(case.manifest), case.id))
+        if not isinstance(found, CompiledManifest):
             raise NotPlayed(f"what it defines could not be published: {found}")
         self._world.publish_manifest(found.manifest)
 

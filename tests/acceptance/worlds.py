@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from signpost.contract import Hosted
-from signpost.execution.manifest import manifest_of
-from signpost.execution.members import VERSION
+from signpost.calling.wire_fields import WIRE_VERSION
+from signpost.contract import HostedFunction
+from signpost.directory.manifest import parse_manifest
 from signpost.model import SettingValue
 from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
@@ -65,13 +65,13 @@ def check_known(case: Case) -> None:
             raise GivenFailed(f"this runner does not know what is given by {', '.join(entry)}")
 
 
-def hosted_of(stubs: Sequence[Mapping[str, Any]]) -> Sequence[Hosted]:
+def hosted_of(stubs: Sequence[Mapping[str, Any]]) -> Sequence[HostedFunction]:
     """As an executor would offer them."""
     offered = [
         {"id": stub["stub"], "inputSchema": stub.get("request_format"), "metadata": stub.get("metadata")}
         for stub in stubs
     ]
-    return manifest_of(json.dumps({"signpost": VERSION, "manifest": {"functions": offered}}).encode()).functions
+    return parse_manifest(json.dumps({"signpost": WIRE_VERSION, "manifest": {"functions": offered}}).encode()).functions
 
 
 def settings_of(entry: Mapping[str, Any]) -> Mapping[str, SettingValue]:

@@ -9,7 +9,7 @@ import pytest
 
 from local.intrinsics import parse_template
 from signpost.metrics.gauges import GAUGES
-from signpost.surfaces.seven import SEVEN
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
@@ -73,13 +73,13 @@ def test_every_parameter_of_the_template_is_documented() -> None:
 
 def test_every_tool_is_documented() -> None:
     readme = (PROJECT / "README.md").read_text()
-    assert re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", readme, re.MULTILINE) == [tool.name for tool in SEVEN]
+    assert re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", readme, re.MULTILINE) == [tool.name for tool in GATEWAY_TOOLS]
 
 
 def test_every_gauge_is_documented_in_its_own_words() -> None:
     operations = (PROJECT / "docs/operations.md").read_text()
     assert re.findall(r"^\| `(signpost_\w+)` \| (?:(.*?) )?\| (.*) \|$", operations, re.MULTILINE) == [
-        (gauge.name, ", ".join(f"`{label}`" for label in gauge.labels), gauge.says) for gauge in GAUGES
+        (gauge.name, ", ".join(f"`{label}`" for label in gauge.labels), gauge.help_text) for gauge in GAUGES
     ]
 
 

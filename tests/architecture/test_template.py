@@ -9,7 +9,7 @@ import pytest
 
 from local.intrinsics import parse_template
 from signpost.cli.redrive import PATIENCE
-from signpost.registry.subscriptions import TRIGGER_TYPES
+from signpost.content.subscriptions import TRIGGER_TYPES
 from signpost.settings import ENDPOINTS, PROMPTS_SCOPE, SKILLS_SCOPE
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -196,7 +196,7 @@ def variables_read_by(reader: str) -> set[str]:
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith("Executor")])
 def test_the_settings_are_the_variables_of_the_function(name: str) -> None:
     """Every variable is read and every one that is read is there."""
-    function = name.removesuffix("Function").lower()
+    function = Path(FUNCTIONS[name]["Properties"]["CodeUri"]).name
     read = variables_read_by(f"{function}_settings")
     assert set(FUNCTIONS[name]["Properties"]["Environment"]["Variables"]) == read - FOR_ALL
     assert FOR_ALL == READ_BY_ALL

@@ -25,9 +25,9 @@ from signpost.adapters.dynamodb import (
     DynamoRuntimeSettings,
     rows,
 )
-from signpost.adapters.dynamodb.function_states import NOTHING_SET
+from signpost.adapters.dynamodb.function_states import NO_SETTINGS
 from signpost.adapters.dynamodb.loaded_executors import DynamoLoadedExecutors
-from signpost.adapters.dynamodb.outbox import Publications, events_of
+from signpost.adapters.dynamodb.outbox import ChangeBatchStore, events_of
 from signpost.adapters.memory import (
     FunctionTable,
     MemoryApiKeys,
@@ -41,25 +41,17 @@ from signpost.adapters.memory import (
     MemoryPlacedFunctions,
     MemoryRevisionRows,
     MemoryRuntimeSettings,
-    MemoryTexts,
+    MemoryTextStore,
 )
-from signpost.adapters.s3 import S3Bodies, S3Publications, S3Values
-from signpost.content import ChangeEvent, Scopes
+from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore, S3Values
+from signpost.calling.ports import Breakers, FunctionStates, PlacedFunctions, RuntimeSettings
+from signpost.content.model import ChangeEvent, ScopeNames
+from signpost.content.ports import Bodies, ContentStore
+from signpost.directory.ports import Directory, LoadedExecutors
+from signpost.identity.ports import ApiKeys, IssuerKeySets
 from signpost.model import SettingValue
-from signpost.ports import (
-    ApiKeys,
-    Bodies,
-    Breakers,
-    ContentStore,
-    Directory,
-    FunctionStates,
-    IssuerKeySets,
-    LoadedExecutors,
-    PlacedFunctions,
-    RevisionRows,
-    RuntimeSettings,
-    Texts,
-)
+from signpost.ports import TextStore
+from signpost.revisions import RevisionRows
 from tests.support.laptop import Laptop
 
 if TYPE_CHECKING:
@@ -185,14 +177,14 @@ def memory_functions(deployment: Deployment) -> Functions:
         settings=MemoryRuntimeSettings(table),
         breakers=MemoryBreakers(table),
         loads=MemoryLoadedExecutors(table),
-        told=lambda tenant: [event for event in table.told if event.tenant == tenant],
+        told=lambda tenant: [event for event in table.load_events if event.tenant == tenant],
     )
 
 
-def dynamo_functions(client: "DynamoDBClient", deployment: Deployment = NOTHING_SET) -> Functions:
+def dynamo_functions(client: "DynamoDBClient", deployment: Deployment = NO_SETTINGS) -> Functions:
     def told(tenant: str) -> Sequence[ChangeEvent]:
         outbox = rows.query(client, TABLE, keys.outbox_of(tenant))
-        return [event for row in outbox for event in events_of(row, PublicationsInMemory())]
+        return [event for row in outbox for event in events_of(row, ChangeBatchesInMemory())]
 
     return Functions(
         states=DynamoFunctionStates(client, TABLE, deployment),
@@ -215,21 +207,21 @@ def functions_of(request: pytest.FixtureRequest, dynamodb: Any) -> Callable[[Dep
 
 @pytest.fixture
 def functions(functions_of: Callable[[Deployment], Functions]) -> Functions:
-    return functions_of(NOTHING_SET)
+    return functions_of(NO_SETTINGS)
 
 
 BUCKET = "content"
-SCOPES = Scopes(skills="skills", prompts="prompts")
+SCOPES = ScopeNames(skills="skills", prompts="prompts")
 
 
-class PublicationsInMemory:
+class ChangeBatchesInMemory:
     """For an engine that has tables only."""
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
 
-    def keep(self, tenant: str | None, publication_id: str, body: bytes) -> str:
-        key = f"{tenant}/{publication_id}"
+    def keep(self, tenant: str | None, batch_id: str, body: bytes) -> str:
+        key = f"{tenant}/{batch_id}"
         self._objects[key] = body
         return key
 
@@ -264,7 +256,7 @@ def memory_content() -> Content:
     return Content(store, MemoryRevisionRows(store), MemoryRuntimeSettings(table), told)
 
 
-def dynamo_content(client: "DynamoDBClient", publications: Publications) -> Content:
+def dynamo_content(client: "DynamoDBClient", publications: ChangeBatchStore) -> Content:
     def told(tenant: str | None) -> Sequence[ChangeEvent]:
         outbox = rows.query(client, TABLE, keys.outbox_of(tenant))
         return [event for row in outbox for event in events_of(row, publications)]
@@ -277,11 +269,11 @@ def dynamo_content(client: "DynamoDBClient", publications: Publications) -> Cont
     )
 
 
-def publications_of(engine: str, request: pytest.FixtureRequest) -> Publications:
+def publications_of(engine: str, request: pytest.FixtureRequest) -> ChangeBatchStore:
     if engine == "dynoxide":
-        return PublicationsInMemory()
+        return ChangeBatchesInMemory()
     client = request.getfixturevalue("bucket")
-    return S3Publications(lambda: client, BUCKET)
+    return S3ChangeBatchStore(lambda: client, BUCKET)
 
 
 @pytest.fixture(params=ENGINES)
@@ -304,7 +296,7 @@ class Remote:
     """An engine that a test may interfere with: a client of its own, and as everybody else reaches it."""
 
     client: "DynamoDBClient"
-    publications: Publications
+    publications: ChangeBatchStore
     others: Content
 
 
@@ -321,9 +313,9 @@ def own_client(request: pytest.FixtureRequest, dynamodb: Any) -> "DynamoDBClient
     return client_of(dynamodb(request.param).meta.endpoint_url)
 
 
-def values_of(engine: str, request: pytest.FixtureRequest) -> Texts:
+def values_of(engine: str, request: pytest.FixtureRequest) -> TextStore:
     """Where long values lie beside the tables of an engine."""
     if engine == "dynoxide":
-        return MemoryTexts()
+        return MemoryTextStore()
     client = request.getfixturevalue("bucket")
     return S3Values(lambda: client, BUCKET)

@@ -13,11 +13,11 @@ from signpost.adapters.dynamodb import DynamoContentStore
 from signpost.adapters.dynamodb.references import DynamoReferences
 from signpost.adapters.dynamodb.scopes import scopes_in
 from signpost.adapters.memory import FunctionTable, MemoryBucket, MemoryContentStore, MemoryReferences
-from signpost.adapters.s3 import S3Bodies, S3Publications
+from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore
 from signpost.adapters.s3_versions import S3KeptObjects
-from signpost.content import Scopes, Skill, SkillChange, StoredFile
-from signpost.kept import Look
-from signpost.ports import Bodies, ContentReferences, ContentStore, KeptObjects
+from signpost.content.kept_objects import RetentionScan
+from signpost.content.model import ScopeNames, Skill, SkillChange, StoredFile
+from signpost.content.ports import Bodies, ContentReferences, ContentStore, KeptObjects
 from tests.contract.conftest import ENGINES, SCOPES, TABLE, client_of
 from tests.contract.test_content import registered, skill_of, unregistered
 from tests.contract.test_content_interruptions import Crash
@@ -44,8 +44,8 @@ def versioned_bucket(laptop: Any) -> Any:
     return client
 
 
-def on_aws(s3: Any, dynamodb: Any, scopes: Scopes = SCOPES) -> Kept:
-    publications = S3Publications(lambda: s3, BUCKET)
+def on_aws(s3: Any, dynamodb: Any, scopes: ScopeNames = SCOPES) -> Kept:
+    publications = S3ChangeBatchStore(lambda: s3, BUCKET)
     return Kept(
         S3Bodies(lambda: s3, BUCKET),
         S3KeptObjects(lambda: s3, BUCKET),
@@ -106,9 +106,9 @@ def test_what_is_shipped_is_looked_at_too(kept: Kept) -> None:
 def test_a_look_is_remembered_until_the_next(kept: Kept, tenant: str) -> None:
     kept.bodies.keep(tenant, DIGEST, b"# A")
     for number in (1, 2):
-        look = Look(time.time(), "table", number, frozenset({"skills", "skills-b"}), {"content/t/x": 1.5})
-        kept.objects.remember(tenant, look)
-        assert kept.objects.last_look(tenant) == look
+        look = RetentionScan(time.time(), "table", number, frozenset({"skills", "skills-b"}), {"content/t/x": 1.5})
+        kept.objects.write_scan(tenant, look)
+        assert kept.objects.read_last_scan(tenant) == look
     assert abs(kept.objects.scopes()[tenant] - time.time()) < CLOCKS_DIFFER
     assert len(kept.objects.versions(tenant)) == 1  # a look is none of what it looks at
 
@@ -131,7 +131,7 @@ def test_what_was_named_since_another_look_is_named(kept: Kept, tenant: str) -> 
 
 
 def named(kept: Kept, tenant: str, after: int | None = None) -> tuple[set[str], int]:
-    found = kept.references.named(tenant, kept.references.scopes, after=after)
+    found = kept.references.find_named_objects(tenant, kept.references.scopes, after=after)
     return {key.rpartition("/")[2] for key in found.keys}, found.version
 
 
@@ -150,10 +150,10 @@ def test_under_another_name_of_the_partition_the_old_rows_still_name_their_bodie
     remote: Kept, versioned_bucket: Any, dynamodb: Any, tenant: str
 ) -> None:
     remote.store.apply(tenant, [SkillChange("a", document("a", DIGEST))])
-    renamed = on_aws(versioned_bucket, dynamodb("ministack"), Scopes("skills-b", SCOPES.prompts))
+    renamed = on_aws(versioned_bucket, dynamodb("ministack"), ScopeNames("skills-b", SCOPES.prompts))
     renamed.store.apply(tenant, [SkillChange("a", document("a", OTHER))])
     assert renamed.references.scopes == {"skills-b"}
-    found = renamed.references.named(tenant, frozenset({SCOPES.skills, "skills-b"}), after=2)
+    found = renamed.references.find_named_objects(tenant, frozenset({SCOPES.skills, "skills-b"}), after=2)
     assert {key.rpartition("/")[2] for key in found.keys} == {DIGEST, OTHER}
 
 
@@ -173,7 +173,7 @@ def test_what_changes_while_the_rows_are_read_is_named(
 
     client.meta.events.register("before-parameter-build.dynamodb.Query", one_row)
     references = on_aws(versioned_bucket, client).references
-    found = references.named(tenant, references.scopes, after=None)
+    found = references.find_named_objects(tenant, references.scopes, after=None)
     assert {key.rpartition("/")[2] for key in found.keys} == {DIGEST, OTHER}
     assert found.version == 4
 
@@ -194,13 +194,13 @@ def test_an_unfinished_publication_names_itself_and_its_bodies_until_it_is_finis
     changes = [SkillChange(one, document(one, digest)) for one, digest in (("a", DIGEST), ("b", OTHER))]
     with pytest.raises(Crash):
         on_aws(versioned_bucket, dying).store.apply(tenant, changes)
-    assert tenant in remote.references.unfinished()
+    assert tenant in remote.references.list_unfinished_tenants()
     (publication,) = [version.key for version in remote.objects.versions(tenant)]
-    found = remote.references.named(tenant, remote.references.scopes, after=None)
+    found = remote.references.find_named_objects(tenant, remote.references.scopes, after=None)
     assert found.keys == {publication, *(object_keys.body(tenant, digest) for digest in (DIGEST, OTHER))}
     remote.references.complete(tenant)
-    assert tenant not in remote.references.unfinished()
-    found = remote.references.named(tenant, remote.references.scopes, after=None)
+    assert tenant not in remote.references.list_unfinished_tenants()
+    found = remote.references.find_named_objects(tenant, remote.references.scopes, after=None)
     assert found.keys == {object_keys.body(tenant, digest) for digest in (DIGEST, OTHER)}
 
 

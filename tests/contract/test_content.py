@@ -14,15 +14,15 @@ from botocore.exceptions import ClientError
 
 from signpost.adapters.dynamodb import DynamoContentStore, DynamoRevisionRows
 from signpost.adapters.memory import FunctionTable, MemoryContentStore
-from signpost.adapters.s3 import S3Bodies, S3Publications
-from signpost.content import (
+from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore
+from signpost.content.model import (
     CatalogueChange,
     Change,
     ChangeEvent,
     Layers,
     Overtaken,
     PromptChange,
-    Scopes,
+    ScopeNames,
     Skill,
     SkillChange,
     StoredFile,
@@ -31,8 +31,8 @@ from signpost.content import (
     SubscriptionChange,
     WorkflowChange,
 )
+from signpost.content.ports import Bodies, ContentStore
 from signpost.model import PromptArgument
-from signpost.ports import Bodies, ContentStore
 from tests.contract.conftest import BUCKET, TABLE, Content, publications_of
 from tests.support.saying import Say
 
@@ -184,8 +184,8 @@ def test_a_scope_has_its_own_documents_and_its_own_prompts(
     request: pytest.FixtureRequest, dynamodb: Any, engine: str, tenant: str
 ) -> None:
     client, publications = dynamodb(engine), publications_of(engine, request)
-    first = DynamoContentStore(client, TABLE, publications, Scopes("skills", "prompts"))
-    second = DynamoContentStore(client, TABLE, publications, Scopes("skills-blue", "prompts"))
+    first = DynamoContentStore(client, TABLE, publications, ScopeNames("skills", "prompts"))
+    second = DynamoContentStore(client, TABLE, publications, ScopeNames("skills-blue", "prompts"))
     first.apply(tenant, [*registered("a"), PromptChange("p", prompt_of("p"))])
     second.apply(tenant, registered("b"))
     assert [[skill.id for skill in store.skills(tenant)] for store in (first, second)] == [["a"], ["b"]]
@@ -380,7 +380,7 @@ def test_a_body_that_was_not_kept_is_not_found(bodies: Bodies, tenant: str) -> N
 
 @pytest.mark.cloud
 def test_only_an_object_that_is_not_there_is_not_found(bucket: Any, tenant: str) -> None:
-    publications = S3Publications(lambda: bucket, BUCKET)
+    publications = S3ChangeBatchStore(lambda: bucket, BUCKET)
     key = publications.keep(tenant, DIGEST, b"{}")
     assert (key, publications.read(key)) == (f"publications/{tenant}/{DIGEST}.json", b"{}")
     with pytest.raises(LookupError, match=r"publications/x\.json"):

@@ -11,9 +11,9 @@ from botocore.exceptions import ClientError
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import DynamoContentStore, rows
-from signpost.adapters.dynamodb.content_head import Head, head_in
+from signpost.adapters.dynamodb.content_head import ContentHead, head_in
 from signpost.adapters.dynamodb.outbox import events_of
-from signpost.content import Change, ChangeEvent, PromptChange
+from signpost.content.model import Change, ChangeEvent, PromptChange
 from signpost.errors import Unavailable
 from tests.contract.conftest import SCOPES, TABLE, Content, Remote, client_of, dynamo_content
 from tests.contract.test_content import ids_of, many, prompt_of, registered, skill_of, told, unregistered
@@ -41,9 +41,9 @@ class Steps:
         if self._armed and next(self._left, "over") == "over":
             raise Crash
 
-    def keep(self, tenant: str | None, publication_id: str, body: bytes) -> str:
+    def keep(self, tenant: str | None, batch_id: str, body: bytes) -> str:
         self._step()
-        key = self._publications.keep(tenant, publication_id, body)
+        key = self._publications.keep(tenant, batch_id, body)
         self._step()
         return key
 
@@ -91,7 +91,7 @@ def crashes(steps: Steps, act: Callable[[int], object]) -> Iterator[int]:
         yield number
 
 
-def head_of(remote: Remote, tenant: str) -> Head:
+def head_of(remote: Remote, tenant: str) -> ContentHead:
     return head_in(rows.get(remote.client, TABLE, keys.content_version(tenant)))
 
 
@@ -426,7 +426,7 @@ def test_what_no_row_can_hold_is_refused_and_nothing_changes(remote: Remote, con
         with pytest.raises(ValueError, match=r"A name is of|longer than a row"):
             content.store.apply(tenant, [*registered(*many(40)), wrong])
     assert ids_of(remote.others, tenant) == told(remote.others, tenant) == []
-    assert head_of(remote, tenant) == Head()
+    assert head_of(remote, tenant) == ContentHead()
 
 
 def outbox_of(remote: Remote, tenant: str | None) -> list[dict[str, Any]]:

@@ -9,13 +9,12 @@ import pytest
 from local.intrinsics import parse_template
 from local.stack import PROJECT
 from signpost.adapters.dynamodb.due import DynamoDue
-from signpost.adapters.dynamodb.instances import DynamoInstances
-from signpost.adapters.memory import MemoryTexts
+from signpost.adapters.dynamodb.instances import DynamoInstanceStore
+from signpost.adapters.memory import MemoryTextStore
 from signpost.adapters.memory.due import MemoryDue
-from signpost.adapters.memory.instances import MemoryInstances
-from signpost.ports import Due
-from signpost.wakes import Message
-from signpost.workflow.ports import Instances
+from signpost.adapters.memory.instances import MemoryInstanceStore
+from signpost.workflow.ports import DueInstances, InstanceStore
+from signpost.workflow.wakes import WakeMessage
 from tests.contract.conftest import ENGINES
 from tests.support.due import write_due
 
@@ -30,28 +29,28 @@ MANY = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    instances: Instances
-    due: Due
+    instances: InstanceStore
+    due: DueInstances
 
     def write(self, tenant: str, workflow_id: str, due_at: float | None) -> None:
         """An instance, with when it is due from now on."""
         write_due(self.instances, tenant, workflow_id, due_at)
 
     def found(self, now: float = NOW, most: int = MANY) -> list[str]:
-        return [message.workflow_id for message in self.due.by(now, most)]
+        return [message.workflow_id for message in self.due.find_due(now, most)]
 
 
 @pytest.fixture(params=ENGINES)
 def store(request: pytest.FixtureRequest, dynamodb: Any) -> Store:
     if request.param == "memory":
-        memory = MemoryInstances()
+        memory = MemoryInstanceStore()
         return Store(memory, MemoryDue(memory))
     client: DynamoDBClient = dynamodb(request.param)
     table = f"due-{uuid.uuid4().hex[:12]}"
     shape = {name: TABLE[name] for name in ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")}
     client.create_table(TableName=table, BillingMode="PAY_PER_REQUEST", **shape)
     client.get_waiter("table_exists").wait(TableName=table)
-    return Store(DynamoInstances(client, table, MemoryTexts()), DynamoDue(client, table))
+    return Store(DynamoInstanceStore(client, table, MemoryTextStore()), DynamoDue(client, table))
 
 
 def test_what_is_due_is_found_with_its_tenant_and_what_is_not_is_not(store: Store) -> None:
@@ -59,7 +58,7 @@ def test_what_is_due_is_found_with_its_tenant_and_what_is_not_is_not(store: Stor
     store.write("zed", "wf_b", NOW - 0.25)
     store.write("zed", "wf_later", NOW + 0.25)
     store.write("zed", "wf_never", None)
-    assert store.due.by(NOW, MANY) == [Message("zed", "wf_b"), Message("acme", "wf_a")]
+    assert store.due.find_due(NOW, MANY) == [WakeMessage("zed", "wf_b"), WakeMessage("acme", "wf_a")]
     assert store.found(NOW + 1) == ["wf_b", "wf_a", "wf_later"]
     assert store.found(NOW - 1) == []
 
@@ -86,4 +85,4 @@ def test_what_is_written_anew_is_due_when_it_says_now(store: Store) -> None:
 def test_two_tenants_may_have_instances_of_one_name(store: Store) -> None:
     store.write("acme", "wf_a", NOW)
     store.write("zed", "wf_a", NOW - 1)
-    assert store.due.by(NOW, MANY) == [Message("zed", "wf_a"), Message("acme", "wf_a")]
+    assert store.due.find_due(NOW, MANY) == [WakeMessage("zed", "wf_a"), WakeMessage("acme", "wf_a")]

@@ -7,8 +7,16 @@ from threading import Barrier
 
 import pytest
 
-from signpost.contract import BreakerState, Component, Executor, FunctionState, Hosted, Placed, Placement
-from signpost.ports import Directory
+from signpost.contract import (
+    BreakerState,
+    Component,
+    Executor,
+    FunctionState,
+    HostedFunction,
+    PlacedExecutor,
+    Placement,
+)
+from signpost.directory.ports import Directory
 from tests.contract.conftest import Deployment, Functions
 
 NOW = 1_800_000_000.25
@@ -23,15 +31,15 @@ def executor_of(tenant: str, name: str = "mail") -> Executor:
 
 def executors_in(directory: Directory) -> list[Executor]:
     """Those that host something for anybody, each once."""
-    by_arn = {placed.executor.arn: placed.executor for placed in directory.placed()}
+    by_arn = {placed.executor.arn: placed.executor for placed in directory.list_placed()}
     return [by_arn[arn] for arn in sorted(by_arn)]
 
 
-def hosting(*names: str) -> Sequence[Hosted]:
-    return [Hosted(name) for name in names]
+def hosting(*names: str) -> Sequence[HostedFunction]:
+    return [HostedFunction(name) for name in names]
 
 
-def many(count: int) -> Sequence[Hosted]:
+def many(count: int) -> Sequence[HostedFunction]:
     return hosting(*(f"many::function_{number}" for number in range(count)))
 
 
@@ -48,7 +56,7 @@ def test_of_an_unknown_function_nothing_is_known(functions: Functions, tenant: s
 def test_what_was_written_about_a_function_is_read_at_once(functions: Functions, tenant: str) -> None:
     own, shipped = executor_of(tenant, "own"), executor_of(tenant, "shipped")
     name = f"{tenant}::send"  # what is shipped has no tenant that keeps tests apart
-    declared = Hosted(
+    declared = HostedFunction(
         name,
         timeout_ms=5_000,
         permissions=frozenset({"mail.send", "übersetzen"}),
@@ -82,7 +90,7 @@ def test_what_was_written_about_a_function_is_read_at_once(functions: Functions,
     functions.breakers.open(tenant, name, OPEN)
     assert functions.states.read(tenant, name) == FunctionState(
         own=Placement(declared, own),
-        shipped=Placement(Hosted(name), shipped),
+        shipped=Placement(HostedFunction(name), shipped),
         settings={"tool_timeout_ms": 4_000},
         tenant_settings={"breaker_failures": 5},
         breaker=OPEN,
@@ -97,9 +105,9 @@ def test_a_placement_replaces_the_one_before(functions: Functions, tenant: str) 
     mail = executor_of(tenant)
     functions.directory.place(tenant, mail, hosting("a", "b"))
     longer = replace(mail, timeout_ms=90_000)
-    assert functions.directory.place(tenant, longer, [Hosted("b", timeout_ms=7), Hosted("c")]) == []
+    assert functions.directory.place(tenant, longer, [HostedFunction("b", timeout_ms=7), HostedFunction("c")]) == []
     assert hosts_of(functions, tenant, ["a", "b", "c"]) == {"b", "c"}
-    assert functions.states.read(tenant, "b").own == Placement(Hosted("b", timeout_ms=7), longer)
+    assert functions.states.read(tenant, "b").own == Placement(HostedFunction("b", timeout_ms=7), longer)
 
 
 def test_placing_again_changes_nothing(functions: Functions, tenant: str) -> None:
@@ -114,7 +122,7 @@ def test_s210_what_another_executor_hosts_is_refused_by_name(functions: Function
     functions.directory.place(tenant, second, hosting("d"))
     assert list(functions.directory.place(tenant, second, hosting("c", "e", "a"))) == ["c", "a"]
     assert hosts_of(functions, tenant, ["a", "b", "c", "d", "e"]) == {"a", "b", "c", "d"}
-    assert functions.states.read(tenant, "c").own == Placement(Hosted("c"), first)
+    assert functions.states.read(tenant, "c").own == Placement(HostedFunction("c"), first)
     functions.directory.place(tenant, first, hosting("a"))
     assert functions.directory.place(tenant, second, hosting("c", "e")) == []
 
@@ -144,8 +152,8 @@ def test_what_is_placed_is_listed_by_tenant_and_executor(functions: Functions, t
     mail = executor_of(tenant)
     functions.directory.place(tenant, mail, hosting("b", "a"))
     functions.directory.place(None, mail, hosting(f"{tenant}::shipped"))
-    ours = [placed for placed in functions.directory.placed() if tenant in placed.executor.arn]
-    assert ours == [Placed(None, mail, [f"{tenant}::shipped"]), Placed(tenant, mail, ["a", "b"])]
+    ours = [placed for placed in functions.directory.list_placed() if tenant in placed.executor.arn]
+    assert ours == [PlacedExecutor(None, mail, [f"{tenant}::shipped"]), PlacedExecutor(tenant, mail, ["a", "b"])]
 
 
 def test_an_executor_that_hosts_for_several_tenants_has_its_keys_once(functions: Functions, tenant: str) -> None:
@@ -174,13 +182,13 @@ def test_of_two_placements_that_race_for_an_id_one_wins(functions: Functions, te
 
     def place(executor: Executor) -> Sequence[str]:
         start.wait()
-        return functions.directory.place(tenant, executor, [*hosting("contested"), Hosted(executor.arn[-7:])])
+        return functions.directory.place(tenant, executor, [*hosting("contested"), HostedFunction(executor.arn[-7:])])
 
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(place, racing))
     assert sorted(map(list, answers)) == [[], *[["contested"]] * 3]
     winner = racing[[list(answer) for answer in answers].index([])]
-    assert functions.states.read(tenant, "contested").own == Placement(Hosted("contested"), winner)
+    assert functions.states.read(tenant, "contested").own == Placement(HostedFunction("contested"), winner)
     assert hosts_of(functions, tenant, [executor.arn[-7:] for executor in racing]) == {winner.arn[-7:]}
 
 
@@ -200,7 +208,7 @@ def test_two_placements_of_one_executor_leave_the_functions_of_one(functions: Fu
     mail, start = executor_of(tenant), Barrier(2)
     lists = [many(150), hosting("many::function_0", "other")]
 
-    def place(hosted: Sequence[Hosted]) -> Sequence[str]:
+    def place(hosted: Sequence[HostedFunction]) -> Sequence[str]:
         start.wait()
         return functions.directory.place(tenant, mail, hosted)
 
@@ -285,19 +293,19 @@ def test_of_many_who_claim_a_probe_one_gets_it(functions: Functions, tenant: str
 
 
 def test_what_is_placed_is_listed_with_all_that_tools_show(functions: Functions, tenant: str) -> None:
-    told = Hosted("b", 5, frozenset({"x"}), False, "Sends.", {"properties": {}}, exposed=True)
+    told = HostedFunction("b", 5, frozenset({"x"}), False, "Sends.", {"properties": {}}, exposed=True)
     assert list(functions.placed.functions(tenant)) == []
-    functions.directory.place(tenant, executor_of(tenant), [told, Hosted("a", input_schema={})])
+    functions.directory.place(tenant, executor_of(tenant), [told, HostedFunction("a", input_schema={})])
     functions.directory.place(tenant, executor_of(tenant, "next"), hosting("c"))
     functions.directory.place(f"{tenant}x", executor_of(tenant, "x"), hosting("d"))
-    assert list(functions.placed.functions(tenant)) == [Hosted("a", input_schema={}), told, Hosted("c")]
+    assert list(functions.placed.functions(tenant)) == [HostedFunction("a", input_schema={}), told, HostedFunction("c")]
     functions.directory.remove(tenant, executor_of(tenant).arn)
-    assert list(functions.placed.functions(tenant)) == [Hosted("c")]
+    assert list(functions.placed.functions(tenant)) == [HostedFunction("c")]
 
 
 def test_long_schemas_are_placed_however_many_there_are(functions: Functions, tenant: str) -> None:
     schema = {"description": "ß" * 30_000}
-    hosted = [Hosted(f"f{number:02}", input_schema=schema) for number in range(60)]
+    hosted = [HostedFunction(f"f{number:02}", input_schema=schema) for number in range(60)]
     assert functions.directory.place(tenant, executor_of(tenant), hosted) == []
     assert list(functions.placed.functions(tenant)) == hosted
 

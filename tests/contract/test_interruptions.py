@@ -8,7 +8,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from signpost.adapters import keys
-from signpost.contract import Hosted
+from signpost.contract import HostedFunction
 from signpost.errors import Unavailable
 from tests.contract.conftest import TABLE, Functions, client_of, dynamo_functions
 from tests.contract.test_functions import executor_of, executors_in, hosting, hosts_of, many
@@ -114,7 +114,7 @@ def table(own_client: "DynamoDBClient", interference: Interference) -> Functions
     return dynamo_functions(own_client)
 
 
-def names_of(hosted: Sequence[Hosted]) -> list[str]:
+def names_of(hosted: Sequence[HostedFunction]) -> list[str]:
     return [one.function for one in hosted]
 
 
@@ -275,14 +275,16 @@ def test_who_listed_functions_of_a_placement_that_then_crashed_finds_what_it_wro
 def test_functions_of_an_earlier_release_are_called_and_listed_without_what_it_did_not_know(
     own_client: "DynamoDBClient", table: Functions, tenant: str
 ) -> None:
-    told = Hosted("a", 5, frozenset({"x"}), False, "Sends.", {"properties": {}}, exposed=True, name="A", hidden=True)
+    told = HostedFunction(
+        "a", 5, frozenset({"x"}), False, "Sends.", {"properties": {}}, exposed=True, name="A", hidden=True
+    )
     table.directory.place(tenant, executor_of(tenant), [told])
     own_client.update_item(
         TableName=TABLE,
         Key=keys.placed_function(tenant, "a"),
         UpdateExpression="REMOVE description, input_schema, exposed, listing",
     )
-    old = Hosted("a", 5, frozenset({"x"}), readable=False)
+    old = HostedFunction("a", 5, frozenset({"x"}), readable=False)
     assert list(table.placed.functions(tenant)) == [old]
     placement = table.states.read(tenant, "a").own
     assert placement is not None

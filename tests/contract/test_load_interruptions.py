@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from signpost.contract import Placed, Terms
-from signpost.loads import Holding, Loading, NotPlaced, Told
+from signpost.contract import ExecutorVersion, PlacedExecutor
+from signpost.directory.model import DirectoryChange, DirectorySnapshot, LoadNotice, PlacementRefusal
 from tests.contract.test_functions import executor_of, hosting, hosts_of
 from tests.contract.test_interruptions import MOMENTS, Crash, interfered
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-TERMS = Terms("2", "d" * 64)
+TERMS = ExecutorVersion("2", "d" * 64)
 ALL = list("abcdefghxyz")
 
 
@@ -29,12 +29,12 @@ class Decision:
         self._names = names
         self.asked = 0
 
-    def __call__(self, holding: Holding) -> Loading | NotPlaced:
+    def __call__(self, holding: DirectorySnapshot) -> DirectoryChange | PlacementRefusal:
         self.asked += 1
         executor = executor_of(self._tenant)
         had = {name for one in holding.placed if one.executor == executor for name in one.functions}
-        told = [Told("load", name) for name in self._names]
-        return Loading(executor, hosting(*self._names), TERMS, sorted(had.difference(self._names)), told)
+        told = [LoadNotice("load", name) for name in self._names]
+        return DirectoryChange(executor, hosting(*self._names), TERMS, sorted(had.difference(self._names)), told)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -64,11 +64,11 @@ def test_a_load_completes_a_placement_that_crashed(
     interference.crash_after(crash_after)
     with pytest.raises(Crash):
         table.directory.place(tenant, executor, hosting(*"abcdef"), TERMS)
-    assert [one.terms for one in others.directory.placed() if one.tenant == tenant] == [None]
+    assert [one.terms for one in others.directory.list_placed() if one.tenant == tenant] == [None]
     others.loads.change(tenant, taking_over(tenant, *"efgh"))
     assert hosts_of(others, tenant, ALL) == {*"efgh"}
-    placed = [one for one in others.directory.placed() if one.tenant == tenant]
-    assert placed == [Placed(tenant, executor, list("efgh"), TERMS)]
+    placed = [one for one in others.directory.list_placed() if one.tenant == tenant]
+    assert placed == [PlacedExecutor(tenant, executor, list("efgh"), TERMS)]
 
 
 def test_where_somebody_else_came_first_it_is_decided_again(own_client: "DynamoDBClient", tenant: str) -> None:
@@ -92,8 +92,8 @@ def test_conflicts_with_others_are_waited_out(own_client: "DynamoDBClient", tena
 def test_a_load_that_crashes_before_its_transaction_has_left_nothing(own_client: "DynamoDBClient", tenant: str) -> None:
     table, others, interference = interfered(own_client)
     others.loads.change(tenant, taking_over(tenant, "a"))
-    before = others.loads.look(tenant)
+    before = others.loads.read(tenant)
     interference.crash_after(0)
     with pytest.raises(Crash):
         table.loads.change(tenant, taking_over(tenant, "b"))
-    assert others.loads.look(tenant) == before
+    assert others.loads.read(tenant) == before

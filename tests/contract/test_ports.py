@@ -3,8 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from signpost.credentials import ApiKey, IssuerKeySet
-from signpost.ports import ApiKeys, IssuerKeySets
+from signpost.identity.credentials import ApiKey, IssuerKeySet
+from signpost.identity.ports import ApiKeys, IssuerKeySets
 
 NOW = 1_800_000_000.25
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.sqs import Message, SetAside, SqsQueue, SqsWorkQueue
-from signpost.wakes import Message as Look
-from signpost.wakes import Posted, message_of
+from signpost.adapters.sqs import QueueMessage, SqsDeadLetters, SqsQueue, SqsWorkQueue
+from signpost.workflow.wakes import QueuedWake, message_of
+from signpost.workflow.wakes import WakeMessage as Look
 from tests.support.laptop import Laptop
 
 pytestmark = pytest.mark.cloud
@@ -24,18 +24,18 @@ def url(client: Any) -> str:
 
 
 def test_what_is_put_in_is_received_once_until_it_is_put_back_or_settled(client: Any, url: str) -> None:
-    queue, given_up = SqsQueue(lambda: client, url), SetAside(lambda: client, url)
+    queue, given_up = SqsQueue(lambda: client, url), SqsDeadLetters(lambda: client, url)
     texts = {f"größe {number}" for number in range(12)}
     for text in texts:
         queue.put(text)
-    messages = given_up.received()
+    messages = given_up.receive()
     assert {message.body for message in messages} == texts
-    assert given_up.received() == []
+    assert given_up.receive() == []
     kept, *others = messages
     for message in others:
         given_up.settle(message)
     given_up.put_back(kept)
-    assert [message.body for message in given_up.received()] == [kept.body]
+    assert [message.body for message in given_up.receive()] == [kept.body]
 
 
 def test_what_was_put_off_is_not_shown_before_its_time(client: Any, url: str) -> None:
@@ -44,14 +44,16 @@ def test_what_was_put_off_is_not_shown_before_its_time(client: Any, url: str) ->
     (taken,) = client.receive_message(QueueUrl=url, VisibilityTimeout=0)["Messages"]
     (taken,) = client.receive_message(QueueUrl=url)["Messages"]
     queue.put_off(taken["ReceiptHandle"], 600)
-    assert SetAside(lambda: client, url).received() == []
+    assert SqsDeadLetters(lambda: client, url).receive() == []
     queue.put_off(taken["ReceiptHandle"], 0)
-    assert [Message("", message.body) for message in SetAside(lambda: client, url).received()] == [Message("", "later")]
+    assert [QueueMessage("", message.body) for message in SqsDeadLetters(lambda: client, url).receive()] == [
+        QueueMessage("", "later")
+    ]
 
 
 def test_what_is_to_be_looked_at_later_waits_for_its_time(client: Any, url: str) -> None:
     queue = SqsWorkQueue(lambda: client, url)
-    queue.put(Posted(Look("acme", "wf_later"), 900))
-    queue.put(Posted(Look("acme", "wf_now")))
-    (shown,) = SetAside(lambda: client, url).received()
+    queue.put(QueuedWake(Look("acme", "wf_later"), 900))
+    queue.put(QueuedWake(Look("acme", "wf_now")))
+    (shown,) = SqsDeadLetters(lambda: client, url).receive()
     assert message_of(shown.body) == Look("acme", "wf_now")

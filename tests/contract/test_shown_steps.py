@@ -13,11 +13,11 @@ import pytest
 from local.intrinsics import parse_template
 from signpost.adapters import keys
 from signpost.adapters.dynamodb.due import wake_attributes
-from signpost.adapters.dynamodb.shown_steps import ShownSteps, is_shown
-from signpost.adapters.sqs import Message
-from signpost.adapters.undelivered import GivenUp, Place
+from signpost.adapters.dynamodb.shown_steps import WorkflowStreamReader, is_relayed
+from signpost.adapters.sqs import QueueMessage
+from signpost.adapters.undelivered_batches import StreamPlace, UndeliveredBatch
 from signpost.errors import Unavailable
-from signpost.wakes import Wake
+from signpost.workflow.wakes import Wake
 from tests.support.laptop import Laptop
 
 TEMPLATE = Path(__file__).resolve().parents[2] / "template.yaml"
@@ -64,11 +64,11 @@ class Stream:
         found = self.client.get_records(ShardIterator=begin)["Records"]
         return [record["dynamodb"]["SequenceNumber"] for record in found]
 
-    def batch(self, first: int = 0, last: int = -1) -> GivenUp:
+    def batch(self, first: int = 0, last: int = -1) -> UndeliveredBatch:
         """From one record to another, by their places."""
         numbers = self.numbers
-        place = Place(self.arn, self.shard, numbers[first], int(numbers[last]))
-        return GivenUp(Message("receipt", ""), "herald", place, 0, 0)
+        place = StreamPlace(self.arn, self.shard, numbers[first], int(numbers[last]))
+        return UndeliveredBatch(QueueMessage("receipt", ""), "herald", place, 0, 0)
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def stream(laptop: Laptop) -> Stream:
 
 
 @pytest.fixture
-def steps(stream: Stream) -> ShownSteps:
-    return ShownSteps(stream.client, at_once=PAGE)
+def steps(stream: Stream) -> WorkflowStreamReader:
+    return WorkflowStreamReader(stream.client, records_per_call=PAGE)
 
 
 def names(rows: Sequence[Mapping[str, Any]] | None) -> Sequence[str]:
@@ -87,47 +87,49 @@ def names(rows: Sequence[Mapping[str, Any]] | None) -> Sequence[str]:
 
 
 @pytest.mark.cloud
-def test_the_batch_is_read_from_its_first_to_its_last_record_over_all_pages(stream: Stream, steps: ShownSteps) -> None:
+def test_the_batch_is_read_from_its_first_to_its_last_record_over_all_pages(
+    stream: Stream, steps: WorkflowStreamReader
+) -> None:
     written = [stream.write(keys.audit(number, "a")) for number in range(4 * PAGE)]
-    assert names(steps.again(stream.batch())) == written
-    assert names(steps.again(stream.batch(2, 2))) == [written[2]]
-    assert names(steps.again(stream.batch(PAGE - 1, 2 * PAGE))) == written[PAGE - 1 : 2 * PAGE + 1]
+    assert names(steps.read_batch(stream.batch())) == written
+    assert names(steps.read_batch(stream.batch(2, 2))) == [written[2]]
+    assert names(steps.read_batch(stream.batch(PAGE - 1, 2 * PAGE))) == written[PAGE - 1 : 2 * PAGE + 1]
 
 
 @pytest.mark.cloud
-def test_of_the_batch_only_that_is_read_which_the_herald_is_shown(stream: Stream, steps: ShownSteps) -> None:
+def test_of_the_batch_only_that_is_read_which_the_herald_is_shown(stream: Stream, steps: WorkflowStreamReader) -> None:
     stream.write(keys.INPUT)
     woken = stream.write(keys.HEAD, **wake_attributes([Wake("wf_1")]))
     step = stream.write(keys.audit(1, "a"))
     stream.write(keys.HEAD)
     stream.remove(step)
-    assert names(steps.again(stream.batch())) == [woken, step]
+    assert names(steps.read_batch(stream.batch())) == [woken, step]
 
 
 @pytest.mark.cloud
-def test_a_stream_that_has_ended_is_read_to_its_end(stream: Stream, steps: ShownSteps) -> None:
+def test_a_stream_that_has_ended_is_read_to_its_end(stream: Stream, steps: WorkflowStreamReader) -> None:
     step, batch = stream.write(keys.audit(1, "a")), stream.batch()
     stream.end()
     longer = replace(batch, place=replace(batch.place, last=batch.place.last + 1))
-    assert names(steps.again(batch)) == names(steps.again(longer)) == [step]
+    assert names(steps.read_batch(batch)) == names(steps.read_batch(longer)) == [step]
 
 
 @pytest.mark.cloud
 @pytest.mark.parametrize("gone", [{"first": "1" * 21}, {"shard": "shardId-00000000000000000009-00000009"}])
 def test_what_the_stream_has_forgotten_is_said_to_be_gone(
-    stream: Stream, steps: ShownSteps, gone: Mapping[str, str]
+    stream: Stream, steps: WorkflowStreamReader, gone: Mapping[str, str]
 ) -> None:
     stream.write(keys.audit(1, "a"))
     batch = stream.batch()
-    assert steps.again(replace(batch, place=replace(batch.place, **gone))) is None
+    assert steps.read_batch(replace(batch, place=replace(batch.place, **gone))) is None
 
 
 @pytest.mark.cloud
-def test_an_end_that_never_comes_is_not_waited_for(stream: Stream, steps: ShownSteps) -> None:
+def test_an_end_that_never_comes_is_not_waited_for(stream: Stream, steps: WorkflowStreamReader) -> None:
     stream.write(keys.audit(1, "a"))
     batch = stream.batch()
     with pytest.raises(Unavailable):
-        steps.again(replace(batch, place=replace(batch.place, last=batch.place.last * 10)))
+        steps.read_batch(replace(batch, place=replace(batch.place, last=batch.place.last * 10)))
 
 
 def matches(value: Any, pattern: Any) -> bool:
@@ -160,7 +162,7 @@ def test_it_is_shown_what_the_filter_of_its_source_lets_through() -> None:
     template: Any = parse_template(TEMPLATE.read_text())
     source = template["Resources"]["HeraldSource"]["Properties"]
     patterns = [json.loads(one["Pattern"]) for one in source["FilterCriteria"]["Filters"]]
-    shown = [record for record in every_kind_of_record() if is_shown(record)]
+    shown = [record for record in every_kind_of_record() if is_relayed(record)]
     assert shown == [
         record for record in every_kind_of_record() if any(matches(record, pattern) for pattern in patterns)
     ]

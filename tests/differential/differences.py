@@ -9,7 +9,7 @@ from mcp_types import ClientCapabilities, Implementation
 from mcp_types.methods import SPEC_CLIENT_METHODS
 from pydantic import BaseModel, ValidationError
 
-from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from tests.differential.generated import CLIENT_INFO, MODERN, NAME_IN
 from tests.differential.outcome import Outcome, Sent
 

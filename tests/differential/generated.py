@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from stage.fixtures import STATIC_TEXT
 from tests.differential.outcome import Sent
 from tests.support.effort import examples

@@ -35,19 +35,19 @@ from mcp_types.jsonrpc import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
+from signpost.mcp.providers import ToolProvider
+from signpost.mcp.surface import Surface
 from signpost.model import (
     Call,
+    CallToolResult,
     Completion,
+    GetPromptResult,
     InputRequired,
     Prompt,
-    PromptResult,
     Resource,
     ResourceTemplate,
     Tool,
-    ToolResult,
 )
-from signpost.ports import ToolProvider
-from signpost.protocol.surface import Surface
 from tests.differential.outcome import Outcome, Sent, outcome
 
 RESOURCE_NOT_FOUND_LEGACY = -32002
@@ -247,7 +247,7 @@ class Handlers:
         _no_state(ctx, params.request_state)
         for provider in self._surface.prompts:
             result = provider.get_prompt(params.name, params.arguments or {}, self._call)
-            if isinstance(result, PromptResult):
+            if isinstance(result, GetPromptResult):
                 rendered = {"messages": result.messages, "description": result.description}
                 return types.GetPromptResult.model_validate(rendered)
         raise MCPError(INVALID_PARAMS, "unknown prompt")
@@ -309,7 +309,7 @@ def _tool(tool: Tool) -> types.Tool:
     return types.Tool.model_validate(wire)
 
 
-def _tool_result(result: ToolResult) -> types.CallToolResult:
+def _tool_result(result: CallToolResult) -> types.CallToolResult:
     wire = {"content": result.content, "isError": result.is_error, "structuredContent": result.structured}
     return types.CallToolResult.model_validate(wire)
 

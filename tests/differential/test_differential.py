@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from signpost.model import Call, Principal
-from signpost.wiring.endpoints import gateway_surface
+from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.differential.differences import DIFFERENCES, classified
@@ -54,7 +54,7 @@ def compare(sent: Iterable[Sent], *, without_prompts: bool = False) -> Compariso
     comparison = Comparison()
     with silence():
         gateway = MemoryGateway()
-        surface = with_fixtures(gateway_surface(gateway.composition))
+        surface = with_fixtures(build_gateway_surface(gateway.composition))
         gateway.serve(replace(surface, prompts=()) if without_prompts else surface)
         authorization = {"authorization": f"Bearer {gateway.make_key(TENANT)}"}
         with Kernel(surface, Call(Principal("somebody", TENANT, "test"), "request-1", gateway.clock.now())) as kernel:

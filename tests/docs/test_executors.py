@@ -8,15 +8,15 @@ from typing import Any, get_args
 
 import pytest
 
+from signpost.calling import wire
+from signpost.calling.components import KINDS, component_object, fault_of_component
+from signpost.calling.failures import COUNTED_CODES, FAILURES, REPORTED
+from signpost.calling.limits import SETTINGS
+from signpost.content.names import INTERNAL_NAMESPACES
 from signpost.contract import Component
-from signpost.execution import wire
-from signpost.execution.components import KINDS, component_object, fault_of_component
-from signpost.execution.failures import COUNTED, FAILURES, REPORTED
-from signpost.execution.manifest import manifest_message, manifest_of
-from signpost.execution.tuning import SETTINGS
-from signpost.loads import Code
-from signpost.registry.names import INTERNAL_NAMESPACES
-from signpost.surfaces.functions import has_name
+from signpost.directory.manifest import manifest_message, parse_manifest
+from signpost.directory.model import PlacementCode
+from signpost.surfaces.functions.bridge_tools import has_tool_name
 from signpost.toolkit import Function
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/executors.md").read_text()
@@ -31,7 +31,7 @@ def test_the_table_of_failures_is_the_one_in_the_code() -> None:
 def test_it_says_which_failures_count() -> None:
     sentence = re.search(r"failure opens it again\.(.*?)count; refusals do not", PAGE, flags=re.DOTALL)
     assert sentence
-    assert set(re.findall(r"`(\w+)`", sentence[1])) == COUNTED
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == COUNTED_CODES
 
 
 def test_it_names_every_run_time_setting() -> None:
@@ -40,14 +40,14 @@ def test_it_names_every_run_time_setting() -> None:
 
 @pytest.mark.parametrize("text", re.findall(r"^\{ \"signpost\".*\}$", PAGE, flags=re.MULTILINE))
 def test_the_replies_it_shows_are_replies(text: str) -> None:
-    assert wire.reply_of(text.encode())
+    assert wire.parse_reply(text.encode())
 
 
 def test_the_call_it_shows_is_a_call() -> None:
     block = re.search(r"```json\n(\{\n.*?\n\})\n```", PAGE, flags=re.DOTALL)
     assert block
     shown: Any = json.loads(block[1])
-    call, token = wire.call_of(shown)
+    call, token = wire.parse_call(shown)
     assert json.loads(json.dumps(wire.call_message(call, token))) == {
         **shown,
         "call": {name: value for name, value in shown["call"].items() if value not in (None, {})},
@@ -57,7 +57,7 @@ def test_the_call_it_shows_is_a_call() -> None:
 def test_the_manifest_it_shows_is_one() -> None:
     block = re.search(r"```json\n(\{\n  \"signpost\": 1,\n  \"manifest\".*?\n\})\n```", PAGE, flags=re.DOTALL)
     assert block
-    said = manifest_of(block[1].encode())
+    said = parse_manifest(block[1].encode())
     assert manifest_message(said.functions, said.version) == json.loads(block[1])
     assert said.version
     assert said.functions[0].exposed
@@ -67,14 +67,14 @@ def test_the_manifest_it_shows_is_one() -> None:
 def test_every_reason_why_nothing_is_loaded_is_named() -> None:
     table = PAGE.partition("<!-- loads")[2].partition("\n\n`ExecutorFunctions`")[0]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
-    assert re.findall(r"`(\w+)`", "".join(cells)) == list(get_args(Code.__value__))
+    assert re.findall(r"`(\w+)`", "".join(cells)) == list(get_args(PlacementCode.__value__))
 
 
 def test_the_component_it_shows_is_one_and_its_table_names_every_member() -> None:
     shown = re.search(r"```json\n(\{\n  \"id\".*?\n\})\n```", PAGE, flags=re.DOTALL)
     assert shown
     function: Any = json.loads(shown[1])
-    (hosted,) = manifest_of(json.dumps({"signpost": 1, "manifest": {"functions": [function]}}).encode()).functions
+    (hosted,) = parse_manifest(json.dumps({"signpost": 1, "manifest": {"functions": [function]}}).encode()).functions
     assert hosted.component is not None
     assert component_object(hosted.component) == function["component"]
     assert fault_of_component(hosted.component) is None
@@ -90,7 +90,7 @@ def test_it_names_every_namespace_that_is_never_a_tool_and_ids_without_a_name() 
     section = PAGE.partition("## Functions as tools")[2].partition("\n## ")[0]
     assert all(f"`{prefix}`" in section for prefix in INTERNAL_NAMESPACES)
     assert "`a__b::c`, `a_::b`" in section
-    assert not any(map(has_name, ("a__b::c", "a_::b")))
+    assert not any(map(has_tool_name, ("a__b::c", "a_::b")))
 
 
 def test_the_executor_it_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
+from signpost.mcp.names import portable_names
 from signpost.model import as_object
-from signpost.protocol.names import portable_names
-from signpost.surfaces.catalog import ALL, CATALOG, SECTIONS
+from signpost.surfaces.flat.catalog_tool import ALL, CATALOG, SECTIONS
 from tests.support.function_tools import Client
 from tests.support.memory_gateway import MODERN
 

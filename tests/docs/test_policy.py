@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from signpost.adapters.written_files import parsed
+from signpost.adapters.written_files import read_values
 from signpost.model import as_object
-from signpost.policy.written_rules import KINDS, faults
+from signpost.policy.rules_format import KINDS, find_faults
 from tests.support.governed import Governed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/policy.md").read_text()
@@ -15,8 +15,8 @@ def test_its_rules_can_be_published(tmp_path: Path) -> None:
     (written,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     path = tmp_path / "manifest.yaml"
     path.write_text(written)
-    policies = as_object(as_object(parsed(path))["policies"])
-    assert list(faults(policies)) == []
+    policies = as_object(as_object(read_values(path))["policies"])
+    assert list(find_faults(policies)) == []
     world = Governed(with_vault=True, policies=policies)
     assert "skill:vault.open" in world.names("tools/list", "tools", "/mcp/flat")
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from signpost.calling.components import RESERVED_SCHEMES
+from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import (
     LONGEST_COMPONENT,
     LONGEST_DESCRIPTION,
@@ -15,23 +17,21 @@ from signpost.contract import (
     LONGEST_TITLE,
     LONGEST_URI,
 )
-from signpost.execution.components import OWN_SCHEMES
-from signpost.execution.functions import REVALIDATED_EVERY
-from signpost.protocol.results import MOST_COMPLETIONS
-from signpost.surfaces import component_answers
-from signpost.surfaces.components import INSTANCES_WITHIN
+from signpost.mcp.results import MOST_COMPLETIONS
+from signpost.surfaces import toolkit_answers
+from signpost.surfaces.toolkit_components import INSTANCES_WITHIN
 from signpost.toolkit import component_options
 from signpost.toolkit.annotations import MAKE
-from signpost.toolkit.call_log import EVERY
-from signpost.toolkit.content import About
-from signpost.toolkit.contents import MOST_INSTANCES
-from signpost.toolkit.context import Context, World
+from signpost.toolkit.call_log import PROGRESS_INTERVAL
+from signpost.toolkit.content import ContentAnnotations
+from signpost.toolkit.context import Context, ContextServices
 from signpost.toolkit.fields import KINDS, OPTIONS
 from signpost.toolkit.kit import Toolkit
 from signpost.toolkit.options import HINTS, ToolOptions
 from signpost.toolkit.registration import Overrides
-from signpost.toolkit.secrets import KEPT_FOR, SHORTEST
-from signpost.toolkit.trial import Tried
+from signpost.toolkit.resource_contents import MOST_INSTANCES
+from signpost.toolkit.secrets import CACHE_SECONDS, SHORTEST_MASKED
+from signpost.toolkit.testing import TrialResult
 from tests.support.hosted import KeptLog, call_of, secrets_of
 from tests.support.toolkits import Taken
 
@@ -102,7 +102,7 @@ def test_the_table_of_options_of_prompts_and_resources_is_that_of_the_code() -> 
     }
     assert said == {kind: set(options) for kind, options in component_options.OPTIONS.items()}
     about = next(line for line in PAGE.splitlines() if line.startswith("| `annotations` | `resource`"))
-    assert named_in(about) == {"annotations", "resource", "template", *About.__annotations__}
+    assert named_in(about) == {"annotations", "resource", "template", *ContentAnnotations.__annotations__}
 
 
 def test_the_table_of_types_is_that_of_the_code() -> None:
@@ -122,24 +122,24 @@ def test_the_limits_it_names_are_those_of_the_code() -> None:
     assert f"{LONGEST_COMPONENT:,} characters of JSON" in PAGE
     assert f"a URI has {LONGEST_URI:,}" in PAGE
     assert f"{MOST_INSTANCES:,}\nat most" in PAGE
-    assert MOST_INSTANCES == component_answers.MOST_INSTANCES
+    assert MOST_INSTANCES == toolkit_answers.MOST_INSTANCES
     assert f"A client gets {MOST_COMPLETIONS}" in PAGE
-    assert (INSTANCES_WITHIN, REVALIDATED_EVERY) == (5, 2)
-    assert all(f"`{scheme}://`" in PAGE for scheme in OWN_SCHEMES)
+    assert (INSTANCES_WITHIN, REVALIDATION_INTERVAL) == (5, 2)
+    assert all(f"`{scheme}://`" in PAGE for scheme in RESERVED_SCHEMES)
 
 
 def test_the_table_of_the_context_is_that_of_the_code() -> None:
-    context = Context(call_of("f"), "", World(None, secrets_of({}), KeptLog()), seconds=1)
+    context = Context(call_of("f"), "", ContextServices(None, secrets_of({}), KeptLog()), seconds=1)
     members = {name for name in dir(context) if not name.startswith("_")} - {"end"}
     assert {
         name for cell in rows_after("<!-- context") for name in re.findall(r"(\w+)(?:\(.*?\))?`", f"{cell}`")
     } == members
-    assert (KEPT_FOR, SHORTEST, EVERY) == (5 * 60, 8, 1)
+    assert (CACHE_SECONDS, SHORTEST_MASKED, PROGRESS_INTERVAL) == (5 * 60, 8, 1)
 
 
 def test_it_names_all_that_comes_of_a_test() -> None:
     section = PAGE.partition("what comes of it")[2]
-    members = {name for name in dir(Tried) if not name.startswith("_")} - {"tool", "answered"}
+    members = {name for name in dir(TrialResult) if not name.startswith("_")} - {"tool", "answered"}
     assert members <= named_in(section)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from signpost.cli import main
 from signpost.model import as_object
-from signpost.workflow.forms import SETTINGS, schema
+from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS, manifest_schema
 from signpost.workflow.guards import KINDS
 from signpost.workflow.values import OPERATORS
 
@@ -38,8 +38,8 @@ def test_its_output_is_printed(
 
 def test_it_names_every_part_every_kind_and_every_operator() -> None:
     parts = [
-        *as_object(schema()["properties"]),
-        *as_object(as_object(as_object(schema()["$defs"])["transition"])["properties"]),
+        *as_object(manifest_schema()["properties"]),
+        *as_object(as_object(as_object(manifest_schema()["$defs"])["transition"])["properties"]),
     ]
-    known = {*parts, *KINDS, *SETTINGS, *OPERATORS} - {"$schema", "policies", "jsonpath"}
+    known = {*parts, *KINDS, *EXECUTOR_SETTINGS, *OPERATORS} - {"$schema", "policies", "jsonpath"}
     assert [name for name in sorted(known) if not re.search(rf"\b{name}\b", PAGE)] == []

@@ -9,7 +9,7 @@ from urllib.request import urlopen
 import jwt
 import pytest
 
-from signpost.surfaces.seven import SEVEN
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from tests.support.laptop import Laptop, MakeKey, Stack
 from tests.support.tokens import signed_with_the_public_key, tampered, unsigned
 
@@ -138,4 +138,4 @@ def test_the_fixtures_of_the_test_stage_are_seen_by_their_tenant_only(laptop: La
     anonymous = {tool["name"] for tool in stage.ask(None).json["result"]["tools"]}
     assert "test_simple_text" in anonymous
     somebody = stage.ask(token(laptop, stage)).json["result"]["tools"]
-    assert [tool["name"] for tool in somebody] == [tool.name for tool in SEVEN]
+    assert [tool["name"] for tool in somebody] == [tool.name for tool in GATEWAY_TOOLS]

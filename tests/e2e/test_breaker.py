@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import Hosted
+from signpost.contract import HostedFunction
 from signpost.model import JsonObject
 from stage.calls import CALL_FUNCTION
 from tests.support.executors import Executors
@@ -47,7 +47,7 @@ def start_a_gateway_for_each_caller(executors: Executors, key: str) -> None:
 @pytest.mark.invariant(30)
 def test_s262_sixteen_gateways_make_one_probe_after_the_pause(executors: Executors, tenant: str, key: str) -> None:
     executors.set(tenant, breaker_failures=3, breaker_pause_ms=PAUSE_MS)
-    executors.place("stub", [Hosted(FUNCTION)], tenant, timeout_ms=LONGEST_PROBE_MS + 5_000)
+    executors.place("stub", [HostedFunction(FUNCTION)], tenant, timeout_ms=LONGEST_PROBE_MS + 5_000)
     failing = [{"error": "transient_error"}] * 3
     probe = {"delayMs": min(LONGEST_PROBE_MS, 2_500 * slowdown()), "output": "works again"}
     executors.script(tenant, FUNCTION, [*failing, probe, {"output": "works"}])

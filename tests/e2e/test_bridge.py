@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from signpost.contract import Hosted
+from signpost.contract import HostedFunction
 from tests.support.commands import Run
 from tests.support.executors import Executors
 from tests.support.laptop import Laptop, Stack
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.cloud
 ECHO: Any = {"type": "object", "properties": {"msg": {"type": "string"}}, "required": ["msg"]}
 
 
-def host(executors: Executors, tenant: str, hosted: list[Hosted], **scripts: Any) -> None:
+def host(executors: Executors, tenant: str, hosted: list[HostedFunction], **scripts: Any) -> None:
     """On the stub, which plays scripts by function id."""
     for function, script in scripts.items():
         executors.script(tenant, function.replace("__", "::"), [script])
@@ -41,7 +41,10 @@ async def by_the_official_client(url: str, credential: str, mode: str) -> tuple[
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_official_client_lists_and_calls_functions(executors: Executors, tenant: str, key: str, mode: str) -> None:
     executors.set(tenant, shipped_content=0)
-    hosted = [Hosted("yard::echo", description="Says it again.", input_schema=ECHO), Hosted("state::set")]
+    hosted = [
+        HostedFunction("yard::echo", description="Says it again.", input_schema=ECHO),
+        HostedFunction("state::set"),
+    ]
     host(executors, tenant, hosted, yard__echo={"echo": True})
     listed, called, refused = asyncio.run(by_the_official_client(f"{executors.gateway.url}/functions", key, mode))
     assert [(tool.name, tool.input_schema) for tool in listed.tools[:1]] == [("yard__echo", ECHO)]
@@ -63,7 +66,7 @@ def test_what_an_operator_hides_is_gone_within_two_seconds(
     executors: Executors, tenant: str, key: str, signpost: Run
 ) -> None:
     executors.set(tenant, shipped_content=0)
-    host(executors, tenant, [Hosted("yard::open", exposed=True), Hosted("yard::shut")])
+    host(executors, tenant, [HostedFunction("yard::open", exposed=True), HostedFunction("yard::shut")])
     assert names(executors, key) == ["yard__open", "yard__shut", "skill__fetch"]
     done = signpost("settings", "set", "require_expose", "1", "--tenant", tenant, "--stack", "calling")
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from signpost.surfaces.seven import SEVEN
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from tests.support.client_programs import run
 from tests.support.laptop import Laptop, MakeKey, Stack
 
@@ -33,7 +33,7 @@ def test_the_official_python_client_lists_and_calls(
 ) -> None:
     secret = make_key(both) if credential == "key" else laptop.issuer.access_token("reader", both.url)
     listed, answered = asyncio.run(home_by_the_official_client(both.url, secret, mode))
-    assert listed == [tool.name for tool in SEVEN]
+    assert listed == [tool.name for tool in GATEWAY_TOOLS]
     assert answered["items"] == both.home(secret)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoDirectory
-from signpost.contract import BreakerState, Executor, Hosted
-from signpost.identity.api_keys import REVOKED_WITHIN
+from signpost.contract import BreakerState, Executor, HostedFunction
+from signpost.identity.api_keys import LOOKUP_LIFETIME
 from tests.support.commands import Run, rows
 from tests.support.laptop import Laptop, Stack
 from tests.support.waiting import seen_within
@@ -28,7 +28,7 @@ def test_a_key_is_created_used_listed_and_revoked(both: Stack, signpost: Run) ->
     assert key.split("_")[3] not in json.dumps(row)
     revoked = signpost("keys", "revoke", row["id"], "--stack", "both")
     assert rows(revoked.stdout)[0]["state"] == "revoked"
-    seen_within(REVOKED_WITHIN, "the key to be refused", lambda: both.ask(key).status, lambda status: status == 401)
+    seen_within(LOOKUP_LIFETIME, "the key to be refused", lambda: both.ask(key).status, lambda status: status == 401)
 
 
 def test_keys_of_tenants_are_kept_apart(both: Stack, signpost: Run) -> None:
@@ -111,7 +111,7 @@ def test_a_setting_that_cannot_work_is_refused_in_a_sentence(
     laptop: Laptop, both: Stack, signpost: Run, arguments: tuple[str, ...], says: str
 ) -> None:
     directory = DynamoDirectory(*registry(laptop, both))
-    directory.place("refusals", Executor("arn:slow", "arn:slow-keys", 6_000), [Hosted("slow::report")])
+    directory.place("refusals", Executor("arn:slow", "arn:slow-keys", 6_000), [HostedFunction("slow::report")])
     done = signpost("settings", "set", *arguments, "--tenant", "refusals", "--stack", "both")
     assert done.returncode == 1
     assert says in done.stderr

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from signpost.adapters.dynamodb import outbox
-from signpost.adapters.s3 import S3Publications
+from signpost.adapters.s3 import S3ChangeBatchStore
 from stage.crashes import BETWEEN, DIED_AT, DIES_AT, MORTAL, PASSED, PROCESS, SANDBOX
 from tests.acceptance.bus import Bus
 from tests.support.driven_workflows import at_once
@@ -248,8 +248,8 @@ class Outbox:
 def published(stack: Swept, tenant: str, names: Sequence[str]) -> Outbox:
     prompts = [{"name": name, "description": "Writes.", "function_id": "mail::letter"} for name in names]
     assert "error" not in stack.ask(tenant, "manifest::publish", {"prompts": prompts})
-    rows = list(outbox.between(stack.dynamodb, stack.table, tenant, 0, stack.head(tenant).version))
-    publications = S3Publications(lambda: stack.s3, stack.stack.deployed.outputs["ContentBucketName"])
+    rows = list(outbox.query_changes(stack.dynamodb, stack.table, tenant, 0, stack.head(tenant).version))
+    publications = S3ChangeBatchStore(lambda: stack.s3, stack.stack.deployed.outputs["ContentBucketName"])
     told = [one for row in rows for one in outbox.events_of(row, publications)]
     return Outbox(tenant, rows, [{"type": one.type, "payload": {"op": one.op, "name": one.key}} for one in told])
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.calling.lookup import REVALIDATION_INTERVAL
 from tests.support.commands import Run, rows
 from tests.support.executors import STACK, Executors
 
@@ -63,7 +63,7 @@ def test_a_setting_is_effective_within_two_seconds(executors: Executors, signpos
     executors.call(key, "trials::slow", {"seconds": 0.5})
     of_tenant = ("--function", "trials::slow", "--tenant", tenant, "--stack", "calling")
     assert signpost("settings", "set", "tool_timeout_ms", "100", *of_tenant).returncode == 0
-    time.sleep(REVALIDATED_EVERY)
+    time.sleep(REVALIDATION_INTERVAL)
     assert executors.call(key, "trials::slow", {"seconds": 0.5})["failure"]["code"] == "timed_out"
     too_long = signpost("settings", "set", "tool_timeout_ms", "20001", *of_tenant)
     assert (too_long.returncode, "20000 ms" in too_long.stderr) == (1, True)

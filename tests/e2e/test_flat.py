@@ -11,7 +11,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.s3 import S3Values
-from signpost.contract import Hosted
+from signpost.contract import HostedFunction
 from signpost.model import CatalogueItem
 from tests.support.catalogues import put_in_place_of
 from tests.support.executors import Executors
@@ -60,8 +60,8 @@ def test_the_official_client_lists_and_calls_skills_and_workflows(
     executors.set(tenant, shipped_content=0)
     publish(executors, tenant)
     executors.script(tenant, "yard::echo", [{"echo": True}])
-    hosted = Hosted("yard::echo", description="Says it again.", input_schema=ECHO)
-    executors.place("stub", [hosted, Hosted("yard::quiet", hidden=True)], tenant)
+    hosted = HostedFunction("yard::echo", description="Says it again.", input_schema=ECHO)
+    executors.place("stub", [hosted, HostedFunction("yard::quiet", hidden=True)], tenant)
     url = f"{executors.gateway.url}/flat"
     listed, called, refused, ended, shown = asyncio.run(by_the_official_client(url, key, mode))
     assert [tool.name for tool in listed.tools] == ["skill:echo", "skill__fetch", "workflow:Review it"]

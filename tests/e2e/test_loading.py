@@ -14,9 +14,9 @@ import pytest
 from local.example import LOADABLE
 from local.progress import Progress
 from signpost.adapters.dynamodb import DynamoDirectory, DynamoPlacedFunctions
-from signpost.adapters.secrets_manager import EXECUTOR_KEYS
-from signpost.contract import Executor, Hosted, Placed, Terms
-from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.adapters.secrets_manager import EXECUTOR_KEYS_TAG
+from signpost.calling.lookup import REVALIDATION_INTERVAL
+from signpost.contract import Executor, ExecutorVersion, HostedFunction, PlacedExecutor
 from signpost.identity.permissions import ADMINISTRATION
 from stage.crashes import PROCESS, SANDBOX
 from tests.acceptance.bus import PATIENCE, add_target
@@ -59,10 +59,10 @@ class Tenant:
     def call(self) -> Any:
         return self.stack.stack.ask(self.key, "tools/call", {"name": SKILL, "arguments": {}}, path="/mcp/flat").json
 
-    def placed(self) -> Placed | None:
-        return next((one for one in self.directory.placed() if one.tenant == self.name), None)
+    def placed(self) -> PlacedExecutor | None:
+        return next((one for one in self.directory.list_placed() if one.tenant == self.name), None)
 
-    def hosted(self) -> Sequence[Hosted]:
+    def hosted(self) -> Sequence[HostedFunction]:
         return DynamoPlacedFunctions(self.stack.dynamodb, self.stack.table).functions(self.name)
 
     @property
@@ -137,7 +137,7 @@ def test_a_second_stack_s_executor_is_loaded_called_by_a_client_and_unloaded(
 
     assert command("load")["loaded"] == ["system_info"]
     seen_within(
-        REVALIDATED_EVERY, "the skill to be listed", lambda: list(tenant.skills()), lambda seen: seen == [SKILL]
+        REVALIDATION_INTERVAL, "the skill to be listed", lambda: list(tenant.skills()), lambda seen: seen == [SKILL]
     )
     assert tenant.skills()[SKILL].endswith(" [dynamic]")
     answered = tenant.call()["result"]
@@ -148,7 +148,7 @@ def test_a_second_stack_s_executor_is_loaded_called_by_a_client_and_unloaded(
     listed = rows(signpost("executors", "list", "--stack", STACK).stdout)
     assert [one["version"] for one in listed if one["tenant"] == tenant.name] == ["1.0.0"]
     assert command("unload")["unloaded"] == ["system_info"]
-    seen_within(REVALIDATED_EVERY, "the skill to be gone", tenant.skills, lambda seen: seen == {})
+    seen_within(REVALIDATION_INTERVAL, "the skill to be gone", tenant.skills, lambda seen: seen == {})
     assert tenant.call() == unknown
     events = [{"op": op, "name": "system_info"} for op in ("load", "reload", "unload")]
     eventually(lambda: told.of(tenant.name), [sorted(events, key=str)])
@@ -185,15 +185,15 @@ def untagged(laptop: Laptop, stack: Swept) -> Iterator[None]:
     secrets, secret = laptop.client("secretsmanager"), secret_of(laptop)
     registry = stack.stack.deployed.outputs["RegistryFunctionName"]
     laptop.expect_denial(registry, "secretsmanager:DescribeSecret", secret)
-    secrets.untag_resource(SecretId=secret, TagKeys=[EXECUTOR_KEYS])
+    secrets.untag_resource(SecretId=secret, TagKeys=[EXECUTOR_KEYS_TAG])
     yield
-    secrets.tag_resource(SecretId=secret, Tags=[{"Key": EXECUTOR_KEYS, "Value": "system-info"}])
+    secrets.tag_resource(SecretId=secret, Tags=[{"Key": EXECUTOR_KEYS_TAG, "Value": "system-info"}])
 
 
 @pytest.mark.usefixtures("untagged")
 def test_a_secret_without_the_tag_is_not_open_to_whoever_loads(tenant: Tenant, signpost: Run) -> None:
     ran = signpost("executors", "load", "signpost-system-info", "--stack", STACK, SIGNPOST_AUTHORIZATION=tenant.key)
-    assert (ran.returncode, EXECUTOR_KEYS in ran.stderr) == (1, True), ran.stderr
+    assert (ran.returncode, EXECUTOR_KEYS_TAG in ran.stderr) == (1, True), ran.stderr
     assert tenant.placed() is None
 
 
@@ -202,8 +202,11 @@ def secret_of(laptop: Laptop) -> str:
     return found["Environment"]["Variables"]["EXECUTOR_KEY_SECRET_ARN"]
 
 
-OLD_TERMS = Terms("0.9", "0" * 64)
-OLD = [Hosted("system::older"), Hosted("system::system_info", description="Old.", permissions=frozenset({"old"}))]
+OLD_TERMS = ExecutorVersion("0.9", "0" * 64)
+OLD = [
+    HostedFunction("system::older"),
+    HostedFunction("system::system_info", description="Old.", permissions=frozenset({"old"})),
+]
 
 
 SANDBOXES = 2
@@ -262,7 +265,7 @@ def with_old_version(stack: Swept, name: str, executor: Executor) -> Tenant:
 def has_happened(tenant: Tenant, operation: str, executor: Executor) -> bool:
     """False if the old version serves, whole; True if the new one does, or after an unload nothing."""
     placed, hosted = tenant.placed(), list(tenant.hosted())
-    is_old = placed == Placed(tenant.name, executor, ["system::older", "system::system_info"], OLD_TERMS)
+    is_old = placed == PlacedExecutor(tenant.name, executor, ["system::older", "system::system_info"], OLD_TERMS)
     if is_old:
         assert hosted == OLD
     elif operation == "unload":

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import Executor, Hosted
-from signpost.execution.failures import FAILURES
-from signpost.execution.wire import LARGEST_KEPT_RESULT, LARGEST_REPLY
+from signpost.calling.failures import FAILURES
+from signpost.calling.wire import LARGEST_KEPT_RESULT, LARGEST_REPLY
+from signpost.contract import Executor, HostedFunction
 from tests.support.executors import Executors
 from tests.support.machine import slowdown
 
@@ -90,7 +90,7 @@ def placed(executors: Executors, tenant: str, function: str, arn: str) -> Genera
     """A function that the directory leads to some Lambda function, whatever that is."""
     directory = executors.directory
     secret = executors.outputs["StubKeys"]
-    assert not directory.place(tenant, Executor(arn, secret, 3_000), [Hosted(function)])
+    assert not directory.place(tenant, Executor(arn, secret, 3_000), [HostedFunction(function)])
     yield function
     directory.remove(tenant, arn)
 
@@ -140,7 +140,7 @@ def test_a_result_that_is_too_long_for_the_bucket_is_too_large(executors: Execut
 
 def test_what_the_stub_is_told_and_what_it_answers(executors: Executors, tenant: str, key: str) -> None:
     """The stub plays every function there is; the acceptance cases stand on it."""
-    executors.place("stub", [Hosted("iii.on_boot"), Hosted("any::thing")], tenant)
+    executors.place("stub", [HostedFunction("iii.on_boot"), HostedFunction("any::thing")], tenant)
     executors.script(tenant, "any::thing", [{"error": "rate_limited", "message": "wait"}, {"output": {"n": 1}}])
     failed = executors.call(key, "any::thing", {"a": 1}, step="wf_1.go.2", idempotencyKey="wf_1.go.2")["failure"]
     assert (failed["class"], failed["message"], failed["outcome"]) == ("rate_limited", "wait", "none")

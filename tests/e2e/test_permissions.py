@@ -236,7 +236,7 @@ BREAKER, SKILL = keys.breaker("acme", "f"), keys.entry("tenant#acme#skills", "s"
     ],
 )
 def test_a_gateway_can_neither_make_an_api_key_nor_write_a_definition(
-    exercised: ExercisedStack, function: str, row: keys.Key, another: keys.Key, decision: str
+    exercised: ExercisedStack, function: str, row: keys.RowKey, another: keys.RowKey, decision: str
 ) -> None:
     """By real calls, with the credentials of its role. Nor can the registry or the sweeper make a key."""
     session, roles, table = f"forger-{function}", DeployedRoles(exercised), exercised.table

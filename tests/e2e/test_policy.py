@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from signpost.execution.revisions import REVALIDATED_EVERY
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject
+from signpost.revisions import REVALIDATION_INTERVAL
 from tests.support.commands import Run
 from tests.support.counted import counted_gateway
 from tests.support.executors import Executors
@@ -64,7 +64,7 @@ class Governor:
         path.write_text(json.dumps({"version": 1, **said}))
         done = self._signpost("publish", str(path), "--stack", GATEWAY, SIGNPOST_AUTHORIZATION=self._author)
         assert done.returncode == 0, done.stderr
-        time.sleep(REVALIDATED_EVERY)
+        time.sleep(REVALIDATION_INTERVAL)
 
     def answer(self, asked: Asked, key: str) -> str:
         answer = self._executors.gateway.ask(key, asked.method, asked.params, asked.path)
@@ -98,6 +98,6 @@ def test_a_start_under_rules_is_one_read_and_one_transaction(
         gateway.ask(governor.guest, "tools/call", start)
         assert gateway.ask(governor.guest, "tools/call", start)[1] == {"BatchGetItem": 1, "TransactWriteItems": 1}
         assert gateway.ask(governor.guest, "tools/call", search)[1] == {}
-        gateway.clock.turn(REVALIDATED_EVERY)
+        gateway.clock.turn(REVALIDATION_INTERVAL)
         _, calls = gateway.ask(governor.guest, "tools/call", search)
         assert calls == {"GetItem": 1, "BatchGetItem": 1}  # the key's row, and what has changed

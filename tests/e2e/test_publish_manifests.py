@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from local.stack import PROJECT
-from signpost.cli.checking import Rules
-from signpost.cli.publication_files import publication_at
-from signpost.cli.publisher import RemotePublisher
-from signpost.execution.revisions import REVALIDATED_EVERY
+from signpost.cli.publish.checking import CheckRules
+from signpost.cli.publish.files import read_publication
+from signpost.cli.publish.upload import RemotePublisher
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, JsonObject
+from signpost.revisions import REVALIDATION_INTERVAL
 from tests.acceptance.bus import add_target
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, Stack
@@ -83,7 +83,7 @@ class Author:
     def sees(self, *wanted: str, **titled: str) -> None:
         """These ids and no others, within the seconds for which lists may lag."""
         ids = {*wanted, *titled}
-        seen_within(REVALIDATED_EVERY, f"a list of just {ids}", self.titles, lambda titles: set(titles) == ids)
+        seen_within(REVALIDATION_INTERVAL, f"a list of just {ids}", self.titles, lambda titles: set(titles) == ids)
         assert titled.items() <= self.titles().items()
 
 
@@ -126,7 +126,7 @@ def test_a_change_is_live_within_two_seconds_without_a_deployment(author: Author
         seen = [author.titles()]
         while not publishing.done():
             seen.append(author.titles())
-    seen.append(seen_within(REVALIDATED_EVERY, "the change", author.titles, lambda titles: titles != before))
+    seen.append(seen_within(REVALIDATION_INTERVAL, "the change", author.titles, lambda titles: titles != before))
     assert publishing.result() == ["~ capability:ping", "+ capability:pong", "= workflow:v", "~ workflow:w"]
     assert seen[0] == before
     assert seen[-1] == after
@@ -173,7 +173,7 @@ def test_a_manifest_with_an_error_changes_nothing(author: Author, tmp_path: Path
     done = author.publish(tmp_path)
     assert done.returncode == 0
     assert "warning: 'a' is a dead end" in done.stderr
-    seen_within(REVALIDATED_EVERY, "the new title", author.titles, lambda titles: titles == {"w": "After"})
+    seen_within(REVALIDATION_INTERVAL, "the new title", author.titles, lambda titles: titles == {"w": "After"})
 
 
 def test_documents_and_workflows_are_one_publication(author: Author, tmp_path: Path) -> None:
@@ -235,12 +235,12 @@ def test_of_a_publisher_that_dies_after_sending_everything_nothing_is_seen(
         assert "error" not in answer, answer
         return answer
 
-    publication = publication_at(written(tmp_path, workflows={"w": flow("After"), "v": flow("V")}), Rules())
-    publisher = RemotePublisher(ask, say=lambda _: None)
+    publication = read_publication(written(tmp_path, workflows={"w": flow("After"), "v": flow("V")}), CheckRules())
+    publisher = RemotePublisher(ask, show_line=lambda _: None)
     with suppress(Killed):
         publisher.publish(publication, publisher.plan(publication, prune=True), prune=True)
     assert sent == ["manifest::plan", "manifest::bodies"]
-    time.sleep(REVALIDATED_EVERY)  # there is nothing that could be awaited: nothing may come
+    time.sleep(REVALIDATION_INTERVAL)  # there is nothing that could be awaited: nothing may come
     assert author.titles() == {"w": "Before"}
     assert author.published(tmp_path / "manifest.json") == ["+ workflow:v", "~ workflow:w"]
 

@@ -20,9 +20,9 @@ import pytest
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
-from signpost.wakes import Message
-from signpost.workflow.instance import Instance, child_of
-from signpost.workflow.permissions import MAY_RESOLVE, RESOLVE
+from signpost.workflow.engine.permissions import MAY_RESOLVE, RESOLVE
+from signpost.workflow.instance import Instance, child_id_of
+from signpost.workflow.wakes import WakeMessage
 from stage.crashes import BETWEEN, DIED_AT, DIES_AT, MORTAL, PASSED, PROCESS, SANDBOX
 from tests.support.counted import CountedGateway, counted_gateway
 from tests.support.driven_workflows import DrivenWorkflows, Ear, Event, at_once, driven, received
@@ -272,7 +272,7 @@ def woken(workflows: DrivenWorkflows) -> Carry:
         record = {
             "messageId": run.effect,
             "receiptHandle": run.effect,
-            "body": Message(workflows.tenant, run.workflow_id).text,
+            "body": WakeMessage(workflows.tenant, run.workflow_id).text,
             "attributes": {"ApproximateReceiveCount": "1"},
         }
         return {"Records": [record]}
@@ -451,7 +451,7 @@ def ready(workflows: DrivenWorkflows, near: Near, runs: Sequence[Run]) -> None:
     assert [claim.standing for claim in claims] == ["waiting"] * len(runs)
     for claim in claims:
         if claim.child is not None:
-            finished = near.ask("workflow.submit", workflowId=child_of(claim), expectedVersion=1, transition="go")
+            finished = near.ask("workflow.submit", workflowId=child_id_of(claim), expectedVersion=1, transition="go")
             assert finished["terminal"] is True
     while time.time() <= max(claim.until for claim in claims):
         time.sleep(0.2)  # only time ends a pause

@@ -18,7 +18,7 @@ from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
 from signpost.adapters.s3 import S3Values
 from signpost.model import CatalogueItem
-from signpost.wakes import Message, Wake, message_of
+from signpost.workflow.wakes import Wake, WakeMessage, message_of
 from tests.acceptance.bus import add_target
 from tests.support.catalogues import put_in_place_of
 from tests.support.commands import Run
@@ -92,18 +92,18 @@ class Desk:
     def write(self, workflow_id: str, attributes: Mapping[str, Any]) -> None:
         write(self.laptop, self.stack, self.tenant, workflow_id, attributes)
 
-    def woken(self) -> Sequence[Message]:
+    def woken(self) -> Sequence[WakeMessage]:
         return [message for message in messages(self.work) if message.tenant == self.tenant]
 
 
-def messages(work: Listening) -> Sequence[Message]:
+def messages(work: Listening) -> Sequence[WakeMessage]:
     """To the worker, so far."""
     return [message_of(json.dumps(body)) for body in work.heard]
 
 
 def write(laptop: Laptop, stack: Stack, tenant: str, workflow_id: str, attributes: Mapping[str, Any]) -> None:
     """The row of an instance, with these attributes and nothing else to it."""
-    row = {**keys.workflow_row(tenant, workflow_id, keys.HEAD), **attributes, **rows.schema()}
+    row = {**keys.workflow_row(tenant, workflow_id, keys.HEAD), **attributes, **rows.schema_attribute()}
     laptop.client("dynamodb").put_item(TableName=stack.deployed.outputs["WorkflowsTableName"], Item=row)
 
 
@@ -218,7 +218,7 @@ def test_a_row_that_asks_for_somebody_to_be_looked_at_is_a_message_to_the_worker
     desk.write("wf_child", {"version": rows.number(2), **wake_attributes([Wake("wf_child"), Wake("wf_parent")])})
     desk.write("wf_quiet", {"version": rows.number(2)})
     desk.write("wf_last", wake_attributes([Wake("wf_last", time.time() + 1.5)]))
-    desk.work.until(lambda _: Message(desk.tenant, "wf_last") in desk.woken())
+    desk.work.until(lambda _: WakeMessage(desk.tenant, "wf_last") in desk.woken())
     assert {message.workflow_id for message in desk.woken()} == {"wf_child", "wf_parent", "wf_last"}
 
 
@@ -282,7 +282,7 @@ def test_steps_that_the_herald_gave_up_are_sent_after_all(herald: GivesUp, desk:
     assert json.loads(done.stdout) == json.loads(rehearsed.stdout)
     assert (json.loads(done.stdout)["changes"], json.loads(done.stdout)["too_old"]) == (4, 0)
     assert len(by_call(desk.events.until(is_over))) == 3
-    desk.work.until(lambda _: Message(desk.tenant, "wf_parent") in desk.woken())
+    desk.work.until(lambda _: WakeMessage(desk.tenant, "wf_parent") in desk.woken())
     again = signpost("events", "redrive", "--stack", desk.stack.deployed.name)
     assert json.loads(again.stdout) == {"batches": 0, "changes": 0, "too_old": 0}
 

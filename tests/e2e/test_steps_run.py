@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signpost.execution import manifest
+from signpost.directory import manifest
 from stage.crashes import DIES_AT
 from tests.support.executed_workflows import Workshop, function, one_step, rels, step, workshop
 from tests.support.executors import Executors
@@ -22,7 +22,7 @@ LATER_THAN_A_GATEWAY_WAITS = 26_000
 @pytest.fixture(scope="module", autouse=True)
 def is_warm(executors: Executors) -> None:
     """A first start takes longer than some of these functions may."""
-    executors.invoke("stub", json.loads(manifest.REQUEST))
+    executors.invoke("stub", json.loads(manifest.MANIFEST_REQUEST))
 
 
 @pytest.fixture

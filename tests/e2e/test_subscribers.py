@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from local.stack import PROJECT
-from signpost.contract import Hosted
-from signpost.registry.deliveries import Delivery, to_text
+from signpost.content.deliveries import Delivery, to_text
+from signpost.contract import HostedFunction
 from tests.support import executors as executor_stack
 from tests.support.commands import Run, rows
 from tests.support.executors import Executors
@@ -171,7 +171,7 @@ def test_one_change_reaches_three_targets_of_two_stacks(
     tmp_path: Path,
 ) -> None:
     listening = other_stack("default")
-    subscribed.executors.place("stub", [Hosted("hears::changes")], "default")
+    subscribed.executors.place("stub", [HostedFunction("hears::changes")], "default")
     url = f"{receiver.url}/signpost"
     publish_a_skill_with_subscribers(signpost, tmp_path, url)
 
@@ -208,7 +208,7 @@ def test_where_one_target_fails_the_others_hear_and_the_failure_is_found(
 ) -> None:
     failing = other_stack(tenant, 'raise RuntimeError("as always")')
     told = failing.overhear()
-    subscribed.executors.place("stub", [Hosted("hears::changes")], tenant)
+    subscribed.executors.place("stub", [HostedFunction("hears::changes")], tenant)
     trigger = {"trigger_type": "skills::on-change", "function_id": "hears::changes"}
     webhook = {"trigger_type": "skills::on-change", "url": receiver.url}
     subscribed.ask(tenant, "manifest::publish", {"triggers": [trigger], "webhooks": [webhook]})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from signpost.registry.digests import digest_of
+from signpost.content.digests import digest_of
 from tests.acceptance.bus import Bus
 from tests.support.commands import Run
 from tests.support.laptop import Laptop

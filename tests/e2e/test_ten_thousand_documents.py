@@ -15,11 +15,11 @@ import pytest
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import DynamoContentStore, DynamoRuntimeSettings
-from signpost.adapters.dynamodb.content_store import JUST_NOW
-from signpost.adapters.s3 import S3Bodies, S3Publications
-from signpost.content import Scopes, SkillChange
-from signpost.registry.markdown import LARGEST_INDEX
-from signpost.registry.skills import described
+from signpost.adapters.dynamodb.content_store import RECENT_SECONDS
+from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore
+from signpost.content.documents import build_skill
+from signpost.content.markdown import LARGEST_INDEX
+from signpost.content.model import ScopeNames, SkillChange
 from tests.support.counted import CountedGateway, counted_gateway
 from tests.support.effort import times
 from tests.support.laptop import Laptop, Stack
@@ -60,9 +60,9 @@ def library(laptop: Laptop, both: Stack) -> Library:
     dynamodb, s3 = laptop.client("dynamodb"), laptop.client("s3")
     table, bucket = (both.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
     tenant = f"library-{uuid.uuid4().hex[:8]}"
-    skills = [described(f"library/procedure-{n}", body_of(n), "2026-01-01T00:00:00Z") for n in range(MANY)]
+    skills = [build_skill(f"library/procedure-{n}", body_of(n), "2026-01-01T00:00:00Z") for n in range(MANY)]
     S3Bodies(lambda: s3, bucket).keep(tenant, skills[42].digest, body_of(42).encode())
-    store = DynamoContentStore(dynamodb, table, S3Publications(lambda: s3, bucket), Scopes("skills", "prompts"))
+    store = DynamoContentStore(dynamodb, table, S3ChangeBatchStore(lambda: s3, bucket), ScopeNames("skills", "prompts"))
     with told_to_the_last(laptop, both, MANY):
         store.apply(tenant, [SkillChange(skill.id, skill) for skill in skills])
     make_it_long_ago(laptop, both, tenant)
@@ -102,7 +102,7 @@ def make_it_long_ago(laptop: Laptop, stack: Stack, tenant: str) -> None:
         TableName=stack.deployed.outputs["RegistryTableName"],
         Key=dict(keys.content_version(tenant)),
         UpdateExpression="SET settled_at = settled_at - :seconds",
-        ExpressionAttributeValues={":seconds": {"N": str(JUST_NOW)}},
+        ExpressionAttributeValues={":seconds": {"N": str(RECENT_SECONDS)}},
     )
 
 

@@ -12,12 +12,12 @@ import pytest
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.memory import MemoryMasterKeys
 from signpost.adapters.secrets_manager import SecretMasterKeys
+from signpost.calling import wire
 from signpost.contract import FunctionCall
-from signpost.execution import wire
-from signpost.execution.executor_keys import keys_of
+from signpost.directory.keys import keys_of
 from signpost.model import JsonObject, MasterKeys, Principal
-from signpost.policy.capabilities import TokenMint, capability_of
-from signpost.policy.key_ring import KeyRing
+from signpost.signing.capability_tokens import TokenMint, grant_of
+from signpost.signing.key_ring import KeyRing
 from tests.support.executors import Executors
 
 pytestmark = pytest.mark.cloud
@@ -39,7 +39,7 @@ def a_call(effect: str, **changes: Any) -> FunctionCall:
 
 def token_for(keys: MasterKeys, call: FunctionCall, arn: str, lasting: float = 60) -> str:
     mint = TokenMint(KeyRing(store=MemoryMasterKeys(keys), clock=SystemClock()))
-    return mint.mint(capability_of(call, arn, time.time() + lasting))
+    return mint.mint(grant_of(call, arn, time.time() + lasting))
 
 
 def reply_to(executors: Executors, call: FunctionCall, token: str, name: str = "trials") -> Mapping[str, Any]:

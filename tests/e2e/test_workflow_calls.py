@@ -13,11 +13,11 @@ from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoContentStore, DynamoRevisionRows
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
-from signpost.adapters.s3 import S3Publications, S3Values
-from signpost.content import Scopes
-from signpost.execution.revisions import RevisionView
+from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
+from signpost.catalogue.cache import CatalogueView
+from signpost.content.model import ScopeNames
 from signpost.model import CatalogueItem
-from signpost.registry.catalogue import CatalogueView
+from signpost.revisions import RevisionView
 from tests.support.catalogues import put_in_place
 from tests.support.counted import CountedGateway, counted_gateway
 from tests.support.laptop import Laptop, Stack
@@ -69,7 +69,9 @@ def tenant(laptop: Laptop, both: Stack) -> Catalogued:
     dynamodb, s3 = laptop.client("dynamodb"), laptop.client("s3")
     table, bucket = (both.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
     values = S3Values(lambda: s3, bucket)
-    content = DynamoContentStore(dynamodb, table, S3Publications(lambda: s3, bucket), Scopes("skills", "prompts"))
+    content = DynamoContentStore(
+        dynamodb, table, S3ChangeBatchStore(lambda: s3, bucket), ScopeNames("skills", "prompts")
+    )
     name = f"calls-{uuid.uuid4().hex[:8]}"
     publish(content, values, DynamoDefinitionTexts(dynamodb, table, values), name, MANIFEST)
     return Catalogued(content, DynamoRevisionRows(dynamodb, table), values, name, laptop.key(both, name))
@@ -250,5 +252,5 @@ def _cold_seconds(tenant: Catalogued) -> float:
     revisions = RevisionView(rows=tenant.revisions, clock=SystemClock())
     view = CatalogueView(revisions=revisions, texts=tenant.values)
     began = time.perf_counter()
-    assert len(view.snapshot(f"{tenant.tenant}-many").items) == MANY
+    assert len(view.load(f"{tenant.tenant}-many").items) == MANY
     return time.perf_counter() - began

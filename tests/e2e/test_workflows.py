@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from signpost.surfaces.seven import SEVEN
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, Stack
 
@@ -123,7 +123,7 @@ def by_name(answer: Any) -> Mapping[str, Any]:
 
 def test_a_client_gets_to_the_end_by_following_links_alone(desk: Desk) -> None:
     listed = desk.stack.ask(desk.token("agent")).json["result"]["tools"]
-    assert [tool["name"] for tool in listed] == [tool.name for tool in SEVEN]
+    assert [tool["name"] for tool in listed] == [tool.name for tool in GATEWAY_TOOLS]
     (found,) = desk.ask("gateway.search", query="count", limit=1)["results"]
     (start,) = desk.ask("gateway.describe", id=found["item"]["id"])["links"]
     started = desk.follow(start)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from signpost.protocol.eras import CLIENT_CAPABILITIES
+from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from tests.differential.generated import LOG_LEVEL, MODERN, OPERATIONS, Document, modern, mutated
 from tests.differential.outcome import Sent
 from tests.fuzz.events import Event, event

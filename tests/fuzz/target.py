@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from signpost.model import Call, JsonObject, Resource, ResourceTemplate
-from signpost.wiring.endpoints import gateway_surface
+from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.fuzz.events import Event, event
@@ -46,7 +46,7 @@ class Target:
     def __init__(self) -> None:
         with silence():
             self.gateway = MemoryGateway()
-            surface = with_fixtures(gateway_surface(self.gateway.composition))
+            surface = with_fixtures(build_gateway_surface(self.gateway.composition))
             self.gateway.serve(replace(surface, resources=(*surface.resources, Library())))
         adapters, documents = self.gateway.adapters, {f"item-{number:04}": WORKFLOW for number in range(ITEMS)}
         publish_documents(adapters.content, adapters.values, adapters.definitions, TENANT, documents)

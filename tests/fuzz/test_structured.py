@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from tests.differential.generated import LEGACY, MODERN, OPERATIONS
 from tests.differential.outcome import Sent
 from tests.fuzz.events import event

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.model import JsonObject
-from signpost.protocol.eras import CLIENT_CAPABILITIES
 from tests.fuzz.target import Target
 from tests.support.effort import examples
 from tests.support.memory_gateway import META

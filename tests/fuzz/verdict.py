@@ -17,8 +17,8 @@ from signpost.errors import (
     PARSE_ERROR,
     VERSION_UNSUPPORTED,
 )
+from signpost.mcp.dispatch import STATUS_LEGACY, STATUS_MODERN
 from signpost.metrics.exposition import CONTENT_TYPE
-from signpost.protocol.dispatch import STATUS_LEGACY, STATUS_MODERN
 from tests.fuzz.events import Event, body_of, headers_of
 from tests.support.memory_gateway import Answer
 from tests.support.oracle import check_exchange, messages_of

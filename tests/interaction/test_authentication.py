@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from signpost.adapters.memory import MemoryApiKeys
-from signpost.credentials import ApiKey
-from signpost.identity.api_keys import REMEMBERED, ApiKeyAuthenticator
+from signpost.identity.api_keys import CACHE_SIZE, ApiKeyAuthenticator
+from signpost.identity.credentials import ApiKey
 from signpost.identity.denial import Denial
-from signpost.protocol.surface import Surface
+from signpost.mcp.surface import Surface
 from tests.support.memory_gateway import Answer, MemoryGateway, SetClock, Witness, modern
 from tests.support.tokens import Signer, signed_with_the_public_key, tampered, unsigned
 
@@ -216,9 +216,9 @@ def test_a_lookup_is_remembered_for_two_seconds_and_not_when_the_clock_steps_bac
 
 def test_the_memory_of_lookups_is_bounded() -> None:
     keys = ApiKeyAuthenticator(keys=MemoryApiKeys(), clock=SetClock())
-    for number in range(REMEMBERED + 10):
+    for number in range(CACHE_SIZE + 10):
         keys.authenticate(f"sp_default_{number:012x}_{'0' * 64}")
-    assert keys.remembered == REMEMBERED
+    assert keys.cached_count == CACHE_SIZE
 
 
 def test_a_key_is_refused_where_only_tokens_are_accepted() -> None:

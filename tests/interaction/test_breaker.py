@@ -18,21 +18,21 @@ from signpost.adapters.memory import (
     MemoryFunctionStates,
     MemoryRuntimeSettings,
 )
+from signpost.calling.breaker import PROBE_MARGIN, PROBE_RETRY_SECONDS, Breaker, BreakerReading
+from signpost.calling.failures import COUNTED_CODES, FAILURES, failure, reported_failure
+from signpost.calling.lookup import REVALIDATION_INTERVAL, FunctionView
 from signpost.contract import (
     BreakerState,
+    CallReply,
+    CallRequest,
     Executor,
     Failure,
     FunctionState,
-    Hosted,
+    HostedFunction,
     KeptResult,
-    Reply,
-    Request,
     Result,
 )
 from signpost.errors import DeadlinePassed, Unavailable
-from signpost.execution.breaker import PROBE_MARGIN, PROBES_ARE_OVER_WITHIN, Breaker, Reading
-from signpost.execution.failures import COUNTED, FAILURES, failure, reported
-from signpost.execution.functions import REVALIDATED_EVERY, FunctionView
 from signpost.model import InputRequired, Principal
 from tests.support.memory_gateway import SetClock
 
@@ -40,11 +40,11 @@ TENANT = "default"
 MAIL, FILES = "email::send", "files::read"
 EXECUTOR = Executor("arn:mail", "arn:mail-keys", 900_000)
 PAUSE = 300.0  # the defaults
-CLOSED = Reading("closed", 0)
+CLOSED = BreakerReading("closed", 0)
 
 OK = Result({"sent": 1})
 CRASHED = failure("crashed", MAIL)
-REFUSED = reported("permanent_error", "There is no such mailbox.")
+REFUSED = reported_failure("permanent_error", "There is no such mailbox.")
 UNCOUNTED = Failure("reported", "timeout", "none", "The host that you named is dead.", counts=False)
 
 
@@ -67,7 +67,7 @@ class Table:
         self.rows = FunctionTable()
         self.settings = MemoryRuntimeSettings(self.rows)
         self.breakers = MemoryBreakers(self.rows)
-        MemoryDirectory(self.rows).place(None, EXECUTOR, [Hosted(MAIL), Hosted(FILES)])
+        MemoryDirectory(self.rows).place(None, EXECUTOR, [HostedFunction(MAIL), HostedFunction(FILES)])
 
     def opened(self, function: str = MAIL) -> BreakerState | None:
         return self.breakers.of_tenant(TENANT).get(function)
@@ -91,29 +91,29 @@ class Gateway:
 
     def call(
         self,
-        reply: Reply | BaseException | Callable[[], Reply] = OK,
+        reply: CallReply | BaseException | Callable[[], CallReply] = OK,
         *,
         function: str = MAIL,
         tenant: str = TENANT,
         lasting: float = 28.0,
-    ) -> Reply:
+    ) -> CallReply:
         principal = Principal(subject="somebody", tenant=tenant, issuer="test")
         ends_at = self.table.clock.now() + lasting
-        request = Request(function=function, arguments={}, principal=principal, ends_at=ends_at)
+        request = CallRequest(function=function, arguments={}, principal=principal, ends_at=ends_at)
 
-        def attempt() -> Reply:
+        def attempt() -> CallReply:
             self.attempts += 1
             if isinstance(reply, BaseException):
                 raise reply
             return reply() if callable(reply) else reply
 
-        return self.breaker.guarded(request, attempt)
+        return self.breaker.guard(request, attempt)
 
-    def fail(self, times: int = 3, reply: Reply = CRASHED) -> None:
+    def fail(self, times: int = 3, reply: CallReply = CRASHED) -> None:
         for _ in range(times):
             assert self.call(reply) == reply
 
-    def reading(self, function: str = MAIL) -> Reading:
+    def reading(self, function: str = MAIL) -> BreakerReading:
         return self.breaker.state(TENANT, function)
 
 
@@ -136,7 +136,7 @@ def probed(table: Table, gateway: Gateway) -> Gateway:
     return gateway
 
 
-def code_of(reply: Reply) -> str:
+def code_of(reply: CallReply) -> str:
     assert isinstance(reply, Failure), reply
     return reply.code
 
@@ -164,14 +164,14 @@ def test_s243_a_failure_comes_back_unchanged(gateway: Gateway) -> None:
 
 def test_s244_a_gateway_that_starts_later_knows_what_the_others_know(table: Table, gateway: Gateway) -> None:
     gateway.fail()
-    assert Gateway(table).reading() == gateway.reading() == Reading("open", 3, "crashed")
+    assert Gateway(table).reading() == gateway.reading() == BreakerReading("open", 3, "crashed")
 
 
 def test_s245_three_failures_in_a_row_open_it(table: Table, gateway: Gateway) -> None:
     gateway.fail(2)
     gateway.call(failure("timed_out", MAIL))
     assert table.opened() == BreakerState(table.clock.now() + PAUSE, failures=3, last_failure="timed_out")
-    assert gateway.reading() == Reading("open", 3, "timed_out")
+    assert gateway.reading() == BreakerReading("open", 3, "timed_out")
 
 
 def test_s246_while_it_is_open_nothing_runs_and_the_answer_says_when_to_come_again(
@@ -186,7 +186,7 @@ def test_s246_while_it_is_open_nothing_runs_and_the_answer_says_when_to_come_aga
 
 def test_s247_a_success_starts_the_count_anew(gateway: Gateway) -> None:
     gateway.fail(2)
-    assert gateway.reading() == Reading("closed", 2, "crashed")
+    assert gateway.reading() == BreakerReading("closed", 2, "crashed")
     gateway.call(OK)
     assert gateway.reading() == CLOSED
     gateway.fail(2)
@@ -242,7 +242,7 @@ def test_s255_closing_what_is_not_open_is_no_error(table: Table) -> None:
 
 def test_s259_a_hundred_calls_at_once_leave_a_valid_state(table: Table) -> None:
     gateway = Gateway(table)
-    replies: Sequence[Reply] = [OK, CRASHED, REFUSED, CRASHED, CRASHED]
+    replies: Sequence[CallReply] = [OK, CRASHED, REFUSED, CRASHED, CRASHED]
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(gateway.call, (replies[number % 5] for number in range(100))))
     assert {code_of(answer) for answer in answers if isinstance(answer, Failure)} <= {
@@ -258,7 +258,7 @@ def test_s259_a_hundred_calls_at_once_leave_a_valid_state(table: Table) -> None:
 def test_s260_reading_at_once_gives_one_answer(gateway: Gateway) -> None:
     gateway.fail()
     with ThreadPoolExecutor(16) as pool:
-        assert set(pool.map(gateway.reading, [MAIL] * 100)) == {Reading("open", 3, "crashed")}
+        assert set(pool.map(gateway.reading, [MAIL] * 100)) == {BreakerReading("open", 3, "crashed")}
 
 
 def test_s261_reading_while_it_opens_and_closes_gives_valid_answers(gateway: Gateway) -> None:
@@ -285,15 +285,15 @@ def test_s262_of_all_gateways_one_probes(table: Table) -> None:
     first, second = Gateway(table), Gateway(table)
     first.fail()
     table.clock.advance(PAUSE)
-    refused: list[Reply] = []
+    refused: list[CallReply] = []
 
-    def attempt() -> Reply:
+    def attempt() -> CallReply:
         assert second.reading().position == "probing"
         refused.append(second.call(OK))
         return OK
 
     assert first.call(attempt) is OK
-    assert refused == [failure("circuit_open", MAIL, retry_after_ms=int(PROBES_ARE_OVER_WITHIN * 1000))]
+    assert refused == [failure("circuit_open", MAIL, retry_after_ms=int(PROBE_RETRY_SECONDS * 1000))]
     assert second.attempts == 0
 
 
@@ -301,11 +301,11 @@ def test_s262_of_sixteen_callers_after_the_pause_one_gets_through(table: Table, 
     decided = Barrier(16)  # the others decide while the probe runs, and it ends when all have
     gateways = [probed, *(Gateway(table) for _ in range(3))]
 
-    def probe() -> Reply:
+    def probe() -> CallReply:
         decided.wait(timeout=20)
         return OK
 
-    def call(number: int) -> Reply:
+    def call(number: int) -> CallReply:
         reply = gateways[number % 4].call(probe)
         if isinstance(reply, Failure):
             decided.wait(timeout=20)
@@ -318,21 +318,21 @@ def test_s262_of_sixteen_callers_after_the_pause_one_gets_through(table: Table, 
     assert table.opened() is None
 
 
-@pytest.mark.parametrize("code", sorted(COUNTED))
+@pytest.mark.parametrize("code", sorted(COUNTED_CODES))
 def test_s263_exceptions_crashes_and_timeouts_count(gateway: Gateway, code: str) -> None:
     gateway.fail(3, failure(code, MAIL))
-    assert gateway.reading() == Reading("open", 3, code)
+    assert gateway.reading() == BreakerReading("open", 3, code)
 
 
 def test_s263_an_answer_that_was_given_up_counts(table: Table, gateway: Gateway) -> None:
     for _ in range(3):
         with pytest.raises(DeadlinePassed):
             gateway.call(DeadlinePassed())
-    assert gateway.reading() == Reading("open", 3, "timed_out")
+    assert gateway.reading() == BreakerReading("open", 3, "timed_out")
     table.clock.advance(PAUSE)
     with pytest.raises(DeadlinePassed):
         gateway.call(DeadlinePassed())
-    assert gateway.reading() == Reading("open", 4, "timed_out")
+    assert gateway.reading() == BreakerReading("open", 4, "timed_out")
 
 
 @pytest.mark.parametrize("kind", ["timeout", "rate_limited", "connection_error", "transient_error"])
@@ -343,14 +343,14 @@ def test_what_an_author_reports_as_passing_counts(gateway: Gateway, kind: str) -
 
 @pytest.mark.parametrize(
     "refusal",
-    [*(failure(code, MAIL) for code in sorted(FAILURES.keys() - COUNTED)), REFUSED, UNCOUNTED],
+    [*(failure(code, MAIL) for code in sorted(FAILURES.keys() - COUNTED_CODES)), REFUSED, UNCOUNTED],
     ids=lambda refusal: f"{refusal.code} {refusal.kind}",
 )
 def test_what_is_refused_neither_counts_nor_starts_the_count_anew(gateway: Gateway, refusal: Failure) -> None:
     gateway.fail(2)
     for _ in range(5):
         gateway.call(refusal)
-    assert gateway.reading() == Reading("closed", 2, "crashed")
+    assert gateway.reading() == BreakerReading("closed", 2, "crashed")
     gateway.call(CRASHED)
     assert gateway.reading().position == "open"
 
@@ -358,12 +358,12 @@ def test_what_is_refused_neither_counts_nor_starts_the_count_anew(gateway: Gatew
 def test_however_often_an_attempt_tries_it_counts_once(gateway: Gateway) -> None:
     tries = count(1)
 
-    def three_times() -> Reply:
+    def three_times() -> CallReply:
         return [CRASHED for _ in range(3) if next(tries)][-1]
 
     gateway.call(three_times)
     assert next(tries) == 4
-    assert gateway.reading() == Reading("closed", 1, "crashed")
+    assert gateway.reading() == BreakerReading("closed", 1, "crashed")
 
 
 @pytest.mark.parametrize("code", ["throttled", "unreachable", "late", "access_denied", "connection_lost"])
@@ -378,7 +378,7 @@ def test_a_probe_that_says_nothing_about_the_function_goes_to_the_next_one(
 
 
 @pytest.mark.parametrize("reply", [REFUSED, UNCOUNTED, failure("result_too_large", MAIL), InputRequired({})])
-def test_a_function_that_refuses_or_asks_works_again(table: Table, probed: Gateway, reply: Reply) -> None:
+def test_a_function_that_refuses_or_asks_works_again(table: Table, probed: Gateway, reply: CallReply) -> None:
     probed.call(reply)
     assert table.opened() is None
 
@@ -416,7 +416,7 @@ def test_other_gateways_see_within_two_seconds_that_it_opened(table: Table) -> N
     second.call(OK)
     first.fail()
     assert second.call(OK) is OK
-    table.clock.advance(REVALIDATED_EVERY)
+    table.clock.advance(REVALIDATION_INTERVAL)
     assert code_of(second.call(OK)) == "circuit_open"
 
 
@@ -424,7 +424,7 @@ def test_while_nothing_fails_a_function_is_looked_at_once_in_two_seconds(table: 
     for _ in range(10):
         gateway.call(OK)
     assert gateway.states.reads == 1
-    table.clock.advance(REVALIDATED_EVERY)
+    table.clock.advance(REVALIDATION_INTERVAL)
     gateway.call(OK)
     assert gateway.states.reads == 2
 
@@ -444,13 +444,13 @@ def test_an_operator_says_after_how_many_failures_and_for_how_long(
 def test_a_breaker_that_is_switched_off_counts_nothing_and_keeps_nobody_away(table: Table, gateway: Gateway) -> None:
     gateway.fail()
     table.settings.set(TENANT, MAIL, "breaker_failures", 0)
-    table.clock.advance(REVALIDATED_EVERY)
+    table.clock.advance(REVALIDATION_INTERVAL)
     gateway.fail(10)
     table.breakers.close(TENANT, MAIL)
     table.settings.unset(TENANT, MAIL, "breaker_failures")
-    table.clock.advance(REVALIDATED_EVERY)
+    table.clock.advance(REVALIDATION_INTERVAL)
     gateway.fail(2)
-    assert gateway.reading() == Reading("closed", 2, "crashed")
+    assert gateway.reading() == BreakerReading("closed", 2, "crashed")
 
 
 THROTTLED = failure("throttled", MAIL)
@@ -463,7 +463,7 @@ class Expected:
         self.failures = 0
         self.opened_until: float | None = None
 
-    def call(self, reply: Reply, now: float) -> str:
+    def call(self, reply: CallReply, now: float) -> str:
         if self.opened_until is not None and now < self.opened_until:
             return "circuit_open"
         probing = self.opened_until is not None
@@ -478,7 +478,7 @@ class Expected:
 @given(
     st.lists(st.tuples(st.sampled_from([OK, CRASHED, CRASHED, REFUSED, THROTTLED]), st.sampled_from([0, 1, 150, 300])))
 )
-def test_whatever_happens_the_breaker_is_as_simple_as_it_sounds(steps: Sequence[tuple[Reply, float]]) -> None:
+def test_whatever_happens_the_breaker_is_as_simple_as_it_sounds(steps: Sequence[tuple[CallReply, float]]) -> None:
     table, expected = Table(), Expected()
     gateway = Gateway(table)
     for reply, passing in steps:
@@ -506,7 +506,7 @@ class LostWrites(MemoryBreakers):
 def test_a_reply_is_answered_even_if_the_breaker_cannot_be_written(table: Table) -> None:
     gateway, healthy = Gateway(table, LostWrites(table.rows)), Gateway(table)
     gateway.fail(4)
-    assert gateway.reading() == Reading("closed", 4, "crashed")
+    assert gateway.reading() == BreakerReading("closed", 4, "crashed")
     healthy.fail()
     table.clock.advance(PAUSE)
     assert gateway.call(OK) is OK
@@ -514,12 +514,12 @@ def test_a_reply_is_answered_even_if_the_breaker_cannot_be_written(table: Table)
 
 
 def test_what_one_gateway_counts_is_bounded(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("signpost.execution.breaker.COUNTED_FUNCTIONS", 1)
+    monkeypatch.setattr("signpost.calling.breaker.MAX_COUNTED_FUNCTIONS", 1)
     gateway.fail(2)
-    assert gateway.reading() == Reading("closed", 2, "crashed")
+    assert gateway.reading() == BreakerReading("closed", 2, "crashed")
     gateway.call(failure("crashed", FILES), function=FILES)
     assert gateway.reading() == CLOSED
-    assert gateway.reading(FILES) == Reading("closed", 1, "crashed")
+    assert gateway.reading(FILES) == BreakerReading("closed", 1, "crashed")
 
 
 def test_whoever_looks_after_it_is_told_when_it_opens_and_when_it_closes(table: Table, gateway: Gateway) -> None:

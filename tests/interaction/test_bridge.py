@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signpost.adapters.memory import MemoryBreakers
-from signpost.contract import BreakerState, Executor, Failure, Hosted, KeptResult, Reply, Result
-from signpost.execution.failures import failure, reported
-from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.calling.failures import failure, reported_failure
+from signpost.calling.lookup import REVALIDATION_INTERVAL
+from signpost.content.callers import Caller
+from signpost.content.names import INTERNAL_NAMESPACES
+from signpost.contract import BreakerState, CallReply, Executor, Failure, HostedFunction, KeptResult, Result
+from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.model import InputRequired, Json, JsonObject, Principal
-from signpost.protocol.eras import CLIENT_CAPABILITIES
-from signpost.registry.callers import Caller
-from signpost.registry.names import INTERNAL_NAMESPACES
-from signpost.schema.validation import check
-from signpost.surfaces.functions import function_of, has_name, name_of
-from signpost.surfaces.hosted import LONGEST_STRUCTURED, shown_schema
+from signpost.schema.validation import check_schema
+from signpost.surfaces.function_calls import LONGEST_STRUCTURED, client_schema
+from signpost.surfaces.functions.bridge_tools import function_of, has_tool_name, tool_name_of
 from tests.support.function_tools import LEGACY, SHELF, TENANT, YARD, Client, text_of
 from tests.support.memory_gateway import META, MODERN, MemoryGateway, modern
 
@@ -38,7 +38,7 @@ def test_every_function_is_a_tool_and_so_is_fetch(client: Client) -> None:
 
 def test_a_tool_has_the_description_and_the_schema_of_its_function(client: Client) -> None:
     schema = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
-    client.host(Hosted("email::send", description="Sends a mail.", input_schema=schema), "plain")
+    client.host(HostedFunction("email::send", description="Sends a mail.", input_schema=schema), "plain")
     mail, plain, _ = client.tools()
     assert mail == {"name": "email__send", "description": "Sends a mail.", "inputSchema": schema}
     assert plain == {"name": "plain", "description": "", "inputSchema": {"type": "object", "properties": {}}}
@@ -62,12 +62,12 @@ def test_a_tool_has_the_description_and_the_schema_of_its_function(client: Clien
     ],
 )
 def test_a_schema_is_shown_as_clients_take_it(declared: JsonObject | None, shown: JsonObject) -> None:
-    assert shown_schema(declared) == shown
-    check(shown_schema(declared))
+    assert client_schema(declared) == shown
+    check_schema(client_schema(declared))
 
 
 def test_a_call_reaches_its_function_with_who_calls(client: Client) -> None:
-    client.host(Hosted("yard::echo", permissions=frozenset({"mail"})))
+    client.host(HostedFunction("yard::echo", permissions=frozenset({"mail"})))
     result = client.call("yard__echo", {"msg": "ahoy"})
     assert result["isError"] is False
     assert json.loads(text_of(result)) == result["structuredContent"] == {"msg": "ahoy"}
@@ -135,13 +135,13 @@ def test_an_answer_that_is_nested_too_deep_is_said_to_be(client: Client) -> None
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
-        (reported("rate_limited", "The mailbox is full."), "The mailbox is full."),
+        (reported_failure("rate_limited", "The mailbox is full."), "The mailbox is full."),
         (failure("exception", "f"), "f failed unexpectedly."),
         (failure("timed_out", "f"), "f took too long and was stopped."),
         (Failure("reported", "rate_limited", "none", "It is full.", 1_200), "It is full. Try again in 2 s."),
     ],
 )
-def test_a_failure_is_a_sentence_that_a_model_can_act_on(client: Client, reply: Reply, says: str) -> None:
+def test_a_failure_is_a_sentence_that_a_model_can_act_on(client: Client, reply: CallReply, says: str) -> None:
     client.host("f")
     client.replies["f"] = reply
     result = client.call("f")
@@ -165,7 +165,7 @@ def test_an_executor_that_is_gone_is_a_failure_of_the_call(client: Client) -> No
 
 
 def test_wrong_arguments_are_refused_by_name_before_anything_runs(client: Client) -> None:
-    client.host(Hosted("f", input_schema={"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
+    client.host(HostedFunction("f", input_schema={"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
     for arguments in ({}, {"n": "1"}):
         result = client.call("f", arguments)
         assert (result["isError"], "`n`" in text_of(result)) == (True, True)
@@ -212,7 +212,7 @@ AMBIGUOUS = ("w_v2__u::go", "a_::b", "a__b", "a_::_b")
 def test_an_id_that_its_name_would_not_lead_back_to_is_no_tool(client: Client, function: str) -> None:
     client.host(function, "plain")
     assert client.names() == ["plain", "skill__fetch"]
-    assert client.is_unknown(name_of(function))
+    assert client.is_unknown(tool_name_of(function))
     assert client.calls == []
 
 
@@ -228,25 +228,27 @@ IDS = st.lists(st.text("ab_-:.Z", min_size=1, max_size=6), min_size=1, max_size=
 
 @given(IDS)
 def test_names_are_as_many_as_functions_and_each_leads_to_its_own(ids: Sequence[str]) -> None:
-    named = {function for function in ids if has_name(function)}
-    assert len({name_of(function) for function in named}) == len(named)
-    assert all(function_of(name_of(function)) == function for function in named)
+    named = {function for function in ids if has_tool_name(function)}
+    assert len({tool_name_of(function) for function in named}) == len(named)
+    assert all(function_of(tool_name_of(function)) == function for function in named)
     assert all(function_of(function) in (None, function) for function in named)
 
 
 @given(st.text("ab_:", max_size=12))
 def test_a_name_that_leads_somewhere_is_the_name_of_that(name: str) -> None:
     function = function_of(name)
-    assert function is None or name_of(function) == name
+    assert function is None or tool_name_of(function) == name
 
 
 @pytest.mark.invariant(37)
 @pytest.mark.parametrize("namespace", INTERNAL_NAMESPACES)
 def test_nobody_is_led_to_the_registry_or_back_to_the_bridge(client: Client, namespace: str) -> None:
     client.settings.set(TENANT, None, "hidden_prefixes", "other::")  # adds to them and takes nothing away
-    client.host(Hosted(f"{namespace}x", exposed=True), Hosted("statement::x"), Hosted("skill::x"))
+    client.host(
+        HostedFunction(f"{namespace}x", exposed=True), HostedFunction("statement::x"), HostedFunction("skill::x")
+    )
     assert client.names() == ["skill__x", "statement__x", "skill__fetch"]
-    assert client.is_unknown(name_of(f"{namespace}x"))
+    assert client.is_unknown(tool_name_of(f"{namespace}x"))
     assert client.calls == []
 
 
@@ -274,7 +276,7 @@ def test_hidden_prefixes_hide_and_refuse(client: Client) -> None:
 @pytest.mark.invariant(37)
 def test_with_require_expose_only_flagged_functions_are_listed_and_callable(client: Client) -> None:
     client.settings.set(TENANT, None, "require_expose", 1)
-    client.host(Hosted("yard::open", exposed=True), Hosted("yard::shut"))
+    client.host(HostedFunction("yard::open", exposed=True), HostedFunction("yard::shut"))
     assert client.names() == ["yard__open", "skill__fetch"]
     assert client.is_unknown("yard__shut")
     assert client.call("yard__open")["isError"] is False
@@ -283,12 +285,16 @@ def test_with_require_expose_only_flagged_functions_are_listed_and_callable(clie
 
 def test_the_deployment_says_so_for_tenants_that_do_not() -> None:
     client = Client(MODERN, BRIDGE, REQUIRE_EXPOSE="1", HIDDEN_PREFIXES="private::")
-    client.host(Hosted("private::open", exposed=True), Hosted("yard::open", exposed=True), Hosted("yard::shut"))
+    client.host(
+        HostedFunction("private::open", exposed=True),
+        HostedFunction("yard::open", exposed=True),
+        HostedFunction("yard::shut"),
+    )
     assert client.names() == ["yard__open", "skill__fetch"]
     assert client.is_unknown("private__open")
     client.settings.set(TENANT, None, "require_expose", 0)
     client.settings.set(TENANT, None, "hidden_prefixes", "")
-    client.passes(REVALIDATED_EVERY)
+    client.passes(REVALIDATION_INTERVAL)
     assert client.names() == ["private__open", "yard__open", "yard__shut", "skill__fetch"]
     assert client.call("private__open")["isError"] is False
 
@@ -310,20 +316,20 @@ def test_a_placement_is_seen_two_seconds_later_at_the_latest(client: Client) -> 
     client.host("a", "b")
     assert client.names() == ["a", "b", "skill__fetch"]
     client.host("b", "c")
-    client.passes(REVALIDATED_EVERY)
+    client.passes(REVALIDATION_INTERVAL)
     assert client.names() == ["b", "c", "skill__fetch"]
     assert client.is_unknown("a")
     assert client.call("c")["isError"] is False
 
 
 def test_a_tenant_has_its_own_functions_and_shipped_ones_until_it_wants_none(client: Client) -> None:
-    client.host(Hosted("both", description="own"))
-    client.directory.place(None, SHELF, [Hosted("both", description="shipped"), Hosted("shipped")])
-    client.directory.place("acme", Executor("arn:acme", "secret:acme", 1_000), [Hosted("theirs")])
+    client.host(HostedFunction("both", description="own"))
+    client.directory.place(None, SHELF, [HostedFunction("both", description="shipped"), HostedFunction("shipped")])
+    client.directory.place("acme", Executor("arn:acme", "secret:acme", 1_000), [HostedFunction("theirs")])
     assert [(tool["name"], tool["description"]) for tool in client.tools()[:-1]] == [("both", "own"), ("shipped", "")]
     assert client.is_unknown("theirs")
     client.settings.set(TENANT, None, "shipped_content", 0)
-    client.passes(REVALIDATED_EVERY)
+    client.passes(REVALIDATION_INTERVAL)
     assert client.names() == ["both", "skill__fetch"]
     assert client.is_unknown("shipped")
 
@@ -342,7 +348,7 @@ def test_portable_names_are_listed_on_demand_and_always_callable() -> None:
     names = [tool["name"] for tool in answer.json["result"]["tools"]]
     assert [*names[:2], *names[3:]] == ["yard_v2__echo", "yard__echo", "skill__fetch"]
     assert (names[2].startswith("yard__xxx"), len(names[2])) == (True, 48)
-    for name in (*names[:3], name_of(long)):
+    for name in (*names[:3], tool_name_of(long)):
         assert client.call(name)["isError"] is False
     assert [call["function"] for call in client.calls] == ["Yard.v2::Echo", "yard::echo", long, long]
 

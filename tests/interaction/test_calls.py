@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
-from signpost.contract import Executor, Failure, Hosted, KeptResult, Reply, Request, Result
-from signpost.execution import wire
-from signpost.execution.caller import GRACE, TO_ANSWER
-from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.calling import wire
+from signpost.calling.caller import CALLER_MARGIN, GRACE
+from signpost.calling.lookup import REVALIDATION_INTERVAL
+from signpost.contract import CallReply, CallRequest, Executor, Failure, HostedFunction, KeptResult, Result
 from signpost.model import InputRequired, JsonObject, Principal, Trace
-from signpost.policy.capabilities import DEEPEST
+from signpost.signing.capability_tokens import DEEPEST_CALL
 from tests.support.effort import examples
 from tests.support.memory_gateway import MemoryGateway
 
@@ -47,12 +47,12 @@ class Caller:
         self.mail = self.gateway.executors[MAIL.arn] = Recorder(wire.reply_message(Result("sent")))
         self.other = self.gateway.executors[OTHER.arn] = Recorder(wire.reply_message(Result("other")))
 
-    def place(self, tenant: str | None, executor: Executor, *hosted: Hosted) -> Sequence[str]:
+    def place(self, tenant: str | None, executor: Executor, *hosted: HostedFunction) -> Sequence[str]:
         return self.directory.place(tenant, executor, hosted)
 
-    def call(self, function: str = "email::send", *, lasting: float = 25, **request: Any) -> Reply:
+    def call(self, function: str = "email::send", *, lasting: float = 25, **request: Any) -> CallReply:
         ends_at = self.gateway.clock.now() + lasting
-        wanted = Request(function, request.pop("arguments", {}), AGENT, ends_at, **request)
+        wanted = CallRequest(function, request.pop("arguments", {}), AGENT, ends_at, **request)
         return self.gateway.composition.calling.executors.invoke(wanted)
 
     def seconds(self) -> float:
@@ -65,13 +65,13 @@ def caller() -> Caller:
     return Caller()
 
 
-def code(reply: Reply) -> str:
+def code(reply: CallReply) -> str:
     assert isinstance(reply, Failure)
     return reply.code
 
 
 def test_a_call_says_everything_that_an_executor_has_to_know(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send", permissions=frozenset({"mail"})))
+    caller.place(None, MAIL, HostedFunction("email::send", permissions=frozenset({"mail"})))
     trace = Trace("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "v=1")
     reply = caller.call(
         arguments={"to": "x"},
@@ -99,19 +99,19 @@ def test_a_call_says_everything_that_an_executor_has_to_know(caller: Caller) -> 
 
 
 def test_a_function_of_the_tenant_goes_before_the_shipped_one(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
-    caller.place("acme", OTHER, Hosted("email::send"))
-    caller.place("umbrella", MAIL, Hosted("private::thing"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
+    caller.place("acme", OTHER, HostedFunction("email::send"))
+    caller.place("umbrella", MAIL, HostedFunction("private::thing"))
     assert caller.call() == Result("other", [])
     assert code(caller.call("private::thing")) == "unknown_function"
 
 
 def test_a_tenant_can_switch_shipped_functions_off(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
     caller.settings.set("acme", None, "shipped_content", 0)
     assert code(caller.call()) == "unknown_function"
-    caller.place("acme", OTHER, Hosted("email::send"))
-    caller.gateway.clock.advance(REVALIDATED_EVERY)
+    caller.place("acme", OTHER, HostedFunction("email::send"))
+    caller.gateway.clock.advance(REVALIDATION_INTERVAL)
     assert caller.call() == Result("other", [])
 
 
@@ -122,8 +122,8 @@ def test_a_function_that_nobody_hosts_is_unknown(caller: Caller, name: str) -> N
 
 def test_s234_what_is_placed_is_found_within_two_seconds(caller: Caller) -> None:
     assert code(caller.call()) == "unknown_function"
-    caller.place(None, MAIL, Hosted("email::send"))
-    caller.gateway.clock.advance(REVALIDATED_EVERY)
+    caller.place(None, MAIL, HostedFunction("email::send"))
+    caller.gateway.clock.advance(REVALIDATION_INTERVAL)
     assert caller.call() == Result("sent", [])
 
 
@@ -140,7 +140,7 @@ def test_s234_what_is_placed_is_found_within_two_seconds(caller: Caller) -> None
 def test_the_nearest_deadline_counts(
     caller: Caller, declared: int | None, for_all: int | None, for_this: int | None, seconds: float
 ) -> None:
-    caller.place(None, MAIL, Hosted("email::send", timeout_ms=declared))
+    caller.place(None, MAIL, HostedFunction("email::send", timeout_ms=declared))
     for function, value in ((None, for_all), ("email::send", for_this)):
         if value is not None:
             caller.settings.set("acme", function, "tool_timeout_ms", value)
@@ -149,7 +149,7 @@ def test_the_nearest_deadline_counts(
 
 
 def test_an_executor_cannot_be_given_more_time_than_it_has(caller: Caller) -> None:
-    caller.place(None, OTHER, Hosted("email::send", timeout_ms=50_000))
+    caller.place(None, OTHER, HostedFunction("email::send", timeout_ms=50_000))
     caller.settings.set("acme", "email::send", "tool_timeout_ms", 50_000)
     caller.call()
     assert round(caller.other.call["deadline"] - caller.gateway.clock.now()) == 5
@@ -157,17 +157,17 @@ def test_an_executor_cannot_be_given_more_time_than_it_has(caller: Caller) -> No
 
 @pytest.mark.invariant(28)
 def test_a_setting_is_effective_within_two_seconds(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
     caller.call()
     caller.settings.set("acme", "email::send", "tool_timeout_ms", 7_000)
-    caller.gateway.clock.advance(REVALIDATED_EVERY)
+    caller.gateway.clock.advance(REVALIDATION_INTERVAL)
     caller.call()
     assert caller.seconds() == 7
 
 
 def test_a_call_without_time_is_not_sent(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
-    assert code(caller.call(lasting=GRACE + TO_ANSWER)) == "late"
+    caller.place(None, MAIL, HostedFunction("email::send"))
+    assert code(caller.call(lasting=GRACE + CALLER_MARGIN)) == "late"
     assert caller.mail.received == []
 
 
@@ -178,13 +178,13 @@ def test_a_call_without_time_is_not_sent(caller: Caller) -> None:
 def test_a_function_gets_what_it_declares_and_the_caller_has(
     caller: Caller, declared: Sequence[str], most: Sequence[str] | None, granted: list[str]
 ) -> None:
-    caller.place(None, MAIL, Hosted("email::send", permissions=frozenset(declared)))
+    caller.place(None, MAIL, HostedFunction("email::send", permissions=frozenset(declared)))
     caller.call(permissions=None if most is None else frozenset(most))
     assert caller.mail.call["permissions"] == granted
 
 
 def test_arguments_that_are_too_large_are_not_sent(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
     assert code(caller.call(arguments={"text": "x" * wire.LARGEST_PAYLOAD})) == "request_too_large"
     assert caller.mail.received == []
 
@@ -211,7 +211,7 @@ def test_arguments_that_are_too_large_are_not_sent(caller: Caller) -> None:
     ],
 )
 def test_an_answer_that_is_not_of_the_contract_is_malformed(caller: Caller, answer: JsonObject) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
     caller.mail.answer = answer
     reply = caller.call()
     assert code(reply) == "malformed_reply"
@@ -250,7 +250,7 @@ class Raw:
     ],
 )
 def test_an_answer_that_cannot_be_sent_on_is_malformed(caller: Caller, answer: bytes) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
     caller.gateway.exchange(link=Raw(answer))
     assert code(caller.call()) == "malformed_reply"
 
@@ -265,26 +265,26 @@ def test_an_answer_that_cannot_be_sent_on_is_malformed(caller: Caller, answer: b
     ],
 )
 def test_an_answer_that_looks_odd_and_is_not_arrives(caller: Caller, answer: bytes, value: object) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
     caller.gateway.exchange(link=Raw(answer))
     assert caller.call() == Result(value, [])  # pyright: ignore[reportArgumentType] - it is Json
 
 
 def test_every_kind_of_reply_arrives_as_it_was_sent(caller: Caller) -> None:
-    replies: list[Reply] = [
+    replies: list[CallReply] = [
         Result({"a": [1, None, "é"]}, [{"kind": "mail_sent"}]),
         InputRequired({"q": {"method": "elicitation/create", "params": {}}}, state=[1]),
         Failure("reported", "rate_limited", "none", "Wait.", 2_000),
         Failure("something_new", "transient_error", "unknown", "From a later release."),
     ]
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
     for reply in replies:
         caller.mail.answer = wire.reply_message(reply)
         assert caller.call() == reply
 
 
 def test_a_kept_result_is_where_the_call_said(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
 
     def keep(message: Any) -> JsonObject:
         return wire.reply_message(KeptResult(message["call"]["keepAt"], 7, "digest"))
@@ -303,8 +303,8 @@ def nested(caller: Caller, function: str, **changes: Any) -> Any:
 
 
 def test_a_nested_call_has_the_same_principal_and_no_more_permissions(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send", permissions=frozenset({"mail", "web"})))
-    caller.place(None, OTHER, Hosted("web::get", permissions=frozenset({"web", "write"})))
+    caller.place(None, MAIL, HostedFunction("email::send", permissions=frozenset({"mail", "web"})))
+    caller.place(None, OTHER, HostedFunction("web::get", permissions=frozenset({"web", "write"})))
     caller.call(lasting=10, step="wf_1.send.2")
     outer = caller.mail.call
     assert nested(caller, "web::get") == {"signpost": 1, "result": "other"}
@@ -319,14 +319,14 @@ PERMISSIONS = frozenset({"mail", "web", "write", "admin"})
 sets_of_permissions = st.frozensets(st.sampled_from(sorted(PERMISSIONS)))
 
 
-@given(st.none() | sets_of_permissions, st.lists(sets_of_permissions, min_size=2, max_size=DEEPEST + 1))
+@given(st.none() | sets_of_permissions, st.lists(sets_of_permissions, min_size=2, max_size=DEEPEST_CALL + 1))
 @settings(max_examples=examples(60))
 def test_along_a_chain_of_calls_permissions_only_ever_shrink(
     most: frozenset[str] | None, declared: Sequence[frozenset[str]]
 ) -> None:
     """Each function is called by the one before it, which asks for everything."""
     caller = Caller()
-    hosted = [Hosted(f"chain::{place}", permissions=permissions) for place, permissions in enumerate(declared)]
+    hosted = [HostedFunction(f"chain::{place}", permissions=permissions) for place, permissions in enumerate(declared)]
     caller.place(None, MAIL, *hosted)
     assert caller.call("chain::0", permissions=most) == Result("sent", [])
     for callee in hosted[1:]:
@@ -347,7 +347,7 @@ def test_along_a_chain_of_calls_permissions_only_ever_shrink(
 
 
 def test_s226_a_nested_call_without_a_token_of_ours_is_refused(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
     caller.call()
     assert nested(caller, "email::send", token="nonsense")["failure"]["code"] == "invalid_token"
     assert nested(caller, "email::send", call={})["failure"]["code"] == "not_understood"
@@ -357,7 +357,7 @@ def test_s226_a_nested_call_without_a_token_of_ours_is_refused(caller: Caller) -
 
 
 def test_s239_a_chain_is_three_deep_at_most(caller: Caller) -> None:
-    caller.place(None, MAIL, Hosted("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
     caller.call()
     assert [nested(caller, "email::send").get("failure", {}).get("code") for _ in range(4)] == [
         None,
@@ -372,8 +372,8 @@ def test_a_fault_behind_the_back_door_is_answered_without_its_details(caller: Ca
     def broken(message: JsonObject) -> JsonObject:
         raise RuntimeError(f"nobody foresaw {message}")
 
-    caller.place(None, MAIL, Hosted("email::send"))
-    caller.place(None, OTHER, Hosted("broken::thing"))
+    caller.place(None, MAIL, HostedFunction("email::send"))
+    caller.place(None, OTHER, HostedFunction("broken::thing"))
     caller.call()
     caller.gateway.executors[OTHER.arn] = broken
     answer = nested(caller, "broken::thing")

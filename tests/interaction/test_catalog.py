@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import Executor, Hosted
-from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.calling.lookup import REVALIDATION_INTERVAL
+from signpost.content.callers import Caller
+from signpost.contract import Executor, HostedFunction
 from signpost.model import JsonObject, Principal
-from signpost.registry.callers import Caller
-from signpost.surfaces.catalog import SECTIONS
-from signpost.surfaces.seven import SEVEN
+from signpost.surfaces.flat.catalog_tool import SECTIONS
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from signpost.toolkit import Toolkit
 from tests.support.function_tools import LEGACY, TENANT, Client, text_of
 from tests.support.memory_gateway import MODERN
@@ -18,10 +18,10 @@ from tests.support.toolkits import Served
 
 READ: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 KIT = (
-    Hosted("files::read", name="files.read", category="Files", input_schema=READ, description="Reads a file."),
-    Hosted("files::list", name="files.list", category="files"),
-    Hosted("yard::time", name="server_time"),
-    Hosted("yard::lookup", name="lookup", hidden=True, category="Yard"),
+    HostedFunction("files::read", name="files.read", category="Files", input_schema=READ, description="Reads a file."),
+    HostedFunction("files::list", name="files.list", category="files"),
+    HostedFunction("yard::time", name="server_time"),
+    HostedFunction("yard::lookup", name="lookup", hidden=True, category="Yard"),
 )
 
 
@@ -47,7 +47,7 @@ def names(entries: Sequence[Any]) -> list[str]:
     return [entry["name"] for entry in entries]
 
 
-HIDDEN = ["catalog", *sorted(tool.name for tool in SEVEN), "skill:lookup"]
+HIDDEN = ["catalog", *sorted(tool.name for tool in GATEWAY_TOOLS), "skill:lookup"]
 VISIBLE = ["skill:files.list", "skill:files.read", "skill:server_time", "skill__fetch"]
 
 
@@ -125,10 +125,10 @@ def test_an_argument_that_it_does_not_take_is_refused_by_name(client: Client, na
 
 
 def test_nothing_is_shown_that_its_caller_could_not_call(client: Client) -> None:
-    client.directory.place("acme", Executor("arn:acme", "secret:acme", 1_000), [Hosted("theirs", hidden=True)])
+    client.directory.place("acme", Executor("arn:acme", "secret:acme", 1_000), [HostedFunction("theirs", hidden=True)])
     client.settings.set(TENANT, None, "hidden_prefixes", "files::")
-    client.host(*KIT, Hosted("state::set", hidden=True))
-    client.passes(REVALIDATED_EVERY)
+    client.host(*KIT, HostedFunction("state::set", hidden=True))
+    client.passes(REVALIDATION_INTERVAL)
     found = [name for name in names(shown(client)["tools"]) if name.startswith("skill:")]
     assert found == ["skill:lookup", "skill:server_time"]
     assert all(not client.is_unknown(name) for name in found)
@@ -246,6 +246,6 @@ def test_a_hidden_prompt_that_is_not_reached_is_not_shown() -> None:
     caller = Caller("default", Principal("operator", "default", "t"), served.gateway.clock.now() + 20)
     said: JsonObject = {"name": "whisper", "description": "Mine.", "function_id": "library::review"}
     functions.call("prompts::register", said, caller)
-    served.gateway.clock.advance(REVALIDATED_EVERY)
+    served.gateway.clock.advance(REVALIDATION_INTERVAL)
     whispers = [one for one in catalogued(served)["prompts"] if one["name"] == "whisper"]
     assert [(one["description"], one["hidden"]) for one in whispers] == [("Mine.", False)]

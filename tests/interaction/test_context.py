@@ -12,13 +12,13 @@ import pytest
 from botocore.config import Config
 
 from signpost.adapters.secrets_manager import SecretsManagerTexts
-from signpost.contract import Failure, Reply, Result
-from signpost.errors import Unavailable, Withheld
-from signpost.execution.wire import call_message
+from signpost.calling.wire import call_message
+from signpost.contract import CallReply, Failure, Result
+from signpost.errors import PermanentlyUnavailable, Unavailable
 from signpost.model import InputRequired, Principal
 from signpost.toolkit import Answer, CallEnded, Content, Context, ToolError, Toolkit, ToolResult
-from signpost.toolkit.call_log import CallLog, Progress
-from signpost.toolkit.secrets import KEPT_FOR, SHORTEST, Secrets, named_in
+from signpost.toolkit.call_log import CallLog, ProgressReporter
+from signpost.toolkit.secrets import CACHE_SECONDS, SHORTEST_MASKED, Secrets, find_secret_arns
 from tests.support.hosted import TOKEN, KeptLog, call_of, running, secrets_of
 from tests.support.memory_gateway import SetClock
 from tests.support.receiver import Reply as Sent
@@ -29,7 +29,7 @@ SECRET = 'correct "horse"\nbattery'
 BOTH = pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
 
 
-def reply_and_log(run: Callable[[Any, Context], object], *, isolate: bool = False) -> tuple[Reply, KeptLog]:
+def reply_and_log(run: Callable[[Any, Context], object], *, isolate: bool = False) -> tuple[CallReply, KeptLog]:
     hosted = running(run, isolate=isolate, secrets={"pin": SECRET, "account": json.dumps({"word": SECRET, "n": 1})})
     return hosted.call("f"), hosted.log
 
@@ -120,7 +120,7 @@ class TestProgress:
     def test_there_is_a_line_a_second_and_one_at_the_end(self) -> None:
         log, clock = KeptLog(), SetClock()
         began = clock.now()
-        progress = Progress(CallLog(log, call_of("f"), secrets_of({})), every=1.0, now=clock.now)
+        progress = ProgressReporter(CallLog(log, call_of("f"), secrets_of({})), every=1.0, now=clock.now)
         for done in range(1, 401):
             progress.report(done, 400, "")
             clock.advance(0.25)
@@ -145,7 +145,7 @@ class TestProgress:
 class TestSecrets:
     def test_one_is_read_by_the_name_that_the_environment_gives_it(self) -> None:
         environment = {"SECRET_MAIL_KEY_ARN": "arn:a", "SECRET_OTHER_ARN": "", "EXECUTOR_KEY_SECRET_ARN": "arn:b"}
-        assert named_in(environment) == {"mail_key": "arn:a"}
+        assert find_secret_arns(environment) == {"mail_key": "arn:a"}
 
     def test_a_function_is_given_its_text_or_a_member_of_it(self) -> None:
         lengths, _ = reply_and_log(lambda _, ctx: [len(ctx.secret("pin")), len(ctx.secret("account", "word"))])
@@ -174,11 +174,11 @@ class TestSecrets:
         clock = SetClock()
         secrets = Secrets({"pin": "arn:pin"}, Numbered(), clock)
         assert [secrets.read("pin", None, fresh=False) for _ in range(2)] == ["number 1"] * 2
-        clock.advance(KEPT_FOR)
+        clock.advance(CACHE_SECONDS)
         assert secrets.read("pin", None, fresh=False) == "number 2"
         assert secrets.read("pin", None, fresh=True) == "number 3"
         assert read == ["arn:pin"] * 3
-        assert secrets.masked("number 1, number 2, number 4") == "***, ***, number 4"
+        assert secrets.mask("number 1, number 2, number 4") == "***, ***, number 4"
 
     def test_a_call_that_is_over_reads_none(self) -> None:
         left: list[Context] = []
@@ -191,8 +191,8 @@ class TestSecrets:
         ("answered", "says"),
         [
             (Sent(200, json.dumps({"SecretString": "it"}).encode()), None),
-            (Sent(200, json.dumps({"SecretBinary": "aXQ="}).encode()), Withheld("it holds no text")),
-            (Sent(400, b'{"__type": "AccessDeniedException"}'), Withheld("AccessDeniedException")),
+            (Sent(200, json.dumps({"SecretBinary": "aXQ="}).encode()), PermanentlyUnavailable("it holds no text")),
+            (Sent(400, b'{"__type": "AccessDeniedException"}'), PermanentlyUnavailable("AccessDeniedException")),
             (Sent(400, b'{"__type": "ThrottlingException"}'), Unavailable("overloaded")),
         ],
     )
@@ -216,7 +216,11 @@ class TestSecrets:
     @pytest.mark.parametrize(
         ("fault", "kind", "says"),
         [
-            (Withheld("AccessDeniedException"), "permanent_error", "(AccessDeniedException); tell whoever deploys it."),
+            (
+                PermanentlyUnavailable("AccessDeniedException"),
+                "permanent_error",
+                "(AccessDeniedException); tell whoever deploys it.",
+            ),
             (Unavailable("It is overloaded."), "transient_error", "It is overloaded. Try again."),
         ],
     )
@@ -289,14 +293,14 @@ def test_what_is_used_of_a_secret_leaves_as_little_as_the_whole(part: str) -> No
     account = json.dumps({"word": "s3cret-enough", "key": KEY, "port": 5432, "user": "ada"})
     secrets = secrets_of({"pin": "  correct horse\n", "key": KEY, "account": account})
     secrets.read(name, member, fresh=False)
-    assert secrets.masked(f"It is {used}.") == "It is ***."
+    assert secrets.mask(f"It is {used}.") == "It is ***."
 
 
 def test_what_is_short_of_a_secret_and_a_member_that_was_not_read_are_left_as_they_are() -> None:
     secrets = secrets_of({"key": KEY, "account": json.dumps({"word": "s3cret-enough", "engine": "postgres"})})
     secrets.read("key", None, fresh=False)
     secrets.read("account", "word", fresh=False)
-    assert secrets.masked("AUA=, postgres") == "AUA=, postgres"
+    assert secrets.mask("AUA=, postgres") == "AUA=, postgres"
 
 
 def test_another_thread_may_read_a_secret_while_one_is_looked_for() -> None:
@@ -314,8 +318,8 @@ def test_another_thread_may_read_a_secret_while_one_is_looked_for() -> None:
 
     secrets = Secrets({"pin": "pin", "other": "other"}, Texts(), SetClock())
     secrets.read("pin", None, fresh=False)
-    assert secrets.masked("correct horse") == "***"
-    assert secrets.masked("battery staple") == "***"
+    assert secrets.mask("correct horse") == "***"
+    assert secrets.mask("battery staple") == "***"
 
 
 def test_a_text_that_a_secret_could_be_by_chance_is_left_as_it_is() -> None:
@@ -325,7 +329,7 @@ def test_a_text_that_a_secret_could_be_by_chance_is_left_as_it_is() -> None:
     assert number.call("f") == Result(12345678, [])
 
 
-PINS = {"pin": "1" * (SHORTEST - 1), "digits": "12345678"}
+PINS = {"pin": "1" * (SHORTEST_MASKED - 1), "digits": "12345678"}
 
 
 def test_what_a_credential_said_reaches_a_function_as_far_as_the_mapping_of_claims_goes() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signpost.workflow.instance import Instance, child_of
+from signpost.workflow.instance import Instance, child_id_of
 from tests.support.crash_points import NEVER, CrashPoints, Killed
 from tests.support.interrupted_workflows import LONG_AFTER, SCENARIOS, Scene, submit
 from tests.support.step_cases import AGENT
@@ -94,7 +94,7 @@ def check_hinted(scene: Scene) -> None:
     claim = stand.claim if stand is not None else None
     if claim is None or claim.standing != "waiting":
         return
-    child = scene.process().stand(child_of(claim)) if claim.waits_for_a_workflow else None
+    child = scene.process().stand(child_id_of(claim)) if claim.is_waiting_for_child else None
     if child is None or child.state == "done":
         assert scene.id in {wake.workflow_id for _, wake in scene.instances.wakes}
 

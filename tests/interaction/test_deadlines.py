@@ -20,11 +20,11 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import Failure, Reply, Result
+from signpost.contract import CallReply, Failure, Result
 from signpost.errors import DeadlinePassed
 from signpost.model import JsonObject
 from signpost.toolkit import CallEnded, Context
-from signpost.toolkit.deadline import Ring
+from signpost.toolkit.deadline import DeadlineTimer
 from tests.support import hosted
 from tests.support.hosted import running
 from tests.support.machine import Machine
@@ -327,12 +327,12 @@ def test_an_alarm_between_calls_does_nothing() -> None:
 
 
 def test_an_alarm_never_reaches_what_is_around_the_function() -> None:
-    ring = Ring()
+    ring = DeadlineTimer()
     for number in range(300):
         ended = time.monotonic() + number * 1e-5
         outcome: object = None
         try:
-            outcome = ring.within(ended, lambda: sum(range(2000)))
+            outcome = ring.run_within(ended, lambda: sum(range(2000)))
         except DeadlinePassed:
             outcome = "stopped"
         # Were an alarm still to come, it would be raised here.
@@ -413,7 +413,7 @@ def test_processes_of_a_call_that_failed_are_named_and_left_alone() -> None:
         raise ValueError
 
     world = running(fail)
-    reply: Reply = world.call("f")
+    reply: CallReply = world.call("f")
     assert isinstance(reply, Failure)
     (line,) = world.log.of("left behind")
     assert (line["processes"], line["killed"]) == ([f"{processes[0].pid} sleep"], False)

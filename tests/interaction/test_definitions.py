@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTexts
-from signpost.execution.revisions import RevisionView
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTextStore
+from signpost.catalogue import snapshot as publication
+from signpost.catalogue.access import CatalogueAccess
+from signpost.catalogue.cache import CatalogueView
+from signpost.catalogue.definitions import CatalogueDefinitions
 from signpost.model import CatalogueItem, JsonObject
-from signpost.policy.access import Unrestricted
-from signpost.registry import publication
-from signpost.registry.catalogue import CatalogueView
-from signpost.registry.catalogue_access import CatalogueAccess
-from signpost.registry.definitions import CatalogueDefinitions
+from signpost.policy.access import UnrestrictedAccess
+from signpost.revisions import RevisionView
 from tests.support.catalogues import put_in_place
 from tests.support.memory_gateway import SetClock
 
@@ -27,13 +27,13 @@ def document(target: str) -> Mapping[str, Any]:
 
 class Published:
     def __init__(self) -> None:
-        self.clock, self._content, self._texts = SetClock(), MemoryContentStore(FunctionTable()), MemoryTexts()
+        self.clock, self._content, self._texts = SetClock(), MemoryContentStore(FunctionTable()), MemoryTextStore()
         revisions = RevisionView(rows=MemoryRevisionRows(self._content), clock=self.clock)
         self.view = CatalogueView(revisions=revisions, texts=self._texts)
-        accesses = Unrestricted()
+        accesses = UnrestrictedAccess()
         access = CatalogueAccess(catalogue=self.view, accesses=accesses)
         self.definitions = CatalogueDefinitions(
-            catalogue=self.view, access=access, functions=accesses.uses, texts=self._texts
+            catalogue=self.view, access=access, functions=accesses.may_use, texts=self._texts
         )
 
     def publish(
@@ -45,11 +45,11 @@ class Published:
         whole = [replace(item, enabled=enabled, switched_off=switched_off) for item in offered]
         proxy = next((kept[name] for kind, name, _ in items if kind == "capability"), "")
         discovery: JsonObject = {} if listed else {"include": []}
-        said = publication.Published(proxy=proxy, discovery=discovery)
+        said = publication.CatalogueSnapshot(proxy=proxy, discovery=discovery)
         put_in_place(self._content, self._texts, TENANT, whole, said)
 
     def leads_to(self, definition_id: str) -> str | None:
-        found = self.definitions.current(TENANT, definition_id)
+        found = self.definitions.find_current(TENANT, definition_id)
         return None if found is None else found.definition.states["open"].transitions["go"].target
 
 
@@ -61,17 +61,17 @@ def published() -> Published:
 def test_what_was_published_a_moment_ago_is_started(published: Published) -> None:
     published.publish(("workflow", "deploy", "done"))
     assert published.leads_to("deploy") == "done"
-    assert published.definitions.ids(TENANT) == ["deploy"]
+    assert published.definitions.list_ids(TENANT) == ["deploy"]
     published.publish(("workflow", "deploy", "shipped"))
     assert published.leads_to("deploy") == "shipped"
 
 
 def test_an_instance_follows_the_definition_that_it_was_started_with(published: Published) -> None:
     published.publish(("workflow", "deploy", "done"))
-    before = published.definitions.current(TENANT, "deploy")
+    before = published.definitions.find_current(TENANT, "deploy")
     assert before is not None
     published.publish(("workflow", "deploy", "shipped"))
-    pinned = published.definitions.pinned(TENANT, "deploy", before.digest)
+    pinned = published.definitions.load_pinned(TENANT, "deploy", before.digest)
     assert pinned.states["open"].transitions["go"].target == "done"
 
 
@@ -80,7 +80,7 @@ def test_a_capability_is_a_way_into_the_workflow_of_all_of_them(published: Publi
     published.publish(("capability", "github.list", "ready"), ("workflow", "deploy", "done"))
     assert published.leads_to("proxy_default") == "ready"
     assert published.leads_to("github.list") is None
-    assert published.definitions.ids(TENANT) == ["deploy"]
+    assert published.definitions.list_ids(TENANT) == ["deploy"]
 
 
 @pytest.mark.parametrize("said", [{"enabled": False}, {"switched_off": True}])
@@ -89,18 +89,18 @@ def test_what_is_disabled_is_neither_listed_nor_found_nor_started(
 ) -> None:
     published.publish(("workflow", "deploy", "done"), **said)
     assert published.leads_to("deploy") is None
-    assert published.definitions.ids(TENANT) == []
-    snapshot = published.view.snapshot(TENANT)
+    assert published.definitions.list_ids(TENANT) == []
+    snapshot = published.view.load(TENANT)
     assert snapshot.search.find("deploy") == []
-    assert [item.id for item in snapshot.published.items] == ["deploy"]
+    assert [item.id for item in snapshot.snapshot.items] == ["deploy"]
 
 
 def test_what_is_not_listed_can_be_started_all_the_same(published: Published) -> None:
     published.publish(("workflow", "deploy", "done"), listed=False)
-    assert published.view.snapshot(TENANT).items == []
+    assert published.view.load(TENANT).items == []
     assert published.leads_to("deploy") == "done"
 
 
 def test_a_catalogue_is_searched_by_what_its_items_say(published: Published) -> None:
     published.publish(("workflow", "deploy", "done"), ("capability", "github.list", "ready"))
-    assert [found for _, found in published.view.snapshot(TENANT).search.find("github")] == ["github.list"]
+    assert [found for _, found in published.view.load(TENANT).search.find("github")] == ["github.list"]

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from signpost.adapters.memory import MemoryBodies, MemoryContentStore, MemoryFunctionStates
-from signpost.content import SkillChange
+from signpost.catalogue.publishing.publisher import Publisher
+from signpost.content.agent_skills.folders import FoundSkill, ShippedContent
+from signpost.content.model import SkillChange
 from signpost.contract import Executor
-from signpost.deployment import Deployment
+from signpost.entrypoints.stack_resource import StackResource
 from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject
-from signpost.registry.publisher import Publisher
-from signpost.registry.skill_trees import FoundSkill, Shipped
 from signpost.telemetry import Telemetry
 from tests.support.catalogues import catalogues
 from tests.support.placing import Placing, executor
@@ -35,7 +35,7 @@ class World(Placing):
         """Of all of them."""
         self.problems: Sequence[str] = []
         self.bodies = MemoryBodies()
-        self.deployment = Deployment(
+        self.deployment = StackResource(
             placer=self.placer,
             publisher=Publisher(
                 content=self.content,
@@ -50,9 +50,9 @@ class World(Placing):
         self.hosts(CORE, "core::wait")
         self.hosts(OLD, "core::old")
 
-    def content_shipped(self) -> Shipped:
+    def content_shipped(self) -> ShippedContent:
         skills = [FoundSkill(skill_id, skill_id, body, self.files) for skill_id, body in self.documents]
-        return Shipped(skills, self.prompts, self.problems)
+        return ShippedContent(skills, self.prompts, self.problems)
 
     def asks(self, request: str, *executors: str, before: tuple[str, ...] = ()) -> Any:
         event = {

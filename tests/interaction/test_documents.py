@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signpost.contract import KeptResult, Reply
-from signpost.execution.failures import failure, reported
-from signpost.execution.revisions import REMEMBERED_TENANTS, REVALIDATED_EVERY
+from signpost.calling.failures import failure, reported_failure
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.api.functions import resource_of
+from signpost.content.api.specs import FUNCTIONS
+from signpost.content.documents import LARGEST_BODY, LARGEST_FETCH_ANSWER, MOST_URIS
+from signpost.contract import CallReply, KeptResult
 from signpost.model import InputRequired
-from signpost.registry.functions import resource_of
-from signpost.registry.published import FUNCTIONS
-from signpost.registry.refusals import Refused
-from signpost.registry.skills import LARGEST_BODY, LARGEST_FETCH, MOST_URIS
+from signpost.revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL
 from signpost.schema.validation import Validators
 from tests.support.registry import TENANT, Registry
 
@@ -92,11 +92,11 @@ class TestWhatAnAnswerCosts:
 class TestLists:
     def test_within_two_seconds_a_list_may_lag_and_then_not(self, registry: Registry) -> None:
         lagging = registry.caller(fresh=False)
-        assert registry.skills.all(lagging) == []
+        assert registry.skills.list_readable(lagging) == []
         register(registry, "a")
-        assert registry.skills.all(lagging) == []
-        registry.clock.advance(REVALIDATED_EVERY)
-        assert [skill.id for skill in registry.skills.all(lagging)] == ["a"]
+        assert registry.skills.list_readable(lagging) == []
+        registry.clock.advance(REVALIDATION_INTERVAL)
+        assert [skill.id for skill in registry.skills.list_readable(lagging)] == ["a"]
 
     def test_a_fresh_list_shows_what_was_changed_before(self, registry: Registry) -> None:
         assert ids(registry) == []
@@ -107,7 +107,7 @@ class TestLists:
         register(registry, "a")
         assert ids(registry) == ["a"]
         registry.content.asked.clear()
-        registry.clock.advance(REVALIDATED_EVERY)
+        registry.clock.advance(REVALIDATION_INTERVAL)
         assert ids(registry) == ["a"]
         assert registry.content.asked == ["versions"]
 
@@ -143,7 +143,7 @@ class TestLists:
 
     def test_a_resource_says_what_it_is_and_how_long(self, registry: Registry) -> None:
         register(registry, "a", "# Ä\n\nWords.")
-        (skill,) = registry.skills.all(registry.caller())
+        (skill,) = registry.skills.list_readable(registry.caller())
         assert resource_of(skill) == {
             "uri": "iii://a",
             "name": "Ä",
@@ -227,13 +227,13 @@ class TestSections:
         [
             (failure("timed_out", "f"), "f timed out"),
             (failure("late", "f"), "f timed out"),
-            (reported("permanent_error", "There is no tide."), "f failed: There is no tide."),
+            (reported_failure("permanent_error", "There is no tide."), "f failed: There is no tide."),
             (KeptResult("answers/1.json", 7_000_000, "0"), "7000000 bytes"),
             (InputRequired({}), "input"),
         ],
     )
     def test_what_is_no_result_is_refused_with_function_and_cause(
-        self, registry: Registry, reply: Reply, says: str
+        self, registry: Registry, reply: CallReply, says: str
     ) -> None:
         registry.host("f", reply)
         prompt(registry, "p", "f")
@@ -285,7 +285,7 @@ class TestFetch:
 
     def test_there_is_a_most_of_text(self, registry: Registry) -> None:
         register(registry, "big", "x" * LARGEST_BODY)
-        fits = LARGEST_FETCH // LARGEST_BODY
+        fits = LARGEST_FETCH_ANSWER // LARGEST_BODY
         assert len(registry.call("skill::fetch", {"uris": ["iii://big"] * fits})) > fits * LARGEST_BODY
         refused = registry.refusal("skill::fetch", {"uris": ["iii://big"] * (fits + 5)})
         assert refused.code == "too_much"
@@ -293,7 +293,7 @@ class TestFetch:
         assert len(registry.bodies.reads) == fits + fits + 1
 
     def test_one_section_alone_can_be_too_long(self, registry: Registry) -> None:
-        registry.host("f", "é" * LARGEST_FETCH)
+        registry.host("f", "é" * LARGEST_FETCH_ANSWER)
         assert "Read it alone" in registry.refusal("skill::fetch", {"uri": "iii://fn/f"}).message
 
     def test_what_fails_is_named(self, registry: Registry) -> None:
@@ -336,7 +336,7 @@ class TestPayloads:
     @pytest.mark.parametrize("payload", [None, [], "x", 5, True])
     def test_a_payload_is_an_object(self, registry: Registry, payload: Any) -> None:
         answer = registry.functions.call("skills::list", payload, registry.caller())
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, RegistryRefusal)
         assert answer.code == "invalid_payload"
 
     @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_every_answer_satisfies_its_published_schema(registry: Registry) -> None
     ordered = sorted(FUNCTIONS, key=lambda one: (one.id.endswith("::unregister"), not one.id.endswith("::register")))
     for function in ordered:
         answer = registry.call(function.id, payloads.get(function.id))
-        violation = Validators().violation(function.response, json.loads(json.dumps(answer)))
+        violation = Validators().find_violation(function.response, json.loads(json.dumps(answer)))
         assert violation is None, (function.id, violation)
 
 
@@ -433,7 +433,7 @@ def _change(registry: Registry, model: Model, kind: str, operation: str, key: st
     payload = {**subject, **(body if operation == "register" else {})}
     answer = registry.functions.call(f"{kind}::{operation}", payload, registry.caller())
     good = key not in ("Bad", "") and not (kind == "prompts" and operation == "register" and not content.strip())
-    assert isinstance(answer, Refused) is not good
+    assert isinstance(answer, RegistryRefusal) is not good
     if not good:
         return
     if operation == "register":

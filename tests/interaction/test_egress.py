@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from signpost.adapters.egress import GuardedWeb, dialled, resolved
-from signpost.policy.egress import egress_rules
-from signpost.web import NotReached, WebAnswer, WebRequest
+from signpost.adapters.egress import GuardedWeb, open_connection, resolve_host
+from signpost.policy.egress import build_egress_rules
+from signpost.web import WebAnswer, WebFailure, WebRequest
 from tests.support.machine import Machine
 from tests.support.network import PUBLIC, Network
 from tests.support.receiver import Received, Reply, receiving
@@ -30,13 +30,13 @@ def post(url: str, seconds: float = 5, most_bytes: int = 1_000) -> WebRequest:
     return WebRequest("POST", url, seconds, {"content-type": "text/plain"}, b"hello", most_bytes)
 
 
-def answered(answer: WebAnswer | NotReached) -> WebAnswer:
+def answered(answer: WebAnswer | WebFailure) -> WebAnswer:
     assert isinstance(answer, WebAnswer), answer
     return answer
 
 
-def refused(answer: WebAnswer | NotReached) -> str:
-    assert isinstance(answer, NotReached), answer
+def refused(answer: WebAnswer | WebFailure) -> str:
+    assert isinstance(answer, WebFailure), answer
     return answer.code
 
 
@@ -76,7 +76,7 @@ def test_a_name_is_resolved_once_and_what_was_judged_is_connected_to() -> None:
 def test_a_name_that_leads_inside_is_not_connected_to(addresses: list[str]) -> None:
     network = Network(0, names=lambda _: addresses)
     answer = network.web("other.test").send(post(f"https://{HOST}/"))
-    assert answer == NotReached("forbidden", f"{HOST} is not a public address.")
+    assert answer == WebFailure("forbidden", f"{HOST} is not a public address.")
     assert network.dialled == []
 
 
@@ -85,12 +85,14 @@ OURS = ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "localhost", "169
 
 @pytest.mark.parametrize("host", OURS)
 def test_our_own_machine_is_not_reached_by_the_real_resolver(host: str) -> None:
-    web = GuardedWeb(egress_rules(()), resolve=resolved, dial=dialled, tls=ssl.create_default_context)
+    web = GuardedWeb(build_egress_rules(()), resolve=resolve_host, dial=open_connection, tls=ssl.create_default_context)
     assert refused(web.send(post(f"https://{host}/"))) == "forbidden"
 
 
 def test_a_host_that_is_allowed_by_name_is_reached_by_the_real_resolver() -> None:
-    web = GuardedWeb(egress_rules(("127.0.0.1",)), resolve=resolved, dial=dialled, tls=ssl.create_default_context)
+    web = GuardedWeb(
+        build_egress_rules(("127.0.0.1",)), resolve=resolve_host, dial=open_connection, tls=ssl.create_default_context
+    )
     with receiving() as server:
         assert answered(web.send(post(server.url))).status == 200
     assert refused(web.send(post(server.url))) == "unreachable"

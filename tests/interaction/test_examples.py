@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from local.pictures import files
-from signpost.adapters.written_files import parsed, read
-from signpost.workflow.check import EXECUTORS, problems
-from signpost.workflow.configuration import Configuration, resolved
+from signpost.adapters.written_files import read_source, read_values
+from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
+from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
 from tests.support.example_runs import Deployed, InMemory, Run
 from tests.support.example_workflows import EXAMPLES, ROLES
 from tests.support.laptop import Laptop, Stack
@@ -47,9 +47,9 @@ def test_there_are_four() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_they_can_be_published_and_nothing_about_them_looks_wrong(name: str) -> None:
-    manifest = read(EXAMPLES[name] / "manifest.yaml")
-    assert isinstance(resolved(manifest), Configuration)
-    assert list(problems(manifest, EXECUTORS, no_progress)) == []
+    manifest = read_source(EXAMPLES[name] / "manifest.yaml")
+    assert isinstance(compile_manifest(manifest), CompiledManifest)
+    assert list(check_manifest(manifest, BUILT_IN_KINDS, no_progress)) == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -62,7 +62,7 @@ def test_their_pictures_are_those_of_their_manifests(name: str) -> None:
 def test_the_roles_of_people_are_those_that_they_want_of_people() -> None:
     wanted: set[str] = set()
     for path in EXAMPLES.values():
-        (workflow,) = parsed(path / "manifest.yaml")["workflows"].values()
+        (workflow,) = read_values(path / "manifest.yaml")["workflows"].values()
         for state in workflow["states"].values():
             guards = [
                 move.get("guards") for move in state.get("transitions", {}).values() if move.get("actor") == "human"

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import pytest
 
 from signpost.adapters.memory import MemoryMasterKeys
-from signpost.contract import Failure, FunctionCall, KeptResult, Reply, Result
-from signpost.execution.wire import LARGEST_REPLY, call_message, reply_of
+from signpost.calling.wire import LARGEST_REPLY, call_message, parse_reply
+from signpost.contract import CallReply, Failure, FunctionCall, KeptResult, Result
 from signpost.model import MasterKeys
-from signpost.policy.capabilities import TokenMint, capability_of, executor_key
-from signpost.policy.key_ring import KeyRing
+from signpost.signing.capability_tokens import TokenMint, derive_executor_key, grant_of
+from signpost.signing.key_ring import KeyRing
 from signpost.toolkit import DeclarationError, Function, executor
 from signpost.toolkit.log import Log
 from tests.support.hosted import as_lambda_sends, call_of
@@ -60,7 +60,7 @@ class Aws(BaseHTTPRequestHandler):
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Aws]]:
     class Own(Aws):
-        secret: ClassVar[Any] = {"current": executor_key(MASTER, ARN)}
+        secret: ClassVar[Any] = {"current": derive_executor_key(MASTER, ARN)}
         kept: ClassVar[dict[str, bytes]] = {}
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Own)
@@ -93,11 +93,11 @@ SANDBOX: Any = Sandbox()
 def message_of(call: FunctionCall, master: str = MASTER) -> dict[str, Any]:
     clock = SetClock(time.time())
     mint = TokenMint(KeyRing(store=MemoryMasterKeys(MasterKeys(master)), clock=clock))
-    return json.loads(json.dumps(call_message(call, mint.mint(capability_of(call, ARN, call.deadline)))))
+    return json.loads(json.dumps(call_message(call, mint.mint(grant_of(call, ARN, call.deadline)))))
 
 
-def ask(handler: Any, event: dict[str, Any]) -> Reply:
-    return reply_of(as_lambda_sends(handler(event, SANDBOX)))
+def ask(handler: Any, event: dict[str, Any]) -> CallReply:
+    return parse_reply(as_lambda_sends(handler(event, SANDBOX)))
 
 
 @pytest.mark.usefixtures("aws")
@@ -158,4 +158,4 @@ def test_an_author_may_do_with_the_output_what_he_likes(monkeypatch: pytest.Monk
     closed.close()
     for stream in (closed, None):
         monkeypatch.setattr(sys, "stdout", stream)
-        Log().event("INFO", "called")
+        Log().write_event("INFO", "called")

@@ -10,18 +10,18 @@ import pytest
 
 from core_skills.hosted import core_toolkits
 from signpost.adapters.memory import MemoryBreakers
-from signpost.contract import BreakerState, Executor, Failure, Hosted, Reply, Result
-from signpost.execution import wire
-from signpost.execution.failures import failure, reported
-from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.calling import wire
+from signpost.calling.failures import failure, reported_failure
+from signpost.calling.lookup import REVALIDATION_INTERVAL
+from signpost.catalogue.snapshot import CatalogueSnapshot
+from signpost.content.callers import Caller
+from signpost.content.names import INTERNAL_NAMESPACES
+from signpost.contract import BreakerState, CallReply, Executor, Failure, HostedFunction, Result
+from signpost.mcp.tools import VALIDATION_TIME_LIMIT
 from signpost.model import CatalogueItem, JsonObject, Principal
-from signpost.protocol.tools import CHECKED_WITHIN
-from signpost.registry.callers import Caller
-from signpost.registry.names import INTERNAL_NAMESPACES
-from signpost.registry.publication import Published
-from signpost.schema.validation import check
-from signpost.surfaces.seven import SEVEN
-from signpost.surfaces.skills import arguments_of, skill_schema
+from signpost.schema.validation import check_schema
+from signpost.surfaces.flat.function_tools import merge_config, skill_schema
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from signpost.toolkit import Toolkit
 from tests.interaction.test_unread_workflows import Overloaded
 from tests.support.catalogues import put_in_place
@@ -43,7 +43,7 @@ def client(request: pytest.FixtureRequest) -> Client:
     return Client(request.param, FLAT)
 
 
-def ship(client: Client, *hosted: Hosted) -> None:
+def ship(client: Client, *hosted: HostedFunction) -> None:
     assert client.directory.place(None, SHELF, hosted) == []
 
 
@@ -55,8 +55,8 @@ class TestNames:
     def test_s1_s3_s55_skills_and_fetch_are_listed_by_name_and_by_a_gateway_that_starts_later_alike(
         self, client: Client
     ) -> None:
-        ship(client, Hosted("core::web_search"), Hosted("core::wait"))
-        client.host(Hosted("files::read_file", name="files.read"), "yard::echo", "plain")
+        ship(client, HostedFunction("core::web_search"), HostedFunction("core::wait"))
+        client.host(HostedFunction("files::read_file", name="files.read"), "yard::echo", "plain")
         names = ["skill:echo", "skill:files.read", "skill:plain", "skill:wait", "skill:web_search", "skill__fetch"]
         assert client.names() == names == sorted(names)
         client.gateway.exchange()
@@ -75,13 +75,13 @@ class TestNames:
         }
 
     def test_a_name_that_was_given_goes_before_one_that_an_id_ends_with(self, client: Client) -> None:
-        client.host("a::send", Hosted("b::post", name="send"))
+        client.host("a::send", HostedFunction("b::post", name="send"))
         client.replies |= {"a::send": Result("a"), "b::post": Result("b")}
         assert client.names() == ["skill:a::send", "skill:send", "skill__fetch"]
         assert [text_of(client.call(name)) for name in ("skill:send", "skill:a::send")] == ["b", "a"]
 
     def test_a_name_of_a_tenants_own_goes_before_a_shipped_one(self, client: Client) -> None:
-        ship(client, Hosted("core::wait", name="wait"))
+        ship(client, HostedFunction("core::wait", name="wait"))
         client.host("yard::wait")
         assert client.names() == ["skill:core::wait", "skill:wait", "skill__fetch"]
         client.call("skill:wait")
@@ -95,8 +95,12 @@ class TestNames:
 
     def test_s18_s19_portable_names_are_listed_on_demand_and_always_callable(self) -> None:
         client = Client(MODERN, FLAT)
-        hosted = [Hosted("a::x", name="files.read"), Hosted("b::x", name="files_read"), Hosted("c::x", name="Ärger")]
-        client.host(*hosted, Hosted("d::x", name="un.listed", hidden=True))
+        hosted = [
+            HostedFunction("a::x", name="files.read"),
+            HostedFunction("b::x", name="files_read"),
+            HostedFunction("c::x", name="Ärger"),
+        ]
+        client.host(*hosted, HostedFunction("d::x", name="un.listed", hidden=True))
         message, headers = modern("tools/list", {})
         credential = {"authorization": f"Bearer {client.key}"}
         answer = client.gateway.send(
@@ -112,8 +116,8 @@ class TestNames:
 
 class TestWhatIsShown:
     def test_s2_s9_s10_descriptions_say_what_it_is_and_whether_it_was_loaded(self, client: Client) -> None:
-        ship(client, Hosted("core::wait", description="Waits."), Hosted("core::bare"))
-        client.host(Hosted("yard::info", description="Says how it is."), "yard::plain")
+        ship(client, HostedFunction("core::wait", description="Waits."), HostedFunction("core::bare"))
+        client.host(HostedFunction("yard::info", description="Says how it is."), "yard::plain")
         said = {name: tool["description"] for name, tool in by_name(client).items() if name != "skill__fetch"}
         assert said == {
             "skill:bare": "bare skill",
@@ -124,7 +128,7 @@ class TestWhatIsShown:
 
     def test_n017_n048_what_lists_show_of_a_function_is_shown_as_at_the_bridge(self, client: Client) -> None:
         client.host(
-            Hosted(
+            HostedFunction(
                 "yard::echo",
                 title="Echo",
                 category="Yard",
@@ -142,21 +146,21 @@ class TestWhatIsShown:
         assert (echo["title"], echo["annotations"]) == ("Echo", {"readOnlyHint": True})
 
     def test_n006_n011_n031_hidden_skills_are_not_listed_and_are_called_as_any_other(self, client: Client) -> None:
-        client.host(Hosted("yard::lookup", hidden=True), "yard::echo")
+        client.host(HostedFunction("yard::lookup", hidden=True), "yard::echo")
         assert client.names() == ["skill:echo", "skill__fetch"]
         assert client.call("skill:lookup")["isError"] is False
         assert [call["function"] for call in client.calls] == ["yard::lookup"]
 
     def test_s6_every_schema_is_one_and_input_and_config_are_what_they_are(self, client: Client) -> None:
-        client.host(Hosted("yard::search", input_schema=QUERY), "yard::echo")
+        client.host(HostedFunction("yard::search", input_schema=QUERY), "yard::echo")
         for name, tool in by_name(client).items():
-            check(tool["inputSchema"])
+            check_schema(tool["inputSchema"])
             if name != "skill__fetch":
                 properties = tool["inputSchema"]["properties"]
                 assert (properties["input"]["type"], properties["config"]["type"]) == ("string", "object")
 
     def test_s13_declared_fields_stand_beside_input_and_config(self, client: Client) -> None:
-        client.host(Hosted("yard::search", input_schema=QUERY))
+        client.host(HostedFunction("yard::search", input_schema=QUERY))
         schema = by_name(client)["skill:search"]["inputSchema"]
         assert list(schema["properties"]) == ["input", "config", "query", "max_results"]
         assert schema["required"] == ["query"]
@@ -171,7 +175,7 @@ class TestWhatIsShown:
 
 class TestArguments:
     def test_s14_typed_arguments_arrive(self, client: Client) -> None:
-        client.host(Hosted("yard::search", input_schema=QUERY))
+        client.host(HostedFunction("yard::search", input_schema=QUERY))
         assert client.call("skill:search", {"query": "rain", "max_results": 2})["isError"] is False
         assert client.calls[0]["arguments"] == {"query": "rain", "max_results": 2}
 
@@ -192,13 +196,13 @@ class TestArguments:
     def test_s15_what_is_in_config_counts_as_if_it_stood_beside_unless_there_is_one(
         self, declared: JsonObject | None, given: JsonObject, taken: JsonObject
     ) -> None:
-        assert arguments_of(declared, given) == taken
+        assert merge_config(declared, given) == taken
 
     @pytest.mark.parametrize(("name", "wrong"), [("input", {"a": 1}), ("config", "x"), ("max_results", "2")])
     def test_s16_an_argument_of_a_wrong_type_is_refused_by_name_and_nothing_runs(
         self, client: Client, name: str, wrong: Any
     ) -> None:
-        client.host(Hosted("yard::search", input_schema=QUERY))
+        client.host(HostedFunction("yard::search", input_schema=QUERY))
         refused = client.call("skill:search", {"query": "rain", name: wrong})
         assert (refused["isError"], f"`{name}`" in text_of(refused)) == (True, True)
         assert client.calls == []
@@ -273,7 +277,7 @@ class TestCalls:
     @pytest.mark.parametrize(
         ("reply", "says"),
         [
-            (reported("permanent_error", "There is no such page."), "There is no such page."),
+            (reported_failure("permanent_error", "There is no such page."), "There is no such page."),
             (failure("timed_out", "f"), "f took too long and was stopped."),
             (failure("exception", "f"), "f failed unexpectedly."),
             (failure("malformed_reply", "f"), "The executor of f answered something else."),
@@ -281,7 +285,7 @@ class TestCalls:
         ],
     )
     def test_s29_s30_s32_s33_a_failure_is_a_sentence_and_the_next_call_works(
-        self, client: Client, reply: Reply, says: str
+        self, client: Client, reply: CallReply, says: str
     ) -> None:
         client.host("f")
         client.replies["f"] = reply
@@ -299,7 +303,7 @@ class TestCalls:
     def test_s34_s35_a_call_is_at_depth_0_and_has_the_permissions_that_its_function_declares(
         self, client: Client
     ) -> None:
-        client.host(Hosted("f", permissions=frozenset({"mail"})))
+        client.host(HostedFunction("f", permissions=frozenset({"mail"})))
         client.call("skill:f")
         assert (client.calls[0]["depth"], client.calls[0]["permissions"]) == (0, ["mail"])
         assert client.calls[0]["principal"]["tenant"] == TENANT
@@ -315,12 +319,12 @@ class TestCalls:
     def test_what_is_taken_away_between_finding_and_calling_is_refused_by_name(self, client: Client) -> None:
         @contextmanager
         def going(seconds: float) -> Generator[None]:
-            if seconds == CHECKED_WITHIN:  # while arguments are held against a schema, after the tool was found
+            if seconds == VALIDATION_TIME_LIMIT:  # while arguments are held against a schema, after the tool was found
                 client.host()
-                client.passes(REVALIDATED_EVERY)
+                client.passes(REVALIDATION_INTERVAL)
             yield
 
-        client.host(Hosted("f", name="gone"))
+        client.host(HostedFunction("f", name="gone"))
         client.gateway.exchange(alarm=going)
         refused = client.call("skill:gone")
         assert (refused["isError"], text_of(refused)) == (True, "There is no function skill:gone.")
@@ -330,8 +334,8 @@ class TestRefresh:
     def test_s54_what_cannot_be_placed_changes_nothing(self, client: Client) -> None:
         client.host("a")
         other = Executor("arn:other", "secret:other", 1_000)
-        assert client.directory.place(TENANT, other, [Hosted("a"), Hosted("b")]) == ["a"]
-        client.passes(REVALIDATED_EVERY)
+        assert client.directory.place(TENANT, other, [HostedFunction("a"), HostedFunction("b")]) == ["a"]
+        client.passes(REVALIDATION_INTERVAL)
         assert client.names() == ["skill:a", "skill__fetch"]
         client.call("skill:a")
         assert [call["function"] for call in client.calls] == ["a"]
@@ -347,22 +351,22 @@ class TestRefresh:
 
     def test_a_tenant_has_its_own_skills_and_shipped_ones_until_it_wants_none(self, client: Client) -> None:
         client.host("both")
-        ship(client, Hosted("both", description="shipped"), Hosted("shipped"))
-        client.directory.place("acme", Executor("arn:acme", "secret:acme", 1_000), [Hosted("theirs")])
+        ship(client, HostedFunction("both", description="shipped"), HostedFunction("shipped"))
+        client.directory.place("acme", Executor("arn:acme", "secret:acme", 1_000), [HostedFunction("theirs")])
         assert {name: tool["description"] for name, tool in list(by_name(client).items())[:-1]} == {
             "skill:both": "both skill [dynamic]",
             "skill:shipped": "shipped skill",
         }
         assert client.is_unknown("skill:theirs")
         client.settings.set(TENANT, None, "shipped_content", 0)
-        client.passes(REVALIDATED_EVERY)
+        client.passes(REVALIDATION_INTERVAL)
         assert client.names() == ["skill:both", "skill__fetch"]
 
 
 @pytest.mark.invariant(37)
 @pytest.mark.parametrize("namespace", INTERNAL_NAMESPACES)
 def test_nobody_is_led_to_the_registry(client: Client, namespace: str) -> None:
-    client.host(Hosted(f"{namespace}x", name="x", exposed=True), Hosted("skill::fetch", name="fetch"))
+    client.host(HostedFunction(f"{namespace}x", name="x", exposed=True), HostedFunction("skill::fetch", name="fetch"))
     assert client.names() == ["skill__fetch"]
     assert client.is_unknown("skill:x")
     assert client.is_unknown("skill:fetch")
@@ -372,7 +376,11 @@ def test_nobody_is_led_to_the_registry(client: Client, namespace: str) -> None:
 def test_what_is_no_tool_at_the_bridge_is_none_here(client: Client) -> None:
     client.settings.set(TENANT, None, "hidden_prefixes", "private::")
     client.settings.set(TENANT, None, "require_expose", 1)
-    client.host(Hosted("private::key", exposed=True), Hosted("yard::open", exposed=True), Hosted("yard::shut"))
+    client.host(
+        HostedFunction("private::key", exposed=True),
+        HostedFunction("yard::open", exposed=True),
+        HostedFunction("yard::shut"),
+    )
     assert client.names() == ["skill:open", "skill__fetch"]
     assert client.is_unknown("skill:key")
     assert client.is_unknown("skill:shut")
@@ -380,14 +388,14 @@ def test_what_is_no_tool_at_the_bridge_is_none_here(client: Client) -> None:
 
 @pytest.mark.invariant(38)
 def test_s49_s50_s51_a_placement_is_seen_two_seconds_later_at_the_latest(client: Client) -> None:
-    client.host(Hosted("a", description="Old."))
+    client.host(HostedFunction("a", description="Old."))
     assert by_name(client)["skill:a"]["description"] == "Old. [dynamic]"
-    client.host(Hosted("a", description="New."), "b")
-    client.passes(REVALIDATED_EVERY)
+    client.host(HostedFunction("a", description="New."), "b")
+    client.passes(REVALIDATION_INTERVAL)
     assert by_name(client)["skill:a"]["description"] == "New. [dynamic]"
     assert client.call("skill:b")["isError"] is False
     client.host("b")
-    client.passes(REVALIDATED_EVERY)
+    client.passes(REVALIDATION_INTERVAL)
     assert client.names() == ["skill:b", "skill__fetch"]
     assert client.is_unknown("skill:a")
 
@@ -425,7 +433,7 @@ def offer(client: Client, **workflows: Mapping[str, Any]) -> None:
     adapters = client.gateway.adapters
     manifest = {"version": 1, "workflows": workflows}
     publish(adapters.content, adapters.values, adapters.definitions, TENANT, manifest)
-    client.passes(REVALIDATED_EVERY)
+    client.passes(REVALIDATION_INTERVAL)
 
 
 BAKE: JsonObject = {"actor": "deterministic", "executor": {"kind": "function", "function": "yard::bake"}}
@@ -490,9 +498,9 @@ class TestWorkflows:
         declared: JsonObject = {"type": "object", "properties": {"service": {"type": "string"}}}
         offer(client, a=workflow(title="A", inputSchema=declared), b=workflow(title="B"))
         adapters = client.gateway.adapters
-        items = client.gateway.composition.catalogue.snapshot(TENANT).published.items
+        items = client.gateway.composition.catalogue.load(TENANT).snapshot.items
         put_in_place(adapters.content, adapters.values, TENANT, [replace(item, input_schema=None) for item in items])
-        client.passes(REVALIDATED_EVERY)
+        client.passes(REVALIDATION_INTERVAL)
         tools = by_name(client)
         assert tools["workflow:A"]["inputSchema"] == declared
         assert list(tools["workflow:B"]["inputSchema"]["properties"]) == ["input"]
@@ -516,7 +524,7 @@ class TestWorkflows:
         offer(client, review=REVIEW)
         link = client.call("workflow:Review")["structuredContent"]["links"][0]
         assert client.call(link["method"], link["args"])["structuredContent"]["terminal"] is True
-        assert not {tool.name for tool in SEVEN} & {*client.names()}
+        assert not {tool.name for tool in GATEWAY_TOOLS} & {*client.names()}
 
     def test_s41_the_input_is_what_the_first_step_may_read(self, client: Client) -> None:
         baking = json.loads(json.dumps(BAKING))
@@ -530,7 +538,7 @@ class TestWorkflows:
     @pytest.mark.parametrize(
         ("reply", "why"),
         [
-            (reported("permanent_error", "The oven is cold."), "The oven is cold."),
+            (reported_failure("permanent_error", "The oven is cold."), "The oven is cold."),
             (failure("exception", "yard::bake"), "yard::bake failed unexpectedly. Nobody knows what it did."),
             (
                 failure("timed_out", "yard::bake"),
@@ -543,7 +551,7 @@ class TestWorkflows:
         ],
     )
     def test_s44_a_run_that_failed_is_an_error_that_says_which_run_where_and_why(
-        self, client: Client, reply: Reply, why: str
+        self, client: Client, reply: CallReply, why: str
     ) -> None:
         client.host("yard::bake")
         client.replies["yard::bake"] = reply
@@ -636,7 +644,7 @@ class TestWorkflows:
         refused = client.call("workflow:News")
         assert (refused["isError"], "There is no workflow news" in text_of(refused)) == (True, True)
         assert "workflowId" not in refused["structuredContent"]
-        client.passes(REVALIDATED_EVERY)
+        client.passes(REVALIDATION_INTERVAL)
         assert client.is_unknown("workflow:News")
 
     def test_s52_what_is_published_is_seen_two_seconds_later_at_the_latest(self, client: Client) -> None:
@@ -649,10 +657,10 @@ class TestWorkflows:
     def test_workflows_that_a_tenant_does_not_show_are_not_listed_and_can_be_started(self, client: Client) -> None:
         offer(client, news=workflow(title="News"))
         adapters = client.gateway.adapters
-        items = client.gateway.composition.catalogue.snapshot(TENANT).published.items
-        hiding = Published(discovery={"include": ["proxy"]})
+        items = client.gateway.composition.catalogue.load(TENANT).snapshot.items
+        hiding = CatalogueSnapshot(discovery={"include": ["proxy"]})
         put_in_place(adapters.content, adapters.values, TENANT, items, hiding)
-        client.passes(REVALIDATED_EVERY)
+        client.passes(REVALIDATION_INTERVAL)
         assert client.names() == ["skill__fetch"]
         assert client.call("workflow:News")["isError"] is False
 

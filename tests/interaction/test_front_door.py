@@ -7,18 +7,12 @@ from collections.abc import Sequence
 import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryApiKeys, MemoryContentStore, MemoryRevisionRows
-from signpost.credentials import ApiKey
+from signpost.entrypoints.http.front_door import LARGEST_BODY
+from signpost.entrypoints.http.request import parse_event
 from signpost.errors import Unavailable
-from signpost.http.front_door import LARGEST_BODY
-from signpost.http.request import from_event
-from signpost.model import (
-    Call,
-    CatalogueItem,
-    JsonObject,
-    Tool,
-    ToolResult,
-)
-from signpost.protocol.surface import Surface
+from signpost.identity.credentials import ApiKey
+from signpost.mcp.surface import Surface
+from signpost.model import Call, CallToolResult, CatalogueItem, JsonObject, Tool
 from stage.fixtures import TENANT, Fixtures
 from tests.support.machine import Machine
 from tests.support.memory_gateway import META, MemoryGateway, modern
@@ -177,9 +171,9 @@ class Slow:
         del call
         return Tool(name, "Takes its time.", {"type": "object"})
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
         del tool, arguments, call
-        return ToolResult([{"type": "text", "text": "half a pair: \ud800"}])
+        return CallToolResult([{"type": "text", "text": "half a pair: \ud800"}])
 
 
 @pytest.mark.invariant(19)
@@ -279,7 +273,7 @@ def event(received_ms: float | None) -> dict[str, object]:
 def test_the_deadline_is_the_nearer_of_the_two_clocks(
     received_ms: float | None, remaining_ms: int, deadline: float
 ) -> None:
-    assert from_event(event(received_ms), now=1_000.0, remaining_ms=remaining_ms).deadline == deadline
+    assert parse_event(event(received_ms), now=1_000.0, remaining_ms=remaining_ms).deadline == deadline
 
 
 def test_a_body_that_is_not_the_base64_it_claims_to_be_is_refused(gateway: MemoryGateway) -> None:

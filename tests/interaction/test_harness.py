@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import Failure, FunctionCall, Hosted, KeptResult, Reply, Result
+from signpost.calling.failures import FAILURES
+from signpost.calling.wire import LARGEST_REPLY, call_message
+from signpost.contract import CallReply, Failure, FunctionCall, HostedFunction, KeptResult, Result
+from signpost.directory.manifest import parse_manifest
 from signpost.errors import DeadlinePassed, Unavailable
-from signpost.execution.failures import FAILURES
-from signpost.execution.manifest import manifest_of
-from signpost.execution.wire import LARGEST_REPLY, call_message
 from signpost.model import InputRequired, JsonObject, Trace
 from signpost.toolkit import Answer, CallEnded, CallFailed, Context, DeclarationError, Function, ToolError
 from tests.support import hosted
@@ -31,7 +31,7 @@ SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}
 BOTH = pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
 
 
-def code_of(reply: Reply) -> str:
+def code_of(reply: CallReply) -> str:
     assert isinstance(reply, Failure), reply
     return reply.code
 
@@ -300,7 +300,7 @@ def test_arguments_whose_check_outlasts_the_deadline_are_late(witness: Witness) 
 
 
 def test_arguments_that_take_for_ever_to_check_are_refused(witness: Witness, monkeypatch: Any) -> None:
-    monkeypatch.setattr("signpost.toolkit.harness.CHECKED_WITHIN", 0.1)
+    monkeypatch.setattr("signpost.toolkit.harness.CHECK_TIMEOUT", 0.1)
     reply = with_schema(witness, SLOW).call("f", MANY)
     assert code_of(reply) == "invalid_arguments"
     assert isinstance(reply, Failure)
@@ -326,14 +326,17 @@ def test_two_functions_of_one_name_are_refused() -> None:
 def test_the_manifest_needs_no_token_and_lists_what_is_hosted() -> None:
     world = hosted.Hosted([Function("a", lambda: 1, permissions=["mail"]), Function("b", lambda: 1, timeout_ms=9)])
     answer = world.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
-    assert manifest_of(as_lambda_sends(answer)).functions == [Hosted("a", None, frozenset({"mail"})), Hosted("b", 9)]
+    assert parse_manifest(as_lambda_sends(answer)).functions == [
+        HostedFunction("a", None, frozenset({"mail"})),
+        HostedFunction("b", 9),
+    ]
 
 
 def test_the_manifest_says_what_tools_show() -> None:
     told = Function("a", lambda: 1, description="Sends a mail.", input_schema=SCHEMA, expose=True)
     answer = hosted.Hosted([told]).harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
-    expected = Hosted("a", description="Sends a mail.", input_schema=SCHEMA, exposed=True)
-    assert manifest_of(as_lambda_sends(answer)).functions == [expected]
+    expected = HostedFunction("a", description="Sends a mail.", input_schema=SCHEMA, exposed=True)
+    assert parse_manifest(as_lambda_sends(answer)).functions == [expected]
 
 
 class AnyFunction(Mapping[str, Function]):
@@ -422,11 +425,11 @@ def test_a_result_that_cannot_be_kept_is_lost_and_nobody_knows_what_happened() -
 class Gateway:
     """Stands for the gateway: answers what it was given, and remembers what it was asked."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: CallReply) -> None:
         self.reply = reply
         self.asked: list[tuple[str, FunctionCall, str, JsonObject]] = []
 
-    def call(self, token: str, parent: FunctionCall, function: str, arguments: JsonObject) -> Reply:
+    def call(self, token: str, parent: FunctionCall, function: str, arguments: JsonObject) -> CallReply:
         self.asked.append((token, parent, function, arguments))
         return self.reply
 
@@ -535,7 +538,7 @@ def test_a_process_that_a_function_forks_does_not_come_back_with_a_reply() -> No
 
 
 def test_the_harness_answers_outside_the_main_thread_too() -> None:
-    replies: list[Reply] = []
+    replies: list[CallReply] = []
     world = running(lambda: 1)
     thread = threading.Thread(target=lambda: replies.append(world.call("f")))
     thread.start()

@@ -9,15 +9,15 @@ import pytest
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb.due import wake_attributes, wakes_in
-from signpost.adapters.dynamodb.workflow_stream import happened_in
-from signpost.content import BusEvent
+from signpost.adapters.dynamodb.workflow_stream import workflow_events_in
+from signpost.content.model import BusEvent
+from signpost.entrypoints.stream_batch import BATCH_SIZE
+from signpost.entrypoints.workflow_relay import LONGEST_DELAY, StreamReader, WorkflowRelay
 from signpost.errors import Unavailable
-from signpost.herald import LONGEST_DELAY, Herald, Reading
-from signpost.stream import AT_ONCE
 from signpost.telemetry import Telemetry
-from signpost.wakes import Message, Posted, Wake
-from signpost.workflow import story
-from signpost.workflow.instance import AuditEvent, Record
+from signpost.workflow.instance import AuditEvent, AuditRecord
+from signpost.workflow.running import serialization
+from signpost.workflow.wakes import QueuedWake, Wake, WakeMessage
 from tests.support.memory_gateway import SetClock
 
 NOW = 1_800_000_000.0
@@ -43,9 +43,9 @@ class Queue:
 
     def __init__(self, refuses: str = "") -> None:
         self.refuses = refuses
-        self.posted: list[Posted] = []
+        self.posted: list[QueuedWake] = []
 
-    def put(self, posted: Posted) -> None:
+    def put(self, posted: QueuedWake) -> None:
         if posted.message.workflow_id == self.refuses:
             raise Unavailable("Overloaded.")
         self.posted.append(posted)
@@ -53,12 +53,12 @@ class Queue:
 
 def audit(number: int, *types: str, tenant: str = "acme", **payload: Any) -> dict[str, Any]:
     """A row as the store writes it."""
-    events = [AuditEvent(Record(kind, payload), NOW, f"cor_{number}", "ann") for kind in types]
+    events = [AuditEvent(AuditRecord(kind, payload), NOW, f"cor_{number}", "ann") for kind in types]
     image = {
         **keys.workflow_row(tenant, f"wf_{number}", keys.audit(NOW, f"cor_{number}")),
         "correlation": {"S": f"cor_{number}"},
         "subject": {"S": "ann"},
-        "text": {"S": story.audit_text(events)},
+        "text": {"S": serialization.audit_text(events)},
     }
     return record(number, image)
 
@@ -72,8 +72,8 @@ def record(number: int, image: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def told(bus: Bus, queue: Queue, *records: Mapping[str, Any]) -> Any:
-    herald = Herald(
-        reading=Reading(happened=happened_in, wakes=wakes_in),
+    herald = WorkflowRelay(
+        reader=StreamReader(events=workflow_events_in, wakes=wakes_in),
         bus=bus,
         queue=queue,
         clock=SetClock(NOW),
@@ -120,16 +120,16 @@ def test_who_is_to_be_looked_at_is_told_to_the_queue_of_the_worker_with_how_long
     row = head(1, Wake("wf_1", NOW + 30.2), Wake("wf_parent"), Wake("wf_past", NOW - 5), tenant="zed")
     assert told(Bus(), queue, row) == []
     assert queue.posted == [
-        Posted(Message("zed", "wf_1"), 31),
-        Posted(Message("zed", "wf_parent"), 0),
-        Posted(Message("zed", "wf_past"), 0),
+        QueuedWake(WakeMessage("zed", "wf_1"), 31),
+        QueuedWake(WakeMessage("zed", "wf_parent"), 0),
+        QueuedWake(WakeMessage("zed", "wf_past"), 0),
     ]
 
 
 def test_what_is_due_later_than_the_queue_can_wait_is_left_to_the_index() -> None:
     queue = Queue()
     assert told(Bus(), queue, head(1, Wake("wf_1", NOW + LONGEST_DELAY)), head(2, Wake("wf_2", NOW + 901))) == []
-    assert queue.posted == [Posted(Message("acme", "wf_1"), LONGEST_DELAY)]
+    assert queue.posted == [QueuedWake(WakeMessage("acme", "wf_1"), LONGEST_DELAY)]
 
 
 def test_a_row_that_is_neither_a_step_nor_a_wake_says_nothing() -> None:
@@ -155,12 +155,12 @@ def test_the_first_record_that_somebody_may_not_know_of_is_shown_again(bus: Bus,
 def test_workflows_go_on_while_the_bus_takes_nothing() -> None:
     queue = Queue()
     assert told(Bus(fault=Unavailable("Overloaded.")), queue, audit(0, "a"), head(1, Wake("wf_1"))) == ["r-0"]
-    assert queue.posted == [Posted(Message("acme", "wf_1"), 0)]
+    assert queue.posted == [QueuedWake(WakeMessage("acme", "wf_1"), 0)]
 
 
 def test_a_row_that_nobody_can_read_is_shown_again_and_loses_nothing_before_it() -> None:
-    bus, broken = Bus(), audit(AT_ONCE, "x")
+    bus, broken = Bus(), audit(BATCH_SIZE, "x")
     broken["dynamodb"]["NewImage"]["text"] = {"S": "{"}
-    rows = [audit(number, "a") for number in range(AT_ONCE)]
-    assert told(bus, Queue(), *rows, broken) in (["r-0"], [f"r-{AT_ONCE}"])
-    assert len(bus.events) == AT_ONCE
+    rows = [audit(number, "a") for number in range(BATCH_SIZE)]
+    assert told(bus, Queue(), *rows, broken) in (["r-0"], [f"r-{BATCH_SIZE}"])
+    assert len(bus.events) == BATCH_SIZE

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from signpost.model import CatalogueItem, MasterKeys
-from signpost.policy.key_ring import KEYS_LAST
+from signpost.signing.key_ring import KEYS_LIFETIME
 from tests.support.memory_gateway import MemoryGateway
 
 WORKFLOW = CatalogueItem("deploy_pipeline", "workflow", "Deploy Pipeline", "Lint, test, deploy.", ("deploy",))
@@ -107,7 +107,7 @@ def test_a_cursor_survives_one_rotation_of_the_keys_and_not_two(gateway: MemoryG
     gateway.clock.advance(10)
     assert home(gateway, cursor=cursor)["isError"] is False
     gateway.adapters.master_keys.write(MasterKeys("third", "second"))
-    gateway.clock.advance(KEYS_LAST)
+    gateway.clock.advance(KEYS_LIFETIME)
     assert home(gateway, cursor=cursor)["isError"] is True
 
 

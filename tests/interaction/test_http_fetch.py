@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core_skills.hops import leads_to
+from core_skills.hops import redirect_target
 from core_skills.http_fetch import http_fetch
-from core_skills.outside import outside
-from signpost.adapters.egress import dialled, resolved
+from core_skills.outside import build_guarded_web
+from signpost.adapters.egress import open_connection, resolve_host
 from signpost.contract import Failure, Result
 from signpost.policy.egress import is_public
 from signpost.web import WebAnswer, WebRequest
@@ -31,7 +31,7 @@ INSIDE = f"http://{ALLOWED}/"
 
 def fetching(network: Network, allowed: str = ALLOWED, runtime: str = RUNTIME) -> Hosted:
     environment = {"ALLOWED_PRIVATE_HOSTS": allowed, "AWS_LAMBDA_RUNTIME_API": runtime}
-    return Hosted(http_fetch(outside(environment, resolve=network.resolve, dial=network.dial)).functions)
+    return Hosted(http_fetch(build_guarded_web(environment, resolve=network.resolve, dial=network.dial)).functions)
 
 
 def fetched(hosted: Hosted, url: str, seconds: float = 10, **more: Any) -> Mapping[str, Any]:
@@ -156,23 +156,25 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max
 def test_whatever_a_redirect_says_nothing_inside_is_connected_to(location: str) -> None:
     answer = WebAnswer(302, {"location": location.encode(errors="replace").decode("latin-1")}, b"")
     network = Network(0, names=as_a_network_would)
-    web = outside({"AWS_LAMBDA_RUNTIME_API": RUNTIME}, resolve=network.resolve, dial=network.dial)
-    for url in filter(None, (location, leads_to("http://page.test/a", answer))):
+    web = build_guarded_web({"AWS_LAMBDA_RUNTIME_API": RUNTIME}, resolve=network.resolve, dial=network.dial)
+    for url in filter(None, (location, redirect_target("http://page.test/a", answer))):
         web.send(WebRequest("GET", url, 1.0))
     assert all(map(is_public, network.dialled))
 
 
 @pytest.mark.parametrize("environment", [{}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}])
 def test_the_real_resolver_leads_nowhere_inside_either(environment: Mapping[str, str]) -> None:
-    web = outside({**environment, "ALLOWED_PRIVATE_HOSTS": ""}, resolve=resolved, dial=dialled)
+    web = build_guarded_web({**environment, "ALLOWED_PRIVATE_HOSTS": ""}, resolve=resolve_host, dial=open_connection)
     for host in ("localhost", "127.0.0.1", "[::1]", "169.254.169.254", "127.1", "0x7f.1"):
         refused(Hosted(http_fetch(web).functions), f"http://{host}/")
 
 
 def test_a_laptop_cloud_is_not_reached_although_its_host_is_allowed() -> None:
     with receiving() as cloud, receiving() as server:
-        web = outside(
-            {"ALLOWED_PRIVATE_HOSTS": "127.0.0.1", "AWS_ENDPOINT_URL": cloud.url}, resolve=resolved, dial=dialled
+        web = build_guarded_web(
+            {"ALLOWED_PRIVATE_HOSTS": "127.0.0.1", "AWS_ENDPOINT_URL": cloud.url},
+            resolve=resolve_host,
+            dial=open_connection,
         )
         refused(Hosted(http_fetch(web).functions), cloud.url)
         assert fetched(Hosted(http_fetch(web).functions), server.url)["status"] == 200
@@ -297,7 +299,7 @@ def test_hosts_that_callers_name_and_that_do_not_answer_close_it_for_nobody() ->
     with receiving(lambda _: Reply(200, b"here")) as server:
         names = {"dead.test": ["93.184.216.35"], "living.test": [PUBLIC]}
         network = Network(server.server_port, names.__getitem__, deaf=frozenset({"93.184.216.35"}))
-        served = Served(http_fetch(outside({}, resolve=network.resolve, dial=network.dial)))
+        served = Served(http_fetch(build_guarded_web({}, resolve=network.resolve, dial=network.dial)))
         for _ in range(5):
             failed = served.call("core__http_fetch", url="http://dead.test/")
             assert (failed["isError"], "cannot be reached" in failed["content"][0]["text"]) == (True, True)

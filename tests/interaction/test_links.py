@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.written_files import parsed
-from signpost.model import PROXY, Principal
-from signpost.workflow.configuration import Configuration, resolved
+from signpost.adapters.written_files import read_values
+from signpost.model import PROXY_WORKFLOW, Principal
+from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
+from signpost.workflow.authoring.source_tree import build_source_node as as_written
+from signpost.workflow.engine.steps import ON_ENTER, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
-from signpost.workflow.ports import Errand
-from signpost.workflow.steps import ON_ENTER, Outcome
-from signpost.workflow.written import written as as_written
+from signpost.workflow.ports import StepAttempt
 from tests.support.effort import examples
 from tests.support.example_workflows import EXAMPLES, ROLES
 from tests.support.machines import Played
@@ -41,10 +41,10 @@ EXPIRING = (0, 40, 70)
 """Around what generated requests to people last."""
 
 
-def scanned(errand: Errand) -> Outcome:
+def scanned(errand: StepAttempt) -> ExecutorOutcome:
     """It always finds something."""
     by = errand.principal.subject
-    return Outcome({"by": by}, [EvidenceItem("scan", by)])
+    return ExecutorOutcome({"by": by}, [EvidenceItem("scan", by)])
 
 
 @dataclass
@@ -245,7 +245,7 @@ def test_what_people_were_asked_and_has_expired_is_not_linked() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_links_of_the_examples_are_sound_and_complete(name: str, say: Say) -> None:
     random, tally = Random(name), Tally()  # noqa: S311 - for a test to be the same every time
-    for definition_id, document in parsed(EXAMPLES[name] / "manifest.yaml")["workflows"].items():
+    for definition_id, document in read_values(EXAMPLES[name] / "manifest.yaml")["workflows"].items():
         world = WorkflowWorld(CALLERS)
         world.publish(definition_id, document)
         for _ in range(EXAMPLE_WALKS):
@@ -269,11 +269,11 @@ EXPOSED: Any = {
 
 
 def test_every_exposure_that_can_be_called_is_linked(say: Say) -> None:
-    found = resolved(as_written(EXPOSED))
-    assert isinstance(found, Configuration)
-    random, tally, world = Random(PROXY), Tally(), WorkflowWorld(CALLERS)  # noqa: S311 - as above
-    world.publish(PROXY, found.workflows[PROXY])
-    Walk(world, PROXY, found.workflows[PROXY], random, tally).go(EXAMPLE_STEPS)
-    say(f"{PROXY}: {tally}")
+    found = compile_manifest(as_written(EXPOSED))
+    assert isinstance(found, CompiledManifest)
+    random, tally, world = Random(PROXY_WORKFLOW), Tally(), WorkflowWorld(CALLERS)  # noqa: S311 - as above
+    world.publish(PROXY_WORKFLOW, found.workflows[PROXY_WORKFLOW])
+    Walk(world, PROXY_WORKFLOW, found.workflows[PROXY_WORKFLOW], random, tally).go(EXAMPLE_STEPS)
+    say(f"{PROXY_WORKFLOW}: {tally}")
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.possible == EXAMPLE_STEPS * (2 * len(CALLERS) + 2)

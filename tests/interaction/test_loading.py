@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import BreakerState, Component, Executor, Hosted, Terms
-from signpost.execution.functions import REVALIDATED_EVERY
-from signpost.registry.reference import ALL_FUNCTIONS
-from signpost.registry.refusals import Refused
+from signpost.calling.lookup import REVALIDATION_INTERVAL
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.api.reference import ALL_FUNCTIONS
+from signpost.contract import BreakerState, Component, Executor, ExecutorVersion, HostedFunction
 from signpost.schema.validation import Validators
 from tests.support.loading import PLACE, SECRETS, TENANT, Loadable, lambda_function
 from tests.support.memory_gateway import MemoryGateway
@@ -26,14 +26,16 @@ def world() -> Loadable:
     world = Loadable()
     world.offer("core", "core::wait")
     world.placer.ship([f"{PLACE}core"])
-    world.offer("team-mail", Hosted("mail::send", permissions=frozenset({"smtp", "dns"})), "mail::list", version="1.2")
+    world.offer(
+        "team-mail", HostedFunction("mail::send", permissions=frozenset({"smtp", "dns"})), "mail::list", version="1.2"
+    )
     return world
 
 
 def state(world: Loadable) -> object:
     """Everything that a load may change."""
     table = world.table
-    kept = (table.placements, table.terms, table.revisions, table.breakers, table.told, world.account.secrets)
+    kept = (table.placements, table.terms, table.revisions, table.breakers, table.load_events, world.account.secrets)
     return [json.dumps(repr(one)) for one in kept]
 
 
@@ -51,7 +53,7 @@ def test_s183_a_valid_executor_is_loaded_and_hosts_what_it_says_with_its_permiss
         "unloaded": [],
     }
     (published,) = [one for one in ALL_FUNCTIONS if one.id == "skills::load"]
-    assert Validators().violation(published.response, answer) is None
+    assert Validators().find_violation(published.response, answer) is None
     assert world.placed(TENANT) == {MAIL: ["mail::list", "mail::send"]}
     assert world.hosted()[0].permissions == {"smtp", "dns"}
     assert world.has_its_keys(lambda_function("team-mail"))
@@ -130,15 +132,19 @@ def test_s189_a_lambda_function_that_does_not_exist(world: Loadable) -> None:
     assert refused_without_a_trace(world, "load", "team-nowhere") == "no_executor"
 
 
-@pytest.mark.parametrize("hosted", [Hosted("core::wait"), Hosted("mine::wait"), Hosted("mine::other", name="wait")])
-def test_s190_an_id_or_a_name_of_the_core_is_refused(world: Loadable, hosted: Hosted) -> None:
+@pytest.mark.parametrize(
+    "hosted", [HostedFunction("core::wait"), HostedFunction("mine::wait"), HostedFunction("mine::other", name="wait")]
+)
+def test_s190_an_id_or_a_name_of_the_core_is_refused(world: Loadable, hosted: HostedFunction) -> None:
     world.offer("team-mail", "mail::send", hosted)
     assert refused_without_a_trace(world, "load", MAIL) == "name_conflicts_with_core"
 
 
-@pytest.mark.parametrize("hosted", [Hosted("mail::send"), Hosted("sms::send"), Hosted("sms::other", name="send")])
+@pytest.mark.parametrize(
+    "hosted", [HostedFunction("mail::send"), HostedFunction("sms::send"), HostedFunction("sms::other", name="send")]
+)
 def test_an_id_or_a_name_that_another_executor_has_is_refused_until_that_is_gone(
-    world: Loadable, hosted: Hosted
+    world: Loadable, hosted: HostedFunction
 ) -> None:
     world.done("load", MAIL)
     world.offer("team-sms", hosted)
@@ -148,22 +154,22 @@ def test_an_id_or_a_name_that_another_executor_has_is_refused_until_that_is_gone
     world.done("load", "team-sms")
 
 
-COMPONENTS: dict[str, tuple[Hosted, Hosted]] = {
+COMPONENTS: dict[str, tuple[HostedFunction, HostedFunction]] = {
     "prompt": (
-        Hosted("mail::review", name="review", component=Component("prompt")),
-        Hosted("sms::other", name="review", component=Component("prompt")),
+        HostedFunction("mail::review", name="review", component=Component("prompt")),
+        HostedFunction("sms::other", name="review", component=Component("prompt")),
     ),
     "prompt without a name": (
-        Hosted("review", component=Component("prompt")),
-        Hosted("sms::other", name="review", component=Component("prompt")),
+        HostedFunction("review", component=Component("prompt")),
+        HostedFunction("sms::other", name="review", component=Component("prompt")),
     ),
     "resource": (
-        Hosted("mail::rules", name="rules", component=Component("resource", "mail://rules")),
-        Hosted("sms::other", name="other", component=Component("resource", "mail://rules")),
+        HostedFunction("mail::rules", name="rules", component=Component("resource", "mail://rules")),
+        HostedFunction("sms::other", name="other", component=Component("resource", "mail://rules")),
     ),
     "template": (
-        Hosted("mail::box", name="box", component=Component("template", "mail://boxes/{box}")),
-        Hosted("sms::other", name="other", component=Component("template", "mail://boxes/{box}")),
+        HostedFunction("mail::box", name="box", component=Component("template", "mail://boxes/{box}")),
+        HostedFunction("sms::other", name="other", component=Component("template", "mail://boxes/{box}")),
     ),
 }
 """Two each that clients could not tell apart."""
@@ -202,8 +208,10 @@ def test_an_executor_that_clients_would_know_two_functions_of_by_one_name_or_uri
 
 
 def test_a_prompt_may_be_called_like_a_skill_and_helpers_like_one_another(world: Loadable) -> None:
-    helpers = [Hosted(f"{of}::complete", component=Component("helper")) for of in ("mail::a", "mail::b")]
-    world.offer("team-mail", "mail::send", Hosted("mail::p", name="send", component=Component("prompt")), *helpers)
+    helpers = [HostedFunction(f"{of}::complete", component=Component("helper")) for of in ("mail::a", "mail::b")]
+    world.offer(
+        "team-mail", "mail::send", HostedFunction("mail::p", name="send", component=Component("prompt")), *helpers
+    )
     world.done("load", MAIL)
 
 
@@ -231,7 +239,7 @@ def test_an_executor_can_be_unloaded_when_it_is_allowed_or_there_no_more(world: 
 def test_a_name_that_is_loaded_from_several_places_says_too_little_to_unload_it(world: Loadable) -> None:
     elsewhere = Executor(MAIL.replace("us-east-1", "eu-west-1"), f"{SECRETS}elsewhere", 1_000)
     world.deploy(elsewhere)
-    world.placer.place_as(elsewhere, [Hosted("elsewhere::f")], TENANT)
+    world.placer.place_as(elsewhere, [HostedFunction("elsewhere::f")], TENANT)
     world.done("load", MAIL)
     assert refused_without_a_trace(world, "unload", "team-mail") == "not_found"
     world.done("unload", MAIL)
@@ -250,7 +258,7 @@ def test_s193_what_the_deployment_ships_cannot_be_unloaded(world: Loadable) -> N
 
 def test_s194_after_a_reload_with_a_higher_version_what_it_says_now_counts(world: Loadable) -> None:
     world.done("load", MAIL)
-    world.offer("team-mail", Hosted("mail::send", permissions=frozenset({"smtp"})), "mail::drop", version="1.3")
+    world.offer("team-mail", HostedFunction("mail::send", permissions=frozenset({"smtp"})), "mail::drop", version="1.3")
     answer = world.done("reload", "team-mail")
     assert (answer["version"], answer["loaded"], answer["reloaded"], answer["unloaded"]) == (
         "1.3", ["drop"], ["send"], ["list"],
@@ -273,18 +281,18 @@ def test_s195_what_is_not_loaded_cannot_be_loaded_again(world: Loadable) -> None
 
 def test_s196_s197_s210_the_row_of_a_load_says_version_and_digest_and_is_gone_with_it(world: Loadable) -> None:
     world.done("load", MAIL)
-    (row,) = [one for one in world.directory.placed() if one.tenant == TENANT]
-    assert isinstance(row.terms, Terms)
+    (row,) = [one for one in world.directory.list_placed() if one.tenant == TENANT]
+    assert isinstance(row.terms, ExecutorVersion)
     assert (row.executor.arn, row.functions, row.terms.version) == (MAIL, ["mail::list", "mail::send"], "1.2")
     assert len(row.terms.digest) == 64
     world.done("unload", MAIL)
-    assert [one for one in world.directory.placed() if one.tenant == TENANT] == []
+    assert [one for one in world.directory.list_placed() if one.tenant == TENANT] == []
     assert world.table.terms.keys() == {(None, f"{PLACE}core")}
 
 
 def test_s213_each_skill_is_told_of_once_when_it_comes_stays_or_goes(world: Loadable) -> None:
     world.done("load", MAIL)
-    world.offer("team-mail", "mail::send", Hosted("mail::all", name="mail.all"), version="2")
+    world.offer("team-mail", "mail::send", HostedFunction("mail::all", name="mail.all"), version="2")
     world.done("load", MAIL)
     world.done("unload", MAIL)
     assert world.told() == [
@@ -292,7 +300,7 @@ def test_s213_each_skill_is_told_of_once_when_it_comes_stays_or_goes(world: Load
         {"op": "unload", "name": "list"}, {"op": "load", "name": "mail.all"}, {"op": "reload", "name": "send"},
         {"op": "unload", "name": "mail.all"}, {"op": "unload", "name": "send"},
     ]  # fmt: skip
-    assert [event.sequence for event in world.table.told] == [1, 1, 2, 2, 2, 3, 3]
+    assert [event.sequence for event in world.table.load_events] == [1, 1, 2, 2, 2, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -314,7 +322,7 @@ def test_s214_s215_what_is_loaded_is_loaded_over_in_a_higher_version_only(
     world.offer("team-mail", "mail::send", "mail::more", version=now)
     assert refused_without_a_trace(world, "load", MAIL) == code
     answer = world.call("load", MAIL)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RegistryRefusal)
     assert "reload" in answer.message or "higher" in answer.message or "unload" in answer.message
 
 
@@ -327,12 +335,12 @@ def test_s214_a_higher_version_is_loaded_over_it(world: Loadable, before: str | 
     assert world.placed(TENANT) == {MAIL: ["mail::other"]}
 
 
-CHANGES: dict[str, Callable[[], list[Hosted | str]]] = {
+CHANGES: dict[str, Callable[[], list[HostedFunction | str]]] = {
     "a function more": lambda: ["mail::send", "mail::more"],
     "one less": list,
-    "another schema": lambda: [Hosted("mail::send", input_schema={"type": "object"})],
-    "a permission more": lambda: [Hosted("mail::send", permissions=frozenset({"root"}))],
-    "another description": lambda: [Hosted("mail::send", description="Deletes everything.")],
+    "another schema": lambda: [HostedFunction("mail::send", input_schema={"type": "object"})],
+    "a permission more": lambda: [HostedFunction("mail::send", permissions=frozenset({"root"}))],
+    "another description": lambda: [HostedFunction("mail::send", description="Deletes everything.")],
 }
 
 
@@ -376,9 +384,9 @@ def test_an_executor_whose_secret_is_not_its_own_is_not_loaded(world: Loadable) 
 
 
 LONG = {"properties": {f"p{number}": {"description": "x" * 1000} for number in range(60)}}
-TOO_MUCH: dict[str, list[Hosted | str]] = {
+TOO_MUCH: dict[str, list[HostedFunction | str]] = {
     "functions": [f"many::f{number}" for number in range(81)],
-    "to be said": [Hosted(f"long::f{number}", input_schema=LONG) for number in range(20)],
+    "to be said": [HostedFunction(f"long::f{number}", input_schema=LONG) for number in range(20)],
 }
 
 
@@ -387,7 +395,7 @@ def test_what_is_too_much_for_one_change_is_refused_with_advice(world: Loadable,
     world.offer("team-mail", *TOO_MUCH[much], version="2")
     assert refused_without_a_trace(world, "load", MAIL) == "too_large"
     answer = world.call("load", MAIL)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RegistryRefusal)
     assert "several executors" in answer.message
 
 
@@ -447,17 +455,17 @@ def test_s183_s191_s194_lists_follow_a_load_within_two_seconds_and_say_that_it_i
     gateway = MemoryGateway()
     key = str(gateway.make_key(TENANT))
     world = Loadable(gateway.functions)
-    world.offer("team-mail", Hosted("mail::send", description="Sends."), version="1")
+    world.offer("team-mail", HostedFunction("mail::send", description="Sends."), version="1")
 
     def listed() -> list[Any]:
-        gateway.clock.advance(REVALIDATED_EVERY)
+        gateway.clock.advance(REVALIDATION_INTERVAL)
         tools = gateway.ask("tools/list", credential=key, path=FLAT).json["result"]["tools"]
         return [(tool["name"], tool["description"]) for tool in tools if tool["name"].startswith("skill:")]
 
     assert listed() == []
     world.done("load", MAIL)
     assert listed() == [("skill:send", "Sends. [dynamic]")]
-    world.offer("team-mail", Hosted("mail::post", description="Posts."), version="2")
+    world.offer("team-mail", HostedFunction("mail::post", description="Posts."), version="2")
     world.done("reload", MAIL)
     assert listed() == [("skill:post", "Posts. [dynamic]")]
     world.done("unload", MAIL)

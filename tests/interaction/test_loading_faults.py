@@ -8,18 +8,18 @@ from typing import Any, override
 import pytest
 
 from signpost.adapters.memory import MemoryLoadedExecutors
-from signpost.contract import BreakerState, Hosted
+from signpost.content.api.errors import RegistryRefusal
+from signpost.contract import BreakerState, HostedFunction
+from signpost.directory.model import DirectoryChange, DirectorySnapshot
+from signpost.directory.ports import LoadedExecutors
 from signpost.errors import Unavailable
-from signpost.loads import Holding, Loading
 from signpost.model import MasterKeys
-from signpost.ports import LoadedExecutors
-from signpost.registry.refusals import Refused
 from tests.support.loading import PLACE, TENANT, Loadable, lambda_function
 from tests.support.placing import STACK_KEYS, RotatedOnceRead
 
 MAIL = f"{PLACE}team-mail"
-OLD = [Hosted("mail::send", permissions=frozenset({"smtp"})), Hosted("mail::old")]
-NEW = [Hosted("mail::send", permissions=frozenset({"dns"})), Hosted("mail::new")]
+OLD = [HostedFunction("mail::send", permissions=frozenset({"smtp"})), HostedFunction("mail::old")]
+NEW = [HostedFunction("mail::send", permissions=frozenset({"dns"})), HostedFunction("mail::new")]
 MOST_STEPS = 100
 ROTATED = MasterKeys("c" * 64, STACK_KEYS.current)
 
@@ -75,7 +75,7 @@ def old_world() -> Loadable:
 
 def visible(world: Loadable) -> object:
     table = world.table
-    return deepcopy((table.placements, table.terms, table.told, table.revisions))
+    return deepcopy((table.placements, table.terms, table.load_events, table.revisions))
 
 
 def failing(world: Loadable, faults: Faults) -> None:
@@ -131,7 +131,7 @@ def fails(world: Loadable, operation: str, fault: Exception) -> bool:
         answer = world.call(operation, MAIL)
     except type(fault):
         return True
-    return isinstance(answer, Refused)
+    return isinstance(answer, RegistryRefusal)
 
 
 def assert_served(world: Loadable) -> None:
@@ -152,7 +152,9 @@ class Rivalled(MemoryLoadedExecutors):
         self._world = world
 
     @override
-    def change[Refusal](self, tenant: str, decide: Callable[[Holding], Loading | Refusal]) -> Loading | Refusal:
+    def change[Refusal](
+        self, tenant: str, decide: Callable[[DirectorySnapshot], DirectoryChange | Refusal]
+    ) -> DirectoryChange | Refusal:
         self._world.placer.place(self._world.offer("team-rival", "mail::new").arn, tenant)
         return super().change(tenant, decide)
 
@@ -162,7 +164,9 @@ class Unavailing(MemoryLoadedExecutors):
         super().__init__(world.table)
 
     @override
-    def change[Refusal](self, tenant: str, decide: Callable[[Holding], Loading | Refusal]) -> Loading | Refusal:
+    def change[Refusal](
+        self, tenant: str, decide: Callable[[DirectorySnapshot], DirectoryChange | Refusal]
+    ) -> DirectoryChange | Refusal:
         raise Unavailable("The table does not answer.")
 
 

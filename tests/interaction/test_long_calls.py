@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from signpost.adapters.memory import MemoryBreakers
-from signpost.contract import BreakerState, Executor, Hosted, Result
-from signpost.execution.failures import failure, reported
-from signpost.execution.functions import REVALIDATED_EVERY
+from signpost.calling.failures import failure, reported_failure
+from signpost.calling.lookup import REVALIDATION_INTERVAL
+from signpost.contract import BreakerState, Executor, HostedFunction, Result
 from signpost.model import JsonObject
 from tests.interaction.test_unread_workflows import Overloaded
 from tests.support.function_tools import LEGACY, TENANT, YARD, Client, text_of
@@ -25,9 +25,9 @@ WHAT: JsonObject = {"type": "object", "properties": {"what": {"type": "string"}}
 OPEN: JsonObject = {"type": "object"}
 
 
-def long(function: str = BUILD, **said: Any) -> Hosted:
+def long(function: str = BUILD, **said: Any) -> HostedFunction:
     wanted: dict[str, Any] = {"timeout_ms": LONG_MS, "input_schema": OPEN, **said}
-    return Hosted(function, **wanted)
+    return HostedFunction(function, **wanted)
 
 
 class Caller(Client):
@@ -48,7 +48,12 @@ class Caller(Client):
 
     def works(self) -> None:
         """The worker does what there is to do."""
-        settle(self.gateway.composition.driven().waker, self.gateway.instances, self.gateway.clock, is_swept=False)
+        settle(
+            self.gateway.composition.workflow_services().waker,
+            self.gateway.instances,
+            self.gateway.clock,
+            is_swept=False,
+        )
 
 
 @pytest.fixture(params=[FLAT, BRIDGE])
@@ -129,7 +134,7 @@ def test_what_somebody_said_of_the_function_itself_decides(
 ) -> None:
     caller = Caller(BRIDGE)
     executor = Executor(YARD.arn, YARD.key_secret_arn, ends_after)
-    assert caller.directory.place(TENANT, executor, [Hosted(BUILD, timeout_ms=declared)]) == []
+    assert caller.directory.place(TENANT, executor, [HostedFunction(BUILD, timeout_ms=declared)]) == []
     if set_to is not None:
         caller.settings.set(TENANT, BUILD, "tool_timeout_ms", set_to)
     answer = caller.build()
@@ -148,14 +153,14 @@ def test_a_setting_is_followed_two_seconds_later() -> None:
     caller = Caller(BRIDGE, timeout_ms=None)
     caller.build()
     caller.settings.set(TENANT, BUILD, "tool_timeout_ms", LONG_MS)
-    caller.passes(REVALIDATED_EVERY)
+    caller.passes(REVALIDATION_INTERVAL)
     assert "pending" in caller.build()["structuredContent"]
 
 
 def test_lists_promise_no_result_of_what_is_not_waited_for(caller: Caller) -> None:
     shape: JsonObject = {"type": "object", "properties": {"built": {"type": "string"}}, "required": ["built"]}
     caller.host(long(output_schema=shape))
-    caller.passes(REVALIDATED_EVERY)
+    caller.passes(REVALIDATION_INTERVAL)
     tools = {tool["name"]: tool for tool in caller.tools()}
     assert "outputSchema" not in tools[caller.name]
     assert "pending" in caller.build()["structuredContent"]
@@ -163,7 +168,7 @@ def test_lists_promise_no_result_of_what_is_not_waited_for(caller: Caller) -> No
 
 def test_what_lists_promise_is_answered_whatever_an_operator_sets_meanwhile(caller: Caller) -> None:
     shape: JsonObject = {"type": "object", "properties": {"built": {"type": "string"}}, "required": ["built"]}
-    caller.host(Hosted(BUILD, output_schema=shape))
+    caller.host(HostedFunction(BUILD, output_schema=shape))
     caller.settings.set(TENANT, BUILD, "tool_timeout_ms", LONG_MS)
     caller.replies[BUILD] = Result({"built": "ship"})
     assert caller.build()["structuredContent"] == {"built": "ship"}
@@ -206,7 +211,7 @@ def test_what_is_left_alone_is_refused_before_anything_is_started(caller: Caller
 
 @pytest.mark.parametrize(("code", "member"), [("reported", "fault"), ("timed_out", "inDoubt"), ("crashed", "inDoubt")])
 def test_what_went_wrong_stands_where_the_result_would(caller: Caller, code: str, member: str) -> None:
-    failed = reported("permanent_error", "There is no wood.") if code == "reported" else failure(code, BUILD)
+    failed = reported_failure("permanent_error", "There is no wood.") if code == "reported" else failure(code, BUILD)
     caller.replies[BUILD] = failed
     answer = caller.build()
     caller.works()
@@ -246,7 +251,7 @@ def test_who_calls_again_finds_its_run_although_nothing_would_be_started_now(cal
     run = caller.build("monday")["structuredContent"]["workflowId"]
     until = caller.gateway.clock.now() + 60
     MemoryBreakers(caller.gateway.functions).open(TENANT, BUILD, BreakerState(until, 3, "crashed"))
-    caller.passes(REVALIDATED_EVERY)
+    caller.passes(REVALIDATION_INTERVAL)
     assert caller.build("monday")["structuredContent"]["workflowId"] == run
     assert caller.build("tuesday")["isError"] is True
 
@@ -256,7 +261,7 @@ def test_who_calls_again_finds_its_run_although_the_function_takes_less_by_now(c
     run = caller.build("monday")["structuredContent"]["workflowId"]
     caller.works()
     caller.host(long(timeout_ms=20_000))
-    caller.passes(REVALIDATED_EVERY)
+    caller.passes(REVALIDATION_INTERVAL)
     assert caller.build("monday")["structuredContent"]["workflowId"] == run
     assert len(caller.calls) == 1
     caller.build("tuesday")

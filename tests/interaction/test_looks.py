@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import pytest
 
 from signpost.adapters.memory import MemoryDirectory, MemoryRevisionRows
-from signpost.content import PromptChange, Revisions, SkillChange, StoredPrompt
-from signpost.contract import PROMPT, Component, Executor, Hosted
+from signpost.content.documents import build_skill
+from signpost.content.model import PromptChange, SkillChange, StoredPrompt
+from signpost.contract import PROMPT, Component, Executor, HostedFunction
 from signpost.errors import Unavailable
-from signpost.execution.revisions import REVALIDATED_EVERY
 from signpost.model import CatalogueItem, JsonObject
-from signpost.registry.skills import described
+from signpost.revisions import REVALIDATION_INTERVAL, ListRevisions
 from tests.support.memory_gateway import Answer, MemoryGateway
 
 TENANT = "default"
@@ -38,18 +38,18 @@ class Desk:
         self.looks = 0
         self._is_down = False
         content = self.gateway.adapters.content
-        content.apply(TENANT, [SkillChange("a", described("a", "# A", "2026-01-01T00:00:00Z"))])
+        content.apply(TENANT, [SkillChange("a", build_skill("a", "# A", "2026-01-01T00:00:00Z"))])
         content.apply(TENANT, [PromptChange("p", StoredPrompt("p", "P", "f", (), "2026-01-01T00:00:00Z"))])
         self.gateway.offer(TENANT, CatalogueItem("walk", "workflow", "Walk", definition="0" * 64))
-        self.place(Hosted("t"), Hosted("c", name="c", component=Component(PROMPT)))
+        self.place(HostedFunction("t"), HostedFunction("c", name="c", component=Component(PROMPT)))
         self._rows = MemoryRevisionRows(content)  # pyright: ignore[reportArgumentType] - it is the one in memory
         self.gateway.exchange(revisions=self)
         self._key = str(self.gateway.make_key(TENANT))
 
-    def place(self, *hosted: Hosted) -> None:
+    def place(self, *hosted: HostedFunction) -> None:
         assert MemoryDirectory(self.gateway.functions).place(TENANT, EXECUTOR, hosted) == []
 
-    def read(self, tenant: str) -> Revisions:
+    def read(self, tenant: str) -> ListRevisions:
         if self._is_down:
             raise Unavailable("The table does not answer.")
         self.looks += 1
@@ -70,7 +70,7 @@ def test_a_list_costs_one_look_after_two_seconds_and_none_within(path: str, meth
     desk = Desk()
     assert desk.ask(path, method, params).status == 200
     assert desk.looks == 1
-    desk.gateway.clock.advance(REVALIDATED_EVERY - 0.1)
+    desk.gateway.clock.advance(REVALIDATION_INTERVAL - 0.1)
     desk.ask(path, method, params)
     assert desk.looks == 1
     desk.gateway.clock.advance(0.1)
@@ -83,9 +83,9 @@ def test_all_lists_of_a_tenant_share_a_look_and_follow_it_together() -> None:
     for asked in LISTS:
         desk.ask(*asked)
     assert desk.looks == 1
-    desk.place(Hosted("later"))
-    desk.gateway.adapters.content.apply(TENANT, [SkillChange("b", described("b", "# B", "2026-01-01T00:00:00Z"))])
-    desk.gateway.clock.advance(REVALIDATED_EVERY)
+    desk.place(HostedFunction("later"))
+    desk.gateway.adapters.content.apply(TENANT, [SkillChange("b", build_skill("b", "# B", "2026-01-01T00:00:00Z"))])
+    desk.gateway.clock.advance(REVALIDATION_INTERVAL)
     listed = desk.ask("/mcp/functions", "tools/list", {}).json["result"]["tools"]
     resources = desk.ask("/mcp", "resources/list", {}).json["result"]["resources"]
     assert {"later"} <= {tool["name"] for tool in listed}

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from signpost.adapters.memory import MemoryDirectory
-from signpost.contract import Executor, Hosted, Reply, Result
-from signpost.execution import wire
-from signpost.execution.failures import reported
+from signpost.calling import wire
+from signpost.calling.failures import reported_failure
+from signpost.content.callers import Caller
+from signpost.contract import CallReply, Executor, HostedFunction, Result
 from signpost.model import Json, JsonObject, Principal
-from signpost.registry.callers import Caller
 from tests.support.memory_gateway import MODERN, MemoryGateway
 
 LEGACY = "2025-11-25"
@@ -23,10 +23,10 @@ class Client:
         self.version = version
         self.gateway = MemoryGateway()
         self.key = str(self.gateway.make_key())
-        self.replies: dict[str, Reply] = {}
+        self.replies: dict[str, CallReply] = {}
         self.calls: list[Any] = []
         names = ("tide::now", "tide::raw", "yard::greet", "yard::odd", "yard::broken")
-        hosted = [*map(Hosted, names), Hosted("yard::private", readable=False)]
+        hosted = [*map(HostedFunction, names), HostedFunction("yard::private", readable=False)]
         MemoryDirectory(self.gateway.functions).place(None, YARD, hosted)
         self.gateway.executors[YARD.arn] = self._answer
 
@@ -100,7 +100,7 @@ def test_what_is_not_there_is_said_in_the_words_of_the_era(client: Client) -> No
     ],
 )
 def test_what_cannot_be_read_says_why(client: Client, uri: str, code: int, says: str) -> None:
-    client.replies["yard::broken"] = reported("permanent_error", "No tide today.")
+    client.replies["yard::broken"] = reported_failure("permanent_error", "No tide today.")
     error = client.ask("resources/read", {"uri": uri})["error"]
     assert (error["code"], says in error["message"]) == (code, True), error
 
@@ -124,9 +124,13 @@ def test_a_slash_command_is_listed_and_rendered_by_its_function(client: Client) 
 
 @pytest.mark.parametrize(
     ("answer", "code"),
-    [(Result(42), -32603), (Result({"messages": ["no message"]}), -32603), (reported("timeout", "Slow."), -32603)],
+    [
+        (Result(42), -32603),
+        (Result({"messages": ["no message"]}), -32603),
+        (reported_failure("timeout", "Slow."), -32603),
+    ],
 )
-def test_a_slash_command_that_cannot_be_rendered_says_why(client: Client, answer: Reply, code: int) -> None:
+def test_a_slash_command_that_cannot_be_rendered_says_why(client: Client, answer: CallReply, code: int) -> None:
     greeting(client)
     client.replies["yard::greet"] = answer
     assert client.ask("prompts/get", {"name": "greet"})["error"]["code"] == code

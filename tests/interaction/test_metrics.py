@@ -19,13 +19,13 @@ from signpost.adapters.memory import (
     MemoryRevisionRows,
     MemoryRuntimeSettings,
 )
-from signpost.content import PromptChange, SkillChange, StoredPrompt
-from signpost.contract import BreakerState, Executor, Hosted
+from signpost.catalogue.snapshot import CatalogueSnapshot
+from signpost.content.documents import build_skill
+from signpost.content.model import PromptChange, SkillChange, StoredPrompt
+from signpost.contract import BreakerState, Executor, HostedFunction
 from signpost.errors import Unavailable
 from signpost.metrics.gauges import GAUGES
 from signpost.model import CatalogueItem
-from signpost.registry.publication import Published
-from signpost.registry.skills import described
 from tests.support.catalogues import put_in_place
 from tests.support.memory_gateway import Answer, MemoryGateway
 
@@ -66,7 +66,7 @@ class Monitor:
         self.gateway.adapters.content.apply(
             tenant,
             [
-                *(SkillChange(skill, described(skill, f"# {skill}", NOW)) for skill in skills),
+                *(SkillChange(skill, build_skill(skill, f"# {skill}", NOW)) for skill in skills),
                 *(PromptChange(name, StoredPrompt(name, "Says.", "yard::say", (), NOW)) for name in prompts),
             ],
         )
@@ -110,8 +110,10 @@ class TestWhatIsMeasured:
         assert monitor.scrape() == NOTHING
 
     def test_functions_by_origin_and_the_tools_that_its_list_shows(self, monitor: Monitor) -> None:
-        monitor.directory.place(None, SHELF, [Hosted("core::wait"), Hosted("core::echo")])
-        monitor.directory.place("default", YARD, [Hosted("core::echo"), Hosted("yard::say"), Hosted("draft::x")])
+        monitor.directory.place(None, SHELF, [HostedFunction("core::wait"), HostedFunction("core::echo")])
+        monitor.directory.place(
+            "default", YARD, [HostedFunction("core::echo"), HostedFunction("yard::say"), HostedFunction("draft::x")]
+        )
         monitor.settings.set("default", None, "hidden_prefixes", "draft::")
         found = monitor.scrape()
         assert found['signpost_functions{origin="own"}'] == 3
@@ -121,14 +123,14 @@ class TestWhatIsMeasured:
         assert found['signpost_tools{endpoint="/mcp/flat"}'] == 4
 
     def test_who_switches_off_what_is_shipped_has_none_of_it(self, monitor: Monitor) -> None:
-        monitor.directory.place(None, SHELF, [Hosted("core::wait")])
+        monitor.directory.place(None, SHELF, [HostedFunction("core::wait")])
         monitor.settings.set("default", None, "shipped_content", 0)
         found = monitor.scrape()
         assert found['signpost_functions{origin="shipped"}'] == 0
         assert found['signpost_tools{endpoint="/mcp/functions"}'] == 1
 
     def test_documents_and_prompts_as_the_lists_show_them(self, monitor: Monitor) -> None:
-        monitor.gateway.adapters.content.apply(None, [SkillChange("shipped", described("shipped", "# Us", NOW))])
+        monitor.gateway.adapters.content.apply(None, [SkillChange("shipped", build_skill("shipped", "# Us", NOW))])
         monitor.document("default", "a/b", "c", "skills", prompts=("greet",))
         found = monitor.scrape()
         resources = monitor.gateway.ask("resources/list").json["result"]["resources"]
@@ -146,7 +148,7 @@ class TestWhatIsMeasured:
             CatalogueItem("github", "connection", "GitHub"),
         ]
         adapters = monitor.gateway.adapters
-        published = Published(connections={"github": {}, "jira": {}}, discovery={"include": []})
+        published = CatalogueSnapshot(connections={"github": {}, "jira": {}}, discovery={"include": []})
         put_in_place(adapters.content, adapters.values, "default", items, published)
         found = monitor.scrape()
         assert found['signpost_workflows{state="enabled"}'] == 1
@@ -171,7 +173,7 @@ class TestWhatIsMeasured:
     def test_a_change_is_seen_within_two_seconds(self, monitor: Monitor) -> None:
         monitor.scrape()
         monitor.gateway.offer("default", WORKFLOW)
-        monitor.directory.place("default", YARD, [Hosted("yard::say")])
+        monitor.directory.place("default", YARD, [HostedFunction("yard::say")])
         monitor.document("default", "a")
         monitor.gateway.clock.advance(2)
         found = monitor.scrape()
@@ -184,7 +186,7 @@ class TestWhatIsMeasured:
 @pytest.mark.invariant(7)
 def test_a_tenant_is_measured_alone(monitor: Monitor) -> None:
     monitor.gateway.offer("acme", WORKFLOW)
-    monitor.directory.place("acme", YARD, [Hosted("yard::say")])
+    monitor.directory.place("acme", YARD, [HostedFunction("yard::say")])
     monitor.document("acme", "a", prompts=("greet",))
     monitor.gateway.adapters.breakers.open("acme", "yard::say", BreakerState(0, 3, "crashed"))
     assert monitor.scrape() == NOTHING
@@ -410,5 +412,5 @@ def test_who_comes_for_tools_does_not_wait_for_it() -> None:
     program = "import sys, signpost.wiring.gateway; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "signpost.http.front_door" in loaded
+    assert "signpost.entrypoints.http.front_door" in loaded
     assert not {name for name in loaded if "metrics" in name and name.startswith("signpost.")}

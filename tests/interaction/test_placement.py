@@ -7,10 +7,10 @@ from typing import override
 import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryDirectory
-from signpost.contract import Executor, Hosted, Terms
+from signpost.contract import Executor, ExecutorVersion, HostedFunction
+from signpost.directory.keys import keys_of
+from signpost.directory.placement import PlacementError
 from signpost.errors import Unavailable
-from signpost.execution.executor_keys import keys_of
-from signpost.execution.placement import PlacementRefused
 from signpost.model import JsonObject, MasterKeys
 from tests.support.placing import STACK_KEYS, Placing, RotatedOnceRead, executor
 
@@ -54,7 +54,7 @@ WAYS: Sequence[Callable[[Placing], object]] = [
     lambda world: world.placer.place("arn:new", "acme"),
     lambda world: world.placer.place("arn:new", None),
     lambda world: world.placer.ship(["arn:new"]),
-    lambda world: world.placer.place_as(world.account.executors["arn:new"], [Hosted("new::thing")], "acme"),
+    lambda world: world.placer.place_as(world.account.executors["arn:new"], [HostedFunction("new::thing")], "acme"),
 ]
 
 
@@ -76,7 +76,7 @@ def test_a_secret_that_is_not_the_executors_own_is_never_written(
     world.account.untagged.add("secret:stack")
     world.account.secrets.pop("secret:none", None)
     secrets, placements = dict(world.account.secrets), dict(world.table.placements)
-    with pytest.raises(PlacementRefused) as refused:
+    with pytest.raises(PlacementError) as refused:
         way(world)
     assert str(refused.value) == says
     assert (world.account.secrets, world.table.placements) == (secrets, placements)
@@ -91,14 +91,14 @@ def test_a_secret_that_goes_away_after_it_was_checked_refuses_the_executor(
         del world.account.secrets[secret]
 
     monkeypatch.setattr(world.account, "problem_with", vanish)
-    with pytest.raises(PlacementRefused, match="arn:core: there is no secret secret:core"):
+    with pytest.raises(PlacementError, match="arn:core: there is no secret secret:core"):
         world.placer.place(CORE.arn, None)
     assert world.table.placements == placements
 
 
 def test_two_newcomers_cannot_share_a_secret(world: Placing) -> None:
     one, two = (newcomer(world, "secret:shared", name) for name in ("one", "two"))
-    with pytest.raises(PlacementRefused, match="arn:two: its secret holds the keys of arn:one"):
+    with pytest.raises(PlacementError, match="arn:two: its secret holds the keys of arn:one"):
         world.placer.ship([one.arn, two.arn])
     assert world.has_its_keys(one)
     assert two.arn not in world.placed()
@@ -181,7 +181,7 @@ def test_an_executor_that_replaces_another_takes_over_its_functions_and_its_secr
 def test_what_cannot_be_asked_takes_nothing_away(world: Placing) -> None:
     placed = world.placed()
     del world.links[SHELF.arn]
-    with pytest.raises(PlacementRefused):
+    with pytest.raises(PlacementError):
         world.placer.ship([SHELF.arn], instead_of=[CORE.arn])
     assert world.placed() == placed
 
@@ -190,7 +190,7 @@ def test_what_cannot_be_asked_takes_nothing_away(world: Placing) -> None:
 def test_what_an_executor_outside_the_list_hosts_is_not_taken_from_it(world: Placing, shipped: Sequence[str]) -> None:
     rest = rest_of(world)
     world.hosts(SHELF, "shelf::list", "other::thing")
-    with pytest.raises(PlacementRefused) as refused:
+    with pytest.raises(PlacementError) as refused:
         world.placer.ship(shipped)
     assert str(refused.value) == "arn:shelf: another executor hosts other::thing already."
     assert rest_of(world) == rest
@@ -199,7 +199,7 @@ def test_what_an_executor_outside_the_list_hosts_is_not_taken_from_it(world: Pla
 
 def test_two_shipped_executors_cannot_both_host_a_function(world: Placing) -> None:
     world.hosts(SHELF, "shelf::list", "core::wait")
-    with pytest.raises(PlacementRefused, match="arn:shelf: another executor hosts core::wait already"):
+    with pytest.raises(PlacementError, match="arn:shelf: another executor hosts core::wait already"):
         world.placer.ship([SHELF.arn, CORE.arn])
     assert "core::wait" in world.placed()[CORE.arn]
 
@@ -225,7 +225,11 @@ class Interrupted(MemoryDirectory):
 
     @override
     def place(
-        self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted], terms: Terms | None = None
+        self,
+        tenant: str | None,
+        executor: Executor,
+        hosted: Sequence[HostedFunction],
+        terms: ExecutorVersion | None = None,
     ) -> Sequence[str]:
         self._meanwhile()
         return super().place(tenant, executor, hosted, terms)
@@ -258,7 +262,7 @@ def test_keys_that_are_rotated_before_a_placement_that_fails_are_those_of_what_i
 
     world.stack_keys = RotatedOnceRead(STACK_KEYS, ROTATED, world.placer)
     world.hosts(THEIRS, "new::thing")
-    with pytest.raises(PlacementRefused if fault is None else Unavailable):
+    with pytest.raises(PlacementError if fault is None else Unavailable):
         world.placing_into(Interrupted(world.table, stop)).place(THEIRS.arn, "acme")
     assert world.placed("acme")[THEIRS.arn] == hosted
     assert world.has_its_keys(THEIRS, ROTATED)
@@ -378,7 +382,7 @@ def test_what_tools_show_comes_from_the_manifest(world: Placing, metadata: JsonO
     offered = {"id": "f", "description": "Sends.", "inputSchema": schema, "metadata": metadata}
     world.manifests[CORE.arn] = {"signpost": 1, "manifest": {"functions": [offered]}}
     (hosted,) = world.placer.place(CORE.arn, None)
-    assert hosted == Hosted("f", description="Sends.", input_schema=schema, exposed=exposed)
+    assert hosted == HostedFunction("f", description="Sends.", input_schema=schema, exposed=exposed)
 
 
 @pytest.mark.parametrize(("manifest", "says"), NO_MANIFESTS)
@@ -387,7 +391,7 @@ def test_a_manifest_that_is_none_is_refused_with_what_is_wrong_in_it(
 ) -> None:
     secrets, placements = dict(world.account.secrets), dict(world.table.placements)
     world.manifests[CORE.arn] = manifest
-    with pytest.raises(PlacementRefused) as refused:
+    with pytest.raises(PlacementError) as refused:
         world.placer.ship([SHELF.arn, CORE.arn])
     assert str(refused.value) == f"arn:core {says}"
     assert (world.account.secrets, world.table.placements) == (secrets, placements)
@@ -395,13 +399,13 @@ def test_a_manifest_that_is_none_is_refused_with_what_is_wrong_in_it(
 
 def test_an_executor_that_does_not_answer_is_refused_with_the_reason(world: Placing) -> None:
     del world.links[CORE.arn]
-    with pytest.raises(PlacementRefused) as refused:
+    with pytest.raises(PlacementError) as refused:
         world.placer.place(CORE.arn, None)
     assert str(refused.value) == "The executor of arn:core does not exist any more."
 
 
 def test_what_is_no_executor_is_refused_in_the_words_of_who_looked(world: Placing) -> None:
-    with pytest.raises(PlacementRefused, match="There is no Lambda function arn:nowhere"):
+    with pytest.raises(PlacementError, match="There is no Lambda function arn:nowhere"):
         world.placer.place("arn:nowhere", None)
 
 
@@ -409,6 +413,6 @@ def test_a_shipment_that_cannot_be_had_whole_takes_nothing_from_anybody(world: P
     before = world.placed()
     world.hosts(CORE, "core::wait")
     world.hosts(SHELF, "shelf::list", "shelf::moving", "core::moving", "other::thing")
-    with pytest.raises(PlacementRefused, match="other::thing already"):
+    with pytest.raises(PlacementError, match="other::thing already"):
         world.placer.ship([CORE.arn, SHELF.arn])
     assert world.placed() == before

@@ -8,22 +8,22 @@ from typing import Any, override
 
 import pytest
 
-from signpost.adapters.memory import MemoryBreakers, MemoryContentStore, MemoryRevisionRows, MemoryTexts
-from signpost.content import CatalogueChange, ChangeEvent
-from signpost.contract import BreakerState, Component, Hosted
+from signpost.adapters.memory import MemoryBreakers, MemoryContentStore, MemoryRevisionRows, MemoryTextStore
+from signpost.calling.components import COMPLETE_SUFFIX
+from signpost.content.model import CatalogueChange, ChangeEvent
+from signpost.contract import BreakerState, Component, HostedFunction
 from signpost.errors import Unavailable
-from signpost.execution.components import COMPLETES
-from signpost.execution.revisions import REVALIDATED_EVERY
-from signpost.model import PROXY, Principal
-from signpost.workflow.answers import may_read
-from signpost.workflow.calls import called
-from signpost.workflow.definition import published
-from signpost.workflow.engine import Birth, Engine
-from signpost.workflow.focus import restricted
-from signpost.workflow.links import links
-from signpost.workflow.permissions import may_cancel
-from signpost.workflow.proxy import document_of
-from signpost.workflow.story import head_text, instance_of
+from signpost.model import PROXY_WORKFLOW, Principal
+from signpost.revisions import REVALIDATION_INTERVAL
+from signpost.workflow.definition import parse_published_definition
+from signpost.workflow.engine.capability_focus import restrict_capabilities
+from signpost.workflow.engine.engine import Engine, NewInstance
+from signpost.workflow.engine.links import build_links
+from signpost.workflow.engine.permissions import may_cancel
+from signpost.workflow.proxy_default import document_of
+from signpost.workflow.running.answers import may_read
+from signpost.workflow.running.long_call_definition import build_long_call
+from signpost.workflow.running.serialization import head_text, instance_of
 from tests.support.governed import (
     IN_THE_YARD,
     LEGACY,
@@ -91,7 +91,7 @@ def put_in_the_place_of_its_rules(world: Governed, text: str) -> None:
     before = adapters.content.catalogue(TENANT)
     assert before is not None
     adapters.content.apply(TENANT, [CatalogueChange(before, before, digest)])
-    world.gateway.clock.advance(REVALIDATED_EVERY)
+    world.gateway.clock.advance(REVALIDATION_INTERVAL)
 
 
 A_RUN = re.compile(r"wf_[A-Za-z0-9]+")
@@ -191,8 +191,8 @@ def test_nor_of_a_list_where_the_other_variables_are_said() -> None:
     world = Governed(with_vault=True, policies={"no": rule("deny", "vault://rooms/a b/gold")})
     uri = "vault://rooms/{room}/{metal}"
     metals = Component("template", uri=uri, complete={"metal": ("gold", "silver")})
-    assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, Hosted("yard::room", component=metals)]) == []
-    world.gateway.clock.advance(REVALIDATED_EVERY)
+    assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, HostedFunction("yard::room", component=metals)]) == []
+    world.gateway.clock.advance(REVALIDATION_INTERVAL)
     assert completed(world, uri, "metal", room="a b") == {"values": ["silver"], "hasMore": False, "total": 1}
     both = {"values": ["gold", "silver"], "hasMore": False, "total": 2}
     assert completed(world, uri, "metal", room="c") == both
@@ -208,7 +208,7 @@ def completed(world: Governed, uri: str, variable: str, **given: str) -> Any:
 def test_metrics_name_no_function_that_is_denied() -> None:
     world = Governed(with_vault=True, policies=RULES["denied"])
     breakers = MemoryBreakers(world.gateway.functions)
-    for function in ("vault::open", f"vault::page{COMPLETES}", "yard::echo"):
+    for function in ("vault::open", f"vault::page{COMPLETE_SUFFIX}", "yard::echo"):
         breakers.open(TENANT, function, BreakerState(world.gateway.clock.now() + 60, 3, "crashed"))
     denied = measured(world)
     assert "vault" not in denied
@@ -243,8 +243,8 @@ def test_a_run_of_a_call_is_there_for_who_called_and_for_who_may_have_to_say_wha
 
 def test_two_issuers_may_call_two_people_the_same() -> None:
     caller, namesake = (Principal("ann", TENANT, issuer) for issuer in ("an issuer", "another one"))
-    call = called(SLOW, idempotent=False)
-    instance = Engine().started(call.definition, Birth("wf_a", call.digest, {}), caller, 0).instance
+    call = build_long_call(SLOW, idempotent=False)
+    instance = Engine().start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
     kept = instance_of("wf_a", head_text(instance), "{}", "{}")
     assert [may_read(call.definition, kept, who) for who in (caller, namesake)] == [True, False]
     assert [may_cancel(kept, who) for who in (caller, namesake)] == [True, False]
@@ -252,19 +252,19 @@ def test_two_issuers_may_call_two_people_the_same() -> None:
 
 def test_what_was_not_kept_of_a_starter_is_not_held_against_them() -> None:
     caller = Principal("ann", TENANT, "an issuer")
-    call = called(SLOW, idempotent=False)
-    instance = Engine().started(call.definition, Birth("wf_a", call.digest, {}), caller, 0).instance
+    call = build_long_call(SLOW, idempotent=False)
+    instance = Engine().start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
     assert may_read(call.definition, replace(instance, starter_issuer=""), caller)
 
 
 def test_what_was_under_way_is_not_offered_when_it_is_over() -> None:
     """To whom the definition was shown with it, because it was."""
     offered = {name: {"target": "ready", "executor": {"kind": "noop"}} for name in ("yard.look", "vault.read")}
-    proxy = published(PROXY, document_of(offered))
-    shown = restricted(proxy, lambda name: name == "yard.look", kept="vault.read")
+    proxy = parse_published_definition(PROXY_WORKFLOW, document_of(offered))
+    shown = restrict_capabilities(proxy, lambda name: name == "yard.look", kept="vault.read")
     guest = Principal("guest", TENANT, "an issuer")
-    instance = Engine().started(shown, Birth("wf_a", "a digest", {}), guest, 0).instance
-    assert transitions({"links": links(shown, instance, guest, 0)}) == ["yard.look"]
+    instance = Engine().start(shown, NewInstance("wf_a", "a digest", {}), guest, 0).instance
+    assert transitions({"links": build_links(shown, instance, guest, 0)}) == ["yard.look"]
 
 
 @pytest.mark.invariant(70)
@@ -350,9 +350,9 @@ def test_a_section_is_read_by_who_may_use_the_function_and_read_it() -> None:
 def test_what_stands_behind_something_that_is_denied_is_there() -> None:
     """Of two that clients could not tell apart, the one is there that they may use."""
     world = Governed(with_vault=True, policies={"a": rule("deny", "vault::ledger")})
-    other = Hosted("yard::ledger", component=Component("resource", uri="vault://ledger"))
+    other = HostedFunction("yard::ledger", component=Component("resource", uri="vault://ledger"))
     assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, other]) == []
-    world.gateway.clock.advance(REVALIDATED_EVERY)
+    world.gateway.clock.advance(REVALIDATION_INTERVAL)
     assert "vault://ledger" in world.names("resources/list", "resources", name="uri")
     assert "result" in world.ask("resources/read", {"uri": "vault://ledger"})
     assert [message["call"]["function"] for message in world.received][-1] == "yard::ledger"
@@ -361,9 +361,9 @@ def test_what_stands_behind_something_that_is_denied_is_there() -> None:
 def test_a_function_that_has_lost_all_its_names_to_others_stands_in_nobodys_way() -> None:
     """Names of functions are free, also for one that is the id of another."""
     world = Governed(with_vault=True, policies={"a": rule("deny", "skill:nothing")})
-    hosted = [Hosted("a::take", name="x::y"), Hosted("b::y"), Hosted("x::y")]
+    hosted = [HostedFunction("a::take", name="x::y"), HostedFunction("b::y"), HostedFunction("x::y")]
     assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, *hosted]) == []
-    world.gateway.clock.advance(REVALIDATED_EVERY)
+    world.gateway.clock.advance(REVALIDATION_INTERVAL)
     assert {"skill:x::y", "skill:y"} <= {*world.names("tools/list", "tools", "/mcp/flat")}
     assert "x__y" in world.names("tools/list", "tools", "/mcp/functions")
 
@@ -413,7 +413,7 @@ class TestHowRulesComeAndGo:
         world.ask_registry("publish", {"policies": RULES["denied"]})
         error = world.call("workflow.start", definitionId="break_in")["result"]["structuredContent"]["error"]
         assert error["code"] == "NOT_FOUND"
-        world.gateway.clock.advance(REVALIDATED_EVERY)
+        world.gateway.clock.advance(REVALIDATION_INTERVAL)
         for path in PATHS:
             assert not any("vault" in name for name in world.names("prompts/list", "prompts", path))
 
@@ -431,7 +431,7 @@ class TestHowRulesComeAndGo:
     def test_what_another_manifest_publishes_leaves_them_as_they_are(self) -> None:
         world = Governed(with_vault=True, policies=RULES["denied"])
         world.ask_registry("publish", {"discovery": {}})
-        world.gateway.clock.advance(REVALIDATED_EVERY)
+        world.gateway.clock.advance(REVALIDATION_INTERVAL)
         assert "skill:vault.open" not in world.names("tools/list", "tools", "/mcp/flat")
 
     def test_one_of_one_tenant_is_none_of_another(self) -> None:
@@ -463,7 +463,7 @@ class TestHowRulesComeAndGo:
 @pytest.mark.invariant(73)
 def test_nothing_is_answered_and_nothing_is_called() -> None:
     world = Governed(with_vault=True, policies=RULES["denied"])
-    world.gateway.exchange(definitions=MemoryTexts())
+    world.gateway.exchange(definitions=MemoryTextStore())
     for asked in (
         Asked("/mcp/flat", "tools/list", {}),
         Asked("/mcp/functions", "tools/call", {"name": "yard__echo"}),

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
+from signpost.mcp.revisions import CLIENT_CAPABILITIES, LEGACY_VERSIONS, PROTOCOL_VERSION
+from signpost.mcp.surface import Surface
 from signpost.model import JsonObject, as_object
-from signpost.protocol.eras import CLIENT_CAPABILITIES, LEGACY, PROTOCOL_VERSION
-from signpost.protocol.surface import Surface
-from signpost.surfaces.seven import SEVEN
-from signpost.wiring.endpoints import gateway_surface
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
+from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import STATIC_TEXT, TENANT
 from stage.tools import BEHAVIOURS
 from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import META, MODERN, Answer, MemoryGateway, modern
 from tests.support.oracle import check, messages_of
 
-NAMES = [tool.name for tool in SEVEN]
+NAMES = [tool.name for tool in GATEWAY_TOOLS]
 
 
 class Client:
@@ -24,7 +24,7 @@ class Client:
 
     def __init__(self, version: str, tenant: str = "default") -> None:
         self.gateway = MemoryGateway()
-        self.gateway.serve(with_fixtures(gateway_surface(self.gateway.composition)))
+        self.gateway.serve(with_fixtures(build_gateway_surface(self.gateway.composition)))
         self.version = version
         self._authorization = {"authorization": f"Bearer {self.gateway.make_key(tenant)}"}
 
@@ -47,12 +47,12 @@ class Client:
         return self.gateway.send(body=body, headers={**headers, **self._authorization})
 
 
-@pytest.fixture(params=[MODERN, *LEGACY])
+@pytest.fixture(params=[MODERN, *LEGACY_VERSIONS])
 def client(request: pytest.FixtureRequest) -> Client:
     return Client(request.param)
 
 
-@pytest.fixture(params=[MODERN, *LEGACY])
+@pytest.fixture(params=[MODERN, *LEGACY_VERSIONS])
 def fixtures_client(request: pytest.FixtureRequest) -> Client:
     return Client(request.param, TENANT)
 
@@ -62,7 +62,7 @@ def modern_client() -> Client:
     return Client(MODERN)
 
 
-@pytest.fixture(params=LEGACY)
+@pytest.fixture(params=LEGACY_VERSIONS)
 def legacy_client(request: pytest.FixtureRequest) -> Client:
     return Client(request.param)
 
@@ -127,7 +127,7 @@ def test_lists_are_private_and_fresh_for_two_seconds(modern_client: Client) -> N
     assert (result["ttlMs"], result["cacheScope"], result["resultType"]) == (2000, "private", "complete")
 
 
-@pytest.mark.parametrize("requested", LEGACY)
+@pytest.mark.parametrize("requested", LEGACY_VERSIONS)
 def test_initialize_agrees_to_a_revision_we_speak(requested: str) -> None:
     result = Client(requested).ask("initialize", initialization(requested))
     assert result["protocolVersion"] == requested
@@ -135,8 +135,8 @@ def test_initialize_agrees_to_a_revision_we_speak(requested: str) -> None:
 
 @pytest.mark.parametrize("requested", ["2026-07-28", "1999-01-01"])
 def test_initialize_offers_the_newest_revision_that_has_it(requested: str) -> None:
-    result = Client(LEGACY[0]).ask("initialize", initialization(requested))
-    assert result["protocolVersion"] == LEGACY[0]
+    result = Client(LEGACY_VERSIONS[0]).ask("initialize", initialization(requested))
+    assert result["protocolVersion"] == LEGACY_VERSIONS[0]
 
 
 def initialization(version: str) -> JsonObject:

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.request import MOST_BODIES
 from signpost.cli import main, remote
 from signpost.cli.failure import CommandFailed
-from signpost.cli.publication import Publication
-from signpost.cli.publisher import MOST_AT_ONCE, RemotePublisher
+from signpost.cli.publish.collection import CollectedPublication
+from signpost.cli.publish.upload import MOST_AT_ONCE, RemotePublisher
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.documents import LARGEST_BODY
+from signpost.content.subscriptions import MOST_SUBSCRIPTIONS
 from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject
-from signpost.registry.manifest import MOST_BODIES
-from signpost.registry.publisher import ManifestFunctions, Publisher
-from signpost.registry.refusals import Refused
-from signpost.registry.skills import LARGEST_BODY
-from signpost.registry.subscriptions import MOST_SUBSCRIPTIONS
 from tests.support.catalogues import catalogues
 from tests.support.registry import TENANT, CountingTimestamps, Registry
 
@@ -36,7 +36,7 @@ class World(Registry):
             bodies=self.bodies,
             timestamps=CountingTimestamps(),
         )
-        self.manifests = ManifestFunctions(publisher)
+        self.manifests = PublishFunctions(publisher)
         self.sent: list[tuple[str, JsonObject]] = []
 
     def asked(self, function: str, payload: JsonObject, tenant: str | None = TENANT) -> Any:
@@ -45,13 +45,13 @@ class World(Registry):
     def publish(self, tenant: str | None = TENANT, *, prune: bool = False, **bodies: str) -> Any:
         skills = [{"id": skill_id.replace("_", "/"), "skill": body} for skill_id, body in bodies.items()]
         answer = self.asked("publish", {"skills": skills, "prune": prune}, tenant)
-        assert not isinstance(answer, Refused), answer
+        assert not isinstance(answer, RegistryRefusal), answer
         return answer
 
     def problems(self, payload: JsonObject, function: str = "publish") -> list[tuple[str, str]]:
         """Of a payload that is refused, by id."""
         answer = self.asked(function, payload)
-        assert isinstance(answer, Refused), answer
+        assert isinstance(answer, RegistryRefusal), answer
         problems: Any = answer.data["problems"]
         return [(problem["id"], problem["message"]) for problem in problems]
 
@@ -62,7 +62,7 @@ class World(Registry):
         """As the command asks, over JSON."""
         self.sent.append((function, payload))
         answer = self.manifests.call(function, json.loads(json.dumps(payload)), self.caller())
-        if isinstance(answer, Refused):
+        if isinstance(answer, RegistryRefusal):
             raise CommandFailed(answer.message)
         return json.loads(json.dumps(answer))
 
@@ -217,8 +217,8 @@ class TestWhoHearsOfIt:
         many: list[Json] = [{**TRIGGER, "function_id": f"f{number}"} for number in range(MOST_SUBSCRIPTIONS)]
         world.asked("publish", {"triggers": many})
         assert "at most" in world.problems({"webhooks": [WEBHOOK]})[0][1]
-        assert not isinstance(world.asked("publish", {"triggers": many}), Refused)
-        assert not isinstance(world.asked("publish", {"triggers": [TRIGGER], "prune": True}), Refused)
+        assert not isinstance(world.asked("publish", {"triggers": many}), RegistryRefusal)
+        assert not isinstance(world.asked("publish", {"triggers": [TRIGGER], "prune": True}), RegistryRefusal)
 
 
 class TestWhatIsRefused:
@@ -280,15 +280,15 @@ class TestWhatIsRefused:
         st.sampled_from(["plan", "bodies", "publish", "subscriptions"]),
     )
     def test_no_payload_is_a_fault(self, payload: JsonObject, function: str) -> None:
-        assert isinstance(World().asked(function, payload), Mapping | Refused)
+        assert isinstance(World().asked(function, payload), Mapping | RegistryRefusal)
 
 
 class TestTheCommand:
     def publisher(self, world: World, said: list[str] | None = None) -> RemotePublisher:
-        return RemotePublisher(world.ask, say=(said if said is not None else []).append)
+        return RemotePublisher(world.ask, show_line=(said if said is not None else []).append)
 
     def run(self, world: World, bodies: Mapping[str, str], said: list[str] | None = None) -> Sequence[str]:
-        publication = Publication(bodies, [GREET])
+        publication = CollectedPublication(bodies, [GREET])
         publisher = self.publisher(world, said)
         planned = publisher.plan(publication, prune=True)
         publisher.publish(publication, planned, prune=True)
@@ -321,12 +321,12 @@ class TestTheCommand:
     def test_too_much_for_one_publication_is_said_before_anything_is_sent(self, world: World) -> None:
         bodies = {f"{'a' * 60}/{'b' * 60}/{'c' * 60}/{'d' * 60}/{number}": "x" for number in range(20_000)}
         with pytest.raises(CommandFailed, match="too much for one publication"):
-            self.publisher(world).plan(Publication(bodies, None), prune=False)
+            self.publisher(world).plan(CollectedPublication(bodies, None), prune=False)
         assert world.sent == []
 
 
 class TestAttempts:
-    def persistent(self, *, lasting: float = 0) -> tuple[remote.Persistent, list[float], list[str]]:
+    def persistent(self, *, lasting: float = 0) -> tuple[remote.RetryLoop, list[float], list[str]]:
         time, pauses, said = [0.0], list[float](), list[str]()
 
         def sleep(seconds: float) -> None:
@@ -337,7 +337,7 @@ class TestAttempts:
             time[0] += lasting / 2  # looked at before and after an attempt
             return time[0]
 
-        return remote.Persistent(clock, sleep, said.append), pauses, said
+        return remote.RetryLoop(clock, sleep, said.append), pauses, said
 
     def failing(self, times: int, fault: Exception) -> Callable[[], str]:
         left = [times]
@@ -352,20 +352,20 @@ class TestAttempts:
 
     def test_what_may_pass_is_tried_again_after_longer_and_longer_pauses(self) -> None:
         persistent, pauses, said = self.persistent()
-        assert persistent.until_done(self.failing(3, Unavailable("Overloaded."))) == "done"
+        assert persistent.run(self.failing(3, Unavailable("Overloaded."))) == "done"
         assert pauses == [5, 10, 20]
         assert said[0] == "attempt 1 failed: Overloaded; again in 5 s"
 
     def test_in_the_end_it_gives_up(self) -> None:
         persistent, pauses, _ = self.persistent()
         with pytest.raises(CommandFailed, match="Given up after 7 attempts in 195 s: Overloaded"):
-            persistent.until_done(self.failing(99, Unavailable("Overloaded.")))
+            persistent.run(self.failing(99, Unavailable("Overloaded.")))
         assert pauses == [5, 10, 20, 40, 60, 60]
 
     def test_what_is_refused_ends_it_at_once(self) -> None:
         persistent, pauses, _ = self.persistent()
         with pytest.raises(CommandFailed, match="no"):
-            persistent.until_done(self.failing(1, CommandFailed("no")))
+            persistent.run(self.failing(1, CommandFailed("no")))
         assert pauses == []
 
 

@@ -7,21 +7,27 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryBodies, MemoryContentStore, MemoryRevisionRows, MemoryTexts
-from signpost.execution.revisions import RevisionView
-from signpost.model import PROXY
-from signpost.policy.access import Unrestricted
-from signpost.registry import catalogue_publisher
-from signpost.registry.callers import Caller
-from signpost.registry.catalogue import CatalogueView, Snapshot
-from signpost.registry.catalogue_access import CatalogueAccess
-from signpost.registry.catalogue_publisher import CataloguePublisher
-from signpost.registry.defined import LONGEST_TEXT, defined_in
-from signpost.registry.definitions import CatalogueDefinitions
-from signpost.registry.manifest import MOST_BODIES
-from signpost.registry.publisher import ManifestFunctions, Publisher
-from signpost.registry.refusals import Refused
-from signpost.registry.sent_definitions import SentDefinitions
+from signpost.adapters.memory import (
+    FunctionTable,
+    MemoryBodies,
+    MemoryContentStore,
+    MemoryRevisionRows,
+    MemoryTextStore,
+)
+from signpost.catalogue.access import CatalogueAccess
+from signpost.catalogue.cache import CachedCatalogue, CatalogueView
+from signpost.catalogue.definitions import CatalogueDefinitions
+from signpost.catalogue.items import LONGEST_TEXT, compile_definitions
+from signpost.catalogue.publishing import catalogue as catalogue_publisher
+from signpost.catalogue.publishing.catalogue import CataloguePublisher
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.request import MOST_BODIES
+from signpost.catalogue.publishing.sent_definitions import SentDefinitions
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.callers import Caller
+from signpost.model import PROXY_WORKFLOW
+from signpost.policy.access import UnrestrictedAccess
+from signpost.revisions import RevisionView
 from tests.support.memory_gateway import SetClock
 from tests.support.registry import SOMEBODY, TENANT, CountingTimestamps
 
@@ -36,15 +42,15 @@ def workflow(target: str = "done", **fields: Any) -> Manifest:
 class World:
     def __init__(self, content: MemoryContentStore | None = None) -> None:
         self.content = content or MemoryContentStore(FunctionTable())
-        self.texts = MemoryTexts()
+        self.texts = MemoryTextStore()
         revisions = RevisionView(rows=MemoryRevisionRows(self.content), clock=SetClock())
         self.view = CatalogueView(revisions=revisions, texts=self.texts)
-        accesses = Unrestricted()
+        accesses = UnrestrictedAccess()
         access = CatalogueAccess(catalogue=self.view, accesses=accesses)
         self.definitions = CatalogueDefinitions(
-            catalogue=self.view, access=access, functions=accesses.uses, texts=self.texts
+            catalogue=self.view, access=access, functions=accesses.may_use, texts=self.texts
         )
-        self.functions = ManifestFunctions(
+        self.functions = PublishFunctions(
             Publisher(
                 content=self.content,
                 bodies=MemoryBodies(),
@@ -55,12 +61,12 @@ class World:
 
     def ask(self, function: str, payload: Manifest) -> Any:
         answer = self.functions.call(f"manifest::{function}", payload, Caller(TENANT, SOMEBODY, 0.0))
-        assert not isinstance(answer, Refused), answer.message
+        assert not isinstance(answer, RegistryRefusal), answer.message
         return answer
 
     def refusal(self, function: str, payload: Manifest) -> str:
         answer = self.functions.call(f"manifest::{function}", payload, Caller(TENANT, SOMEBODY, 0.0))
-        assert isinstance(answer, Refused), answer
+        assert isinstance(answer, RegistryRefusal), answer
         return answer.message
 
     def publish(self, *, prune: bool = False, **manifest: Any) -> Any:
@@ -73,15 +79,15 @@ class World:
         return {**names(manifest), **settings, "prune": prune, "parts": parts}
 
     @property
-    def snapshot(self) -> Snapshot:
-        return self.view.snapshot(TENANT, fresh=True)
+    def snapshot(self) -> CachedCatalogue:
+        return self.view.load(TENANT, fresh=True)
 
     def leads_to(self, name: str) -> str | None:
-        found = self.definitions.current(TENANT, name)
+        found = self.definitions.find_current(TENANT, name)
         return found.definition.states["open"].transitions["go"].target if found else None
 
     def capabilities(self) -> list[str]:
-        found = self.definitions.current(TENANT, PROXY)
+        found = self.definitions.find_current(TENANT, PROXY_WORKFLOW)
         return list(found.definition.states["ready"].transitions) if found else []
 
     def told(self) -> list[tuple[str, str]]:
@@ -91,7 +97,7 @@ class World:
 
 
 def names(manifest: Manifest) -> Manifest:
-    sent = defined_in({"version": 1, **manifest})
+    sent = compile_definitions({"version": 1, **manifest})
     assert isinstance(sent, SentDefinitions), sent
     spoken = {"workflow": "workflows" in manifest, "capability": "proxy" in manifest}
     named = {
@@ -181,9 +187,9 @@ class TestCapabilities:
 
     def test_are_told_of_as_the_workflow_that_they_are_ways_into(self, world: World) -> None:
         world.publish(proxy={"expose": [{"name": "one"}]})
-        assert world.told() == [("register", PROXY)]
+        assert world.told() == [("register", PROXY_WORKFLOW)]
         world.publish(proxy={"expose": []}, prune=True)
-        assert world.told() == [("unregister", PROXY)]
+        assert world.told() == [("unregister", PROXY_WORKFLOW)]
 
     def test_and_workflows_of_the_same_id_stand_beside_each_other(self, world: World) -> None:
         world.publish(workflows={"deploy": workflow()}, proxy={"expose": [{"name": "deploy"}]})
@@ -203,9 +209,9 @@ class TestSettings:
     def test_of_connections_add_up_and_are_pruned(self, world: World) -> None:
         world.publish(connections={"crm": {"kind": "rest"}})
         assert changes(world.publish(connections={"mail": {"kind": "mcp"}}), "connections") == (["mail"], [], [], [])
-        assert world.snapshot.published.connections == {"crm": {"kind": "rest"}, "mail": {"kind": "mcp"}}
+        assert world.snapshot.snapshot.connections == {"crm": {"kind": "rest"}, "mail": {"kind": "mcp"}}
         world.publish(connections={"mail": {"kind": "mcp"}}, prune=True)
-        assert list(world.snapshot.published.connections) == ["mail"]
+        assert list(world.snapshot.snapshot.connections) == ["mail"]
 
 
 class TestSwitching:
@@ -318,7 +324,7 @@ class TestLimits:
     def test_of_thousands_of_problems_the_first_thousand_are_told(self, world: World) -> None:
         unsent = [{"id": f"w{number}", "digest": "0" * 64} for number in range(5_000)]
         answer = world.functions.call("manifest::publish", {"workflows": unsent}, Caller(TENANT, SOMEBODY, 0.0))
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, RegistryRefusal)
         told: Any = answer.data["problems"]
         assert len(told) == 1_000
         assert "And 4995 more" in answer.message
@@ -341,4 +347,6 @@ class TestLimits:
         own: Manifest = {"initialState": "ready", "states": {"ready": {"transitions": {"a": {"target": "ready"}}}}}
         documents: list[Manifest] = [{**own, "title": "Mine"}, {**own, "title": "Capabilities", "readers": []}]
         for document in documents:
-            assert PROXY in world.refusal("bodies", {"definitions": {"version": 1, "workflows": {PROXY: document}}})
+            assert PROXY_WORKFLOW in world.refusal(
+                "bodies", {"definitions": {"version": 1, "workflows": {PROXY_WORKFLOW: document}}}
+            )

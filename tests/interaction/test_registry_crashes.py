@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryBucket, MemoryContentStore, MemoryReferences
-from signpost.policy.access import Unrestricted
-from signpost.registry.collection import DAY, Ages
-from signpost.registry.digests import digest_of
-from signpost.registry.manifest import Manifest, read
-from signpost.registry.publisher import Publisher
-from signpost.registry.skills import Skills
-from signpost.sweeper import RESERVE_MS, Sweeper
+from signpost.catalogue.publishing.publisher import Publisher
+from signpost.catalogue.publishing.request import PublishRequest, parse_request
+from signpost.content.digests import digest_of
+from signpost.content.documents import Skills
+from signpost.content.retention import DAY, RetentionAges
+from signpost.entrypoints.sweeper import RESERVE_MS, ContentSweeper
+from signpost.policy.access import UnrestrictedAccess
 from signpost.telemetry import Telemetry
 from tests.support.catalogues import catalogues
 from tests.support.crash_points import NEVER, CrashPoints, Killed
@@ -35,12 +35,12 @@ class World:
         self._registry = Registry()
         self.content = MemoryContentStore(FunctionTable())
         self.bucket = MemoryBucket(self._registry.clock)
-        self._sweeper = Sweeper(
+        self._sweeper = ContentSweeper(
             references=MemoryReferences(self.content),
             objects=self.bucket,
             clock=self._registry.clock,
             telemetry=Telemetry("sweeper-under-test"),
-            ages=Ages(),
+            ages=RetentionAges(),
         )
         self.register("a", OLD, CrashPoints())
 
@@ -58,8 +58,8 @@ class World:
             bodies=points.port(self.bucket),
             timestamps=CountingTimestamps(),
         )
-        sent = read(manifest)
-        assert isinstance(sent, Manifest), sent
+        sent = parse_request(manifest)
+        assert isinstance(sent, PublishRequest), sent
         return publisher.publish(sent, TENANT)
 
     def _skills(self, points: CrashPoints) -> Skills:
@@ -68,7 +68,7 @@ class World:
             bodies=points.port(self.bucket),
             view=self._registry.view,
             handlers=self._registry.skills._handlers,  # pyright: ignore[reportPrivateUsage] - of sections: here are none
-            accesses=Unrestricted(),
+            accesses=UnrestrictedAccess(),
             timestamps=CountingTimestamps(),
         )
 

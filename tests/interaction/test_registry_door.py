@@ -10,17 +10,17 @@ import pytest
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.memory import FixedKeySet, MemoryApiKeys, MemoryIssuerKeySets
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.cli.keys import new_key, stored_key
+from signpost.entrypoints.registry_invoke import RegistryHandler
 from signpost.errors import Unavailable
-from signpost.identity.invocation import Invokers
+from signpost.identity.invocation import InvocationAuthenticator
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, JsonObject, Principal
-from signpost.registry.publisher import ManifestFunctions, Publisher
-from signpost.registry_door import RegistryDoor
 from signpost.settings import identity_settings, problem_with
 from signpost.telemetry import Telemetry
-from signpost.wiring.identity import authenticator
-from signpost.wiring.registry import Registry as RegistryFunction
+from signpost.wiring.identity import build_authenticator
+from signpost.wiring.registry import RegistryFunction
 from tests.support.catalogues import catalogues
 from tests.support.memory_gateway import ENVIRONMENT
 from tests.support.registry import CountingTimestamps, Registry
@@ -68,13 +68,13 @@ class Door:
             bodies=self.registry.bodies,
             timestamps=CountingTimestamps(),
         )
-        self.manifests = ManifestFunctions(publisher)
-        self.door = RegistryDoor(
+        self.manifests = PublishFunctions(publisher)
+        self.door = RegistryHandler(
             functions=self.registry.functions,
-            beside=[self.manifests],
-            identify=Invokers(
+            administration=[self.manifests],
+            identify=InvocationAuthenticator(
                 operator=Principal("operator", OPERATORS, "signpost:operator", permissions=frozenset({ADMINISTRATION})),
-                authenticator=authenticator(
+                authenticator=build_authenticator(
                     identity,
                     api_keys=self.api_keys,
                     issuer_key_sets=MemoryIssuerKeySets(),
@@ -238,7 +238,7 @@ def test_an_issuer_that_cannot_be_reached_is_no_bad_credential(door: Door, monke
 
 
 def test_a_credential_beside_a_request_of_cloudformation_is_judged(door: Door) -> None:
-    function = RegistryFunction(deployment=cast("Any", None), door=door.door)
+    function = RegistryFunction(stack_resource=cast("Any", None), handler=door.door)
     event = {"function_id": "skills::list", "ResponseURL": "https://x.test", "authorization": "Bearer x"}
     answer: Any = function.handle(event, 60_000, "request")
     assert answer["error"]["code"] == "unauthorized"

@@ -13,8 +13,8 @@ LIBRARIES = PROJECT / ".venv/lib/python3.13/site-packages"
 
 APP = r"""
     from signpost.adapters.alarm import alarm
-    from signpost.registry.publisher import ManifestFunctions, Publisher
-    from signpost.registry_door import RegistryDoor
+    from signpost.catalogue.publishing.publisher import PublishFunctions, Publisher
+    from signpost.entrypoints.registry_invoke import RegistryHandler
     from signpost.telemetry import Telemetry
     from tests.support.catalogues import catalogues
     from tests.support.registry import SOMEBODY, CountingTimestamps, Registry
@@ -27,9 +27,9 @@ APP = r"""
         catalogues=catalogues(registry.content),
         timestamps=CountingTimestamps(),
     )
-    door = RegistryDoor(
+    door = RegistryHandler(
         functions=registry.functions,
-        beside=[ManifestFunctions(publisher)],
+        administration=[PublishFunctions(publisher)],
         identify=lambda event: SOMEBODY,
         telemetry=Telemetry("registry-on-its-runtime"),
         clock=registry.clock,

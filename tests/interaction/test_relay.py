@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from signpost.content import BusEvent, ChangeEvent
+from signpost.content.model import BusEvent, ChangeEvent
+from signpost.entrypoints.content_relay import ContentRelay, content_bus_event
+from signpost.entrypoints.stream_batch import BATCH_SIZE
 from signpost.errors import Unavailable
-from signpost.relay import Relay, bus_event
-from signpost.stream import AT_ONCE
 from signpost.telemetry import Telemetry
 
 
@@ -41,7 +41,7 @@ def record(number: int, *changes: int, fault: Exception | None = None) -> dict[s
 
 
 def relayed(bus: Bus, *records: Mapping[str, Any]) -> Any:
-    relay = Relay(events_of=events_of, bus=bus, telemetry=Telemetry("relay-under-test"))
+    relay = ContentRelay(events_of=events_of, bus=bus, telemetry=Telemetry("relay-under-test"))
     return relay.handle({"Records": list(records)}, "request")["batchItemFailures"]
 
 
@@ -49,11 +49,11 @@ def test_every_event_is_sent_in_its_order_ten_at_a_time() -> None:
     bus = Bus()
     assert relayed(bus, *(record(number, 2 * number, 2 * number + 1) for number in range(12))) == []
     assert bus.sequences == list(range(24))
-    assert [len(call) for call in bus.calls] == [AT_ONCE, AT_ONCE, 4]
+    assert [len(call) for call in bus.calls] == [BATCH_SIZE, BATCH_SIZE, 4]
 
 
 def test_s213_a_load_is_told_by_operation_and_name() -> None:
-    told = bus_event(ChangeEvent("acme", 7, "skills::registry", "load", "mail.send"))
+    told = content_bus_event(ChangeEvent("acme", 7, "skills::registry", "load", "mail.send"))
     assert (told.type, json.loads(told.detail)) == ("skills::registry", {"op": "load", "name": "mail.send"})
     assert told.resources == ("urn:signpost:skill:mail.send", "urn:signpost:seq:7", "urn:signpost:tenant:acme")
 
@@ -73,20 +73,20 @@ def test_a_publication_of_many_changes_is_one_record_and_many_events() -> None:
 @pytest.mark.parametrize("fault", [Unavailable("Overloaded."), KeyError("x")])
 def test_what_goes_wrong_loses_nothing(fault: Exception) -> None:
     bus = Bus()
-    first = [record(number, number) for number in range(AT_ONCE)]
-    failed = relayed(bus, *first, record(AT_ONCE, fault=fault))
-    assert bus.sequences == list(range(AT_ONCE))
-    assert [failure["itemIdentifier"] for failure in failed] in (["r-0"], [f"r-{AT_ONCE}"])
+    first = [record(number, number) for number in range(BATCH_SIZE)]
+    failed = relayed(bus, *first, record(BATCH_SIZE, fault=fault))
+    assert bus.sequences == list(range(BATCH_SIZE))
+    assert [failure["itemIdentifier"] for failure in failed] in (["r-0"], [f"r-{BATCH_SIZE}"])
 
 
 def test_the_detail_is_the_seeds_and_the_rest_stands_beside_it() -> None:
-    skill = bus_event(ChangeEvent("acme", 7, "skills::on-change", "unregister", "resend/email"))
+    skill = content_bus_event(ChangeEvent("acme", 7, "skills::on-change", "unregister", "resend/email"))
     assert (skill.source, skill.type) == ("signpost", "skills::on-change")
     assert json.loads(skill.detail) == {"op": "unregister", "id": "resend/email"}
     assert skill.resources == ("iii://resend/email", "urn:signpost:seq:7", "urn:signpost:tenant:acme")
-    prompt = bus_event(ChangeEvent(None, 8, "prompts::on-change", "register", "send-email"))
+    prompt = content_bus_event(ChangeEvent(None, 8, "prompts::on-change", "register", "send-email"))
     assert json.loads(prompt.detail) == {"op": "register", "name": "send-email"}
     assert prompt.resources == ("urn:signpost:prompt:send-email", "urn:signpost:seq:8")
-    workflow = bus_event(ChangeEvent("acme", 9, "workflows::on-change", "register", "deploy", "0f" * 32))
+    workflow = content_bus_event(ChangeEvent("acme", 9, "workflows::on-change", "register", "deploy", "0f" * 32))
     assert json.loads(workflow.detail) == {"op": "register", "id": "deploy", "digest": "0f" * 32}
     assert workflow.resources[0] == "urn:signpost:workflow:deploy"

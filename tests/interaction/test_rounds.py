@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from signpost.identity import api_keys
+from signpost.mcp.retry_state import STATE_LIFETIME
+from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.model import Json, JsonObject, MasterKeys, Principal
-from signpost.policy.key_ring import KeyRing
-from signpost.policy.seals import Sealer
-from signpost.protocol.eras import CLIENT_CAPABILITIES
-from signpost.protocol.state import LASTS
-from signpost.wiring.endpoints import gateway_surface
+from signpost.signing.key_ring import KeyRing
+from signpost.signing.seals import Sealer
+from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import META, Answer, MemoryGateway, modern
@@ -24,7 +24,7 @@ ASKING = "test_input_required_result_request_state"
 class Client:
     def __init__(self, gateway: MemoryGateway | None = None, capabilities: JsonObject = EVERYTHING) -> None:
         self.gateway = gateway or MemoryGateway()
-        self.gateway.serve(with_fixtures(gateway_surface(self.gateway.composition)))
+        self.gateway.serve(with_fixtures(build_gateway_surface(self.gateway.composition)))
         self.capabilities = capabilities
         self.credential = str(self.gateway.make_key(TENANT))
 
@@ -135,7 +135,7 @@ def test_the_state_of_another_method_surface_or_purpose_is_refused(client: Clien
     cursor = sealer.seal("cursor:gateway:tools/list", {"after": "x", "position": 1}, principal_of(client))
     assert refused(client.send("test.ask", inputResponses=CONFIRMED, requestState=cursor))
     assert client.send("", method="tools/list", cursor=state).json["error"]["code"] == -32602
-    client.gateway.serve(replace(with_fixtures(gateway_surface(client.gateway.composition)), name="another"))
+    client.gateway.serve(replace(with_fixtures(build_gateway_surface(client.gateway.composition)), name="another"))
     assert refused(client.send("test.ask", inputResponses=CONFIRMED, requestState=state))
 
 
@@ -162,7 +162,7 @@ def test_the_state_is_bound_to_the_tool_and_not_to_its_spelling(client: Client) 
 @pytest.mark.invariant(22)
 def test_a_state_is_good_for_ten_minutes(client: Client) -> None:
     state = state_of(client)
-    client.gateway.clock.advance(LASTS - 1)
+    client.gateway.clock.advance(STATE_LIFETIME - 1)
     assert not refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=state))
     client.gateway.clock.advance(1)
     assert refused(client.send(ASKING, inputResponses=CONFIRMED, requestState=state))

@@ -6,20 +6,20 @@ from typing import Annotated, Any
 
 import pytest
 
+from signpost.mcp import pages
+from signpost.mcp.request import LOG_LEVEL
+from signpost.mcp.revisions import LEGACY_VERSIONS
+from signpost.mcp.surface import Surface
 from signpost.model import JsonObject
-from signpost.protocol import pages
-from signpost.protocol.eras import LEGACY
-from signpost.protocol.exchange import LOG_LEVEL
-from signpost.protocol.surface import Surface
 from signpost.toolkit import Context, Function, ToolError, Toolkit
-from signpost.wiring.endpoints import gateway_surface
+from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import META, MODERN, MemoryGateway, modern
 from tests.support.oracle import messages_of
 from tests.support.toolkits import Served
 
-OLDER = LEGACY[0]
+OLDER = LEGACY_VERSIONS[0]
 RAW: JsonObject = {"type": "object", "properties": {"q": {"type": "string", "minLength": 2}}, "required": ["q"]}
 
 
@@ -88,7 +88,7 @@ def refusal(served: Served, tool: str, **arguments: Any) -> str:
     return said(result)
 
 
-@pytest.mark.parametrize("version", [MODERN, *LEGACY])
+@pytest.mark.parametrize("version", [MODERN, *LEGACY_VERSIONS])
 def test_n049_what_the_server_is_what_it_can_and_how_to_use_it_is_advertised(version: str) -> None:
     served = Served(yard(), version=version)
     hello: JsonObject = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -160,7 +160,7 @@ def test_n059_a_crash_tells_nothing_of_what_is_inside_and_the_next_call_works(se
 def told(version: str, tool: str, **meta: Any) -> list[Any]:
     """All messages that come of a call whose client takes events: what is told, and the answer."""
     gateway = MemoryGateway()
-    gateway.serve(with_fixtures(gateway_surface(gateway.composition)))
+    gateway.serve(with_fixtures(build_gateway_surface(gateway.composition)))
     credential = f"Bearer {gateway.make_key(TENANT)}"
     params: JsonObject = {"name": tool, "arguments": {}}
     message, headers = modern("tools/call", params, {**META, **meta})
@@ -174,7 +174,7 @@ def told(version: str, tool: str, **meta: Any) -> list[Any]:
     return messages_of(answer.headers, answer.text)
 
 
-@pytest.mark.parametrize("version", [MODERN, *LEGACY])
+@pytest.mark.parametrize("version", [MODERN, *LEGACY_VERSIONS])
 def test_n060_progress_is_told_to_who_sent_a_token_and_to_nobody_else(version: str) -> None:
     *progress, answer = told(version, "test_tool_with_progress", progressToken="p")
     assert [(one["method"], one["params"]["progressToken"]) for one in progress] == [
@@ -214,7 +214,7 @@ def test_n066_a_server_without_tools_advertises_none_and_has_no_such_methods() -
     assert gateway.ask("tools/call", call).json["error"]["code"] == -32601
 
 
-@pytest.mark.parametrize("version", [MODERN, *LEGACY])
+@pytest.mark.parametrize("version", [MODERN, *LEGACY_VERSIONS])
 def test_n067_what_is_no_json_gets_a_parse_error_and_an_unknown_notification_no_word(version: str) -> None:
     gateway = MemoryGateway()
     headers = {"authorization": f"Bearer {gateway.make_key()}", "mcp-protocol-version": version}
@@ -227,7 +227,7 @@ def test_n067_what_is_no_json_gets_a_parse_error_and_an_unknown_notification_no_
 def test_n068_a_hundred_and_twenty_tools_come_by_fifty_and_all_of_them_by_following_the_cursor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pages, "PAGE", 50)
+    monkeypatch.setattr(pages, "PAGE_SIZE", 50)
     served = Served(*[Function(f"yard::f{number:03}", lambda: None) for number in range(119)])
     found, cursor, sizes = list[str](), None, list[int]()
     while True:

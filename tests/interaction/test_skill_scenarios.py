@@ -11,20 +11,20 @@ import pytest
 
 from core_skills.hosted import core_toolkits
 from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
-from signpost.contract import Executor, Failure, Hosted, Reply, Request, Result
-from signpost.execution.executor_keys import keys_of
-from signpost.execution.functions import NOTHING_KNOWN
-from signpost.execution.manifest import manifest_of
+from signpost.calling.lookup import NOTHING_KNOWN
+from signpost.contract import CallReply, CallRequest, Executor, Failure, HostedFunction, Result
+from signpost.directory.keys import keys_of
+from signpost.directory.manifest import parse_manifest
 from signpost.model import JsonObject, Principal
-from signpost.policy.capabilities import TokenVerifier
-from signpost.policy.key_ring import KeyRing
 from signpost.schema.validation import Validators
+from signpost.signing.capability_tokens import TokenVerifier
+from signpost.signing.key_ring import KeyRing
 from signpost.toolkit import CallFailed, Context, Function, ToolError
-from signpost.toolkit.context import World
-from signpost.toolkit.function import Hosting
+from signpost.toolkit.context import ContextServices
+from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.gateway_calls import GatewayCalls
 from signpost.toolkit.harness import Harness
-from signpost.toolkit.hosting import by_id
+from signpost.toolkit.hosting import functions_by_id
 from tests.support.function_tools import SHELF, TENANT, Client
 from tests.support.hosted import Hosted as Hosts
 from tests.support.hosted import KeptLog, as_lambda_sends, running, secrets_of
@@ -61,14 +61,14 @@ class Skills:
     def __init__(self, *functions: Function, tenant: str | None = TENANT) -> None:
         self.gateway = MemoryGateway()
         self.called: list[str] = []
-        hosted = by_id(functions)
+        hosted = functions_by_id(functions)
         keys = MemoryMasterKeys(keys_of(YARD.arn, self.gateway.adapters.master_keys.read()))
         self._harness = Harness(
-            Hosting(hosted),
+            ExecutorFunctions(hosted),
             tokens=TokenVerifier(KeyRing(store=keys, clock=self.gateway.clock), clock=self.gateway.clock),
             clock=self.gateway.clock,
             validators=Validators(),
-            world=World(GatewayCalls(self, "arn:gateway"), secrets_of({}), KeptLog()),
+            services=ContextServices(GatewayCalls(self, "arn:gateway"), secrets_of({}), KeptLog()),
         )
         self.gateway.executors[YARD.arn] = self._run
         directory = MemoryDirectory(self.gateway.functions)
@@ -83,9 +83,9 @@ class Skills:
         del function_arn, give_up_at
         return as_lambda_sends(self.gateway.handle(json.loads(payload)))
 
-    def call(self, function: str, **arguments: Any) -> Reply:
+    def call(self, function: str, **arguments: Any) -> CallReply:
         ends_at = self.gateway.clock.now() + 25
-        return self.gateway.composition.calling.executors.invoke(Request(function, arguments, AGENT, ends_at))
+        return self.gateway.composition.calling.executors.invoke(CallRequest(function, arguments, AGENT, ends_at))
 
     def value(self, function: str, **arguments: Any) -> Any:
         reply = self.call(function, **arguments)
@@ -117,7 +117,7 @@ def lacks(names: Sequence[str]) -> Run:
     return run
 
 
-def code(reply: Reply) -> str:
+def code(reply: CallReply) -> str:
     assert isinstance(reply, Failure)
     return reply.code
 
@@ -128,7 +128,7 @@ class TestNames:
         client = Client(MODERN, FLAT)
         shipped = [function.hosted for function in _core()]
         assert client.directory.place(None, SHELF, shipped) == []
-        client.host(Hosted("yard::zebra"), Hosted("yard::ape", name="a.given.name"))
+        client.host(HostedFunction("yard::zebra"), HostedFunction("yard::ape", name="a.given.name"))
         return client
 
     def test_s171_every_listed_name_leads_to_the_function_that_has_it(self) -> None:
@@ -164,7 +164,7 @@ def _core() -> Sequence[Function]:
 class TestWhatIsKept:
     def test_s210_an_executor_says_the_id_of_a_function_and_of_the_rest_there_is_a_default(self) -> None:
         said = {"signpost": 1, "manifest": {"functions": [{"id": "yard::echo"}]}}
-        (echo,) = manifest_of(json.dumps(said).encode()).functions
+        (echo,) = parse_manifest(json.dumps(said).encode()).functions
         assert (echo.function, echo.permissions, echo.hidden, echo.readable) == ("yard::echo", frozenset(), False, True)
 
     def test_s178_s179_s225_what_is_shipped_may_do_what_it_declares_and_no_more(self) -> None:

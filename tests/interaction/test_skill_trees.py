@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from signpost.adapters.clock import SystemTimestamps
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.content.agent_skills import files as skill_files
+from signpost.content.agent_skills import tree
+from signpost.content.agent_skills.files import LARGEST_FILE
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.callers import Caller
+from signpost.mcp.dispatch import LONGEST_ANSWER
 from signpost.model import Json, JsonObject, Principal
-from signpost.protocol.dispatch import LONGEST_ANSWER
-from signpost.registry import agent_skills, skill_files
-from signpost.registry.callers import Caller
-from signpost.registry.publisher import ManifestFunctions, Publisher
-from signpost.registry.refusals import Refused
-from signpost.registry.skill_files import LARGEST_FILE
 from tests.support.catalogues import catalogues
 from tests.support.memory_gateway import MemoryGateway
 
@@ -51,7 +52,7 @@ class World:
             bodies=adapters.bodies,
             timestamps=SystemTimestamps(),
         )
-        self._manifests = ManifestFunctions(publisher)
+        self._manifests = PublishFunctions(publisher)
 
     def _caller(self, tenant: str | None) -> Caller:
         principal = Principal("operator", tenant or TENANT, "signpost:operator")
@@ -59,26 +60,26 @@ class World:
 
     def manifest(self, function: str, payload: JsonObject, tenant: str | None = TENANT) -> Any:
         answer = self._manifests.call(f"manifest::{function}", json.loads(json.dumps(payload)), self._caller(tenant))
-        return answer if isinstance(answer, Refused) else json.loads(json.dumps(answer))
+        return answer if isinstance(answer, RegistryRefusal) else json.loads(json.dumps(answer))
 
     def publish(self, skills: Mapping[str, Mapping[str, bytes]], tenant: str | None = TENANT) -> Any:
         """Skills by id, with the files beside each."""
         entries = [entry(skill_id, files) for skill_id, files in skills.items()]
         sent = [sent_file(path, body) for files in skills.values() for path, body in files.items()]
         answer = self.manifest("publish", {"skills": entries, "files": sent, "prune": True}, tenant)
-        assert not isinstance(answer, Refused), answer
+        assert not isinstance(answer, RegistryRefusal), answer
         return answer
 
     def problems(self, function: str, payload: JsonObject) -> str:
         answer = self.manifest(function, payload)
-        assert isinstance(answer, Refused), answer
+        assert isinstance(answer, RegistryRefusal), answer
         listed: Any = answer.data["problems"]
         return " ".join(problem["message"] for problem in listed)
 
     def register(self, skill_id: str, body: str) -> None:
         payload: JsonObject = {"id": skill_id, "skill": body}
         functions = self.gateway.composition.documents.functions
-        assert not isinstance(functions.call("skills::register", payload, self._caller(TENANT)), Refused)
+        assert not isinstance(functions.call("skills::register", payload, self._caller(TENANT)), RegistryRefusal)
 
     def ask(self, method: str, params: JsonObject | None = None) -> Any:
         answer = self.gateway.ask(method, params, credential=self.key)
@@ -250,11 +251,11 @@ class TestNesting:
         assert [name for name, _ in world.directory("skill://a/b")] == ["b", "only", "x.txt"]
 
     def test_together_they_may_be_too_much(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(agent_skills, "MOST_FILES", 4)
+        monkeypatch.setattr(tree, "MOST_FILES", 4)
         world.publish({"a": {"x": b"x"}, "a/b": {"y": b"y", "z": b"z"}})
         assert [skill["uri"] for skill in world.ask("skills/list")["skills"]] == ["skill://a/b/SKILL.md"]
-        monkeypatch.setattr(agent_skills, "MOST_FILES", 5)
-        monkeypatch.setattr(agent_skills, "LARGEST_SKILL", 300)
+        monkeypatch.setattr(tree, "MOST_FILES", 5)
+        monkeypatch.setattr(tree, "LARGEST_SKILL", 300)
         assert len(world.ask("skills/list")["skills"]) == 2
         world.publish({"a": {"x": b"x"}, "a/b": {"y": b"y", "z": b"z" * 300}})
         world.gateway.clock.advance(2)  # lists may lag

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
-from signpost.content import SkillChange
+from signpost.content.agent_skills import tree
+from signpost.content.callers import Caller
+from signpost.content.model import SkillChange
+from signpost.mcp import pages
+from signpost.mcp.revisions import LEGACY_VERSIONS
+from signpost.mcp.surface import Surface
 from signpost.model import JsonObject, Principal
-from signpost.protocol import pages
-from signpost.protocol.eras import LEGACY
-from signpost.protocol.surface import Surface
-from signpost.registry import agent_skills
-from signpost.registry.callers import Caller
 from tests.support.memory_gateway import MemoryGateway
 
 TENANT = "default"
@@ -87,7 +87,7 @@ def test_the_extension_is_advertised_where_it_is_served(host: Host) -> None:
 @pytest.mark.parametrize("method", ["skills/list", "skills/get", "resources/directory/read"])
 def test_its_methods_exist_in_the_newest_revision_and_with_a_provider_only(host: Host, method: str) -> None:
     params = {"uri": "skill://a/SKILL.md"}
-    for version in LEGACY:
+    for version in LEGACY_VERSIONS:
         answer = host.gateway.ask_legacy(method, params, version, host.key)
         assert (answer.status, answer.json["error"]["code"]) == (200, -32601)
     host.gateway.serve(Surface("bare", ""))
@@ -179,7 +179,7 @@ def test_directories_follow_from_the_ids(host: Host) -> None:
 
 
 def test_directories_have_pages_of_their_own(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "PAGE", 2)
+    monkeypatch.setattr(pages, "PAGE_SIZE", 2)
     for skill_id in ("a", "a/b", "a/c", "b/b", "b/c", "b/d"):
         host.registers(skill_id, "# Title")
     first = host.ask("resources/directory/read", {"uri": "skill://a"})
@@ -190,7 +190,7 @@ def test_directories_have_pages_of_their_own(host: Host, monkeypatch: pytest.Mon
 
 
 def test_lists_come_in_pages(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "PAGE", 3)
+    monkeypatch.setattr(pages, "PAGE_SIZE", 3)
     for number in range(8):
         host.registers(f"skill-{number}", "# Title")
     assert [entry["frontmatter"]["name"] for entry in host.listed()] == [f"skill-{number}" for number in range(8)]
@@ -269,7 +269,7 @@ def test_a_changed_skill_is_described_anew_at_once(host: Host) -> None:
 def test_a_skill_of_too_many_files_is_left_out_and_those_below_it_are_not(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_skills, "MOST_FILES", 3)
+    monkeypatch.setattr(tree, "MOST_FILES", 3)
     for skill_id in ("a", "a/b", "a/b/c", "a/d"):
         host.registers(skill_id, "# Title")
     assert [entry["uri"] for entry in host.listed()] == [
@@ -280,7 +280,7 @@ def test_a_skill_of_too_many_files_is_left_out_and_those_below_it_are_not(
 
 
 def test_a_skill_that_is_too_large_is_left_out(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_skills, "LARGEST_SKILL", 200)
+    monkeypatch.setattr(tree, "LARGEST_SKILL", 200)
     for skill_id in ("a", "a/b"):
         host.registers(skill_id, f"# Title\n\n{'words ' * 10}")
     assert [entry["uri"] for entry in host.listed()] == ["skill://a/b/SKILL.md"]

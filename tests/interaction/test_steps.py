@@ -6,18 +6,18 @@ from typing import Any, override
 
 import pytest
 
-from signpost.adapters.memory.instances import MemoryInstances
+from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.errors import Unavailable
-from signpost.model import PROXY, Principal
-from signpost.workflow.bounds import LARGEST_CONTEXT
-from signpost.workflow.configuration import Configuration, resolved
-from signpost.workflow.executing import TO_SETTLE
-from signpost.workflow.instance import Claim, Entry, Stand
-from signpost.workflow.permissions import CANCEL, RESOLVE, RETRY
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.service import Start
-from signpost.workflow.steps import Failed, Outcome
-from signpost.workflow.written import written as as_written
+from signpost.model import PROXY_WORKFLOW, Principal
+from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
+from signpost.workflow.authoring.source_tree import build_source_node as as_written
+from signpost.workflow.engine.permissions import CANCEL, RESOLVE, RETRY
+from signpost.workflow.engine.size_limits import LARGEST_CONTEXT
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
+from signpost.workflow.instance import Claim, InstanceWrite, WriteCondition
+from signpost.workflow.ports import StepAttempt, StepOutcome
+from signpost.workflow.running.attempts import SETTLE_SECONDS
+from signpost.workflow.running.service import StartRequest
 from tests.support.machines import Crash
 from tests.support.step_cases import (
     AGENT,
@@ -38,11 +38,11 @@ from tests.support.workshop import CALL, MARGIN, TENANT, Workshop
 def test_what_is_executed_is_claimed_first_for_as_long_as_it_may_take() -> None:
     seen: list[Any] = []
 
-    def look(errand: Errand) -> Came:
+    def look(errand: StepAttempt) -> StepOutcome:
         seen.append(case.stand)
-        assert case.shop.instances.due(errand.claim.until) == [(TENANT, case.id)]
-        assert case.shop.instances.due(errand.claim.until - 0.1) == []
-        return Outcome("done")
+        assert case.shop.instances.find_due(errand.claim.until) == [(TENANT, case.id)]
+        assert case.shop.instances.find_due(errand.claim.until - 0.1) == []
+        return ExecutorOutcome("done")
 
     case = Case(look).begun()
     now = case.shop.clock.now()
@@ -52,21 +52,21 @@ def test_what_is_executed_is_claimed_first_for_as_long_as_it_may_take() -> None:
     assert (during.claim.until, during.claim.job.arguments) == (now + LEASE, {"n": 1})
     assert (during.claim.job.transition, during.claim.job.principal) == ("go", AGENT)
     assert (answer["state"], answer["version"], answer["context"]) == ("b", 2, {"went": "done"})
-    assert (case.stand.claim, case.shop.instances.due(now + 10**6)) == (None, [])
+    assert (case.stand.claim, case.shop.instances.find_due(now + 10**6)) == (None, [])
     assert case.keys == [f"{case.id}.go.1"]
 
 
 def test_what_does_not_say_how_long_it_takes_has_the_time_of_the_call() -> None:
-    case = Case(Outcome(), seconds=None).begun()
+    case = Case(ExecutorOutcome(), seconds=None).begun()
     now = case.shop.clock.now()
     case.go()
     (errand,) = case.script.errands
-    assert errand.ends_at == now + CALL - TO_SETTLE
+    assert errand.ends_at == now + CALL - SETTLE_SECONDS
     assert errand.claim.until == errand.ends_at + MARGIN
 
 
 def test_what_failed_and_did_nothing_leaves_it_as_it_was() -> None:
-    case = Case(Failed("permanent_error", "No luck."), Outcome("done")).begun()
+    case = Case(ExecutorFailure("permanent_error", "No luck."), ExecutorOutcome("done")).begun()
     before = case.stand
     refused = case.go()
     assert (refused["error"]["code"], refused["error"]["errorClass"]) == ("EXECUTOR_FAILED", "permanent_error")
@@ -114,7 +114,7 @@ def test_what_crashed_is_in_doubt_once_its_lease_is_over_without_anybody_writing
 
 @pytest.mark.parametrize("document", [executing(idempotent=True), executing(reliability=CONSENT)])
 def test_what_crashed_and_may_be_repeated_is_with_the_same_key(document: Any) -> None:
-    case = Case(Crash(), Outcome("done")).begun(document)
+    case = Case(Crash(), ExecutorOutcome("done")).begun(document)
     case.crashes()
     case.wait(LEASE - 0.1)
     case.shop.settle()
@@ -166,12 +166,12 @@ def test_what_crashes_again_and_again_is_given_up_in_the_end() -> None:
     answer = case.get()
     assert (answer["state"], answer["version"], answer["inDoubt"]["transition"]) == ("a", 1, "go")
     assert linked(answer) == ["self", RETRY]  # as the author has consented, anybody may have it tried once more
-    case.script.entries.append(Outcome("done"))
+    case.script.entries.append(ExecutorOutcome("done"))
     assert case.order(RETRY, AGENT)["state"] == "b"
 
 
 def test_whoever_may_has_it_executed_once_more_with_the_same_key() -> None:
-    case = Case(UNKNOWN, Outcome("done")).begun()
+    case = Case(UNKNOWN, ExecutorOutcome("done")).begun()
     case.go()
     link = case.get(RESOLVER)["links"][1]
     assert link["args"]["transition"] == RETRY
@@ -201,7 +201,7 @@ def test_whoever_may_says_what_came_of_it() -> None:
 
 
 def test_what_has_not_happened_can_be_done_again() -> None:
-    case = Case(UNKNOWN, Outcome("done")).begun()
+    case = Case(UNKNOWN, ExecutorOutcome("done")).begun()
     case.go()
     answer = case.order(RESOLVE, happened=False)
     assert (answer["state"], answer["version"], linked(answer)) == ("a", 1, ["go", "stop"])
@@ -233,7 +233,7 @@ def test_a_workflow_is_cancelled_by_whoever_started_it_and_by_whoever_may() -> N
 
 
 def test_nothing_is_cancelled_of_which_it_is_open_what_came_of_it() -> None:
-    def meanwhile(_: Errand) -> Came:
+    def meanwhile(_: StepAttempt) -> StepOutcome:
         refused = case.go(CANCEL)
         assert (refused["error"]["code"], refused["error"]["retryAfterMs"]) == ("STALE_WORKFLOW_VERSION", 1_000)
         return UNKNOWN
@@ -256,9 +256,9 @@ def test_what_was_only_to_be_begun_is_left_when_it_is_cancelled() -> None:
 
 
 def test_while_something_is_executed_whoever_wants_something_else_is_told_to_look_again() -> None:
-    def meanwhile(_: Errand) -> Came:
+    def meanwhile(_: StepAttempt) -> StepOutcome:
         seen.extend(case.go(transition) for transition in ("go", "stop"))
-        return Outcome()
+        return ExecutorOutcome()
 
     seen: list[Any] = []
     case = Case(meanwhile).begun()
@@ -269,13 +269,15 @@ def test_while_something_is_executed_whoever_wants_something_else_is_told_to_loo
     assert (len(case.script.errands), case.stand.state) == (1, "b")
 
 
-class Race(MemoryInstances):
+class Race(MemoryInstanceStore):
     """Somebody else claims it in the last moment."""
 
     first: Callable[[], None] | None = None
 
     @override
-    def hold(self, tenant: str, workflow_id: str, claim: Claim, *, replacing: Stand, due_at: float | None) -> Any:
+    def hold(
+        self, tenant: str, workflow_id: str, claim: Claim, *, replacing: WriteCondition, due_at: float | None
+    ) -> Any:
         if self.first is not None:
             first, self.first = self.first, None
             first()
@@ -314,7 +316,7 @@ def test_whoever_claims_what_has_moved_is_told_where_it_stands() -> None:
 class LostAnswers:
     """Writes, and says that it could not; as often as it is told to."""
 
-    def __init__(self, instances: MemoryInstances) -> None:
+    def __init__(self, instances: MemoryInstanceStore) -> None:
         self.instances = instances
         self.lost: dict[str, int] = {}
         self.refused = 0
@@ -331,13 +333,15 @@ class LostAnswers:
             raise Unavailable("Nobody heard the answer.")
         return written
 
-    def save(self, tenant: str, entry: Entry, *, replacing: Stand | None) -> bool:
+    def save(self, tenant: str, entry: InstanceWrite, *, replacing: WriteCondition | None) -> bool:
         if self.refused > 0:
             self.refused -= 1
             raise Unavailable("It is overloaded.")
         return self._after("save", self.instances.save(tenant, entry, replacing=replacing))
 
-    def hold(self, tenant: str, workflow_id: str, claim: Claim, *, replacing: Stand, due_at: float | None) -> Any:
+    def hold(
+        self, tenant: str, workflow_id: str, claim: Claim, *, replacing: WriteCondition, due_at: float | None
+    ) -> Any:
         held = self.instances.hold(tenant, workflow_id, claim, replacing=replacing, due_at=due_at)
         return self._after("hold", held)
 
@@ -345,7 +349,7 @@ class LostAnswers:
 def with_lost(*entries: Any) -> tuple[Case, LostAnswers]:
     stores: list[LostAnswers] = []
 
-    def between(instances: MemoryInstances) -> LostAnswers:
+    def between(instances: MemoryInstanceStore) -> LostAnswers:
         stores.append(LostAnswers(instances))
         return stores[0]
 
@@ -353,7 +357,7 @@ def with_lost(*entries: Any) -> tuple[Case, LostAnswers]:
 
 
 def test_a_claim_whose_answer_was_lost_is_known_as_ones_own() -> None:
-    case, store = with_lost(Outcome("done"))
+    case, store = with_lost(ExecutorOutcome("done"))
     store.lost["hold"] = 2
     assert case.go()["state"] == "b"
     assert store.writes.count("hold") == 3
@@ -361,7 +365,7 @@ def test_a_claim_whose_answer_was_lost_is_known_as_ones_own() -> None:
 
 
 def test_what_was_settled_and_not_heard_of_is_settled_once() -> None:
-    case, store = with_lost(Outcome("done"))
+    case, store = with_lost(ExecutorOutcome("done"))
     store.lost["save"] = 2
     answer = case.go()
     assert (answer["state"], answer["version"], "error" in answer) == ("b", 2, False)
@@ -380,7 +384,7 @@ def test_a_start_whose_answer_was_lost_is_one() -> None:
 
 
 def test_what_cannot_be_settled_in_time_keeps_its_claim() -> None:
-    case, store = with_lost(Outcome("done"))
+    case, store = with_lost(ExecutorOutcome("done"))
     began = case.shop.clock.now()
     store.refused = 10**6
     answer = case.go()
@@ -393,12 +397,12 @@ def test_what_cannot_be_settled_in_time_keeps_its_claim() -> None:
 
 
 def test_what_was_taken_over_is_settled_by_whoever_took_it_and_by_nobody_else() -> None:
-    def slow(_: Errand) -> Came:
+    def slow(_: StepAttempt) -> StepOutcome:
         case.wait(LEASE + 1)
         case.shop.settle()  # and somebody else does it
-        return Outcome("first")
+        return ExecutorOutcome("first")
 
-    case = Case(slow, Outcome("second")).begun(executing(idempotent=True))
+    case = Case(slow, ExecutorOutcome("second")).begun(executing(idempotent=True))
     late = case.go()
     assert (late["error"]["code"], late["state"]) == ("STALE_WORKFLOW_VERSION", "b")
     assert (case.stand.context, case.stand.version) == ({"went": "second"}, 2)
@@ -407,7 +411,7 @@ def test_what_was_taken_over_is_settled_by_whoever_took_it_and_by_nobody_else() 
 
 
 def test_a_claim_is_taken_over_once_by_several_who_are_woken() -> None:
-    case = raced(Crash(), Outcome("done"))
+    case = raced(Crash(), ExecutorOutcome("done"))
     case.shop.publish("demo", executing(idempotent=True))
     case.id = case.shop.start(AGENT)["workflowId"]
     case.crashes()
@@ -435,11 +439,11 @@ TIMED: Mapping[str, Any] = {"timeoutMs": 60_000, "onTimeout": {"target": "late"}
 
 
 def test_a_deadline_does_not_interrupt_what_is_executed() -> None:
-    def slow(_: Errand) -> Came:
+    def slow(_: StepAttempt) -> StepOutcome:
         case.wait(SECONDS)
         assert case.get()["pending"]["transition"] == "go"
         case.shop.settle()
-        return Outcome("in time")
+        return ExecutorOutcome("in time")
 
     case = Case(slow).begun(executing(**TIMED))
     case.wait(58)
@@ -473,11 +477,11 @@ def test_a_deadline_that_nobody_looks_at_is_kept() -> None:
     case = Case().begun(executing(**TIMED))
     case.wait(61)
     case.shop.settle()
-    assert (case.stand.state, case.shop.instances.due(10**12)) == ("late", [])
+    assert (case.stand.state, case.shop.instances.find_due(10**12)) == ("late", [])
 
 
 def test_what_may_take_longer_than_there_is_time_is_done_by_whoever_has_it() -> None:
-    case = Case(Outcome("done"), seconds=100).begun()
+    case = Case(ExecutorOutcome("done"), seconds=100).begun()
     now = case.shop.clock.now()
     answer = case.go()
     assert (answer["state"], answer["pending"]["on"], linked(answer)) == ("a", "executor", ["self"])
@@ -490,7 +494,7 @@ def test_what_may_take_longer_than_there_is_time_is_done_by_whoever_has_it() -> 
 
 
 def test_what_failed_without_anybody_waiting_is_shown_to_whoever_looks() -> None:
-    case = Case(Failed("permanent_error", "No luck."), Outcome(), seconds=100).begun()
+    case = Case(ExecutorFailure("permanent_error", "No luck."), ExecutorOutcome(), seconds=100).begun()
     case.go()
     case.shop.settle()
     answer = case.get()
@@ -521,35 +525,35 @@ def test_evidence_of_a_person_counts_once_however_often_the_step_is_taken_up() -
     approve = {"target": "done", "actor": "human", "decision": "approve", "executor": {"kind": "act"}}
     states = {"new": {"transitions": {"ask": asking}}, "open": {"transitions": {"yes": approve}}, "done": {}}
     person = Principal("carol", TENANT, "t", human=True)
-    case = Case(Outcome(), seconds=100).begun({"initialState": "new", "states": states})
+    case = Case(ExecutorOutcome(), seconds=100).begun({"initialState": "new", "states": states})
     case.go("ask")
     case.go("yes", person)
-    assert case.stand.proven["human_approval"].count == 0
+    assert case.stand.guard_evidence["human_approval"].count == 0
     case.shop.settle()
     assert case.stand.state == "done"
     assert case.stand.evidence["human_approval"].count == 1
-    assert case.shop.instances.waiting(TENANT) == []
+    assert case.shop.instances.list_open_approvals(TENANT) == []
     assert case.events.count("human.approval.resolved") == 1
 
 
 def test_whoever_asks_again_with_the_same_token_has_started_one() -> None:
-    case = Case(Outcome("done"), Outcome("twice"))
+    case = Case(ExecutorOutcome("done"), ExecutorOutcome("twice"))
     first = executing()
     first["states"]["a"]["onEnter"] = {"executor": {"kind": "act"}, "output": {"began": "$.output"}}
     case.shop.publish("demo", first)
-    started = [case.shop.start(AGENT, Start("demo", client_token="mine")) for _ in range(2)]
+    started = [case.shop.start(AGENT, StartRequest("demo", client_token="mine")) for _ in range(2)]
     assert started[0]["workflowId"] == started[1]["workflowId"]
     assert [answer["context"] for answer in started] == [{"began": "done"}] * 2
     assert len(case.script.errands) == 1
-    other = case.shop.start(STRANGER, Start("demo", client_token="mine"))
+    other = case.shop.start(STRANGER, StartRequest("demo", client_token="mine"))
     assert other["workflowId"] != started[0]["workflowId"]
     case.shop.publish("another", executing())
-    refused = case.shop.start(AGENT, Start("another", client_token="mine"))
+    refused = case.shop.start(AGENT, StartRequest("another", client_token="mine"))
     assert refused["error"]["code"] == "ALREADY_STARTED"
 
 
 def test_what_was_done_and_cannot_be_kept_is_in_doubt_and_not_forgotten() -> None:
-    case = Case(Outcome("x" * LARGEST_CONTEXT)).begun()
+    case = Case(ExecutorOutcome("x" * LARGEST_CONTEXT)).begun()
     refused = case.go()
     assert (refused["error"]["code"], refused["state"], refused["version"]) == ("EXECUTOR_FAILED", "a", 1)
     assert refused["inDoubt"]["transition"] == "go"
@@ -563,25 +567,25 @@ def proxy() -> Any:
     schema = {"type": "object", "required": ["amount"], "properties": {"amount": {"type": "integer"}}}
     executor = {"kind": "act", "idempotencyKey": True}
     pay = {"name": "bank.pay", "executor": executor, "inputSchema": schema, "output": {"paid": "$.output"}}
-    found = resolved(as_written({"version": 1, "proxy": {"expose": [pay]}}))
-    assert isinstance(found, Configuration)
-    return found.workflows[PROXY]
+    found = compile_manifest(as_written({"version": 1, "proxy": {"expose": [pay]}}))
+    assert isinstance(found, CompiledManifest)
+    return found.workflows[PROXY_WORKFLOW]
 
 
 def paying(*entries: Any, **more: Any) -> Case:
     case = Case(*entries, **more)
-    case.shop.publish(PROXY, proxy())
+    case.shop.publish(PROXY_WORKFLOW, proxy())
     return case
 
 
 def test_a_capability_that_is_given_everything_is_executed_with_its_start() -> None:
-    def look(errand: Errand) -> Came:
+    def look(errand: StepAttempt) -> StepOutcome:
         during = case.shop.stand(errand.instance.id)
         assert (during.version, during.claim.token if during.claim else None) == (1, errand.claim.token)
-        return Outcome("paid")
+        return ExecutorOutcome("paid")
 
     case = paying(look)
-    answer = case.shop.start(AGENT, Start(PROXY, {"capability": "bank.pay", "amount": 3}))
+    answer = case.shop.start(AGENT, StartRequest(PROXY_WORKFLOW, {"capability": "bank.pay", "amount": 3}))
     assert (answer["version"], answer["context"]["lastResult"]) == (2, "paid")
     (errand,) = case.script.errands
     assert (errand.arguments, errand.principal) == ({"amount": 3}, AGENT)
@@ -591,13 +595,13 @@ def test_a_capability_that_is_given_everything_is_executed_with_its_start() -> N
 def test_a_capability_that_is_not_given_everything_waits_for_it() -> None:
     for given in ({}, {"amount": "much"}):
         case = paying()
-        answer = case.shop.start(AGENT, Start(PROXY, {"capability": "bank.pay", **given}))
+        answer = case.shop.start(AGENT, StartRequest(PROXY_WORKFLOW, {"capability": "bank.pay", **given}))
         assert (answer["version"], linked(answer), "error" in answer) == (1, ["bank.pay"], False)
 
 
 def test_a_capability_that_fails_with_its_start_can_be_called_again() -> None:
-    case = paying(Failed("permanent_error", "No luck."), Outcome("paid"))
-    answer = case.shop.start(AGENT, Start(PROXY, {"capability": "bank.pay", "amount": 3}))
+    case = paying(ExecutorFailure("permanent_error", "No luck."), ExecutorOutcome("paid"))
+    answer = case.shop.start(AGENT, StartRequest(PROXY_WORKFLOW, {"capability": "bank.pay", "amount": 3}))
     assert (answer["error"]["code"], linked(answer)) == ("EXECUTOR_FAILED", ["self", "bank.pay"])
     link = answer["links"][1]
     again = case.shop.submit(answer["workflowId"], "bank.pay", AGENT, link["args"]["arguments"])
@@ -605,8 +609,8 @@ def test_a_capability_that_fails_with_its_start_can_be_called_again() -> None:
 
 
 def test_a_capability_that_takes_long_is_pending_after_its_start_and_is_started_once() -> None:
-    case = paying(Outcome("paid"), seconds=100)
-    wanted = Start(PROXY, {"capability": "bank.pay", "amount": 3}, client_token="once")
+    case = paying(ExecutorOutcome("paid"), seconds=100)
+    wanted = StartRequest(PROXY_WORKFLOW, {"capability": "bank.pay", "amount": 3}, client_token="once")
     answers = [case.shop.start(AGENT, wanted) for _ in range(2)]
     assert {answer["workflowId"] for answer in answers} == {answers[0]["workflowId"]}
     assert [answer["pending"]["transition"] for answer in answers] == ["bank.pay"] * 2

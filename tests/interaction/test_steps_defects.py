@@ -5,39 +5,41 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory.instances import MemoryInstances
+from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import Principal
-from signpost.workflow.configuration import Configuration, resolved
-from signpost.workflow.instance import EvidenceItem, Stand
-from signpost.workflow.permissions import CANCEL, RESOLVE, RETRY
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.service import Start
-from signpost.workflow.steps import ON_ENTER, Failed, Outcome
-from signpost.workflow.written import written
+from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
+from signpost.workflow.authoring.source_tree import build_source_node
+from signpost.workflow.engine.permissions import CANCEL, RESOLVE, RETRY
+from signpost.workflow.engine.steps import ON_ENTER, ExecutorFailure, ExecutorOutcome
+from signpost.workflow.instance import EvidenceItem, WriteCondition
+from signpost.workflow.ports import StepAttempt, StepOutcome
+from signpost.workflow.running.service import StartRequest
 from tests.support.machines import Crash, Script
 from tests.support.step_cases import AGENT, LEASE, UNKNOWN, Case, executing, linked
 from tests.support.workshop import TENANT, Workshop
 
-BROKEN = Failed("permanent_error", "Never.")
+BROKEN = ExecutorFailure("permanent_error", "Never.")
 PAYER = Principal("payer", TENANT, "t", permissions=frozenset({"pay"}))
 RACERS = 8
 
 
-class Turnstile(MemoryInstances):
+class Turnstile(MemoryInstanceStore):
     """Lets each of several who have read the same write before the one who let it in."""
 
     def __init__(self) -> None:
         super().__init__()
         self.others: list[Any] = []
 
-    def hold(self, tenant: str, workflow_id: str, claim: Any, *, replacing: Stand, due_at: float | None) -> Any:
+    def hold(
+        self, tenant: str, workflow_id: str, claim: Any, *, replacing: WriteCondition, due_at: float | None
+    ) -> Any:
         if self.others:
             self.others.pop()()
         return super().hold(tenant, workflow_id, claim, replacing=replacing, due_at=due_at)
 
 
 def test_whoever_loses_a_race_executes_nothing_and_hears_no_internal_error() -> None:
-    case, instances = Case(Outcome("done"), *[Crash()] * RACERS), Turnstile()
+    case, instances = Case(ExecutorOutcome("done"), *[Crash()] * RACERS), Turnstile()
     case.shop = Workshop({"act": case.script}, instances=instances)
     case.begun()
     answers: list[Any] = []
@@ -61,8 +63,10 @@ NAMED: Mapping[str, Any] = {"capability": "bank.pay"}
 
 def with_capabilities(case: Case, document: Any, by: Principal = AGENT) -> Any:
     """Started, as it would be published: with the capabilities in the places that name them."""
-    found = resolved(written({"version": 1, "capabilities": GUARDED, "workflows": {"demo": document}}))
-    assert isinstance(found, Configuration), found
+    found = compile_manifest(
+        build_source_node({"version": 1, "capabilities": GUARDED, "workflows": {"demo": document}})
+    )
+    assert isinstance(found, CompiledManifest), found
     case.shop.publish("demo", found.workflows["demo"])
     answer = case.shop.start(by)
     case.id = answer.get("workflowId", "")
@@ -89,8 +93,8 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_no_way_into_a_state_leads_past_the_guard_of_the_capability_that_it_names(way: str) -> None:
     for by, executed in ((AGENT, 0), (PAYER, 1)):
-        case = Case(*[Outcome("paid")] * 2)
-        case.shop.machines["other"] = Script(Outcome())
+        case = Case(*[ExecutorOutcome("paid")] * 2)
+        case.shop.machines["other"] = Script(ExecutorOutcome())
         with_capabilities(case, paying_on_entry(**WAYS[way]))
         answer = case.go(by=by)
         case.shop.settle()
@@ -101,10 +105,10 @@ def test_no_way_into_a_state_leads_past_the_guard_of_the_capability_that_it_name
 
 def test_a_start_and_a_deadline_do_not_pass_the_guard_of_the_capability_that_a_state_names_either() -> None:
     for executed, by in enumerate((AGENT, PAYER)):
-        case = Case(Outcome("paid"))
+        case = Case(ExecutorOutcome("paid"))
         answer = with_capabilities(case, {**paying_on_entry(), "initialState": "b"}, by)
         assert (len(case.script.errands), "error" in answer) == (executed, not executed)
-    case = Case(Outcome("paid"))
+    case = Case(ExecutorOutcome("paid"))
     with_capabilities(case, {**paying_on_entry(), "timeoutMs": 1_000, "onTimeout": {"target": "b"}})
     case.wait(2)
     late = case.get()
@@ -117,7 +121,7 @@ def test_a_fallback_that_names_a_capability_is_neither_left_out_nor_a_way_past_i
     stands_in = {"fallback": {"executors": [NAMED]}}
     go = {"target": "b", "executor": {"kind": "other"}, "reliability": stands_in, "output": {"paid": "$.output"}}
     document = {"initialState": "a", "states": {"a": {"transitions": {"go": go}}, "b": {"terminal": True}}}
-    case, other = Case(Outcome("paid")), Script(BROKEN)
+    case, other = Case(ExecutorOutcome("paid")), Script(BROKEN)
     case.shop.machines["other"] = other
     with_capabilities(case, document)
     assert case.go()["error"]["code"] == "GUARD_REJECTED"
@@ -135,7 +139,7 @@ def looping() -> Any:
 
 @pytest.mark.parametrize("seconds", [1.0, 100.0])
 def test_a_chain_that_reached_its_limit_is_no_dead_end_whoever_carried_it_there(seconds: float) -> None:
-    case = Case(*[Outcome(n) for n in range(6)], seconds=seconds).begun(looping())
+    case = Case(*[ExecutorOutcome(n) for n in range(6)], seconds=seconds).begun(looping())
     for rounds in (2, 5):
         case.go("go" if rounds == 2 else "again")
         case.shop.settle()
@@ -155,13 +159,13 @@ def at_the_end(**settings: Any) -> Any:
 
 
 def test_an_entry_that_failed_is_not_taken_for_the_end() -> None:
-    case = Case(Outcome(), BROKEN, Outcome("told")).begun(at_the_end())
+    case = Case(ExecutorOutcome(), BROKEN, ExecutorOutcome("told")).begun(at_the_end())
     refused = case.go()
     assert (refused["error"]["code"], refused["state"], refused["entering"]) == ("EXECUTOR_FAILED", "b", "b")
     assert ("terminal" in refused, linked(refused)) == (False, ["self", ON_ENTER])
     case.wait(100)  # nobody leaves the end, whatever is left to do there
     case.shop.settle()
-    assert (linked(case.get()), case.shop.instances.due(10**10), "workflow.completed" in case.events) == (
+    assert (linked(case.get()), case.shop.instances.find_due(10**10), "workflow.completed" in case.events) == (
         [ON_ENTER],
         [],
         False,
@@ -172,7 +176,7 @@ def test_an_entry_that_failed_is_not_taken_for_the_end() -> None:
 
 
 def test_an_entry_that_crashed_where_everything_ends_is_not_left_there() -> None:
-    case = Case(Outcome(), Crash(), Outcome("told")).begun(at_the_end(idempotent=True))
+    case = Case(ExecutorOutcome(), Crash(), ExecutorOutcome("told")).begun(at_the_end(idempotent=True))
     case.crashes()
     case.wait(LEASE + 1)
     case.shop.settle()
@@ -180,7 +184,7 @@ def test_an_entry_that_crashed_where_everything_ends_is_not_left_there() -> None
 
 
 def test_an_entry_that_crashed_where_everything_ends_is_shown_in_doubt() -> None:
-    case = Case(Outcome(), Crash()).begun(at_the_end())
+    case = Case(ExecutorOutcome(), Crash()).begun(at_the_end())
     case.crashes()
     case.wait(LEASE + 1)
     case.shop.settle()
@@ -191,8 +195,8 @@ def test_an_entry_that_crashed_where_everything_ends_is_shown_in_doubt() -> None
 def test_an_entry_that_takes_long_is_not_forgotten_where_everything_ends() -> None:
     document = at_the_end()
     document["states"]["a"]["transitions"]["go"]["executor"] = {"kind": "other"}
-    case = Case(Outcome("told"), seconds=100)
-    case.shop.machines["other"] = Script(Outcome(), seconds=1)
+    case = Case(ExecutorOutcome("told"), seconds=100)
+    case.shop.machines["other"] = Script(ExecutorOutcome(), seconds=1)
     case.begun(document)
     waiting = case.go()
     assert (waiting["state"], waiting["pending"]["transition"], "terminal" in waiting) == ("b", ON_ENTER, False)
@@ -201,7 +205,7 @@ def test_an_entry_that_takes_long_is_not_forgotten_where_everything_ends() -> No
 
 
 def test_whoever_leaves_what_the_end_does_has_cancelled() -> None:
-    case = Case(Outcome(), BROKEN).begun(at_the_end())
+    case = Case(ExecutorOutcome(), BROKEN).begun(at_the_end())
     case.go()
     answer = case.go(CANCEL)
     assert (answer["terminal"], answer["cancelled"], linked(answer)) == (True, {"by": "agent"}, [])
@@ -210,7 +214,7 @@ def test_whoever_leaves_what_the_end_does_has_cancelled() -> None:
 def test_a_start_whose_entry_fails_is_no_orphan() -> None:
     document = executing()
     document["states"]["a"]["onEnter"] = {"executor": {"kind": "act"}}
-    case = Case(BROKEN, Outcome())
+    case = Case(BROKEN, ExecutorOutcome())
     case.shop.publish("demo", document)
     refused = case.shop.start(AGENT)
     assert (refused["error"]["code"], refused["entering"]) == ("EXECUTOR_FAILED", "a")
@@ -220,8 +224,8 @@ def test_a_start_whose_entry_fails_is_no_orphan() -> None:
 
 
 def test_evidence_of_one_hop_does_not_count_again_at_the_next() -> None:
-    def scanned(errand: Errand) -> Came:
-        return Outcome(1, [EvidenceItem("scan", "agent")] if errand.executor.settings.get("scans") else [])
+    def scanned(errand: StepAttempt) -> StepOutcome:
+        return ExecutorOutcome(1, [EvidenceItem("scan", "agent")] if errand.executor.settings.get("scans") else [])
 
     hops = {
         state: {"transitions": {"on": {"target": to, "actor": "deterministic", "executor": {"kind": "act"}}}}
@@ -238,8 +242,8 @@ def test_evidence_of_one_hop_does_not_count_again_at_the_next() -> None:
 
 def test_the_key_does_not_change_whoever_comes_again_at_the_version() -> None:
     consenting = executing(reliability={"retry": {"maxAttempts": 2}, "fallback": {"executors": [{"kind": "act"}]}})
-    came = [BROKEN, BROKEN, Failed("transient_error", "Not now."), Crash(), *[UNKNOWN] * 4]
-    case = Case(*came, Outcome("done")).begun(consenting)
+    came = [BROKEN, BROKEN, ExecutorFailure("transient_error", "Not now."), Crash(), *[UNKNOWN] * 4]
+    case = Case(*came, ExecutorOutcome("done")).begun(consenting)
     case.go()  # it and its fallback fail, and nothing has happened
     case.crashes()  # sent again: another try, which nobody hears of
     case.wait(LEASE + 1)
@@ -254,12 +258,12 @@ def test_the_key_does_not_change_whoever_comes_again_at_the_version() -> None:
 
 
 def test_a_start_that_is_sent_twice_at_once_starts_one() -> None:
-    def meanwhile(_: Errand) -> Came:
+    def meanwhile(_: StepAttempt) -> StepOutcome:
         answers.append(case.shop.start(AGENT, wanted))
-        return Outcome()
+        return ExecutorOutcome()
 
     answers: list[Any] = []
-    wanted, document = Start("demo", client_token="mine"), executing()
+    wanted, document = StartRequest("demo", client_token="mine"), executing()
     document["states"]["a"]["onEnter"] = {"executor": {"kind": "act"}}
     case = Case(meanwhile)
     case.shop.publish("demo", document)

@@ -6,14 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 from signpost.model import Principal
+from signpost.workflow.engine.steps import ON_ENTER, ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.steps import ON_ENTER, Failed, Outcome
+from signpost.workflow.ports import StepAttempt, StepOutcome
 from tests.support.machines import Crash
 from tests.support.step_cases import AGENT, LEASE, SECONDS, UNKNOWN, Case, linked
 from tests.support.workshop import CALL, TENANT
 
-BROKEN = Failed("permanent_error", "Never.")
+BROKEN = ExecutorFailure("permanent_error", "Never.")
 
 
 def act(**settings: Any) -> Any:
@@ -42,10 +42,10 @@ def called(case: Case) -> list[str]:
 def test_a_move_and_what_its_target_does_are_two_steps() -> None:
     versions: list[int] = []
 
-    def look(_: Errand) -> Came:
+    def look(_: StepAttempt) -> StepOutcome:
         versions.append(case.stand.version)
         assert case.stand.claim.job.transition in ("go", ON_ENTER)
-        return Outcome(len(versions))
+        return ExecutorOutcome(len(versions))
 
     case = Case(look, look).begun(entering())
     answer = case.go()
@@ -54,7 +54,7 @@ def test_a_move_and_what_its_target_does_are_two_steps() -> None:
 
 
 def test_what_could_not_be_entered_stands_where_it_moved_and_owes_the_entry() -> None:
-    case = Case(Outcome(1), BROKEN, BROKEN, Outcome(4)).begun(entering())
+    case = Case(ExecutorOutcome(1), BROKEN, BROKEN, ExecutorOutcome(4)).begun(entering())
     refused = case.go()
     assert (refused["error"]["code"], refused["state"], refused["version"]) == ("EXECUTOR_FAILED", "b", 2)
     assert (refused["entering"], refused["context"]) == ("b", {"went": True})
@@ -73,7 +73,7 @@ def test_what_could_not_be_entered_stands_where_it_moved_and_owes_the_entry() ->
 
 
 def test_an_entry_whose_outcome_nobody_knows_is_in_doubt_and_the_move_is_not() -> None:
-    case = Case(Outcome(1), UNKNOWN, Outcome(3)).begun(entering())
+    case = Case(ExecutorOutcome(1), UNKNOWN, ExecutorOutcome(3)).begun(entering())
     refused = case.go()
     assert (refused["state"], refused["version"], refused["inDoubt"]["transition"]) == ("b", 2, ON_ENTER)
     assert linked(refused) == ["self"]
@@ -84,7 +84,7 @@ def test_an_entry_whose_outcome_nobody_knows_is_in_doubt_and_the_move_is_not() -
 
 def test_what_came_of_an_entry_can_be_said() -> None:
     for happened, version, shown in ((True, 3, ["on"]), (False, 2, [ON_ENTER])):
-        case = Case(Outcome(1), UNKNOWN).begun(entering())
+        case = Case(ExecutorOutcome(1), UNKNOWN).begun(entering())
         case.go()
         answer = case.order("$resolve", happened=happened, output="said")
         assert (answer["version"], linked(answer)) == (version, shown)
@@ -92,7 +92,7 @@ def test_what_came_of_an_entry_can_be_said() -> None:
 
 
 def test_an_entry_that_crashed_is_taken_up_alone() -> None:
-    case = Case(Outcome(1), Crash(), Outcome(3)).begun(entering(settings={"idempotent": True}))
+    case = Case(ExecutorOutcome(1), Crash(), ExecutorOutcome(3)).begun(entering(settings={"idempotent": True}))
     case.crashes()
     assert (case.stand.state, case.stand.version, case.stand.entering) == ("b", 2, True)
     case.wait(LEASE + 1)
@@ -102,7 +102,7 @@ def test_an_entry_that_crashed_is_taken_up_alone() -> None:
 
 
 def test_where_nothing_was_done_for_the_move_it_stands_with_its_entry_or_not_at_all() -> None:
-    case = Case(BROKEN, UNKNOWN, Outcome(3)).begun(entering(acts=False))
+    case = Case(BROKEN, UNKNOWN, ExecutorOutcome(3)).begun(entering(acts=False))
     before = case.stand
     refused = case.go()
     assert (refused["error"]["code"], case.stand) == ("EXECUTOR_FAILED", replace(before, releases=1))
@@ -115,7 +115,7 @@ def test_where_nothing_was_done_for_the_move_it_stands_with_its_entry_or_not_at_
 
 def test_the_first_state_stands_whatever_becomes_of_what_it_does() -> None:
     document: Mapping[str, Any] = {**entering(), "initialState": "b"}
-    case = Case(BROKEN, Outcome("now")).begun(document)
+    case = Case(BROKEN, ExecutorOutcome("now")).begun(document)
     assert (case.stand.version, case.stand.entering) == (1, True)
     assert linked(case.get()) == [ON_ENTER]
     answer = case.go(ON_ENTER)
@@ -124,7 +124,7 @@ def test_the_first_state_stands_whatever_becomes_of_what_it_does() -> None:
 
 
 def test_the_first_entry_is_done_by_whoever_has_the_time_and_the_start_says_so() -> None:
-    case = Case(Outcome("now"), seconds=100)
+    case = Case(ExecutorOutcome("now"), seconds=100)
     case.shop.publish("demo", {**entering(), "initialState": "b"})
     started = case.shop.start(AGENT)
     assert (started["pending"]["transition"], started["version"], linked(started)) == (ON_ENTER, 1, ["self"])
@@ -136,7 +136,7 @@ TIMED: Mapping[str, Any] = {"timeoutMs": 60_000, "onTimeout": {"target": "late"}
 
 
 def test_a_deadline_leaves_an_entry_that_is_owed() -> None:
-    case = Case(Outcome(1), BROKEN).begun(entering(**TIMED))
+    case = Case(ExecutorOutcome(1), BROKEN).begun(entering(**TIMED))
     case.go()
     case.wait(61)
     case.shop.settle()
@@ -145,7 +145,7 @@ def test_a_deadline_leaves_an_entry_that_is_owed() -> None:
 
 
 def test_whoever_cancels_leaves_an_entry_that_is_owed() -> None:
-    case = Case(Outcome(1), BROKEN).begun(entering())
+    case = Case(ExecutorOutcome(1), BROKEN).begun(entering())
     case.go()
     answer = case.go("$cancel")
     assert (answer["terminal"], "entering" in answer, answer["links"]) == (True, False, [])
@@ -155,7 +155,7 @@ def test_whoever_cancels_leaves_an_entry_that_is_owed() -> None:
 def test_a_deadline_is_kept_though_what_follows_it_fails() -> None:
     document = entering(**TIMED)
     document["states"]["late"] = {"onEnter": {"executor": act()}, "transitions": {"on": {"target": "c"}}}
-    case = Case(BROKEN, Outcome(2)).begun(document)
+    case = Case(BROKEN, ExecutorOutcome(2)).begun(document)
     case.wait(61)
     case.shop.settle()
     answer = case.get()
@@ -168,7 +168,7 @@ def test_a_deadline_is_kept_though_what_follows_it_fails() -> None:
 def test_a_deadline_that_a_caller_notices_executes_what_follows_it() -> None:
     document = entering(**TIMED)
     document["states"]["late"] = {"onEnter": {"executor": act(), "output": {"told": "$.output"}}}
-    case = Case(Outcome("all")).begun(document)
+    case = Case(ExecutorOutcome("all")).begun(document)
     case.wait(61)
     answer = case.go()
     assert (answer["state"], answer["version"], answer["context"]) == ("late", 3, {"told": "all"})
@@ -188,9 +188,9 @@ def chain(length: int = 3, **settings: Any) -> Any:
 def test_every_hop_is_claimed_executed_and_settled_before_the_next() -> None:
     seen: list[Any] = []
 
-    def look(_: Errand) -> Came:
+    def look(_: StepAttempt) -> StepOutcome:
         seen.append((case.stand.state, case.stand.version, case.stand.claim.job.chained))
-        return Outcome(len(seen))
+        return ExecutorOutcome(len(seen))
 
     case = Case(look, look, look, look).begun(chain())
     answer = case.go()
@@ -204,7 +204,7 @@ def test_every_hop_is_claimed_executed_and_settled_before_the_next() -> None:
 
 
 def test_a_hop_that_fails_breaks_the_chain_and_what_was_done_stands() -> None:
-    case = Case(Outcome(1), Outcome(2), BROKEN, Outcome(4), Outcome(5)).begun(chain())
+    case = Case(ExecutorOutcome(1), ExecutorOutcome(2), BROKEN, ExecutorOutcome(4), ExecutorOutcome(5)).begun(chain())
     refused = case.go()
     assert (refused["error"]["code"], refused["state"], refused["version"]) == ("CHAIN_FAILED", "c", 3)
     assert (refused["fault"]["transition"], linked(refused)) == ("hop_c", ["self", "hop_c"])
@@ -214,7 +214,9 @@ def test_a_hop_that_fails_breaks_the_chain_and_what_was_done_stands() -> None:
 
 
 def test_a_hop_that_crashed_is_taken_up_and_the_chain_goes_on() -> None:
-    case = Case(Outcome(1), Crash(), Outcome(3), Outcome(4), Outcome(5)).begun(chain(idempotent=True))
+    case = Case(ExecutorOutcome(1), Crash(), ExecutorOutcome(3), ExecutorOutcome(4), ExecutorOutcome(5)).begun(
+        chain(idempotent=True)
+    )
     case.crashes()
     assert (case.stand.state, case.stand.version) == ("b", 2)
     case.wait(LEASE + 1)
@@ -227,7 +229,7 @@ def test_a_hop_that_crashed_is_taken_up_and_the_chain_goes_on() -> None:
 
 
 def test_a_hop_in_doubt_is_resolved_and_the_chain_goes_on() -> None:
-    case = Case(Outcome(1), UNKNOWN, Outcome(3), Outcome(4)).begun(chain())
+    case = Case(ExecutorOutcome(1), UNKNOWN, ExecutorOutcome(3), ExecutorOutcome(4)).begun(chain())
     refused = case.go()
     assert (refused["error"]["code"], refused["inDoubt"]["transition"]) == ("CHAIN_FAILED", "hop_b")
     answer = case.order("$resolve", happened=True, output=2)
@@ -236,9 +238,9 @@ def test_a_hop_in_doubt_is_resolved_and_the_chain_goes_on() -> None:
 
 
 def test_a_chain_that_has_not_the_time_goes_on_where_there_is_more() -> None:
-    def slow(_: Errand) -> Came:
+    def slow(_: StepAttempt) -> StepOutcome:
         case.wait(10)
-        return Outcome()
+        return ExecutorOutcome()
 
     case = Case(slow, slow, slow, slow, seconds=10).begun(chain())
     answer = case.go()
@@ -256,7 +258,7 @@ def test_hops_are_counted_over_all_who_make_them() -> None:
         "a": {"transitions": {"go": {"target": "b"}}},
         "b": {"transitions": {"spin": spin}},
     }
-    crashing = [Outcome(), Crash(), Outcome(), Outcome()]
+    crashing = [ExecutorOutcome(), Crash(), ExecutorOutcome(), ExecutorOutcome()]
     case = Case(*crashing).begun({"initialState": "a", "maxChainDepth": 3, "states": states})
     case.crashes()
     case.wait(LEASE + 1)
@@ -275,15 +277,15 @@ def test_a_move_that_executes_nothing_is_saved_with_the_claim_of_what_follows() 
 
 
 def test_whoever_did_not_start_it_sees_of_a_chain_what_everybody_sees() -> None:
-    case = Case(Outcome(1), UNKNOWN).begun(chain())
+    case = Case(ExecutorOutcome(1), UNKNOWN).begun(chain())
     case.go(by=Principal("other", TENANT, "t"))
     assert case.get()["inDoubt"]
     assert case.stand.claim.job.principal.subject == "other"
 
 
 def test_what_each_hop_gives_is_told_once_and_with_it() -> None:
-    def scanned(errand: Errand) -> Came:
-        return Outcome(1, [EvidenceItem("scan", "agent", {"step": errand.step})])
+    def scanned(errand: StepAttempt) -> StepOutcome:
+        return ExecutorOutcome(1, [EvidenceItem("scan", "agent", {"step": errand.step})])
 
     case = Case(scanned, scanned, scanned, scanned).begun(chain())
     case.go()
@@ -296,7 +298,7 @@ def test_what_each_hop_gives_is_told_once_and_with_it() -> None:
 def test_a_hop_whose_target_cannot_be_entered_breaks_the_chain_and_owes_the_entry() -> None:
     document = chain(1)
     document["states"]["c"] = {"onEnter": {"executor": act()}, "transitions": {"on": {"target": "b"}}}
-    case = Case(Outcome(1), Outcome(2), BROKEN, Outcome(4)).begun(document)
+    case = Case(ExecutorOutcome(1), ExecutorOutcome(2), BROKEN, ExecutorOutcome(4)).begun(document)
     refused = case.go()
     assert (refused["error"]["code"], refused["state"], refused["version"]) == ("CHAIN_FAILED", "c", 3)
     assert linked(refused) == ["self", ON_ENTER]

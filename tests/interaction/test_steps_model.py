@@ -6,8 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.steps import Failed, Outcome
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
+from signpost.workflow.ports import StepAttempt, StepOutcome
 from tests.support.effort import examples
 from tests.support.machines import Crash, Played
 from tests.support.step_cases import AGENT, LEASE, RESOLVER, SECONDS
@@ -50,11 +50,11 @@ class Steps(RuleBasedStateMachine):
         self.shop.publish("demo", document)
         self.id = self.shop.start(AGENT)["workflowId"]
 
-    def perform(self, errand: Errand) -> Came:
-        key, fate = str(errand.idempotency_key), self.fates.pop(0) if self.fates else "well"
+    def perform(self, attempt: StepAttempt) -> StepOutcome:
+        key, fate = str(attempt.idempotency_key), self.fates.pop(0) if self.fates else "well"
         held = self.shop.stand(self.id).claim
         assert held is not None
-        assert held.token == errand.claim.token
+        assert held.token == attempt.claim.token
         assert self.last.get(key) not in ("well", "unknown", "crash") or self.may_repeat(key), (key, self.last)
         self.last[key] = fate
         self.meanwhile()
@@ -63,15 +63,15 @@ class Steps(RuleBasedStateMachine):
         self.done += fate == "well"
         match fate:
             case "well":
-                return Outcome(1)
+                return ExecutorOutcome(1)
             case "crash":
                 raise Crash
             case "unknown":
-                return Failed("timeout", "Nobody knows.", "unknown")
+                return ExecutorFailure("timeout", "Nobody knows.", "unknown")
             case "transient":
-                return Failed("transient_error", "Not now.")
+                return ExecutorFailure("transient_error", "Not now.")
             case _:
-                return Failed("permanent_error", "Never.")
+                return ExecutorFailure("permanent_error", "Never.")
 
     def meanwhile(self) -> None:
         """Whoever else comes while something is executed does nothing."""
@@ -149,7 +149,7 @@ class Steps(RuleBasedStateMachine):
             self.shop.settle()
         claim = self.shop.stand(self.id).claim
         assert claim is None or claim.standing == "in_doubt"
-        assert self.shop.instances.due(10**12) == []
+        assert self.shop.instances.find_due(10**12) == []
         if claim is not None:
             self.shop.clock.advance(10_000)
             assert len(self.shop.get(self.id, RESOLVER)["links"]) == 3

@@ -13,14 +13,23 @@ from signpost.adapters.memory import (
     MemoryFunctionStates,
     MemoryRuntimeSettings,
 )
-from signpost.contract import BreakerState, Executor, Failure, Hosted, KeptResult, Reply, Request, Result
+from signpost.calling.breaker import Breaker
+from signpost.calling.failures import failure, reported_failure
+from signpost.calling.lookup import FunctionView
+from signpost.contract import (
+    BreakerState,
+    CallReply,
+    CallRequest,
+    Executor,
+    Failure,
+    HostedFunction,
+    KeptResult,
+    Result,
+)
 from signpost.errors import Unavailable
-from signpost.execution.breaker import Breaker
-from signpost.execution.failures import failure, reported
-from signpost.execution.functions import FunctionView
 from signpost.model import InputRequired
-from signpost.steps import FUNCTION, FunctionSteps
-from signpost.workflow.executing import TO_SETTLE
+from signpost.workflow.running.attempts import SETTLE_SECONDS
+from signpost.workflow.running.executors.function import FUNCTION, FunctionStepExecutor
 from tests.support.step_cases import AGENT, RESOLVER, linked
 from tests.support.workshop import CALL, MARGIN, TENANT, Workshop
 
@@ -33,11 +42,11 @@ DECLARED_MS = 4_000
 class Called:
     """The executors: they remember what they were asked, and answer what they are told to."""
 
-    def __init__(self, *replies: Reply | Callable[[], Reply]) -> None:
+    def __init__(self, *replies: CallReply | Callable[[], CallReply]) -> None:
         self.replies = list(replies)
-        self.requests: list[Request] = []
+        self.requests: list[CallRequest] = []
 
-    def invoke(self, request: Request) -> Reply:
+    def invoke(self, request: CallRequest) -> CallReply:
         self.requests.append(request)
         reply = self.replies.pop(0)
         return reply() if callable(reply) else reply
@@ -62,15 +71,19 @@ class Breakers(MemoryBreakers):
 class Bank:
     """A workflow whose `go` calls a function."""
 
-    def __init__(self, *replies: Reply | Callable[[], Reply], hosted: Hosted | None = None, **transition: Any) -> None:
+    def __init__(
+        self, *replies: CallReply | Callable[[], CallReply], hosted: HostedFunction | None = None, **transition: Any
+    ) -> None:
         self.called, table = Called(*replies), FunctionTable()
         self.shop = Workshop()
-        MemoryDirectory(table).place(None, Executor("arn:bank", "arn:keys", LINGERS * 1000), [hosted or Hosted(PAY)])
+        MemoryDirectory(table).place(
+            None, Executor("arn:bank", "arn:keys", LINGERS * 1000), [hosted or HostedFunction(PAY)]
+        )
         self.settings = MemoryRuntimeSettings(table)
         view = FunctionView(states=MemoryFunctionStates(table), clock=self.shop.clock)
         self.view, self.breakers = view, Breakers(table)
         breaker = Breaker(view=view, store=self.breakers, clock=self.shop.clock, notice=unnoticed)
-        self.shop.machines[FUNCTION] = FunctionSteps(functions=view, executors=self.called, breaker=breaker)
+        self.shop.machines[FUNCTION] = FunctionStepExecutor(functions=view, executors=self.called, breaker=breaker)
         pay = {"kind": FUNCTION, "function": PAY, "idempotencyKey": True}
         go = {"target": "b", "executor": pay, "output": {"went": "$.output"}, **transition}
         states = {"a": {"transitions": {"go": go}}, "b": {"transitions": {"back": {"target": "a"}}}}
@@ -90,7 +103,7 @@ class Bank:
 
 
 def test_a_function_is_called_in_the_name_of_whoever_is_behind_the_step_and_under_its_claim() -> None:
-    bank = Bank(Result({"id": 7}), hosted=Hosted(PAY, timeout_ms=DECLARED_MS))
+    bank = Bank(Result({"id": 7}), hosted=HostedFunction(PAY, timeout_ms=DECLARED_MS))
     now = bank.shop.clock.now()
     assert bank.go(amount=3)["context"] == {"went": {"id": 7}}
     (request,) = bank.called.requests
@@ -101,18 +114,18 @@ def test_a_function_is_called_in_the_name_of_whoever_is_behind_the_step_and_unde
 
 
 def test_the_lease_is_over_when_lambda_has_certainly_stopped_it() -> None:
-    def look() -> Reply:
+    def look() -> CallReply:
         leases.append(bank.stand().claim.until - bank.shop.clock.now())
         return Result(None)
 
     leases: list[float] = []
     bank = Bank(look)
     bank.go()
-    assert leases == [CALL - TO_SETTLE + LINGERS + MARGIN]
+    assert leases == [CALL - SETTLE_SECONDS + LINGERS + MARGIN]
 
 
 def test_what_an_operator_says_of_its_time_goes_before_what_its_author_says() -> None:
-    bank = Bank(Result(None), hosted=Hosted(PAY, timeout_ms=DECLARED_MS))
+    bank = Bank(Result(None), hosted=HostedFunction(PAY, timeout_ms=DECLARED_MS))
     bank.settings.set(TENANT, PAY, "tool_timeout_ms", 100_000)
     assert bank.go()["pending"]["on"] == "executor"
     bank.shop.settle()
@@ -122,14 +135,14 @@ def test_what_an_operator_says_of_its_time_goes_before_what_its_author_says() ->
 @pytest.mark.parametrize(
     ("reply", "error_class"),
     [
-        (reported("permanent_error", "There is no such account."), "permanent_error"),
-        (reported("rate_limited", "Later."), "rate_limited"),
+        (reported_failure("permanent_error", "There is no such account."), "permanent_error"),
+        (reported_failure("rate_limited", "Later."), "rate_limited"),
         (failure("unknown_function", PAY), "permanent_error"),
         (failure("unreachable", PAY), "connection_error"),
         (InputRequired({}), "permanent_error"),
     ],
 )
-def test_what_did_nothing_leaves_the_step_to_be_done_again(reply: Reply, error_class: str) -> None:
+def test_what_did_nothing_leaves_the_step_to_be_done_again(reply: CallReply, error_class: str) -> None:
     bank = Bank(reply, Result(1))
     refused = bank.go()
     assert (refused["error"]["code"], linked(refused)) == ("EXECUTOR_FAILED", ["self", "go"])
@@ -168,7 +181,7 @@ def test_all_tries_of_a_step_have_one_key() -> None:
 
 
 def test_a_breaker_counts_steps_and_not_their_tries() -> None:
-    down = reported("transient_error", "Not now.")
+    down = reported_failure("transient_error", "Not now.")
     bank = Bank(*[down] * 6, Result(1), reliability={"retry": {"maxAttempts": 2, "retryOn": [down.kind]}})
     for _ in range(3):
         assert bank.go()["error"]["errorClass"] == down.kind
@@ -184,7 +197,7 @@ def test_a_breaker_counts_steps_and_not_their_tries() -> None:
 
 
 def test_a_breaker_does_not_count_steps_whose_functions_say_that_it_should_not() -> None:
-    down = replace(reported("transient_error", "That host does not answer."), counts=False)
+    down = replace(reported_failure("transient_error", "That host does not answer."), counts=False)
     bank = Bank(*[down] * 4, Result(1))
     for _ in range(4):
         assert bank.go()["error"]["errorClass"] == down.kind
@@ -192,7 +205,7 @@ def test_a_breaker_does_not_count_steps_whose_functions_say_that_it_should_not()
 
 
 def test_a_step_that_is_not_retried_fails_while_the_breaker_is_open_and_says_when_to_come_again() -> None:
-    bank = Bank(*[reported("transient_error", "Not now.")] * 3, Result(1))
+    bank = Bank(*[reported_failure("transient_error", "Not now.")] * 3, Result(1))
     for _ in range(3):
         bank.go()
     refused = bank.go()
@@ -214,7 +227,7 @@ def test_a_function_cannot_say_that_people_agreed_or_were_asked(kind: str) -> No
     answer = bank.go()
     assert (answer["state"], [item["kind"] for item in answer["evidence"]]) == ("b", ["scan"])
     assert kind not in bank.stand().evidence
-    assert kind not in bank.stand().proven or bank.stand().proven[kind].count == 0
+    assert kind not in bank.stand().guard_evidence or bank.stand().guard_evidence[kind].count == 0
     assert bank.shop.payloads(bank.id, "evidence.refused") == [{"kinds": [kind]}]
 
 
@@ -234,7 +247,7 @@ def test_of_a_result_that_is_too_long_the_step_knows_where_it_lies() -> None:
 
 
 def test_evidence_counts_once_whichever_try_gave_it() -> None:
-    down = reported("transient_error", "Not now.")
+    down = reported_failure("transient_error", "Not now.")
     bank = Bank(down, Result(1, [{"kind": "scan"}]), reliability={"retry": {"maxAttempts": 3}})
     bank.go()
     assert bank.stand().evidence["scan"].count == 1
@@ -259,7 +272,7 @@ def test_while_the_breaker_is_open_a_retry_waits_and_no_try_is_lost() -> None:
     assert (bank.stand().state, len(bank.called.requests)) == ("b", 2)
 
 
-def unavailable() -> Reply:
+def unavailable() -> CallReply:
     raise Unavailable("Nobody can say where it runs.")
 
 

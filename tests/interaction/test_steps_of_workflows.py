@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from signpost.model import Principal
-from signpost.workflow.carrying import MOST_HAND_OVERS
-from signpost.workflow.children import DEEPEST
+from signpost.workflow.engine.permissions import CANCEL
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import Instance
-from signpost.workflow.permissions import CANCEL
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.steps import Failed, Outcome
+from signpost.workflow.ports import StepAttempt, StepOutcome
+from signpost.workflow.running.executors.child_workflow import MAX_CHILD_DEPTH
+from signpost.workflow.running.step_writer import MAX_HAND_OVERS
 from tests.support.machines import Crash, Script
 from tests.support.step_cases import AGENT, LEASE, RESOLVER, SECONDS, STRANGER, Case, linked
 from tests.support.workshop import CALL, MARGIN, TENANT, by_hints, by_index
 
-BROKEN = Failed("permanent_error", "Never.")
+BROKEN = ExecutorFailure("permanent_error", "Never.")
 DONE: Mapping[str, Any] = {"terminal": True}
 
 
@@ -108,12 +108,12 @@ def test_to_wait_long_costs_nobody_anything() -> None:
     case, _ = waiting()
     case.shop.settle()
     before, told = case.stand, len(case.events)
-    for _ in range(2 * MOST_HAND_OVERS):
+    for _ in range(2 * MAX_HAND_OVERS):
         case.wait(60)
         case.shop.settle()
         case.shop.wake(case.id)
     assert (_apart_from_looks(case.stand), len(case.events)) == (_apart_from_looks(before), told)
-    assert case.shop.instances.due(case.shop.clock.now()) == []
+    assert case.shop.instances.find_due(case.shop.clock.now()) == []
 
 
 def _apart_from_looks(stand: Instance) -> Instance:
@@ -150,7 +150,7 @@ def test_a_child_that_fails_later_fails_the_step_then() -> None:
 
 
 def test_what_a_caller_tried_in_vain_does_not_end_a_child() -> None:
-    case, child = waiting(BROKEN, Outcome("in the end"))
+    case, child = waiting(BROKEN, ExecutorOutcome("in the end"))
     assert answer(case, child, "act")["error"]["code"] == "EXECUTOR_FAILED"
     case.shop.settle()
     assert case.get()["pending"]["workflowId"] == child
@@ -266,7 +266,7 @@ def test_workflows_wait_for_each_other_ten_deep_and_no_deeper() -> None:
     while started := case.shop.payloads(child, "sub_workflow.started"):
         child = str(started[0]["sub_workflow_id"])
         depths.append(stand(case, child).depth)
-    assert depths == list(range(1, DEEPEST + 1))
+    assert depths == list(range(1, MAX_CHILD_DEPTH + 1))
     assert stand(case, child).cancelled is not None
 
 
@@ -279,9 +279,9 @@ def test_a_child_that_cannot_be_started_fails_the_step() -> None:
 
 
 def test_what_crashed_while_it_started_a_child_starts_no_second_one() -> None:
-    crashed: list[Callable[[Errand], Came]] = []
+    crashed: list[Callable[[StepAttempt], StepOutcome]] = []
 
-    def crash(errand: Errand) -> Came:
+    def crash(errand: StepAttempt) -> StepOutcome:
         came = real.perform(errand)
         if not crashed:
             crashed.append(real.perform)
@@ -307,9 +307,12 @@ def _ids(case: Case) -> list[tuple[str, str]]:
 
 
 def test_each_try_has_a_child_of_its_own_and_the_one_before_is_over() -> None:
-    busy = Failed("transient_error", "Not now.")
+    busy = ExecutorFailure("transient_error", "Not now.")
     case = running(
-        busy, Outcome(), child=at_once({"kind": "act"}), document=parent(reliability={"retry": {"maxAttempts": 2}})
+        busy,
+        ExecutorOutcome(),
+        child=at_once({"kind": "act"}),
+        document=parent(reliability={"retry": {"maxAttempts": 2}}),
     )
     assert case.go(arguments={"n": 1})["state"] == "b"
     first, second = children(case)
@@ -337,12 +340,12 @@ def test_a_child_may_stand_in_for_what_failed() -> None:
 def test_what_a_child_may_stand_in_for_has_a_lease_for_all_of_its_time() -> None:
     leases: list[float] = []
 
-    def slow(errand: Errand) -> Came:
+    def slow(errand: StepAttempt) -> StepOutcome:
         held = case.stand.claim
         assert held is not None
         leases.append(held.until - case.shop.clock.now())
         assert (held.token, errand.ends_at - case.shop.clock.now()) == (errand.claim.token, 100)
-        return Outcome("done")
+        return ExecutorOutcome("done")
 
     case = running(slow, document=parent(executor={"kind": "act"}, reliability=CHILD_INSTEAD), seconds=100)
     case.go(arguments={"n": 3})
@@ -352,7 +355,7 @@ def test_what_a_child_may_stand_in_for_has_a_lease_for_all_of_its_time() -> None
 
 def test_what_stands_in_for_a_child_that_failed_does_so_once_that_is_over() -> None:
     document = parent(reliability={"fallback": {"executors": [{"kind": "act"}]}})
-    case, first = waiting(Outcome("instead"), document=document)
+    case, first = waiting(ExecutorOutcome("instead"), document=document)
     answer(case, first, CANCEL)
     case.shop.settle()
     assert (case.stand.state, case.stand.context, len(case.script.errands)) == ("b", {"went": "instead"}, 1)
@@ -374,9 +377,9 @@ def test_a_child_that_was_not_waited_for_any_longer_is_followed_by_a_fresh_one_t
 
 
 def test_a_child_has_the_time_of_its_parents_call_and_goes_on_without_it() -> None:
-    def slow(_: Errand) -> Came:
+    def slow(_: StepAttempt) -> StepOutcome:
         case.wait(20)
-        return Outcome()
+        return ExecutorOutcome()
 
     names = ["s0", "s1", "s2", "s3"]
     hops: dict[str, Any] = {
@@ -431,11 +434,11 @@ def acting_twice() -> Any:
 
 
 def test_a_child_that_executes_something_is_cancelled_when_that_is_settled() -> None:
-    def cancelled(_: Errand) -> Came:
+    def cancelled(_: StepAttempt) -> StepOutcome:
         assert case.go(CANCEL)["terminal"] is True
         case.shop.settle()
         assert stand(case, child).claim is not None
-        return Outcome()
+        return ExecutorOutcome()
 
     case, child = waiting(cancelled, child=acting_twice())
     told = answer(case, child, "act")
@@ -446,7 +449,7 @@ def test_a_child_that_executes_something_is_cancelled_when_that_is_settled() -> 
 
 
 def test_a_child_that_is_in_doubt_is_cancelled_when_that_is_resolved() -> None:
-    unknown = Failed("timeout", "Nobody knows.", "unknown")
+    unknown = ExecutorFailure("timeout", "Nobody knows.", "unknown")
     case, child = waiting(unknown, child=acting_twice())
     answer(case, child, "act")
     case.go(CANCEL)
@@ -459,11 +462,11 @@ def test_a_child_that_is_in_doubt_is_cancelled_when_that_is_resolved() -> None:
 
 
 def test_whoever_has_given_up_waits_for_what_the_child_executes_and_no_longer() -> None:
-    def overtaken(_: Errand) -> Came:
+    def overtaken(_: StepAttempt) -> StepOutcome:
         case.wait(4)
         case.shop.settle()
         assert case.get()["pending"]["workflowId"] == child
-        return Outcome()
+        return ExecutorOutcome()
 
     case, child = waiting(overtaken, child=acting_twice(), document=parent(timeout_ms=600_000))
     case.wait(598)
@@ -499,7 +502,7 @@ def meanwhile(case: Case, happens: Callable[[], Any]) -> None:
 
 
 def test_what_a_child_does_at_the_moment_at_which_it_is_given_up_counts() -> None:
-    case, child = waiting(Outcome(), child=acting(), document=parent(timeout_ms=60_000))
+    case, child = waiting(ExecutorOutcome(), child=acting(), document=parent(timeout_ms=60_000))
     case.wait(61)
     meanwhile(case, lambda: answer(case, child, "act"))
     case.shop.settle()
@@ -508,7 +511,7 @@ def test_what_a_child_does_at_the_moment_at_which_it_is_given_up_counts() -> Non
 
 
 def test_a_child_that_goes_on_at_the_moment_at_which_its_fault_is_seen_is_judged_by_what_it_did() -> None:
-    case, child = waiting(BROKEN, Outcome(), child=acting(), document=parent(), seconds=100)
+    case, child = waiting(BROKEN, ExecutorOutcome(), child=acting(), document=parent(), seconds=100)
     assert answer(case, child, "act")["pending"]["on"] == "executor"
     meanwhile(case, lambda: case.shop.submit(child, "act", AGENT, {}, seconds=900))
     case.shop.settle()
@@ -550,7 +553,7 @@ def test_a_child_that_times_out_with_the_step_that_waits_for_it_is_cancelled_bef
 
 def test_that_a_child_is_looked_after_by_anybody_lets_nobody_begin_another() -> None:
     """To look after it does nothing twice; another one would."""
-    case, child = waiting(Outcome(), BROKEN, child=acting())
+    case, child = waiting(ExecutorOutcome(), BROKEN, child=acting())
     answer(case, child, "act")
     case.shop.submit(child, CANCEL, AGENT, {})
     case.shop.settle()
@@ -570,7 +573,7 @@ def test_an_end_that_nobody_was_told_of_is_found_by_the_next_look_at_what_is_due
     assert by_index(case.shop.waker, case.shop.instances, case.shop.clock) == 1
     assert case.stand.state == "b"
     case.shop.settle()
-    assert case.shop.instances.due(10**12) == []
+    assert case.shop.instances.find_due(10**12) == []
 
 
 def test_a_fault_that_nobody_was_told_of_is_found_likewise_and_the_child_is_left() -> None:
@@ -581,13 +584,13 @@ def test_a_fault_that_nobody_was_told_of_is_found_likewise_and_the_child_is_left
     case.shop.instances.wakes.clear()
     case.shop.settle()
     assert (case.stand.claim, case.stand.fault is None, stand(case, child).cancelled is None) == (None, False, False)
-    assert case.shop.instances.due(10**12) == []
+    assert case.shop.instances.find_due(10**12) == []
 
 
 def test_who_is_in_doubt_because_of_a_child_is_told_once() -> None:
-    case, child = waiting(Outcome(), child=acting())
+    case, child = waiting(ExecutorOutcome(), child=acting())
     answer(case, child, "act")
     case.shop.submit(child, CANCEL, AGENT, {})
     case.shop.settle()
     assert case.get()["inDoubt"]["transition"] == "go"
-    assert case.shop.instances.due(10**12) == []
+    assert case.shop.instances.find_due(10**12) == []

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from signpost.adapters.memory.instances import MemoryInstances
-from signpost.workflow.carrying import MOST_HAND_OVERS
+from signpost.adapters.memory.instances import MemoryInstanceStore
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import Claim, EvidenceItem
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.steps import Failed, Outcome
+from signpost.workflow.ports import StepAttempt, StepOutcome
+from signpost.workflow.running.step_writer import MAX_HAND_OVERS
 from tests.support.machines import Crash, Script
 from tests.support.step_cases import AGENT, LEASE, RESOLVER, SECONDS, UNKNOWN, Case, executing, linked
 from tests.support.workshop import CALL, MARGIN, TENANT, Workshop, by_hints
 
-BUSY = Failed("transient_error", "Not now.")
-BROKEN = Failed("permanent_error", "Never.")
+BUSY = ExecutorFailure("transient_error", "Not now.")
+BROKEN = ExecutorFailure("permanent_error", "Never.")
 
 
 def retrying(most: int = 3, **retry: Any) -> Any:
@@ -24,7 +24,7 @@ def tries(case: Case) -> list[tuple[int, int]]:
 
 
 def test_what_passes_is_tried_again_with_the_same_key_and_by_the_same() -> None:
-    case = Case(BUSY, BUSY, Outcome("done")).begun(retrying())
+    case = Case(BUSY, BUSY, ExecutorOutcome("done")).begun(retrying())
     answer = case.go()
     assert (answer["state"], answer["version"], answer["context"]) == ("b", 2, {"went": "done"})
     assert tries(case) == [(0, 1), (0, 2), (0, 3)]
@@ -35,7 +35,7 @@ def test_what_passes_is_tried_again_with_the_same_key_and_by_the_same() -> None:
 
 
 def test_when_no_try_is_left_it_has_failed_and_can_be_begun_again() -> None:
-    case = Case(BUSY, BUSY, BUSY, Outcome("done")).begun(retrying())
+    case = Case(BUSY, BUSY, BUSY, ExecutorOutcome("done")).begun(retrying())
     refused = case.go()
     assert (refused["error"]["errorClass"], linked(refused)) == ("transient_error", ["self", "go", "stop"])
     assert (refused["version"], case.stand.claim) == (1, None)
@@ -46,8 +46,8 @@ def test_when_no_try_is_left_it_has_failed_and_can_be_begun_again() -> None:
 def test_for_each_try_there_is_a_lease_of_its_own() -> None:
     leases: list[float] = []
 
-    def slow(came: Came) -> Any:
-        def play(errand: Errand) -> Came:
+    def slow(came: StepOutcome) -> Any:
+        def play(errand: StepAttempt) -> StepOutcome:
             held = case.stand.claim
             assert (held.until, held.attempt) == (errand.claim.until, errand.claim.attempt)
             leases.append(held.until - case.shop.clock.now())
@@ -56,26 +56,26 @@ def test_for_each_try_there_is_a_lease_of_its_own() -> None:
 
         return play
 
-    case = Case(slow(BUSY), slow(BUSY), slow(Outcome())).begun(retrying())
+    case = Case(slow(BUSY), slow(BUSY), slow(ExecutorOutcome())).begun(retrying())
     assert case.go()["state"] == "b"
     assert leases == [LEASE] * 3
 
 
 def test_between_two_tries_it_waits_as_long_as_its_author_says() -> None:
-    case = Case(BUSY, BUSY, Outcome()).begun(retrying(backoff="exponential", initialDelayMs=2_000))
+    case = Case(BUSY, BUSY, ExecutorOutcome()).begun(retrying(backoff="exponential", initialDelayMs=2_000))
     now = case.shop.clock.now()
     assert case.go()["state"] == "b"
     assert case.shop.clock.now() - now == 2 + 4
 
 
 def test_a_long_pause_is_waited_for_by_nobody() -> None:
-    case = Case(BUSY, Outcome("done")).begun(retrying(backoff="fixed", initialDelayMs=600_000))
+    case = Case(BUSY, ExecutorOutcome("done")).begun(retrying(backoff="fixed", initialDelayMs=600_000))
     now = case.shop.clock.now()
     answer = case.go()
     assert answer["pending"] == {"transition": "go", "on": "retry", "attempt": 2, "retryAfterMs": 60_000}
     assert (linked(answer), answer["version"], "error" in answer) == (["self"], 1, False)
     assert [hint.at for _, hint in case.shop.instances.wakes] == [now + 600]
-    assert case.shop.instances.due(now + 600) == [(TENANT, case.id)]
+    assert case.shop.instances.find_due(now + 600) == [(TENANT, case.id)]
     refused = case.go("stop")
     assert (refused["error"]["code"], refused["error"]["retryAfterMs"]) == ("STALE_WORKFLOW_VERSION", 60_000)
     case.wait(599)
@@ -92,7 +92,7 @@ def test_a_long_pause_is_waited_for_by_nobody() -> None:
 
 def test_the_hint_alone_is_enough_to_go_on_and_so_is_the_index() -> None:
     for hinted in (True, False):
-        case = Case(BUSY, Outcome("done")).begun(retrying(backoff="fixed", initialDelayMs=600_000))
+        case = Case(BUSY, ExecutorOutcome("done")).begun(retrying(backoff="fixed", initialDelayMs=600_000))
         case.go()
         case.wait(600)
         if hinted:
@@ -104,7 +104,7 @@ def test_the_hint_alone_is_enough_to_go_on_and_so_is_the_index() -> None:
 
 
 def test_the_worker_waits_itself_where_there_is_time_for_it() -> None:
-    case = Case(BUSY, Outcome(), seconds=100).begun(retrying(backoff="fixed", initialDelayMs=20_000))
+    case = Case(BUSY, ExecutorOutcome(), seconds=100).begun(retrying(backoff="fixed", initialDelayMs=20_000))
     case.go()
     now = case.shop.clock.now()
     case.shop.settle()
@@ -112,7 +112,7 @@ def test_the_worker_waits_itself_where_there_is_time_for_it() -> None:
 
 
 def test_nobody_sleeps_through_a_long_pause() -> None:
-    case = Case(BUSY, Outcome(), seconds=100).begun(retrying(backoff="fixed", initialDelayMs=20_001))
+    case = Case(BUSY, ExecutorOutcome(), seconds=100).begun(retrying(backoff="fixed", initialDelayMs=20_001))
     case.go()
     now = case.shop.clock.now()
     case.shop.settle()
@@ -125,7 +125,7 @@ def test_nobody_sleeps_through_a_long_pause() -> None:
 class Pauses:
     """A store that sees what is held before each pause, and after it."""
 
-    def __init__(self, instances: MemoryInstances) -> None:
+    def __init__(self, instances: MemoryInstanceStore) -> None:
         self._instances = instances
         self.leases = list[float]()
 
@@ -141,13 +141,13 @@ def test_a_pause_is_part_of_the_lease() -> None:
     """Whoever comes while it lasts finds it held, and does not begin the same try."""
     stores = list[Pauses]()
 
-    def store(instances: MemoryInstances) -> Pauses:
+    def store(instances: MemoryInstanceStore) -> Pauses:
         stores.append(Pauses(instances))
         return stores[0]
 
-    def begun(_: Errand) -> Outcome:
+    def begun(_: StepAttempt) -> ExecutorOutcome:
         begins_at.append((case.shop.clock.now(), len(stores[0].leases)))
-        return Outcome()
+        return ExecutorOutcome()
 
     begins_at = list[tuple[float, int]]()
     case = Case(BUSY, begun, seconds=1, store=store).begun(retrying(backoff="fixed", initialDelayMs=10_000))
@@ -158,11 +158,11 @@ def test_a_pause_is_part_of_the_lease() -> None:
 
 
 def test_when_the_time_is_short_the_next_try_is_made_by_whoever_has_some() -> None:
-    def slow(_: Errand) -> Came:
+    def slow(_: StepAttempt) -> StepOutcome:
         case.wait(20)
         return BUSY
 
-    case = Case(slow, Outcome("done"), seconds=20).begun(retrying())
+    case = Case(slow, ExecutorOutcome("done"), seconds=20).begun(retrying())
     answer = case.go()
     assert (answer["pending"]["on"], answer["pending"]["attempt"]) == ("retry", 2)
     assert len(case.script.errands) == 1
@@ -196,7 +196,7 @@ def test_a_deadline_ends_what_waits_for_a_retry() -> None:
 
 
 def test_what_is_unknown_is_tried_again_where_its_author_consented_to_that_class() -> None:
-    case = Case(UNKNOWN, Outcome("done")).begun(retrying())
+    case = Case(UNKNOWN, ExecutorOutcome("done")).begun(retrying())
     assert case.go()["state"] == "b"
     doubtful = Case(UNKNOWN).begun(retrying(retryOn=["transient_error"]))
     assert doubtful.go()["inDoubt"]
@@ -204,7 +204,7 @@ def test_what_is_unknown_is_tried_again_where_its_author_consented_to_that_class
 
 
 def test_what_is_unknown_in_the_last_try_is_in_doubt_and_anybody_may_have_it_repeated() -> None:
-    case = Case(UNKNOWN, UNKNOWN, Outcome("done")).begun(retrying(2))
+    case = Case(UNKNOWN, UNKNOWN, ExecutorOutcome("done")).begun(retrying(2))
     refused = case.go()
     assert (refused["error"]["errorClass"], refused["inDoubt"]["transition"]) == ("timeout", "go")
     case.wait(LEASE)
@@ -230,7 +230,7 @@ def falling_back(first: list[Any], second: list[Any], document: Any = None) -> t
 
 
 def test_when_one_fails_the_next_does_it_with_the_key_of_the_first() -> None:
-    case, other = falling_back([BROKEN], [Outcome("instead")])
+    case, other = falling_back([BROKEN], [ExecutorOutcome("instead")])
     answer = case.go()
     assert (answer["state"], answer["context"]) == ("b", {"went": "instead"})
     (errand,) = other.errands
@@ -239,20 +239,20 @@ def test_when_one_fails_the_next_does_it_with_the_key_of_the_first() -> None:
 
 
 def test_whoever_cannot_be_run_is_passed_over() -> None:
-    case, other = falling_back([BROKEN], [BROKEN, Outcome("last")])
+    case, other = falling_back([BROKEN], [BROKEN, ExecutorOutcome("last")])
     assert case.go()["context"] == {"went": "last"}
     assert [errand.executor.settings["n"] for errand in other.errands] == [1, 2]
 
 
 def test_when_all_have_failed_the_last_one_says_why() -> None:
-    case, other = falling_back([BROKEN], [BROKEN, Failed("transient_error", "Nor I.")])
+    case, other = falling_back([BROKEN], [BROKEN, ExecutorFailure("transient_error", "Nor I.")])
     refused = case.go()
     assert (refused["error"]["message"], refused["version"], len(other.errands)) == ("Nor I.", 1, 2)
 
 
 def test_after_a_fallback_was_selected_a_crash_is_taken_up_there() -> None:
     document = with_fallbacks({"retry": {"maxAttempts": 1}})
-    case, other = falling_back([BROKEN], [Crash(), Outcome("instead")], document)
+    case, other = falling_back([BROKEN], [Crash(), ExecutorOutcome("instead")], document)
     case.crashes()
     case.wait(LEASE + 1)
     case.shop.settle()
@@ -268,7 +268,7 @@ def test_without_consent_nobody_else_does_what_may_have_happened() -> None:
 
 def test_evidence_counts_once_however_often_it_was_tried() -> None:
     scan = EvidenceItem("scan", "agent")
-    case = Case(BUSY, UNKNOWN, Outcome("done", [scan])).begun(retrying())
+    case = Case(BUSY, UNKNOWN, ExecutorOutcome("done", [scan])).begun(retrying())
     assert case.go()["evidence"] == [{"kind": "scan"}]
     assert case.stand.evidence["scan"].count == 1
     told = case.shop.instances.history(TENANT, case.id)
@@ -278,18 +278,18 @@ def test_evidence_counts_once_however_often_it_was_tried() -> None:
 def test_what_is_lost_between_two_machines_is_executed_twice_and_counts_once() -> None:
     scan = EvidenceItem("scan", "agent")
 
-    def slow(_: Errand) -> Came:
+    def slow(_: StepAttempt) -> StepOutcome:
         case.wait(LEASE + 1)
         case.shop.settle()
-        return Outcome("first", [scan])
+        return ExecutorOutcome("first", [scan])
 
-    case = Case(slow, Outcome("second", [scan])).begun(executing(idempotent=True))
+    case = Case(slow, ExecutorOutcome("second", [scan])).begun(executing(idempotent=True))
     case.go()
     assert (case.stand.evidence["scan"].count, len(case.script.errands)) == (1, 2)
 
 
 def test_a_step_that_needs_more_than_anybody_has_takes_what_there_is() -> None:
-    case = Case(Outcome(), seconds=10**6).begun()
+    case = Case(ExecutorOutcome(), seconds=10**6).begun()
     case.go()
     case.shop.settle()
     (errand,) = case.script.errands
@@ -298,12 +298,12 @@ def test_a_step_that_needs_more_than_anybody_has_takes_what_there_is() -> None:
 
 
 def test_the_hop_counter_is_of_the_claim() -> None:
-    case = Case(Outcome(), seconds=100).begun()
+    case = Case(ExecutorOutcome(), seconds=100).begun()
     case.go()
     assert case.stand.claim.handed_over == 1
     case.shop.wake(case.id, seconds=CALL)
     assert case.stand.claim.handed_over == 2
-    assert MOST_HAND_OVERS == 100
+    assert MAX_HAND_OVERS == 100
     case.shop.settle()
     assert (case.stand.state, case.stand.claim) == ("b", None)
 
@@ -320,9 +320,9 @@ def test_a_kind_that_nothing_runs_fails_at_once_and_claims_nothing() -> None:
 def test_nobody_says_what_came_of_it_while_an_earlier_try_may_still_go_on() -> None:
     """Also if the rest was gone on with by somebody else, who is done already."""
 
-    def overruns(_: Errand) -> Came:
+    def overruns(_: StepAttempt) -> StepOutcome:
         case.wait(20)
-        return Failed("timeout", "It was not waited for any longer.", "unknown", has_ended=False)
+        return ExecutorFailure("timeout", "It was not waited for any longer.", "unknown", has_ended=False)
 
     case, began = Case(overruns, seconds=20), 0.0
     case.script.lingering = 900
@@ -340,9 +340,9 @@ def test_nobody_says_what_came_of_it_while_an_earlier_try_may_still_go_on() -> N
 
 
 def test_a_chain_leaves_to_somebody_with_more_time_what_does_not_say_how_long_it_takes() -> None:
-    def slow(_: Errand) -> Came:
+    def slow(_: StepAttempt) -> StepOutcome:
         case.wait(CALL / 2)
-        return Outcome()
+        return ExecutorOutcome()
 
     hop = {"actor": "deterministic", "executor": {"kind": "act"}}
     states = {name: {"transitions": {"on": {**hop, "target": target}}} for name, target in (("a", "b"), ("b", "c"))}

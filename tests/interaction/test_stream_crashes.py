@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from signpost.adapters.dynamodb.due import wakes_in
-from signpost.adapters.dynamodb.workflow_stream import happened_in
-from signpost.content import BusEvent, ChangeEvent
+from signpost.adapters.dynamodb.workflow_stream import workflow_events_in
+from signpost.content.model import BusEvent, ChangeEvent
+from signpost.entrypoints.content_relay import ContentRelay
+from signpost.entrypoints.workflow_relay import StreamReader, WorkflowRelay
 from signpost.errors import Unavailable
-from signpost.herald import Herald, Reading
-from signpost.relay import Relay
 from signpost.telemetry import Telemetry
-from signpost.wakes import Posted, Wake
+from signpost.workflow.wakes import QueuedWake, Wake
 from tests.interaction import test_herald
 from tests.support.crash_points import NEVER, CrashPoints, Killed
 from tests.support.memory_gateway import SetClock
@@ -42,7 +42,7 @@ class Receivers:
         self.events.update(f"{event.type} {event.detail}" for event in told)
         return taken
 
-    def post(self, posted: Posted) -> None:
+    def post(self, posted: QueuedWake) -> None:
         self.messages[posted.message.workflow_id] += 1
 
 
@@ -58,8 +58,8 @@ type Process = Callable[[Receivers, CrashPoints], Handle]
 
 
 def herald(receivers: Receivers, points: CrashPoints) -> Handle:
-    process = Herald(
-        reading=Reading(happened=happened_in, wakes=wakes_in),
+    process = WorkflowRelay(
+        reader=StreamReader(events=workflow_events_in, wakes=wakes_in),
         bus=points.port(_Port(receivers.put_events)),
         queue=points.port(_Port(receivers.post)),
         clock=SetClock(test_herald.NOW),
@@ -72,7 +72,7 @@ def relay(receivers: Receivers, points: CrashPoints) -> Handle:
     def events_of(image: Mapping[str, Any]) -> Sequence[ChangeEvent]:
         return [ChangeEvent("acme", n, "skills::on-change", "register", f"s-{n}") for n in image["changes"]]
 
-    process = Relay(
+    process = ContentRelay(
         events_of=events_of,
         bus=points.port(_Port(receivers.put_events)),
         telemetry=Telemetry("relay-under-test"),

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryMasterKeys, MemoryRevisionRows
-from signpost.content import ChangeEvent, Skill, SkillChange, Subscription, SubscriptionChange
-from signpost.contract import Failure, KeptResult, Reply, Request, Result
-from signpost.delivery import DeliveryDoor, Triggers, Webhooks
+from signpost.calling.failures import failure
+from signpost.content.deliveries import Backoff, Delivery, from_text, to_text
+from signpost.content.model import ChangeEvent, Skill, SkillChange, Subscription, SubscriptionChange
+from signpost.contract import CallReply, CallRequest, Failure, KeptResult, Result
+from signpost.entrypoints.change_fanout import ChangeFanout, SubscriptionCache
+from signpost.entrypoints.content_relay import content_bus_event
+from signpost.entrypoints.delivery import DeliveryHandler, TriggerSender, WebhookSender
 from signpost.errors import Unavailable
-from signpost.execution.failures import failure
 from signpost.model import InputRequired, MasterKeys
-from signpost.policy.key_ring import KeyRing
-from signpost.policy.webhooks import shown, signing_key
-from signpost.registry.deliveries import Backoff, Delivery, from_text, to_text
-from signpost.relay import bus_event
-from signpost.subscriber import SubscriberDoor, Subscribers
+from signpost.signing.key_ring import KeyRing
+from signpost.signing.webhook_signatures import derive_signing_key, format_key
 from signpost.telemetry import Telemetry
-from signpost.web import NotReached, WebAnswer, WebRequest
-from signpost.wiring.delivery import LATER_AND_LATER
+from signpost.web import WebAnswer, WebFailure, WebRequest
+from signpost.wiring.delivery import DELIVERY_BACKOFF
 from tests.support.memory_gateway import SetClock
 
 NOW = "2026-11-18T12:00:00.000Z"
@@ -71,7 +71,7 @@ class Listening:
         before = len(self.content.events)
         skills = [Skill(skill_id, "T", None, 1, NOW, "0" * 64) for skill_id in ids]
         self.content.apply(tenant, [SkillChange(skill.id, skill) for skill in skills])
-        return [on_the_bus(asdict(bus_event(event))) for event in self.content.events[before:]]
+        return [on_the_bus(asdict(content_bus_event(event))) for event in self.content.events[before:]]
 
     def read(self, tenant: str) -> Any:
         self.asked += 1
@@ -90,9 +90,9 @@ def on_the_bus(event: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def door(content: Any, queue: Queue) -> SubscriberDoor:
-    return SubscriberDoor(
-        subscribers=Subscribers(content, content), queue=queue, telemetry=Telemetry("subscriber-under-test")
+def door(content: Any, queue: Queue) -> ChangeFanout:
+    return ChangeFanout(
+        subscribers=SubscriptionCache(content, content), queue=queue, telemetry=Telemetry("subscriber-under-test")
     )
 
 
@@ -148,7 +148,7 @@ class TestWhoIsTold:
         subscriber.handle(waiting(*listening.change("a", "b", "c")), "r")
         loads = replace(TRIGGER, trigger_type="skills::registry")
         listening.subscribe(loads)
-        told = bus_event(ChangeEvent("acme", 1, "skills::registry", "load", "send"))
+        told = content_bus_event(ChangeEvent("acme", 1, "skills::registry", "load", "send"))
         subscriber.handle(waiting(on_the_bus(asdict(told))), "r")
         assert queue.deliveries[-1] == Delivery(
             "acme", 1, "skills::registry", {"op": "load", "name": "send"}, loads.kind, loads.target
@@ -189,26 +189,26 @@ class World:
         self.clock = SetClock()
         self.keys = MemoryMasterKeys(MasterKeys("0" * 64, None))
         self.queue = Queue()
-        self.requests: list[Request] = []
+        self.requests: list[CallRequest] = []
         self.posts: list[WebRequest] = []
-        self.reply: Reply | Exception = Result(None)
-        self.answer: WebAnswer | NotReached = WebAnswer(204, {}, b"")
-        self.door = DeliveryDoor(
-            triggers=Triggers(executors=self, clock=self.clock),
-            webhooks=Webhooks(web=self, keys=KeyRing(store=self.keys, clock=self.clock), clock=self.clock),
+        self.reply: CallReply | Exception = Result(None)
+        self.answer: WebAnswer | WebFailure = WebAnswer(204, {}, b"")
+        self.door = DeliveryHandler(
+            triggers=TriggerSender(executors=self, clock=self.clock),
+            webhooks=WebhookSender(web=self, keys=KeyRing(store=self.keys, clock=self.clock), clock=self.clock),
             queue=self.queue,
             backoff=Backoff(10, 3_600),
             clock=self.clock,
             telemetry=Telemetry(service),
         )
 
-    def invoke(self, request: Request) -> Reply:
+    def invoke(self, request: CallRequest) -> CallReply:
         self.requests.append(request)
         if isinstance(self.reply, Exception):
             raise self.reply
         return self.reply
 
-    def send(self, request: WebRequest) -> WebAnswer | NotReached:
+    def send(self, request: WebRequest) -> WebAnswer | WebFailure:
         self.posts.append(request)
         return self.answer
 
@@ -259,7 +259,7 @@ class TestTriggers:
             (RuntimeError("a fault of ours"), ["m0"]),
         ],
     )
-    def test_whatever_fails_is_told_again(self, world: World, reply: Reply | Exception, failed: list[str]) -> None:
+    def test_whatever_fails_is_told_again(self, world: World, reply: CallReply | Exception, failed: list[str]) -> None:
         world.reply = reply
         assert world.deliver(TO_A_FUNCTION) == failed
         assert world.queue.put_offs == [("r0", 10) for _ in failed]
@@ -289,7 +289,7 @@ class TestWebhooks:
         assert world.deliver(DELIVERY) == []
 
     def test_who_is_not_reached_is_told_again(self, world: World) -> None:
-        world.answer = NotReached("forbidden", "hooks.test is not a public address.")
+        world.answer = WebFailure("forbidden", "hooks.test is not a public address.")
         assert world.deliver(DELIVERY) == ["m0"]
 
     def test_an_attempt_is_signed_anew_under_the_same_identity(self, world: World) -> None:
@@ -304,7 +304,7 @@ class TestWebhooks:
 
 @pytest.mark.invariant(36)
 def test_while_keys_are_rotated_both_secrets_check_it_and_no_others(world: World) -> None:
-    secrets = [shown(signing_key(digit * 64, "acme", URL)) for digit in "012"]
+    secrets = [format_key(derive_signing_key(digit * 64, "acme", URL)) for digit in "012"]
     assert checked_by(world, secrets) == [True, False, False]
     world.keys.write(MasterKeys("1" * 64, "0" * 64))
     world.clock.advance(301)
@@ -312,7 +312,7 @@ def test_while_keys_are_rotated_both_secrets_check_it_and_no_others(world: World
     world.keys.write(MasterKeys("2" * 64, "1" * 64))
     world.clock.advance(301)
     assert checked_by(world, secrets) == [False, True, True]
-    others = [shown(signing_key("2" * 64, *whose)) for whose in (("other", URL), ("acme", f"{URL}b"))]
+    others = [format_key(derive_signing_key("2" * 64, *whose)) for whose in (("other", URL), ("acme", f"{URL}b"))]
     assert checked_by(world, others) == [False, False]
 
 
@@ -333,7 +333,9 @@ class TestTryingAgain:
         assert [seconds for _, seconds in world.queue.put_offs] == [10, 20, 40, 2_560, 3_600, 3_600, 3_600]
 
     def test_all_attempts_together_take_over_five_hours(self) -> None:
-        assert sum(LATER_AND_LATER.after(attempts) for attempts in range(1, 14)) == pytest.approx(5.4 * 3600, rel=0.01)
+        assert sum(DELIVERY_BACKOFF.delay_after(attempts) for attempts in range(1, 14)) == pytest.approx(
+            5.4 * 3600, rel=0.01
+        )
 
     def test_of_a_batch_only_what_failed_comes_again(self, world: World) -> None:
         world.reply = failure("exception", "f")

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from signpost.adapters.memory import FunctionTable, MemoryBucket, MemoryContentStore, MemoryReferences
-from signpost.content import Change
+from signpost.catalogue.publishing.publisher import Publisher
+from signpost.catalogue.publishing.request import PublishRequest, SentDocument
+from signpost.content.digests import digest_of
+from signpost.content.documents import Skills
+from signpost.content.kept_objects import ObjectVersion
+from signpost.content.model import Change
+from signpost.content.retention import DAY, RetentionAges
+from signpost.entrypoints.sweeper import RESERVE_MS, ContentSweeper
 from signpost.errors import Unavailable
-from signpost.kept import Version
-from signpost.policy.access import Unrestricted
-from signpost.registry.collection import DAY, Ages
-from signpost.registry.digests import digest_of
-from signpost.registry.manifest import Document, Manifest
-from signpost.registry.publisher import Publisher
-from signpost.registry.skills import Skills
-from signpost.sweeper import RESERVE_MS, Sweeper
+from signpost.policy.access import UnrestrictedAccess
 from signpost.telemetry import Telemetry
 from tests.support.catalogues import catalogues
 from tests.support.effort import examples
@@ -61,7 +61,7 @@ class World:
             bodies=self.bucket,
             view=registry.view,
             handlers=registry.skills._handlers,  # pyright: ignore[reportPrivateUsage] - for sections, of which there are none
-            accesses=Unrestricted(),
+            accesses=UnrestrictedAccess(),
             timestamps=timestamps,
         )
         self.publisher = Publisher(
@@ -71,12 +71,12 @@ class World:
             timestamps=timestamps,
         )
         self.references = MemoryReferences(self.content)
-        self.sweeper = Sweeper(
+        self.sweeper = ContentSweeper(
             references=self.references,
             objects=self.bucket,
             clock=self.clock,
             telemetry=Telemetry("sweeper-under-test"),
-            ages=Ages(),
+            ages=RetentionAges(),
         )
 
     def register(self, skill_id: str, body: str) -> None:
@@ -95,14 +95,14 @@ class World:
                 self.sweep()
 
     def digests(self) -> frozenset[str]:
-        return frozenset(digest for skill in self.content.skills(self.tenant) for digest in skill.kept)
+        return frozenset(digest for skill in self.content.skills(self.tenant) for digest in skill.object_digests)
 
     def is_kept(self, body: str) -> bool:
         return any(version.key.endswith(digest_of(body)) for version in self.bucket.versions(self.tenant))
 
 
-def sent(document: Document, parts: Sequence[str] = ()) -> Manifest:
-    return Manifest([document], None, None, None, prune=False, parts=parts)
+def sent(document: SentDocument, parts: Sequence[str] = ()) -> PublishRequest:
+    return PublishRequest([document], None, None, None, prune=False, parts=parts)
 
 
 @pytest.fixture(params=[TENANT, None], ids=["a tenant", "what is shipped"])
@@ -149,10 +149,10 @@ def test_a_body_is_there_for_a_writer_who_dawdles_while_it_would_go(world: World
 @pytest.mark.invariant(43)
 def test_what_was_named_for_a_moment_between_two_looks_can_be_restored(world: World) -> None:
     """By a part, so that the body was not put again."""
-    document = Document("a", digest_of("# A"), "# A")
+    document = SentDocument("a", digest_of("# A"), "# A")
     part = world.publisher.keep(sent(document), world.tenant)
     world.days(5)
-    world.publisher.publish(sent(Document("a", document.digest, None), parts=[part]), world.tenant)
+    world.publisher.publish(sent(SentDocument("a", document.digest, None), parts=[part]), world.tenant)
     world.unregister("a")
     world.days(35)
     assert world.is_kept("# A")
@@ -168,7 +168,7 @@ def test_who_looks_too_seldom_to_know_what_happened_takes_nothing_away(world: Wo
 
 
 def test_a_part_goes_after_a_week_and_the_bodies_it_vouched_for_long_after(world: World) -> None:
-    world.publisher.keep(sent(Document("a", digest_of("# A"), "# A")), world.tenant)
+    world.publisher.keep(sent(SentDocument("a", digest_of("# A"), "# A")), world.tenant)
     world.days(6)
     assert len(world.bucket.versions(world.tenant)) == 2
     world.days(1)
@@ -203,7 +203,7 @@ def test_what_the_time_did_not_suffice_for_is_done_by_the_next_run() -> None:
 
 class Broken(MemoryBucket):
     @override
-    def versions(self, tenant: str | None) -> Sequence[Version]:
+    def versions(self, tenant: str | None) -> Sequence[ObjectVersion]:
         if tenant == "broken":
             raise Unavailable("Overloaded.")
         return super().versions(tenant)
@@ -212,12 +212,12 @@ class Broken(MemoryBucket):
 def test_the_trouble_of_one_tenant_is_told_and_keeps_nobody_else_waiting() -> None:
     world = World()
     bucket = Broken(world.clock)
-    world.sweeper = Sweeper(
+    world.sweeper = ContentSweeper(
         references=world.references,
         objects=bucket,
         clock=world.clock,
         telemetry=Telemetry("sweeper-under-test"),
-        ages=Ages(),
+        ages=RetentionAges(),
     )
     for tenant in ("broken", "other"):
         bucket.keep(tenant, "0" * 64, b"x")
@@ -236,7 +236,7 @@ class Interleavings(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World()
-        self.parts: list[tuple[str, Document]] = []
+        self.parts: list[tuple[str, SentDocument]] = []
         self.was: list[tuple[float, frozenset[str]]] = []
 
     @rule(skill_id=IDS, body=BODIES)
@@ -254,7 +254,7 @@ class Interleavings(RuleBasedStateMachine):
 
     @rule(skill_id=IDS, body=BODIES)
     def send_a_body(self, skill_id: str, body: str) -> None:
-        document = Document(skill_id, digest_of(body), body)
+        document = SentDocument(skill_id, digest_of(body), body)
         self.parts.append((self.world.publisher.keep(sent(document), TENANT), document))
 
     @precondition(lambda self: self.parts)
@@ -263,7 +263,7 @@ class Interleavings(RuleBasedStateMachine):
         """It may be lost by now; then the publisher is told, and nothing changes."""
         name, document = data.draw(st.sampled_from(self.parts))
         self.world.content.meanwhile = self._acts(data)
-        named = Document(document.id, document.digest, None)
+        named = SentDocument(document.id, document.digest, None)
         self.world.publisher.publish(sent(named, parts=[name]), TENANT)
         self.world.content.meanwhile = []
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from signpost.adapters.memory import MemoryDirectory
-from signpost.contract import Component, Executor, Hosted, KeptResult, Reply, Result
-from signpost.execution import wire
-from signpost.execution.components import COMPLETES, ENUMERATES
-from signpost.execution.failures import failure
-from signpost.execution.functions import REVALIDATED_EVERY
-from signpost.execution.manifest import manifest_of
-from signpost.execution.members import NotOurs
+from signpost.calling import wire
+from signpost.calling.components import COMPLETE_SUFFIX, ENUMERATE_SUFFIX
+from signpost.calling.failures import failure
+from signpost.calling.lookup import REVALIDATION_INTERVAL
+from signpost.calling.wire_fields import MalformedMessage
+from signpost.content.callers import Caller
+from signpost.contract import CallReply, Component, Executor, HostedFunction, KeptResult, Result
+from signpost.directory.manifest import parse_manifest
 from signpost.model import InputRequired, Json, JsonObject, Principal, PromptArgument
-from signpost.registry.callers import Caller
 from signpost.toolkit import Content, Context, PromptResult, ToolError, Toolkit, assistant, user
 from tests.support.memory_gateway import MODERN, MemoryGateway
 from tests.support.toolkits import BRIDGE, Served
@@ -137,7 +137,7 @@ def registered(served: Served, name: str, function: str) -> None:
     }
     answer = functions.call("prompts::register", payload, Caller("default", operator, served.gateway.clock.now() + 20))
     assert isinstance(answer, dict), answer
-    served.gateway.clock.advance(REVALIDATED_EVERY)
+    served.gateway.clock.advance(REVALIDATION_INTERVAL)
 
 
 # Lists
@@ -220,7 +220,7 @@ def test_instances_are_asked_for_once_in_two_seconds_and_only_for_lists_of_resou
     served.ask("resources/list")
     served.ask("resources/list")
     assert served.called == ["yard::page::enumerate"]
-    served.gateway.clock.advance(REVALIDATED_EVERY)
+    served.gateway.clock.advance(REVALIDATION_INTERVAL)
     served.gateway.ask("resources/list", credential=served.key)
     assert served.called == ["yard::page::enumerate"] * 2
 
@@ -344,8 +344,8 @@ def test_the_registry_s_own_prompt_goes_before_one_of_the_same_name(served: Serv
 
 
 def test_of_two_executors_that_say_the_same_the_first_id_counts() -> None:
-    prompt = Hosted("a::p", name="p", description="The first.", component=Component("prompt"))
-    resource = Hosted("a::r", component=Component("resource", "yard://a"), hidden=True)
+    prompt = HostedFunction("a::p", name="p", description="The first.", component=Component("prompt"))
+    resource = HostedFunction("a::r", component=Component("resource", "yard://a"), hidden=True)
     gateway, called = hosting({"a::r": Result({"contents": [{"text": "a"}]})}, prompt, resource)
     (listed,) = gateway.ask("prompts/list").json["result"]["prompts"]
     assert listed["description"] == "The first."
@@ -358,9 +358,9 @@ def test_of_a_shipped_one_and_one_of_the_tenant_that_say_the_same_the_tenants_ow
     """As it is with functions of the same id."""
     gateway, called = hosting({"zoo::r": Result({"contents": [{"text": "mine"}]})})
     own = (
-        Hosted("zoo::p", name="p", description="Mine.", component=Component("prompt")),
-        Hosted("zoo::r", component=Component("resource", "yard://a")),
-        Hosted("zoo::t", name="mine", component=Component("template", "yard://{b}/{c}")),
+        HostedFunction("zoo::p", name="p", description="Mine.", component=Component("prompt")),
+        HostedFunction("zoo::r", component=Component("resource", "yard://a")),
+        HostedFunction("zoo::t", name="mine", component=Component("template", "yard://{b}/{c}")),
     )
     MemoryDirectory(gateway.functions).place("default", replace(YARD, key_secret_arn="secret:zoo"), own)
     (prompt,) = gateway.ask("prompts/list").json["result"]["prompts"]
@@ -375,7 +375,7 @@ def test_of_a_shipped_one_and_one_of_the_tenant_that_say_the_same_the_tenants_ow
 
 def test_of_templates_that_say_as_much_of_their_instances_the_tenants_own_is_asked_first() -> None:
     gateway, called = hosting({})
-    own = Hosted("zoo::t", component=Component("template", "yard://{other}/{names}"))
+    own = HostedFunction("zoo::t", component=Component("template", "yard://{other}/{names}"))
     MemoryDirectory(gateway.functions).place("default", YARD, [own])
     gateway.ask("resources/read", {"uri": "yard://b/c"})
     assert called[0] == "zoo::t"
@@ -385,25 +385,25 @@ def test_tenants_that_switched_shipped_content_off_see_none_of_it() -> None:
     gateway, _ = hosting({})
     assert uris_of(gateway) == ["iii://skills", "yard://a"]
     gateway.functions.settings["default", None] = {"shipped_content": 0}
-    gateway.clock.advance(REVALIDATED_EVERY)
+    gateway.clock.advance(REVALIDATION_INTERVAL)
     assert uris_of(gateway) == ["iii://skills"]
 
 
 # Executors of any kind
 
 
-def hosting(replies: dict[str, Reply], *more: Hosted) -> tuple[MemoryGateway, list[str]]:
+def hosting(replies: dict[str, CallReply], *more: HostedFunction) -> tuple[MemoryGateway, list[str]]:
     """A gateway with an executor that answers these, whatever they are, and what that was called for."""
     gateway = MemoryGateway()
     called: list[str] = []
     hosted = (
-        Hosted(
+        HostedFunction(
             "yard::p", name="p", component=Component("prompt", complete={"a": None}, arguments=(PromptArgument("a"),))
         ),
-        Hosted("yard::r", component=Component("resource", "yard://a")),
-        Hosted("yard::t", component=Component("template", "yard://{b}/{c}", enumerates=True), hidden=True),
-        Hosted("skills::p", name="internal", component=Component("prompt")),
-        Hosted("yard::later", name="later", component=Component("app", "yard://later")),
+        HostedFunction("yard::r", component=Component("resource", "yard://a")),
+        HostedFunction("yard::t", component=Component("template", "yard://{b}/{c}", enumerates=True), hidden=True),
+        HostedFunction("skills::p", name="internal", component=Component("prompt")),
+        HostedFunction("yard::later", name="later", component=Component("app", "yard://later")),
         *more,
     )
     MemoryDirectory(gateway.functions).place(None, YARD, hosted)
@@ -477,22 +477,22 @@ def test_what_is_too_long_or_too_deep_is_said_to_be() -> None:
 @pytest.mark.parametrize("value", [5, {"values": "a"}, {"values": [5]}])
 def test_completions_that_are_none_do_not_reach_the_client(value: Json) -> None:
     gateway, _ = hosting(
-        {"yard::p::complete": Result(value)}, Hosted("yard::p::complete", component=Component("helper"))
+        {"yard::p::complete": Result(value)}, HostedFunction("yard::p::complete", component=Component("helper"))
     )
     error = gateway.ask("completion/complete", completing(of_prompt("p"), "a", "")).json["error"]
     assert (error["code"], error["message"]) == (-32603, "yard::p::complete answered completions that are none.")
 
 
 def test_nobody_is_asked_questions_while_they_type() -> None:
-    helper = Hosted("yard::p::complete", component=Component("helper"))
+    helper = HostedFunction("yard::p::complete", component=Component("helper"))
     gateway, _ = hosting({"yard::p::complete": InputRequired({"a": ROOTS})}, helper)
     found = gateway.ask("completion/complete", completing(of_prompt("p"), "a", "")).json["result"]
     assert found["completion"]["values"] == []
 
 
 def test_a_failing_executor_spoils_no_list_and_what_is_no_instance_is_left_out() -> None:
-    listing = Hosted("yard::l", name="l", component=Component("template", "garden://{b}", enumerates=True))
-    helper = Hosted("yard::l::enumerate", component=Component("helper"))
+    listing = HostedFunction("yard::l", name="l", component=Component("template", "garden://{b}", enumerates=True))
+    helper = HostedFunction("yard::l::enumerate", component=Component("helper"))
     gateway, called = hosting({}, listing, helper)
     assert uris_of(gateway) == ["iii://skills", "yard://a"]
     assert called == ["yard::l::enumerate"]
@@ -541,17 +541,17 @@ def test_what_is_internal_or_of_a_later_release_is_neither_listed_nor_answered_a
 )
 def test_a_manifest_that_says_otherwise_what_one_is_is_none(component: Any) -> None:
     functions = [{"id": "f", "component": component}]
-    with pytest.raises(NotOurs):
-        manifest_of(json.dumps({"signpost": 1, "manifest": {"functions": functions}}).encode())
+    with pytest.raises(MalformedMessage):
+        parse_manifest(json.dumps({"signpost": 1, "manifest": {"functions": functions}}).encode())
 
 
 def test_helpers_are_called_as_what_they_help() -> None:
     ids = {function.id for function in yard().functions}
-    assert {f"yard::review{COMPLETES}", f"yard::page{ENUMERATES}"} <= ids
+    assert {f"yard::review{COMPLETE_SUFFIX}", f"yard::page{ENUMERATE_SUFFIX}"} <= ids
 
 
 def test_a_prompt_without_a_name_is_called_as_its_function() -> None:
-    gateway, _ = hosting({"yard::q": Result("a")}, Hosted("yard::q", component=Component("prompt")))
+    gateway, _ = hosting({"yard::q": Result("a")}, HostedFunction("yard::q", component=Component("prompt")))
     listed = gateway.ask("prompts/list").json["result"]["prompts"]
     assert [prompt["name"] for prompt in listed] == ["p", "yard::q"]
     assert gateway.ask("prompts/get", {"name": "yard::q"}).json["result"]["messages"]

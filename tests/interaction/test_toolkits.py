@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import Failure, Hosted, KeptResult, Result, Shown
-from signpost.execution import wire
-from signpost.execution.manifest import Manifest, manifest_of
-from signpost.execution.members import NotOurs
-from signpost.execution.wire import LARGEST_REPLY, call_message
-from signpost.surfaces.hosted import LONGEST_STRUCTURED
+from signpost.calling import wire
+from signpost.calling.wire import LARGEST_REPLY, call_message
+from signpost.calling.wire_fields import MalformedMessage
+from signpost.contract import ClientPresentation, Failure, HostedFunction, KeptResult, Result
+from signpost.directory.manifest import ExecutorManifest, parse_manifest
+from signpost.surfaces.function_calls import LONGEST_STRUCTURED
 from signpost.toolkit import Answer, Content, Context, Function, ToolError, Toolkit, ToolResult, registered
 from tests.support import hosted
 from tests.support.hosted import TOKEN, MemoryKeptResults, as_lambda_sends, call_of
@@ -120,12 +120,12 @@ def test_a078_what_does_not_conform_is_never_sent_and_the_log_says_why(isolate: 
 def test_a075_a076_what_conforms_is_sent_and_errors_are_not_held_against_the_schema() -> None:
     assert answering({"n": 1, "note": None}, output=COUNT).call("yard::f") == Result({"n": 1, "note": None}, [])
     reply = answering(ToolResult([Content.text("No.")], is_error=True), output=COUNT).call("yard::f")
-    shown = Shown([{"type": "text", "text": "No."}], {})
+    shown = ClientPresentation([{"type": "text", "text": "No."}], {})
     assert reply == Failure("reported", "permanent_error", "none", "No.", shown=shown)
 
 
 def test_a_result_that_takes_for_ever_to_check_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("signpost.toolkit.harness.CHECKED_WITHIN", 0.1)
+    monkeypatch.setattr("signpost.toolkit.harness.CHECK_TIMEOUT", 0.1)
     slow = {"type": "object", "properties": {"a": {"uniqueItems": True}}}
     world = answering({"a": [{"n": number} for number in range(20_000)]}, output_schema=slow)
     reply = world.call("yard::f")
@@ -154,14 +154,14 @@ def test_a_result_against_whose_schema_nothing_can_be_held_is_not_sent() -> None
 def test_content_travels_beside_the_value_that_can_be_read_of_it(isolate: bool) -> None:
     blocks = [Content.text("a"), Content.link("iii://a", "a")]
     reply = answering(Answer(blocks, evidence=[{"kind": "seen"}]), isolate=isolate).call("yard::f")
-    assert reply == Result("a", [{"kind": "seen"}], Shown([block.block for block in blocks], {}))
+    assert reply == Result("a", [{"kind": "seen"}], ClientPresentation([block.block for block in blocks], {}))
     whole = ToolResult(blocks[:1], structured={"n": 1}, meta={"took": 1})
     assert answering(whole, isolate=isolate).call("yard::f") == Result(
-        {"n": 1}, [], Shown([blocks[0].block], {"took": 1})
+        {"n": 1}, [], ClientPresentation([blocks[0].block], {"took": 1})
     )
     failed = answering(ToolResult(blocks, is_error=True), isolate=isolate).call("yard::f")
     assert isinstance(failed, Failure)
-    assert failed.shown == Shown([block.block for block in blocks], {})
+    assert failed.shown == ClientPresentation([block.block for block in blocks], {})
 
 
 def test_who_knows_nothing_of_content_reads_the_value() -> None:
@@ -193,8 +193,8 @@ def test_long_content_is_refused_and_a_long_value_is_kept() -> None:
     ],
 )
 def test_content_that_is_none_is_a_malformed_reply(shown: Any) -> None:
-    with pytest.raises(NotOurs):
-        wire.reply_of(json.dumps({"signpost": 1, "result": 1, "shown": shown}).encode())
+    with pytest.raises(MalformedMessage):
+        wire.parse_reply(json.dumps({"signpost": 1, "result": 1, "shown": shown}).encode())
 
 
 def test_the_manifest_says_all_that_an_author_said() -> None:
@@ -210,7 +210,7 @@ def test_the_manifest_says_all_that_an_author_said() -> None:
 
     (function,) = kit.functions
     world = hosted.Hosted([function])
-    (read,) = manifest_of(
+    (read,) = parse_manifest(
         as_lambda_sends(world.harness.handle({"signpost": 1, "operation": "manifest"}, 1000))
     ).functions
     assert read == function.hosted
@@ -225,13 +225,13 @@ def test_the_manifest_says_all_that_an_author_said() -> None:
 )
 def test_a_manifest_that_says_it_otherwise_is_none(member: str, value: Any) -> None:
     functions = [{"id": "f", member: value}]
-    with pytest.raises(NotOurs):
-        manifest_of(json.dumps({"signpost": 1, "manifest": {"functions": functions}}).encode())
+    with pytest.raises(MalformedMessage):
+        parse_manifest(json.dumps({"signpost": 1, "manifest": {"functions": functions}}).encode())
 
 
 def test_what_an_earlier_executor_does_not_say_is_not_said() -> None:
     old = json.dumps({"signpost": 1, "manifest": {"functions": [{"id": "f"}]}}).encode()
-    assert manifest_of(old) == Manifest([Hosted("f")])
+    assert parse_manifest(old) == ExecutorManifest([HostedFunction("f")])
 
 
 # By a client

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from signpost.errors import Unavailable
-from signpost.model import Call, Json, JsonObject, Tool, ToolResult
-from signpost.protocol.dispatch import LONGEST_ANSWER
-from signpost.protocol.names import LONGEST, portable_names, simplest
-from signpost.protocol.surface import Surface
-from signpost.wiring.endpoints import gateway_surface
+from signpost.mcp.dispatch import LONGEST_ANSWER
+from signpost.mcp.names import LONGEST, portable_names, simplify_name
+from signpost.mcp.surface import Surface
+from signpost.model import Call, CallToolResult, Json, JsonObject, Tool
+from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import TENANT
 from stage.wiring.gateway import with_fixtures
 from tests.support.memory_gateway import Answer, MemoryGateway, modern
@@ -27,7 +27,7 @@ class Stage:
 
     def __init__(self, surface: Surface | None = None, **environment: str) -> None:
         self.gateway = MemoryGateway(None, **environment)
-        self.gateway.serve(surface or with_fixtures(gateway_surface(self.gateway.composition)))
+        self.gateway.serve(surface or with_fixtures(build_gateway_surface(self.gateway.composition)))
         self.credential = str(self.gateway.make_key(TENANT))
 
     def call(self, name: str, arguments: Json = None, **headers: str) -> Any:
@@ -90,7 +90,7 @@ def test_a_schema_that_is_refused_is_said_and_nothing_runs() -> None:
         def tool(self, name: str, call: Call) -> Tool | None:
             return self.tools(call)[0] if name == "odd" else None
 
-        def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+        def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
             raise AssertionError((tool, arguments, call))
 
     result = Stage(Surface("test", "", tools=(Odd(),))).call("odd", {"a": 1})
@@ -162,9 +162,9 @@ def test_names_of_nothing_but_signs_have_portable_ones_too() -> None:
 def test_a_portable_name_changes_only_if_another_would_have_the_same() -> None:
     names = generated(500, "ab. ")
     before, after = portable_names(names[:250]), portable_names(names)
-    simple = Counter(map(simplest, names))
+    simple = Counter(map(simplify_name, names))
     changed = {name for name in names[:250] if before[name] != after[name]}
-    assert all(simple[simplest(name)] > 1 for name in changed)
+    assert all(simple[simplify_name(name)] > 1 for name in changed)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_result_that_cannot_be_kept_says_that_the_tool_ran(stage: Stage) -> No
             raise Unavailable(f"{tenant} {len(text)}")
 
     stage.gateway.exchange(long_answers=Full())
-    stage.gateway.serve(with_fixtures(gateway_surface(stage.gateway.composition)))
+    stage.gateway.serve(with_fixtures(build_gateway_surface(stage.gateway.composition)))
     result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER})
     assert result["isError"] is True
     assert "The tool ran" in result["content"][0]["text"]
@@ -361,9 +361,9 @@ class Many:
     def tool(self, name: str, call: Call) -> Tool | None:
         return next((tool for tool in self.tools(call) if tool.name == name), None)
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
         del arguments, call
-        return ToolResult([{"type": "text", "text": tool.name}])
+        return CallToolResult([{"type": "text", "text": tool.name}])
 
 
 def test_a_long_list_is_read_page_by_page_whatever_comes_and_goes_between() -> None:

@@ -8,11 +8,11 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
-from signpost.adapters.dynamodb.instances import DynamoInstances
-from signpost.adapters.memory import MemoryTexts
-from signpost.adapters.memory.instances import MemoryInstances
+from signpost.adapters.dynamodb.instances import DynamoInstanceStore
+from signpost.adapters.memory import MemoryTextStore
+from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.errors import Unavailable
-from signpost.workflow.instance import Entry, Instance, Stand
+from signpost.workflow.instance import Instance, InstanceWrite, WriteCondition
 from tests.interaction.test_workflow_tools import ANYWHERE
 from tests.support.manifests import publish
 from tests.support.memory_gateway import MemoryGateway
@@ -30,7 +30,7 @@ MANIFEST: Mapping[str, Any] = {
 CODES = ("ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "InternalServerError")
 
 
-class Overloaded(MemoryInstances):
+class Overloaded(MemoryInstanceStore):
     """As often as it is told to."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Overloaded(MemoryInstances):
         return super().load(tenant, workflow_id)
 
     @override
-    def save(self, tenant: str, entry: Entry, *, replacing: Stand | None) -> bool:
+    def save(self, tenant: str, entry: InstanceWrite, *, replacing: WriteCondition | None) -> bool:
         saved = super().save(tenant, entry, replacing=replacing)
         if self.unheard > 0:
             self.unheard -= 1
@@ -135,7 +135,7 @@ def test_a_start_that_was_one_already_and_cannot_be_read_is_looked_at(store: Ove
     assert link == {"workflowId": begun["workflowId"]}
 
 
-def refusing(code: str) -> DynamoInstances:
+def refusing(code: str) -> DynamoInstanceStore:
     """By a table that refuses all reads for that, and all writes because it stands otherwise."""
     client = boto3.client("dynamodb", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
 
@@ -149,7 +149,7 @@ def refusing(code: str) -> DynamoInstances:
 
     hooks: Any = client.meta.events
     hooks.register("before-call.dynamodb", answer)
-    return DynamoInstances(client, "workflows", MemoryTexts())
+    return DynamoInstanceStore(client, "workflows", MemoryTextStore())
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -8,8 +8,8 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from core_skills.outside import outside
-from core_skills.search_key import KEPT_FOR, SearchKey
+from core_skills.outside import build_guarded_web
+from core_skills.search_key import CACHE_SECONDS, SearchKey
 from core_skills.web_search import Search, web_search
 from signpost.contract import Failure, Result
 from tests.support.hosted import Hosted
@@ -41,7 +41,7 @@ def searching(
     key: OneKey | None = None,
     allowed: str = "find.test",
 ) -> Hosted:
-    web = outside({"ALLOWED_PRIVATE_HOSTS": allowed}, resolve=network.resolve, dial=network.dial)
+    web = build_guarded_web({"ALLOWED_PRIVATE_HOSTS": allowed}, resolve=network.resolve, dial=network.dial)
     return Hosted(web_search(Search(provider, endpoint, key or OneKey()), web).functions)
 
 
@@ -183,7 +183,7 @@ def test_the_key_is_read_when_it_is_needed_and_again_after_a_while_or_when_it_is
     with receiving(numbered) as server:
         key = key_of(server, clock)
         assert [key.read(), key.read()] == ["key-1", "key-1"]
-        clock.advance(KEPT_FOR)
+        clock.advance(CACHE_SECONDS)
         assert [key.read(), key.read()] == ["key-2", "key-2"]
         key.forget()
         assert key.read() == "key-3"
@@ -200,7 +200,7 @@ def test_the_key_is_read_when_it_is_needed_and_again_after_a_while_or_when_it_is
 def test_a_key_that_cannot_be_read_is_said(code: str, kind: str, says: str) -> None:
     with receiving(lambda _: Reply(400, json.dumps({"__type": code}).encode())) as server:
         key = key_of(server, SetClock())
-        web = outside({}, resolve=Network(0).resolve, dial=Network(0).dial)
+        web = build_guarded_web({}, resolve=Network(0).resolve, dial=Network(0).dial)
         failure = failed(Hosted(web_search(Search("brave", "", key), web).functions), query="tea")
     assert failure.kind == kind
     assert says in failure.message

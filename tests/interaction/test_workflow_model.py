@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from signpost.model import Principal, as_object
+from signpost.workflow.engine.links import build_links
+from signpost.workflow.engine.steps import ON_ENTER, ExecutorFailure, ExecutorOutcome, Submission
 from signpost.workflow.instance import EvidenceItem
-from signpost.workflow.links import links
-from signpost.workflow.ports import Errand
-from signpost.workflow.service import Declined, Told
-from signpost.workflow.steps import ON_ENTER, Failed, Outcome, Submitted
+from signpost.workflow.ports import StepAttempt
+from signpost.workflow.running.service import StepResult, WorkflowRefusal
 from tests.support.effort import examples
 from tests.support.machines import Played
 from tests.support.saying import Say
@@ -40,11 +40,11 @@ class Weather:
     def __init__(self) -> None:
         self.is_fine = True
 
-    def perform(self, errand: Errand) -> Outcome | Failed:
-        if errand.executor.kind == "no" or (errand.executor.kind == "fair" and not self.is_fine):
-            return Failed("permanent_error", "no")
-        by = errand.principal.subject
-        return Outcome({"by": by}, [EvidenceItem("scan", by)])
+    def perform(self, attempt: StepAttempt) -> ExecutorOutcome | ExecutorFailure:
+        if attempt.executor.kind == "no" or (attempt.executor.kind == "fair" and not self.is_fine):
+            return ExecutorFailure("permanent_error", "no")
+        by = attempt.principal.subject
+        return ExecutorOutcome({"by": by}, [EvidenceItem("scan", by)])
 
 
 _GUARDS = st.sampled_from(
@@ -228,7 +228,7 @@ class Together(RuleBasedStateMachine):
     def submit(self, name: str, caller: str, off: int, go: bool) -> None:
         principal, arguments = CALLERS[caller], {"go": go}
         version = self.model.version + off
-        submitted = Submitted(version, name, arguments, principal)
+        submitted = Submission(version, name, arguments, principal)
         told = self.shop.workflows.submit(self.workflow_id, submitted, self.clock.now() + CALL)
         if self.overdue:
             self.model.time_out()
@@ -257,8 +257,8 @@ class Together(RuleBasedStateMachine):
         model = self.model
         return model.is_timed and model.state != END and self.clock.now() >= self.began + TIMEOUT
 
-    def agree(self, told: Told | Declined, code: str | None) -> None:
-        assert isinstance(told, Told)
+    def agree(self, told: StepResult | WorkflowRefusal, code: str | None) -> None:
+        assert isinstance(told, StepResult)
         refusal = told.step.refusal
         assert (refusal.code if refusal else None) == code
         self.workflow_id = told.step.instance.id
@@ -279,7 +279,7 @@ class Together(RuleBasedStateMachine):
         assert hops == model.moves
         assert sum(len(evidence) for _, evidence in told) == model.scans
         for caller in CALLERS.values():
-            shown = links(self.definition, kept, caller, self.clock.now())
+            shown = build_links(self.definition, kept, caller, self.clock.now())
             assert [as_object(link["args"])["transition"] for link in shown] == model.linked(caller)
 
 

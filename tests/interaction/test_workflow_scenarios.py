@@ -10,23 +10,23 @@ import pytest
 
 from signpost.adapters.clock import SystemTimestamps
 from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
+from signpost.catalogue.publishing.catalogue import CataloguePublisher
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.cli import main
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.callers import Caller
 from signpost.contract import Executor
-from signpost.execution.executor_keys import keys_of
+from signpost.directory.keys import keys_of
 from signpost.model import Json, JsonObject, Principal
-from signpost.policy.capabilities import TokenVerifier
-from signpost.policy.key_ring import KeyRing
-from signpost.registry.callers import Caller
-from signpost.registry.catalogue_publisher import CataloguePublisher
-from signpost.registry.publisher import ManifestFunctions, Publisher
-from signpost.registry.refusals import Refused
 from signpost.schema.validation import Validators
+from signpost.signing.capability_tokens import TokenVerifier
+from signpost.signing.key_ring import KeyRing
 from signpost.toolkit import Function, ToolError
-from signpost.toolkit.context import World
-from signpost.toolkit.function import Hosting
+from signpost.toolkit.context import ContextServices
+from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.harness import Harness
-from signpost.toolkit.hosting import by_id
-from signpost.workflow.permissions import MAY_RESOLVE
+from signpost.toolkit.hosting import functions_by_id
+from signpost.workflow.engine.permissions import MAY_RESOLVE
 from tests.support.hosted import KeptLog, secrets_of
 from tests.support.machines import Crash
 from tests.support.workflow_world import TENANT, WorkflowWorld
@@ -71,14 +71,16 @@ class Shop(WorkflowWorld):
         self.called: list[str] = []
         self.deaths = 0
         """How often whoever calls the executor dies next, when it has run."""
-        hosted = by_id([self._remembered(name, run, (schemas or {}).get(name)) for name, run in functions.items()])
+        hosted = functions_by_id(
+            [self._remembered(name, run, (schemas or {}).get(name)) for name, run in functions.items()]
+        )
         gateway, keys = self._gateway, MemoryMasterKeys(keys_of(WORK.arn, self._gateway.adapters.master_keys.read()))
         harness = Harness(
-            Hosting(hosted),
+            ExecutorFunctions(hosted),
             tokens=TokenVerifier(KeyRing(store=keys, clock=self.clock), clock=self.clock),
             clock=self.clock,
             validators=Validators(),
-            world=World(None, secrets_of({}), KeptLog()),
+            services=ContextServices(None, secrets_of({}), KeptLog()),
         )
         assert MemoryDirectory(gateway.functions).place(TENANT, WORK, [one.hosted for one in hosted.values()]) == []
         gateway.executors[WORK.arn] = lambda message: self._survived(harness.handle(message, 60_000))
@@ -120,7 +122,7 @@ class Shop(WorkflowWorld):
 
     def sweep(self) -> None:
         """As once a minute, for what is due and for what was asked for."""
-        settle(self._gateway.composition.driven().waker, self.instances, self.clock, is_swept=True)
+        settle(self._gateway.composition.workflow_services().waker, self.instances, self.clock, is_swept=True)
 
     def administer(self, function: str, payload: JsonObject) -> Any:
         """A function of the registry, on what this gateway reads."""
@@ -129,7 +131,7 @@ class Shop(WorkflowWorld):
         publisher = Publisher(
             content=there.content, bodies=there.bodies, catalogues=catalogues, timestamps=SystemTimestamps()
         )
-        return ManifestFunctions(publisher).call(function, payload, ADMINISTRATOR)
+        return PublishFunctions(publisher).call(function, payload, ADMINISTRATOR)
 
 
 def function(name: str, takes: Json = None) -> Document:
@@ -579,7 +581,7 @@ def test_s298_what_leads_nowhere_or_stands_twice_is_refused_before_it_is_publish
 def test_s298_what_is_sent_past_the_check_is_refused_by_the_registry_too() -> None:
     broken = flow(a={"transitions": {"go": {"target": "nowhere"}}})
     refused = Shop().administer("manifest::bodies", {"definitions": {"version": 1, "workflows": {"ill": broken}}})
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RegistryRefusal)
     assert "nowhere" in refused.message
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from signpost.mcp.results import LONGEST_REPEATED
 from signpost.model import JsonObject, Principal
-from signpost.protocol.results import LONGEST_TWICE
-from signpost.surfaces.seven import INSTRUCTIONS, PAGE, SEVEN
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, INSTRUCTIONS, PAGE
 from tests.support.manifests import publish
 from tests.support.memory_gateway import MemoryGateway
 from tests.support.workflow_world import TENANT, WorkflowWorld
@@ -121,7 +121,7 @@ class TestTheList:
         ]
 
     def test_each_has_a_schema_of_what_it_takes_and_of_what_it_answers(self) -> None:
-        for tool in SEVEN:
+        for tool in GATEWAY_TOOLS:
             assert tool.input_schema["additionalProperties"] is False
             assert tool.output_schema is not None
             assert tool.title
@@ -131,7 +131,7 @@ class TestTheList:
         program = "import sys, signpost.wiring.gateway; print(*sys.modules)"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         loaded = set(done.stdout.split())
-        assert "signpost.surfaces.seven" in loaded
+        assert "signpost.surfaces.gateway.tool_specs" in loaded
         assert not loaded & {"jsonschema", "rapidfuzz", "signpost.search.ranking", "signpost.workflow.definition"}
 
     def test_what_is_not_listed_can_be_called_all_the_same(self, desk: Desk) -> None:
@@ -403,7 +403,7 @@ class TestCapabilities:
 
 
 class TestLongAnswers:
-    LONG = "x" * LONGEST_TWICE
+    LONG = "x" * LONGEST_REPEATED
 
     def keeping(self) -> Mapping[str, Any]:
         transitions = {"keep": {"target": "open", "output": {"kept": "$.arguments.text"}}}

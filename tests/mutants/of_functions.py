@@ -6,12 +6,12 @@ _SHARED = "layers/shared/python/signpost"
 
 _JUDGES_EVERY_REQUEST = """\
         if refusal := self._rules.refusal(destination, addresses):
-            return NotReached("forbidden", refusal)
+            return WebFailure("forbidden", refusal)
 """
 _JUDGES_THE_FIRST_REQUEST = """\
         refusal = None if "judged" in vars(self) else self._rules.refusal(destination, addresses)
         if refusal:
-            return NotReached("forbidden", refusal)
+            return WebFailure("forbidden", refusal)
         self.judged = True
 """
 
@@ -19,25 +19,25 @@ OF_FUNCTIONS = (
     Mutant(
         name="capability-without-arguments",
         invariant=29,
-        file=f"{_SHARED}/policy/capabilities.py",
+        file=f"{_SHARED}/signing/capability_tokens.py",
         there="_digest_of(call.arguments, call.answers, call.state, call.idempotency_key, call.keep_at)",
         instead="_digest_of(call.answers, call.state, call.idempotency_key, call.keep_at)",
-        tests=("tests/unit/policy/test_capabilities.py",),
+        tests=("tests/unit/signing/test_capability_tokens.py",),
     ),
     Mutant(
         name="capability-lasts-for-ever",
         invariant=29,
-        file=f"{_SHARED}/policy/capabilities.py",
-        there="if self._clock.now() >= said.expires_at:",
-        instead="if self._clock.now() >= said.expires_at + 3600:",
-        tests=("tests/unit/policy/test_capabilities.py",),
+        file=f"{_SHARED}/signing/capability_tokens.py",
+        there="if self._clock.now() >= grant.expires_at:",
+        instead="if self._clock.now() >= grant.expires_at + 3600:",
+        tests=("tests/unit/signing/test_capability_tokens.py",),
     ),
     Mutant(
         name="breaker-never-opens",
         invariant=30,
-        file=f"{_SHARED}/execution/breaker.py",
-        there='if len(in_a_row) >= effective(state, "breaker_failures"):',
-        instead="if len(in_a_row) >= COUNTED_FUNCTIONS:",
+        file=f"{_SHARED}/calling/breaker.py",
+        there='if len(codes) >= effective_setting(state, "breaker_failures"):',
+        instead="if len(codes) >= MAX_COUNTED_FUNCTIONS:",
         tests=("tests/interaction/test_breaker.py",),
     ),
     Mutant(
@@ -60,9 +60,9 @@ OF_FUNCTIONS = (
     Mutant(
         name="tools-lead-to-the-registry",
         invariant=37,
-        file=f"{_SHARED}/surfaces/hosted.py",
-        there="return function == FETCH or is_internal(function)",
-        instead="return function == FETCH",
+        file=f"{_SHARED}/surfaces/function_calls.py",
+        there="return function == FETCH_FUNCTION or is_internal(function)",
+        instead="return function == FETCH_FUNCTION",
         tests=("tests/interaction/test_bridge.py",),
     ),
     Mutant(
@@ -102,8 +102,8 @@ OF_FUNCTIONS = (
         name="secret-in-executor-log",
         invariant=63,
         file=f"{_SHARED}/toolkit/call_log.py",
-        there="return self._secrets.masked(_words_of(said))[:LONGEST_TEXT]",
-        instead="return _words_of(said)[:LONGEST_TEXT]",
+        there="return self._secrets.mask(_words_of(value))[:LONGEST_TEXT]",
+        instead="return _words_of(value)[:LONGEST_TEXT]",
         tests=("tests/interaction/test_context.py",),
     ),
     Mutant(
@@ -117,7 +117,7 @@ OF_FUNCTIONS = (
     Mutant(
         name="result-not-held-against-its-schema",
         invariant=21,
-        file=f"{_SHARED}/protocol/tools.py",
+        file=f"{_SHARED}/mcp/tools.py",
         there="if tool.output_schema is not None and not result.is_error:",
         instead="if tool.output_schema is not None and result.is_error:",
         tests=("tests/interaction/test_tools.py",),

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from signpost.contract import Request
-from signpost.execution import wire
-from signpost.model import Call, Json, JsonObject, Tool, ToolResult, as_object
-from signpost.ports import Executors
+from signpost.calling import wire
+from signpost.calling.ports import FunctionInvoker
+from signpost.contract import CallRequest
+from signpost.model import Call, CallToolResult, Json, JsonObject, Tool, as_object
 
 CALL_FUNCTION = Tool(
     "test_call_function",
@@ -25,7 +25,7 @@ CALL_FUNCTION = Tool(
 
 
 class FunctionCalls:
-    def __init__(self, executors: Executors) -> None:
+    def __init__(self, executors: FunctionInvoker) -> None:
         self._executors = executors
 
     def tools(self, call: Call) -> Sequence[Tool]:
@@ -36,10 +36,10 @@ class FunctionCalls:
         del call
         return CALL_FUNCTION if name == CALL_FUNCTION.name else None
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
         del tool
         ends_at = arguments.get("endsAt")
-        request = Request(
+        request = CallRequest(
             function=str(arguments["function"]),
             arguments=as_object(arguments.get("arguments")),
             principal=call.principal,
@@ -49,7 +49,7 @@ class FunctionCalls:
             trace=call.trace,
         )
         reply = wire.reply_message(self._executors.invoke(request))
-        return ToolResult([{"type": "text", "text": "See the structured content."}], structured=reply)
+        return CallToolResult([{"type": "text", "text": "See the structured content."}], structured=reply)
 
 
 def _text(value: Json) -> str | None:

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 
 from signpost.model import (
     Call,
+    CallToolResult,
     Completion,
+    GetPromptResult,
     InputRequired,
     JsonObject,
     Prompt,
     PromptArgument,
-    PromptResult,
     Resource,
     ResourceTemplate,
     Tool,
-    ToolResult,
 )
 from stage.tools import BEHAVIOURS, IMAGE, content_of, embedded, question, text
 
@@ -53,7 +53,7 @@ class Fixtures:
         found = BEHAVIOURS.get(name) if _is_ours(call) else None
         return found[0] if found else None
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
         _, behaviour = BEHAVIOURS[tool.name]
         return behaviour(arguments, call)
 
@@ -82,13 +82,13 @@ class Fixtures:
     def prompts(self, call: Call) -> Sequence[Prompt]:
         return PROMPTS if _is_ours(call) else ()
 
-    def get_prompt(self, name: str, arguments: Mapping[str, str], call: Call) -> PromptResult | InputRequired | None:
+    def get_prompt(self, name: str, arguments: Mapping[str, str], call: Call) -> GetPromptResult | InputRequired | None:
         if not _is_ours(call):
             return None
         if name == "test_input_required_result_prompt":
             return _prompt_after_a_question(call)
         contents = _contents(name, arguments)
-        return PromptResult([{"role": "user", "content": content} for content in contents]) if contents else None
+        return GetPromptResult([{"role": "user", "content": content} for content in contents]) if contents else None
 
     def complete(
         self, reference: JsonObject, argument: str, value: str, given: Mapping[str, str], call: Call
@@ -117,11 +117,11 @@ def _contents(name: str, arguments: Mapping[str, str]) -> Sequence[JsonObject]:
     }.get(name, [])
 
 
-def _prompt_after_a_question(call: Call) -> PromptResult | InputRequired:
+def _prompt_after_a_question(call: Call) -> GetPromptResult | InputRequired:
     context = (content_of(call, "user_context") or {}).get("context")
     if not isinstance(context, str):
         return InputRequired({"user_context": question("What context should the prompt use?", "context")})
-    return PromptResult([{"role": "user", "content": text(f"In this context: {context}")}])
+    return GetPromptResult([{"role": "user", "content": text(f"In this context: {context}")}])
 
 
 def _is_ours(call: Call) -> bool:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from signpost.model import JsonObject
 from signpost.toolkit import Answer, Context, Function
-from signpost.toolkit.function import Hosting
-from signpost.toolkit.production import harness_of
+from signpost.toolkit.function import ExecutorFunctions
+from signpost.toolkit.production import build_harness
 from stage import effects
 from stage.scripts import answered
 
@@ -49,7 +49,7 @@ def play(arguments: JsonObject, ctx: Context) -> Answer:
 
 
 ANY = Function("stub", play)
-harness = harness_of(Hosting(Scripted()), os.environ)
+harness = build_harness(ExecutorFunctions(Scripted()), os.environ)
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> JsonObject:

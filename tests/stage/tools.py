@@ -5,9 +5,9 @@ import struct
 import zlib
 from collections.abc import Callable, Mapping
 
-from signpost.model import Call, InputRequired, Json, JsonObject, Tool, ToolResult, as_object
+from signpost.model import Call, CallToolResult, InputRequired, Json, JsonObject, Tool, as_object
 
-type Behaviour = Callable[[JsonObject, Call], ToolResult | InputRequired]
+type Behaviour = Callable[[JsonObject, Call], CallToolResult | InputRequired]
 
 NO_ARGUMENTS: JsonObject = {"type": "object", "additionalProperties": False}
 
@@ -64,49 +64,51 @@ def content_of(call: Call, key: str) -> JsonObject | None:
 
 
 def says(*content: JsonObject, is_error: bool = False) -> Behaviour:
-    return lambda _arguments, _call: ToolResult(content, is_error=is_error)
+    return lambda _arguments, _call: CallToolResult(content, is_error=is_error)
 
 
-def _with_logging(_arguments: JsonObject, call: Call) -> ToolResult:
+def _with_logging(_arguments: JsonObject, call: Call) -> CallToolResult:
     for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
-        call.notices.log(call, "info", words)
-    return ToolResult([text("Logged.")])
+        call.notifications.send_log(call, "info", words)
+    return CallToolResult([text("Logged.")])
 
 
-def _with_progress(_arguments: JsonObject, call: Call) -> ToolResult:
+def _with_progress(_arguments: JsonObject, call: Call) -> CallToolResult:
     for done in (0, 50, 100):
-        call.notices.progress(call, done, 100)
-    return ToolResult([text("Progressed.")])
+        call.notifications.send_progress(call, done, 100)
+    return CallToolResult([text("Progressed.")])
 
 
-def _ask_name(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+def _ask_name(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     name = (content_of(call, "user_name") or {}).get("name")
     if not isinstance(name, str):
         return InputRequired({"user_name": question("What is your name?", "name")})
-    return ToolResult([text(f"Hello, {name}!")])
+    return CallToolResult([text(f"Hello, {name}!")])
 
 
-def _sample_capital(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+def _sample_capital(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     answer = as_object(as_object(call.answers.get("capital_question")).get("content")).get("text")
     if not isinstance(answer, str):
         return InputRequired({"capital_question": sampling("What is the capital of France?", 100)})
-    return ToolResult([text(answer)])
+    return CallToolResult([text(answer)])
 
 
-def _list_roots(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+def _list_roots(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     roots = as_object(call.answers.get("client_roots")).get("roots")
-    return ToolResult([text(f"Roots: {roots}")]) if isinstance(roots, list) else InputRequired({"client_roots": ROOTS})
+    return (
+        CallToolResult([text(f"Roots: {roots}")]) if isinstance(roots, list) else InputRequired({"client_roots": ROOTS})
+    )
 
 
-def _with_state(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+def _with_state(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     if content_of(call, "confirm") is None or call.state != "asked":
         return InputRequired({"confirm": question("Please confirm", "ok", "boolean")}, state="asked")
-    return ToolResult([text("state-ok")])
+    return CallToolResult([text("state-ok")])
 
 
-def _ask_three(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+def _ask_three(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     if {"user_name", "greeting", "client_roots"} <= set(call.answers) and call.state == "asked":
-        return ToolResult([text("All three were answered.")])
+        return CallToolResult([text("All three were answered.")])
     requests = {
         "user_name": question("What is your name?", "name"),
         "greeting": sampling("Generate a greeting", 50),
@@ -115,7 +117,7 @@ def _ask_three(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired
     return InputRequired(requests, state="asked")
 
 
-def _two_rounds(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+def _two_rounds(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     first = as_object(call.state).get("name") or (content_of(call, "step1") or {}).get("name")
     if not isinstance(first, str):
         return InputRequired({"step1": question("Step 1: What is your name?", "name")}, state={"round": 1})
@@ -123,10 +125,10 @@ def _two_rounds(_arguments: JsonObject, call: Call) -> ToolResult | InputRequire
     if not isinstance(color, str):
         asked = {"step2": question("Step 2: What is your favorite color?", "color")}
         return InputRequired(asked, state={"round": 2, "name": first})
-    return ToolResult([text(f"{first} likes {color}.")])
+    return CallToolResult([text(f"{first} likes {color}.")])
 
 
-def _what_is_declared(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+def _what_is_declared(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     """Asks only what the client said that it can be asked."""
     requests: dict[str, JsonObject] = {}
     if "elicitation" in call.client.capabilities:
@@ -134,33 +136,33 @@ def _what_is_declared(_arguments: JsonObject, call: Call) -> ToolResult | InputR
     if "sampling" in call.client.capabilities:
         requests["greeting"] = sampling("Generate a greeting", 50)
     if not requests or set(requests) <= set(call.answers):
-        return ToolResult([text("Nothing left to ask.")])
+        return CallToolResult([text("Nothing left to ask.")])
     return InputRequired(requests)
 
 
-def _needs_sampling(_arguments: JsonObject, call: Call) -> ToolResult | InputRequired:
+def _needs_sampling(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     del call
     return InputRequired({"answer": sampling("Anything", 10)})
 
 
-def _crash(arguments: JsonObject, _call: Call) -> ToolResult:
+def _crash(arguments: JsonObject, _call: Call) -> CallToolResult:
     raise RuntimeError(f"nobody foresaw {arguments}")
 
 
-def _add(arguments: JsonObject, _call: Call) -> ToolResult:
+def _add(arguments: JsonObject, _call: Call) -> CallToolResult:
     numbers = [number for number in (arguments.get("a"), arguments.get("b")) if isinstance(number, int | float)]
-    return ToolResult([text(str(sum(numbers)))], structured={"sum": sum(numbers)})
+    return CallToolResult([text(str(sum(numbers)))], structured={"sum": sum(numbers)})
 
 
-def _break_its_word(_arguments: JsonObject, _call: Call) -> ToolResult:
-    return ToolResult([text("two")], structured={"sum": "two"})
+def _break_its_word(_arguments: JsonObject, _call: Call) -> CallToolResult:
+    return CallToolResult([text("two")], structured={"sum": "two"})
 
 
-def _long(arguments: JsonObject, call: Call) -> ToolResult:
+def _long(arguments: JsonObject, call: Call) -> CallToolResult:
     size, kind = arguments.get("characters"), arguments.get("of", "x")
     for _ in range(as_int(arguments.get("notices"))):
-        call.notices.log(call, "info", "x" * 100_000)
-    return ToolResult([text(str(kind) * as_int(size))])
+        call.notifications.send_log(call, "info", "x" * 100_000)
+    return CallToolResult([text(str(kind) * as_int(size))])
 
 
 def as_int(value: Json) -> int:

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from signpost.adapters import keys
-from signpost.content import Scopes
-from signpost.wakes import due_shard
+from signpost.content.model import ScopeNames
+from signpost.workflow.wakes import due_shard
 from tests.support.policy_judge import Context, Request
 
 LEADING_KEYS = "dynamodb:leadingkeys"
@@ -65,12 +65,12 @@ type Resources = Mapping[str, str]
 
 def key_families(tenant: str) -> Sequence[str]:
     """A partition key of each family that there is, and of two that there are not."""
-    scopes, found = Scopes("skills", "prompts"), [keys.api_keys_of(tenant), keys.issuer_keys("i")["pk"]["S"]]
+    scopes, found = ScopeNames("skills", "prompts"), [keys.api_keys_of(tenant), keys.issuer_keys("i")["pk"]["S"]]
     for scope in (tenant, None):
         found += [keys.placements(scope)["pk"]["S"], keys.placed_functions_of(scope), keys.outbox_of(scope)]
         found += [keys.skills_of(scope, scopes), keys.prompts_of(scope, scopes), keys.subscriptions_of(scope)]
     found += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(tenant), keys.breakers_of(tenant)]
-    found += [keys.workflow(tenant, "wf_1"), keys.waiting_of(tenant), keys.definition(tenant, "d")["pk"]["S"]]
+    found += [keys.workflow(tenant, "wf_1"), keys.open_requests_of(tenant), keys.definition(tenant, "d")["pk"]["S"]]
     return [*found, due_shard(0), f"tenant#{tenant}#unheard-of", "unheard-of"]
 
 

@@ -5,25 +5,30 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signpost.adapters.dynamodb import DynamoContentStore
-from signpost.adapters.memory import MemoryTexts
-from signpost.adapters.s3 import S3Publications, S3Values
-from signpost.content import CatalogueChange, Scopes
+from signpost.adapters.memory import MemoryTextStore
+from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
+from signpost.catalogue import snapshot
+from signpost.catalogue.publishing.catalogue import CataloguePublisher
+from signpost.catalogue.snapshot import CatalogueSnapshot
+from signpost.content.model import CatalogueChange, ScopeNames
+from signpost.content.ports import ContentStore
 from signpost.model import CatalogueItem
-from signpost.ports import ContentStore, Texts
-from signpost.registry import publication
-from signpost.registry.catalogue_publisher import CataloguePublisher
-from signpost.registry.publication import Published
+from signpost.ports import TextStore
 
 if TYPE_CHECKING:
     from tests.support.laptop import Laptop, Stack
 
 
 def put_in_place(
-    content: ContentStore, texts: Texts, tenant: str, items: Sequence[CatalogueItem], published: Published | None = None
+    content: ContentStore,
+    texts: TextStore,
+    tenant: str,
+    items: Sequence[CatalogueItem],
+    published: CatalogueSnapshot | None = None,
 ) -> None:
     """All that the tenant has from now on; beside the items as `published` says."""
-    whole = replace(published or Published(), items=sorted(items, key=lambda item: item.id))
-    digest = texts.keep(tenant, publication.to_text(whole))
+    whole = replace(published or CatalogueSnapshot(), items=sorted(items, key=lambda item: item.id))
+    digest = texts.keep(tenant, snapshot.to_text(whole))
     content.apply(tenant, [CatalogueChange(content.catalogue(tenant), digest)])
 
 
@@ -31,12 +36,12 @@ def put_in_place_of(laptop: "Laptop", stack: "Stack", tenant: str, items: Sequen
     """The same in a deployed stack."""
     table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
     s3 = laptop.client("s3")
-    publications, values = S3Publications(lambda: s3, bucket), S3Values(lambda: s3, bucket)
-    content = DynamoContentStore(laptop.client("dynamodb"), table, publications, Scopes("skills", "prompts"))
+    publications, values = S3ChangeBatchStore(lambda: s3, bucket), S3Values(lambda: s3, bucket)
+    content = DynamoContentStore(laptop.client("dynamodb"), table, publications, ScopeNames("skills", "prompts"))
     put_in_place(content, values, tenant, items)
 
 
-def catalogues(content: ContentStore, texts: Texts | None = None) -> CataloguePublisher:
+def catalogues(content: ContentStore, texts: TextStore | None = None) -> CataloguePublisher:
     """For publishers in memory."""
-    there = texts or MemoryTexts()
+    there = texts or MemoryTextStore()
     return CataloguePublisher(content=content, values=there, definitions=there)

@@ -12,7 +12,7 @@ import pytest
 
 from signpost.adapters.clock import SystemClock
 from signpost.model import JsonObject
-from signpost.wiring.gateway import Gateway, gateway
+from signpost.wiring.gateway import Gateway, build_gateway
 from tests.support.laptop import Laptop, Stack
 from tests.support.memory_gateway import Answer, as_lambda_would, modern
 
@@ -104,7 +104,7 @@ def counted_gateway(laptop: Laptop, stack: Stack, *, stopped: bool = True) -> Ge
         assert boto3.DEFAULT_SESSION is not None
         boto3.DEFAULT_SESSION.events.register("before-call", count)
         try:
-            composed = gateway(configuration["Environment"]["Variables"])
+            composed = build_gateway(configuration["Environment"]["Variables"])
             yield CountedGateway(composed, clock, calls, meanwhile)
         finally:
             boto3.DEFAULT_SESSION = None

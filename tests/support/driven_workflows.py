@@ -13,10 +13,10 @@ from typing import Any
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import DynamoContentStore
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
-from signpost.adapters.dynamodb.due import INDEX
-from signpost.adapters.dynamodb.instances import DynamoInstances
-from signpost.adapters.s3 import S3Publications, S3Values
-from signpost.content import Scopes
+from signpost.adapters.dynamodb.due import DUE_INDEX
+from signpost.adapters.dynamodb.instances import DynamoInstanceStore
+from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
+from signpost.content.model import ScopeNames
 from signpost.errors import Unavailable
 from signpost.workflow.instance import AuditEvent, Instance
 from tests.acceptance.bus import add_target
@@ -42,7 +42,7 @@ class DrivenWorkflows:
     executors: Executors
     tenant: str
     key: str
-    instances: DynamoInstances
+    instances: DynamoInstanceStore
     dynamodb: Any
     """A client; making one takes longer than what is asked of it."""
     functions: Functions
@@ -72,7 +72,7 @@ class DrivenWorkflows:
     def due(self) -> set[str]:
         """What will be gone on with, now or later."""
         table = self.stack.deployed.outputs["WorkflowsTableName"]
-        pages = self.dynamodb.get_paginator("scan").paginate(TableName=table, IndexName=INDEX)
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=table, IndexName=DUE_INDEX)
         return {keys.instance_of(row["pk"]["S"])[1] for page in pages for row in page["Items"]}
 
     def queued(self) -> int:
@@ -114,7 +114,9 @@ def driven(laptop: Laptop, name: str, manifest: Mapping[str, Any], **parameters:
     dynamodb, s3 = laptop.client("dynamodb"), laptop.client("s3")
     table, bucket = outputs["RegistryTableName"], outputs["ContentBucketName"]
     values = S3Values(lambda: s3, bucket)
-    content = DynamoContentStore(dynamodb, table, S3Publications(lambda: s3, bucket), Scopes("skills", "prompts"))
+    content = DynamoContentStore(
+        dynamodb, table, S3ChangeBatchStore(lambda: s3, bucket), ScopeNames("skills", "prompts")
+    )
     publish(content, values, DynamoDefinitionTexts(dynamodb, table, values), tenant, manifest)
     return DrivenWorkflows(
         laptop=laptop,
@@ -122,7 +124,7 @@ def driven(laptop: Laptop, name: str, manifest: Mapping[str, Any], **parameters:
         executors=executors,
         tenant=tenant,
         key=laptop.key(stack, tenant),
-        instances=DynamoInstances(dynamodb, outputs["WorkflowsTableName"], values),
+        instances=DynamoInstanceStore(dynamodb, outputs["WorkflowsTableName"], values),
         dynamodb=dynamodb,
         functions=functions_of(laptop, stack),
         sqs=laptop.client("sqs"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
 
-from signpost.adapters.written_files import parsed
+from signpost.adapters.written_files import read_values
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Principal
 from tests.acceptance.callers import Credentials
@@ -57,7 +57,7 @@ class InMemory:
         self._world = WorkflowWorld(PEOPLE)
 
     def publish(self, example: str) -> str:
-        ((name, document),) = parsed(EXAMPLES[example] / "manifest.yaml")["workflows"].items()
+        ((name, document),) = read_values(EXAMPLES[example] / "manifest.yaml")["workflows"].items()
         self._world.publish(name, document)
         return name
 
@@ -84,7 +84,7 @@ class Deployed:
         path, key = EXAMPLES[example] / "manifest.yaml", self._credentials.of(self._author)
         done = self._signpost("publish", str(path), "--stack", self._stack.deployed.name, SIGNPOST_AUTHORIZATION=key)
         assert done.returncode == 0, done.stderr
-        (name,) = parsed(path)["workflows"]
+        (name,) = read_values(path)["workflows"]
         return name
 
     def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:

@@ -9,13 +9,13 @@ from typing import Any
 
 from signpost.adapters.dynamodb import DynamoContentStore
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
-from signpost.adapters.dynamodb.instances import DynamoInstances
-from signpost.adapters.s3 import S3Publications, S3Values
-from signpost.adapters.written_json import written_json
-from signpost.content import Scopes
-from signpost.contract import Hosted
+from signpost.adapters.dynamodb.instances import DynamoInstanceStore
+from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
+from signpost.adapters.written_json import parse_json_source
+from signpost.content.model import ScopeNames
+from signpost.contract import HostedFunction
 from signpost.model import Principal
-from signpost.workflow.configuration import Configuration, resolved
+from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from tests.acceptance.callers import Credentials
 from tests.support.executors import TIMEOUT_MS, Executors
 from tests.support.manifests import publish
@@ -39,11 +39,11 @@ class Workshop:
 
     def publish(self, **manifest: Any) -> None:
         stack, dynamodb = self.executors.gateway, self.executors.laptop.client("dynamodb")
-        found = resolved(written_json(json.dumps({"version": 1, **manifest}), "a test"))
-        assert isinstance(found, Configuration), found
+        found = compile_manifest(parse_json_source(json.dumps({"version": 1, **manifest}), "a test"))
+        assert isinstance(found, CompiledManifest), found
         table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
-        publications = S3Publications(lambda: self.executors.laptop.client("s3"), bucket)
-        content = DynamoContentStore(dynamodb, table, publications, Scopes("skills", "prompts"))
+        publications = S3ChangeBatchStore(lambda: self.executors.laptop.client("s3"), bucket)
+        content = DynamoContentStore(dynamodb, table, publications, ScopeNames("skills", "prompts"))
         texts = DynamoDefinitionTexts(dynamodb, table, self.values)
         publish(content, self.values, texts, self.tenant, found.manifest)
 
@@ -51,7 +51,7 @@ class Workshop:
         """Functions that play scripts, and how long they say that they take. Nothing else of the tenant is hosted."""
         for function, script in scripts.items():
             self.executors.script(self.tenant, function, script)
-        hosted = [Hosted(function, timeout_ms=timeout_ms) for function in scripts]
+        hosted = [HostedFunction(function, timeout_ms=timeout_ms) for function in scripts]
         self.executors.place("stub", hosted, self.tenant, timeout_ms=max(TIMEOUT_MS, timeout_ms or 0))
 
     def called(self, function: str) -> Sequence[Seen]:
@@ -103,7 +103,7 @@ class Workshop:
     def audit(self, workflow_id: str) -> Sequence[str]:
         """What has happened, by its type."""
         table = self.executors.gateway.deployed.outputs["WorkflowsTableName"]
-        instances = DynamoInstances(self.executors.laptop.client("dynamodb"), table, self.values)
+        instances = DynamoInstanceStore(self.executors.laptop.client("dynamodb"), table, self.values)
         return [event.record.type for event in instances.audit(self.tenant, workflow_id)]
 
     def sweep(self) -> None:

@@ -9,12 +9,12 @@ from local.stack import PROJECT, machine_architecture
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoDirectory, DynamoRuntimeSettings
 from signpost.adapters.executor_configuration import LambdaConfiguration
-from signpost.adapters.lambdas import LambdaLink
-from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
-from signpost.contract import Executor, Hosted
-from signpost.execution.executor_keys import ExecutorKeys
-from signpost.execution.offers import Offers
-from signpost.execution.placement import Placer
+from signpost.adapters.lambdas import BotoLambdaTransport
+from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedExecutorSecrets
+from signpost.contract import Executor, HostedFunction
+from signpost.directory.keys import ExecutorKeys
+from signpost.directory.offers import Offers
+from signpost.directory.placement import Placer
 from signpost.model import Json, JsonObject, SettingValue
 from stage.calls import CALL_FUNCTION
 from stage.effects import script_of
@@ -43,7 +43,9 @@ class Executors:
         arn = f"arn:aws:lambda:us-east-1:000000000000:function:{self.stack}-{name}"
         return Executor(arn, self.outputs.get(f"{name.capitalize()}Keys", self.outputs["StubKeys"]), TIMEOUT_MS)
 
-    def place(self, name: str, hosted: Sequence[Hosted], tenant: str | None, *, timeout_ms: int = TIMEOUT_MS) -> None:
+    def place(
+        self, name: str, hosted: Sequence[HostedFunction], tenant: str | None, *, timeout_ms: int = TIMEOUT_MS
+    ) -> None:
         """Functions that it does not list: any id there is."""
         self._placer.place_as(replace(self.executor(name), timeout_ms=timeout_ms), hosted, tenant)
 
@@ -55,9 +57,9 @@ class Executors:
     def _placer(self) -> Placer:
         secretsmanager, functions = self.laptop.client("secretsmanager"), self.laptop.client("lambda")
         clock = SystemClock()
-        link = LambdaLink(lambda: functions, clock=clock, left_behind=lambda _: None)
+        link = BotoLambdaTransport(lambda: functions, clock=clock, log_abandoned_call=lambda _: None)
         stack_keys = SecretMasterKeys(lambda: secretsmanager, self.gateway.deployed.outputs["MasterSecretArn"])
-        secrets = TaggedSecrets(lambda: secretsmanager)
+        secrets = TaggedExecutorSecrets(lambda: secretsmanager)
         return Placer(
             offers=Offers(inspector=LambdaConfiguration(lambda: functions), link=link, clock=clock),
             keys=ExecutorKeys(stack_keys=stack_keys, secrets=secrets, directory=self.directory),

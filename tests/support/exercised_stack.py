@@ -9,12 +9,12 @@ from typing import Any
 from zipfile import ZipFile
 
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoDirectory, DynamoRuntimeSettings
-from signpost.adapters.dynamodb.content_head import Head, head_row
+from signpost.adapters.dynamodb.content_head import ContentHead, head_row
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
-from signpost.adapters.dynamodb.outbox import Publication
-from signpost.adapters.s3 import S3Publications, S3Values
-from signpost.content import Change
-from signpost.contract import BreakerState, Executor, Hosted
+from signpost.adapters.dynamodb.outbox import ChangeBatch
+from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
+from signpost.content.model import Change
+from signpost.contract import BreakerState, Executor, HostedFunction
 from signpost.model import CatalogueItem, Json
 from stage.calls import CALL_FUNCTION
 from stage.fixtures import TENANT
@@ -91,9 +91,9 @@ class ExercisedStack:
         return DynamoBreakers(self.dynamodb, self.table)
 
     @property
-    def publications(self) -> S3Publications:
+    def publications(self) -> S3ChangeBatchStore:
         s3 = self.laptop.client("s3")
-        return S3Publications(lambda: s3, self.output("ContentBucketName"))
+        return S3ChangeBatchStore(lambda: s3, self.output("ContentBucketName"))
 
     @property
     def values(self) -> S3Values:
@@ -102,8 +102,10 @@ class ExercisedStack:
 
     def leave_publication(self, tenant: str, changes: Sequence[Change], version: int) -> None:
         """Publish changes of a tenant by an object whose rows are not written yet."""
-        overlay = Publication(1, changes).save(tenant, self.publications)
-        self.dynamodb.put_item(TableName=self.table, Item=head_row(tenant, Head(version=version, overlay=overlay)))
+        overlay = ChangeBatch(1, changes).save(tenant, self.publications)
+        self.dynamodb.put_item(
+            TableName=self.table, Item=head_row(tenant, ContentHead(version=version, overlay=overlay))
+        )
 
     def ask_registry(self, function_id: str, payload: Mapping[str, Any]) -> Any:
         return self.functions.invoke("Registry", {"function_id": function_id, "payload": payload})
@@ -178,5 +180,5 @@ def deploy_exercised(laptop: Laptop, receiver: Receiver) -> ExercisedStack:
         exercised.functions.source(name, Enabled=False)
     exercised.functions.lambdas.invoke(FunctionName=stranger, Payload=b"{}")  # awake, for it has three seconds
     for tenant in (TENANT, "default"):
-        exercised.directory.place(tenant, Executor(stranger, "none", 3_000), [Hosted(STRANGE)])
+        exercised.directory.place(tenant, Executor(stranger, "none", 3_000), [HostedFunction(STRANGE)])
     return exercised

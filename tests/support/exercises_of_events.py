@@ -7,17 +7,32 @@ from typing import Any
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
-from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW, DynamoInstances
-from signpost.adapters.dynamodb.outbox import Publication, row_of_publication
+from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW, DynamoInstanceStore
+from signpost.adapters.dynamodb.outbox import ChangeBatch, row_of_change_batch
 from signpost.adapters.dynamodb.scopes import row_of_scope
 from signpost.adapters.s3 import S3Bodies
-from signpost.content import PromptChange, SkillChange, StoredPrompt, SubscriberKind, Subscription, SubscriptionChange
+from signpost.content.deliveries import Delivery, to_text
+from signpost.content.model import (
+    PromptChange,
+    SkillChange,
+    StoredPrompt,
+    SubscriberKind,
+    Subscription,
+    SubscriptionChange,
+)
+from signpost.content.retention import PART
 from signpost.model import Principal
-from signpost.registry.deliveries import Delivery, to_text
-from signpost.registry.parts import PART
-from signpost.wakes import Message, Wake
-from signpost.workflow.instance import AuditEvent, Claim, Entry, Instance, Job, Record, Request
-from signpost.workflow.story import audit_text
+from signpost.workflow.instance import (
+    ApprovalRequest,
+    AuditEvent,
+    AuditRecord,
+    Claim,
+    Instance,
+    InstanceWrite,
+    Job,
+)
+from signpost.workflow.running.serialization import audit_text
+from signpost.workflow.wakes import Wake, WakeMessage
 from stage.fixtures import TENANT
 from tests.support.exercised_stack import STRANGE, WORK, ExercisedStack
 from tests.support.receiver import Receiver
@@ -29,8 +44,8 @@ ALL_DONE: Mapping[str, Any] = {"batchItemFailures": []}
 
 def exercise_relay(exercised: ExercisedStack) -> None:
     """A publication, as the stream shows it."""
-    publication = Publication(1, [SkillChange("relayed", None)])
-    image = row_of_publication("exercise", publication, publication.save("exercise", exercised.publications))
+    publication = ChangeBatch(1, [SkillChange("relayed", None)])
+    image = row_of_change_batch("exercise", publication, publication.save("exercise", exercised.publications))
     assert exercised.functions.invoke("Relay", _shown(image)) == ALL_DONE
 
 
@@ -40,7 +55,7 @@ def exercise_herald(exercised: ExercisedStack) -> None:
         **keys.workflow_row("exercise", "wf_1", keys.audit(1.0, "cor_1")),
         "correlation": {"S": "cor_1"},
         "subject": {"S": "ann"},
-        "text": {"S": audit_text([AuditEvent(Record("workflow.started", {}), 1.0, "cor_1", "ann")])},
+        "text": {"S": audit_text([AuditEvent(AuditRecord("workflow.started", {}), 1.0, "cor_1", "ann")])},
     }
     head = {**keys.workflow_row("exercise", "wf_1", keys.HEAD), **wake_attributes([Wake("wf_1")])}
     assert exercised.functions.invoke("Herald", _shown(step, head)) == ALL_DONE
@@ -126,15 +141,15 @@ def _claim(transition: str) -> Claim:
     return Claim("token", "waiting", job, since=1.0, until=1.0)
 
 
-def _asked() -> Request:
-    return Request(f"hr_{uuid.uuid4().hex}", "anyone", "ann", 1.0, state="asked")
+def _asked() -> ApprovalRequest:
+    return ApprovalRequest(f"hr_{uuid.uuid4().hex}", "anyone", "ann", 1.0, state="asked")
 
 
 def _resume(exercised: ExercisedStack, instance: Instance) -> str:
     """Have the worker look at an instance, and return its state, or the standing of its claim if it has one."""
-    instances = DynamoInstances(exercised.dynamodb, exercised.output("WorkflowsTableName"), exercised.values)
-    assert instances.save(TENANT, Entry(instance, token=uuid.uuid4().hex), replacing=None)
-    body = Message(TENANT, instance.id).text
+    instances = DynamoInstanceStore(exercised.dynamodb, exercised.output("WorkflowsTableName"), exercised.values)
+    assert instances.save(TENANT, InstanceWrite(instance, token=uuid.uuid4().hex), replacing=None)
+    body = WakeMessage(TENANT, instance.id).text
     exercised.functions.invoke("Worker", _taken({"MessageId": "m", "ReceiptHandle": "none", "Body": body}))
     after = instances.load(TENANT, instance.id)
     assert after is not None
@@ -169,7 +184,7 @@ def exercise_sweeper(exercised: ExercisedStack) -> None:
     exercised.dynamodb.put_item(TableName=exercised.table, Item=row_of_scope(tenant))
     s3, bucket = exercised.laptop.client("s3"), exercised.output("ContentBucketName")
     S3Bodies(lambda: s3, bucket).keep(tenant, f"{PART}{name}", b"[]")
-    unnamed = Publication(1, changes).save("unnamed", exercised.publications)
+    unnamed = ChangeBatch(1, changes).save("unnamed", exercised.publications)
     due = {**keys.workflow_row(tenant, "wf_1", keys.HEAD), **due_attributes("wf_1", 1.0)}
     exercised.dynamodb.put_item(TableName=exercised.output("WorkflowsTableName"), Item=due)
     swept = exercised.functions.invoke("Sweeper", {"source": "aws.events"})

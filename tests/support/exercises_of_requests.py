@@ -12,10 +12,10 @@ from urllib.request import urlopen
 
 from signpost.adapters.dynamodb.content_store import CHANGES_AT_ONCE
 from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
-from signpost.content import PromptChange, StoredPrompt
-from signpost.contract import BreakerState, Executor, Hosted
-from signpost.protocol.dispatch import LONGEST_ANSWER
-from signpost.workflow.story import text_of
+from signpost.content.model import PromptChange, StoredPrompt
+from signpost.contract import BreakerState, Executor, HostedFunction
+from signpost.mcp.dispatch import LONGEST_ANSWER
+from signpost.workflow.running.serialization import text_of
 from tests.support.exercised_stack import STRANGE, STRANGER, ExercisedStack
 
 
@@ -127,7 +127,7 @@ def _cloudformation() -> Generator[_CloudFormation]:
 def _update_shipped_functions(exercised: ExercisedStack, cloudformation: _CloudFormation) -> None:
     """Put the core executor in the place of another one."""
     former = Executor("arn:former", "none", 3_000)
-    exercised.directory.place(None, former, [Hosted("core::former")])
+    exercised.directory.place(None, former, [HostedFunction("core::former")])
     event = {
         "RequestType": "Update",
         "RequestId": "1",

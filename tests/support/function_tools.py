@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
-from signpost.contract import Executor, Hosted, KeptResult, Reply, Result
-from signpost.execution import wire
+from signpost.calling import wire
+from signpost.contract import CallReply, Executor, HostedFunction, KeptResult, Result
 from signpost.model import Json, JsonObject
 from tests.support.memory_gateway import MODERN, MemoryGateway
 
@@ -25,7 +25,7 @@ class Client:
         self.key = str(self.gateway.make_key())
         self.directory = MemoryDirectory(self.gateway.functions)
         self.settings = MemoryRuntimeSettings(self.gateway.functions)
-        self.replies: dict[str, Reply] = {}
+        self.replies: dict[str, CallReply] = {}
         self.calls: list[Any] = []
         for executor in (YARD, SHELF):
             self.gateway.executors[executor.arn] = self._answer
@@ -38,9 +38,9 @@ class Client:
             reply = KeptResult(call["keepAt"], reply.size, reply.sha256)
         return wire.reply_message(reply)
 
-    def host(self, *hosted: Hosted | str) -> None:
+    def host(self, *hosted: HostedFunction | str) -> None:
         """In the place of what it hosted before."""
-        all_of_them = [one if isinstance(one, Hosted) else Hosted(one) for one in hosted]
+        all_of_them = [one if isinstance(one, HostedFunction) else HostedFunction(one) for one in hosted]
         assert self.directory.place(TENANT, YARD, all_of_them) == []
 
     def ask(self, method: str, params: JsonObject | None = None, path: str | None = None) -> Any:

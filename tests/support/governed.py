@@ -7,18 +7,18 @@ from hashlib import sha256
 from typing import Any
 
 from signpost.adapters.memory import MemoryDirectory
-from signpost.contract import Component, Executor, Hosted, Result
-from signpost.execution import wire
-from signpost.execution.components import COMPLETES, ENUMERATES
-from signpost.execution.failures import failure
+from signpost.calling import wire
+from signpost.calling.components import COMPLETE_SUFFIX, ENUMERATE_SUFFIX
+from signpost.calling.failures import failure
+from signpost.catalogue.items import compile_definitions
+from signpost.catalogue.publishing.catalogue import CataloguePublisher
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.sent_definitions import SentDefinitions
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.callers import Caller
+from signpost.contract import Component, Executor, HostedFunction, Result
+from signpost.mcp.request import CLIENT_TOKEN
 from signpost.model import JsonObject, Principal, PromptArgument
-from signpost.protocol.exchange import CLIENT_TOKEN
-from signpost.registry.callers import Caller
-from signpost.registry.catalogue_publisher import CataloguePublisher
-from signpost.registry.defined import defined_in
-from signpost.registry.publisher import ManifestFunctions, Publisher
-from signpost.registry.refusals import Refused
-from signpost.registry.sent_definitions import SentDefinitions
 from tests.support.memory_gateway import MODERN, MemoryGateway
 from tests.support.registry import CountingTimestamps
 from tests.support.tokens import ISSUER
@@ -35,29 +35,29 @@ TOKEN = "monday"
 RUN = f"wf_{sha256(json.dumps([TENANT, ISSUER, 'owner', TOKEN]).encode()).hexdigest()[:32]}"
 """Of the owner's call: who knows whose it is and guesses the token knows its id."""
 IN_THE_YARD = (
-    Hosted("yard::echo", description="Says it again."),
-    Hosted("yard::greet", component=Component("prompt")),
-    Hosted("yard::gate", component=Component("resource", uri="yard://gate")),
+    HostedFunction("yard::echo", description="Says it again."),
+    HostedFunction("yard::greet", component=Component("prompt")),
+    HostedFunction("yard::gate", component=Component("resource", uri="yard://gate")),
 )
 IN_THE_VAULT = (
-    Hosted("vault::open", name="vault.open", description="Opens it."),
-    Hosted("vault::build", name="vault.build", timeout_ms=40_000, idempotent=True),
-    Hosted("vault::whisper", hidden=True),
-    Hosted(
+    HostedFunction("vault::open", name="vault.open", description="Opens it."),
+    HostedFunction("vault::build", name="vault.build", timeout_ms=40_000, idempotent=True),
+    HostedFunction("vault::whisper", hidden=True),
+    HostedFunction(
         "vault::ask",
         name="ask_vault",
         component=Component("prompt", arguments=(PromptArgument("what"),), complete={"what": ("gold", "silver")}),
     ),
-    Hosted("vault::ledger", component=Component("resource", uri="vault://ledger")),
-    Hosted("vault::page", component=Component("template", uri=PAGES, complete={"n": None}, enumerates=True)),
-    Hosted(f"vault::page{COMPLETES}", component=Component("helper"), hidden=True),
-    Hosted(f"vault::page{ENUMERATES}", component=Component("helper"), hidden=True),
+    HostedFunction("vault::ledger", component=Component("resource", uri="vault://ledger")),
+    HostedFunction("vault::page", component=Component("template", uri=PAGES, complete={"n": None}, enumerates=True)),
+    HostedFunction(f"vault::page{COMPLETE_SUFFIX}", component=Component("helper"), hidden=True),
+    HostedFunction(f"vault::page{ENUMERATE_SUFFIX}", component=Component("helper"), hidden=True),
 )
 ANSWERS: Mapping[str, Any] = {
     "vault::ledger": {"contents": [{"text": "Gold: 3"}]},
     "vault::page": {"contents": [{"text": "Page"}]},
-    f"vault::page{COMPLETES}": {"values": ["1", "2"]},
-    f"vault::page{ENUMERATES}": {"resources": [{"uri": "vault://pages/1", "name": "one"}]},
+    f"vault::page{COMPLETE_SUFFIX}": {"values": ["1", "2"]},
+    f"vault::page{ENUMERATE_SUFFIX}": {"resources": [{"uri": "vault://pages/1", "name": "one"}]},
     "yard::gate": {"contents": [{"text": "Open"}]},
     "yard::ledger": {"contents": [{"text": "Debts"}]},
 }
@@ -97,7 +97,7 @@ class Governed:
             self.gateway.executors[executor.arn] = self._answer
             assert self.directory.place(TENANT, executor, hosted) == []
         adapters = self.gateway.adapters
-        self.functions = ManifestFunctions(
+        self.functions = PublishFunctions(
             Publisher(
                 content=adapters.content,
                 bodies=adapters.bodies,
@@ -142,7 +142,7 @@ class Governed:
 
     def publish(self, said: Mapping[str, Any]) -> None:
         part = self.ask_registry("bodies", {"definitions": {"version": 1, **said}})["part"]
-        sent = defined_in({"version": 1, **said})
+        sent = compile_definitions({"version": 1, **said})
         assert isinstance(sent, SentDefinitions), sent
         of_kind = {
             kind: [{"id": item.id, "digest": item.definition} for item in sent.items if item.kind == kind]
@@ -159,12 +159,12 @@ class Governed:
 
     def ask_registry(self, function: str, payload: Mapping[str, Any]) -> Any:
         answer = self.functions.call(f"manifest::{function}", payload, self._author)
-        assert not isinstance(answer, Refused), answer.message
+        assert not isinstance(answer, RegistryRefusal), answer.message
         return answer
 
     def refusal_of_registry(self, policies: Mapping[str, Any]) -> str:
         answer = self.functions.call("manifest::publish", {"policies": policies}, self._author)
-        assert isinstance(answer, Refused), answer
+        assert isinstance(answer, RegistryRefusal), answer
         return answer.message
 
     @property
@@ -187,7 +187,12 @@ class Governed:
 
     def work(self) -> None:
         """What the worker has to do of runs."""
-        settle(self.gateway.composition.driven().waker, self.gateway.instances, self.gateway.clock, is_swept=False)
+        settle(
+            self.gateway.composition.workflow_services().waker,
+            self.gateway.instances,
+            self.gateway.clock,
+            is_swept=False,
+        )
 
     def names(self, method: str, key: str, path: str = "/mcp", name: str = "name") -> Sequence[str]:
         return [one[name] for one in self.ask(method, path=path)["result"][key]]

@@ -12,17 +12,17 @@ from awslambdaric.lambda_runtime_marshaller import (  # pyright: ignore[reportMi
 )
 
 from signpost.adapters.clock import SystemClock
-from signpost.contract import FunctionCall, Reply
-from signpost.execution.wire import call_message, reply_of
+from signpost.calling.wire import call_message, parse_reply
+from signpost.contract import CallReply, FunctionCall
 from signpost.model import Json, JsonObject, Principal
 from signpost.schema.validation import Validators
 from signpost.toolkit import Context, Function
-from signpost.toolkit.context import World
-from signpost.toolkit.function import Hosting
+from signpost.toolkit.context import ContextServices
+from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.harness import Harness
-from signpost.toolkit.hosting import by_id
+from signpost.toolkit.hosting import functions_by_id
 from signpost.toolkit.log import Log
-from signpost.toolkit.ports import KeptResults, NestedCalls
+from signpost.toolkit.ports import KeptResults, NestedCallPort
 from signpost.toolkit.secrets import Secrets
 
 type Run = Callable[[], Any] | Callable[[Any], Any] | Callable[[Any, Context], Any]
@@ -35,7 +35,7 @@ class KeptLog(Log):
         super().__init__("executor")
         self.lines: list[dict[str, Any]] = []
 
-    def event(self, level: str, message: str, **facts: Json) -> None:
+    def write_event(self, level: str, message: str, **facts: Json) -> None:
         self.lines.append(json.loads(json.dumps({"level": level, "message": message, **facts})))
 
     def of(self, message: str) -> Sequence[Mapping[str, Any]]:
@@ -92,25 +92,27 @@ class Hosted:
     functions: Sequence[Function] | Mapping[str, Function]
     tokens: OneToken = field(default_factory=OneToken)
     kept_results: KeptResults | None = None
-    nested: NestedCalls | None = None
+    nested: NestedCallPort | None = None
     version: str | None = None
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         self.log = KeptLog()
         self.harness = Harness(
-            Hosting(self.functions if isinstance(self.functions, Mapping) else by_id(self.functions), self.version),
+            ExecutorFunctions(
+                self.functions if isinstance(self.functions, Mapping) else functions_by_id(self.functions), self.version
+            ),
             tokens=self.tokens,
             clock=SystemClock(),
             validators=Validators(),
-            world=World(self.nested, secrets_of(self.secrets), self.log),
+            services=ContextServices(self.nested, secrets_of(self.secrets), self.log),
             kept_results=self.kept_results,
         )
 
-    def handle(self, event: Any, remaining_ms: float = 60_000) -> Reply:
-        return reply_of(as_lambda_sends(self.harness.handle(event, remaining_ms)))
+    def handle(self, event: Any, remaining_ms: float = 60_000) -> CallReply:
+        return parse_reply(as_lambda_sends(self.harness.handle(event, remaining_ms)))
 
-    def call(self, function: str, arguments: JsonObject | None = None, seconds: float = 60, **more: Any) -> Reply:
+    def call(self, function: str, arguments: JsonObject | None = None, seconds: float = 60, **more: Any) -> CallReply:
         return self.handle(call_message(call_of(function, arguments, seconds, **more), TOKEN))
 
 

@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from signpost.adapters.memory.instances import MemoryInstances
-from signpost.workflow.instance import Instance, child_of
-from signpost.workflow.permissions import RESOLVE
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.service import Start
-from signpost.workflow.steps import Failed, Outcome
+from signpost.adapters.memory.instances import MemoryInstanceStore
+from signpost.workflow.engine.permissions import RESOLVE
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
+from signpost.workflow.instance import Instance, child_id_of
+from signpost.workflow.ports import StepAttempt, StepOutcome
+from signpost.workflow.running.service import StartRequest
 from tests.support.crash_points import CrashPoints, Killed
 from tests.support.machines import Played
 from tests.support.memory_gateway import SetClock
@@ -23,7 +23,7 @@ SHORT_MS, LONG_MS, PAUSE_MS = 5_000, 60_000, 60_000
 LONG_AFTER = 10_000.0
 """Seconds after which every lease and every pause is over."""
 MOST_SWEEPS = 6
-START = Start("demo", client_token="the client's own")
+START = StartRequest("demo", client_token="the client's own")
 
 type Document = Mapping[str, Any]
 type Play = Callable[["Scene", Workshop], Any]
@@ -55,7 +55,7 @@ class Scene:
         self.consents = consents
         self.effects = 0
         self.clock = SetClock()
-        self.instances = MemoryInstances()
+        self.instances = MemoryInstanceStore()
         self.fates = list(scenario.fates)
         self.id = self.process().workflows.id_for(START, AGENT)
         for play in scenario.prepare:
@@ -71,15 +71,15 @@ class Scene:
         shop.publish("demo", parent(step) if self.scenario.is_parent else one_step(step))
         return shop
 
-    def _execute(self, errand: Errand) -> Came:
+    def _execute(self, errand: StepAttempt) -> StepOutcome:
         del errand
         fate = self.fates.pop(0) if self.fates else "succeeded"
         if fate == "rate_limited":
-            return Failed("rate_limited", "Not yet.")
+            return ExecutorFailure("rate_limited", "Not yet.")
         if fate == "failed":
-            return Failed("permanent_error", "Not again.")
+            return ExecutorFailure("permanent_error", "Not again.")
         self.effects += 1
-        return Failed("timeout", "No answer came.", "unknown") if fate == "unheard" else Outcome(1)
+        return ExecutorFailure("timeout", "No answer came.", "unknown") if fate == "unheard" else ExecutorOutcome(1)
 
     @property
     def stand(self) -> Instance | None:
@@ -101,7 +101,7 @@ class Scene:
             self.clock.advance(LONG_AFTER)
             shop.settle()
             self._end_child(shop)
-        assert self.instances.due(self.clock.now()) == []
+        assert self.instances.find_due(self.clock.now()) == []
 
     def _end_child(self, shop: Workshop) -> None:
         stand = self.stand
@@ -173,7 +173,7 @@ def end_child(scene: Scene, shop: Workshop) -> Any:
     stand = scene.stand
     assert stand is not None
     assert stand.claim is not None
-    return shop.submit(child_of(stand.claim), "go", AGENT, version=1)
+    return shop.submit(child_id_of(stand.claim), "go", AGENT, version=1)
 
 
 def take_hints(scene: Scene, shop: Workshop) -> None:

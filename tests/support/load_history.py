@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Barrier
 
-from signpost.content import ChangeEvent
-from signpost.contract import Hosted
-from signpost.loads import Holding
-from signpost.registry.refusals import Refused
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.model import ChangeEvent
+from signpost.contract import HostedFunction
+from signpost.directory.model import DirectorySnapshot
 from tests.support.loading import Loadable, lambda_function
 
 EXECUTORS: Mapping[str, Sequence[str]] = {
@@ -30,7 +30,7 @@ class Done:
 
 def offer_all(world: Loadable) -> None:
     for name, functions in EXECUTORS.items():
-        world.offer(name, *map(Hosted, functions), version="1")
+        world.offer(name, *map(HostedFunction, functions), version="1")
 
 
 def at_once(world: Loadable, steps: Sequence[Step], tenant: str) -> Sequence[Done]:
@@ -39,13 +39,13 @@ def at_once(world: Loadable, steps: Sequence[Step], tenant: str) -> Sequence[Don
     def take(step: Step) -> Done:
         start.wait()
         answer = world.call(*step, tenant)
-        return Done(step, answer.code if isinstance(answer, Refused) else None)
+        return Done(step, answer.code if isinstance(answer, RegistryRefusal) else None)
 
     with ThreadPoolExecutor(len(steps)) as pool:
         return list(pool.map(take, steps))
 
 
-def check_explained(done: Sequence[Done], told: Sequence[ChangeEvent], left: Holding, tenant: str) -> None:
+def check_explained(done: Sequence[Done], told: Sequence[ChangeEvent], left: DirectorySnapshot, tenant: str) -> None:
     """The events are in an order in which each change was possible, each that is said to have happened is one, their
     end is what is left, and what was refused was refusable at some moment of it."""
     moments = [frozenset[str]()]

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from signpost.adapters.memory import FunctionTable, MemoryBreakers, MemoryLoadedExecutors
-from signpost.contract import Executor, Hosted
-from signpost.execution.allow_list import AllowList
-from signpost.execution.loader import Loader
-from signpost.execution.manifest import manifest_message
+from signpost.calling.ports import Breakers
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.api.load_functions import LoadFunctions
+from signpost.content.callers import Caller
+from signpost.content.names import is_internal
+from signpost.contract import Executor, HostedFunction
+from signpost.directory.allow_list import AllowList
+from signpost.directory.loader import Loader
+from signpost.directory.manifest import manifest_message
+from signpost.directory.ports import Directory, LoadedExecutors
 from signpost.model import Json, JsonObject, Principal
-from signpost.ports import Breakers, Directory, LoadedExecutors
-from signpost.registry.callers import Caller
-from signpost.registry.loading import LoadingFunctions
-from signpost.registry.names import is_internal
-from signpost.registry.refusals import Refused
 from tests.support.placing import Placing
 
 TENANT = "acme"
@@ -35,7 +36,7 @@ class Loadable(Placing):
         self.loads = MemoryLoadedExecutors(self.table)
         self.functions = self.loading_into(self.loads, self.directory, self.breakers)
 
-    def loading_into(self, loads: LoadedExecutors, directory: Directory, breakers: Breakers) -> LoadingFunctions:
+    def loading_into(self, loads: LoadedExecutors, directory: Directory, breakers: Breakers) -> LoadFunctions:
         loader = Loader(
             allowed=AllowList(ALLOWED),
             offers=self.offers,
@@ -44,35 +45,35 @@ class Loadable(Placing):
             breakers=breakers,
             is_reserved=is_internal,
         )
-        return LoadingFunctions(loader)
+        return LoadFunctions(loader)
 
-    def offer(self, name: str, *hosted: Hosted | str, version: str | None = None) -> Executor:
+    def offer(self, name: str, *hosted: HostedFunction | str, version: str | None = None) -> Executor:
         """Deploys an executor, or changes what it says."""
         one = lambda_function(name)
         self.deploy(one)
-        functions = [Hosted(item) if isinstance(item, str) else item for item in hosted]
+        functions = [HostedFunction(item) if isinstance(item, str) else item for item in hosted]
         self.manifests[one.arn] = manifest_message(functions, version)
         return one
 
-    def call(self, operation: str, executor: Json, tenant: str | None = TENANT) -> Json | Refused:
+    def call(self, operation: str, executor: Json, tenant: str | None = TENANT) -> Json | RegistryRefusal:
         principal = Principal("admin", tenant or "", "signpost:operator")
         return self.functions.call(f"skills::{operation}", {"executor": executor}, Caller(tenant, principal, 0.0))
 
     def done(self, operation: str, executor: str, tenant: str = TENANT) -> Any:
         """The answer of a call that succeeds."""
         answer = self.call(operation, executor, tenant)
-        assert not isinstance(answer, Refused), answer
+        assert not isinstance(answer, RegistryRefusal), answer
         return answer
 
     def refused(self, operation: str, executor: Json, tenant: str = TENANT) -> str:
         """The code of one that does not."""
         answer = self.call(operation, executor, tenant)
-        assert isinstance(answer, Refused), answer
+        assert isinstance(answer, RegistryRefusal), answer
         return answer.code
 
-    def hosted(self, tenant: str | None = TENANT) -> Sequence[Hosted]:
+    def hosted(self, tenant: str | None = TENANT) -> Sequence[HostedFunction]:
         """What can be called."""
         return [placement.hosted for (scope, _), placement in self.table.placements.items() if scope == tenant]
 
     def told(self) -> Sequence[JsonObject]:
-        return [{"op": event.op, "name": event.key} for event in self.table.told]
+        return [{"op": event.op, "name": event.key} for event in self.table.load_events]

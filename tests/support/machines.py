@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from signpost.model import Principal
-from signpost.workflow.definition import Executor
-from signpost.workflow.ports import Came, Errand
+from signpost.workflow.definition import ExecutorSpec
+from signpost.workflow.ports import StepAttempt, StepOutcome
 
 
 class Played:
@@ -12,24 +12,24 @@ class Played:
 
     lingering = 0.0
 
-    def __init__(self, play: Callable[[Errand], Came], seconds: float | None = None) -> None:
+    def __init__(self, play: Callable[[StepAttempt], StepOutcome], seconds: float | None = None) -> None:
         self._play = play
         self._seconds = seconds
 
-    def lingers(self, executor: Executor, principal: Principal) -> float:
+    def linger_seconds(self, executor: ExecutorSpec, principal: Principal) -> float:
         del executor, principal
         return self.lingering
 
-    def seconds(self, executor: Executor, principal: Principal) -> float | None:
+    def timeout_seconds(self, executor: ExecutorSpec, principal: Principal) -> float | None:
         del executor, principal
         return self._seconds
 
-    def guarded(self, errand: Errand, tries: Callable[[], Came]) -> Came:
-        del errand
-        return tries()
+    def run_attempts(self, attempt: StepAttempt, run: Callable[[], StepOutcome]) -> StepOutcome:
+        del attempt
+        return run()
 
-    def perform(self, errand: Errand) -> Came:
-        return self._play(errand)
+    def perform(self, attempt: StepAttempt) -> StepOutcome:
+        return self._play(attempt)
 
 
 class Crash(Exception):  # noqa: N818 - it names what happened
@@ -39,12 +39,14 @@ class Crash(Exception):  # noqa: N818 - it names what happened
 class Script(Played):
     """Plays one entry for each try: what came of it, what is done to come to that, or a crash."""
 
-    def __init__(self, *entries: Came | Crash | Callable[[Errand], Came], seconds: float | None = None) -> None:
+    def __init__(
+        self, *entries: StepOutcome | Crash | Callable[[StepAttempt], StepOutcome], seconds: float | None = None
+    ) -> None:
         super().__init__(self._next, seconds)
         self.entries = list(entries)
-        self.errands: list[Errand] = []
+        self.errands: list[StepAttempt] = []
 
-    def _next(self, errand: Errand) -> Came:
+    def _next(self, errand: StepAttempt) -> StepOutcome:
         self.errands.append(errand)
         entry = self.entries.pop(0)
         if isinstance(entry, Crash):

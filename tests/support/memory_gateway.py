@@ -24,23 +24,23 @@ from signpost.adapters.memory import (
     MemoryMasterKeys,
     MemoryPlacedFunctions,
     MemoryRevisionRows,
-    MemoryTexts,
+    MemoryTextStore,
 )
-from signpost.adapters.memory.instances import MemoryInstances
-from signpost.adapters.memory.link import Handler, MemoryLink
+from signpost.adapters.memory.instances import MemoryInstanceStore
+from signpost.adapters.memory.link import ExecutorHandler, MemoryLambdaTransport
 from signpost.cli.keys import new_key, stored_key
-from signpost.http.front_door import FrontDoor
+from signpost.entrypoints.http.front_door import FrontDoor
 from signpost.identity.api_keys import PresentedKey
-from signpost.model import Call, CatalogueItem, JsonObject, MasterKeys, Tool, ToolResult, as_object
-from signpost.protocol.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
-from signpost.protocol.surface import Surface
+from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from signpost.mcp.surface import Surface
+from signpost.model import Call, CallToolResult, CatalogueItem, JsonObject, MasterKeys, Tool, as_object
 from signpost.settings import GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.adapters import Adapters
-from signpost.wiring.composition import composed
-from signpost.wiring.endpoints import gateway_surface, surfaces
-from signpost.wiring.gateway import Gateway, back_door, front_door
-from signpost.workflow.ports import Machine
+from signpost.wiring.composition import compose_gateway
+from signpost.wiring.endpoints import build_gateway_surface, build_surfaces
+from signpost.wiring.gateway import Gateway, build_front_door, build_nested_call_handler
+from signpost.wiring.gateway_adapters import GatewayAdapters
+from signpost.workflow.ports import StepExecutor
 from tests.support.catalogues import put_in_place
 from tests.support.oracle import check_exchange
 from tests.support.tokens import ISSUER, Signer
@@ -102,10 +102,10 @@ class Witness:
         self.calls.append(call)
         return WITNESS if name == WITNESS.name else None
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolResult:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
         del tool, arguments
         self.calls.append(call)
-        return ToolResult([{"type": "text", "text": call.principal.subject}])
+        return CallToolResult([{"type": "text", "text": call.principal.subject}])
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +143,12 @@ class MemoryGateway:
         self.telemetry = Telemetry(f"gateway-{next(_numbers)}")
         self.settings: GatewaySettings = gateway_settings({**ENVIRONMENT, **environment})
         self.functions = FunctionTable(deployment=self.settings.tuning)
-        self.executors: dict[str, Handler] = {}
-        self.instances = MemoryInstances()
-        self.machines: dict[str, Machine] = {}
+        self.executors: dict[str, ExecutorHandler] = {}
+        self.instances = MemoryInstanceStore()
+        self.machines: dict[str, StepExecutor] = {}
         """What runs steps of workflows, by kind; to be filled before the first workflow."""
         content = MemoryContentStore(self.functions)
-        self.adapters = Adapters(
+        self.adapters = GatewayAdapters(
             api_keys=MemoryApiKeys(),
             issuer_key_sets=MemoryIssuerKeySets(),
             key_set_source=self.key_set_source,
@@ -160,39 +160,39 @@ class MemoryGateway:
             revisions=MemoryRevisionRows(content),
             content=content,
             bodies=MemoryBodies(),
-            values=MemoryTexts(),
-            definitions=MemoryTexts(),
+            values=MemoryTextStore(),
+            definitions=MemoryTextStore(),
             instances=lambda: self.instances,
-            machines=lambda: self.machines,
+            step_executors=lambda: self.machines,
             pause=lambda: self.clock.advance,
             lease_margin=self.settings.lease_margin,
-            link=MemoryLink(self.executors),
+            link=MemoryLambdaTransport(self.executors),
             clock=self.clock,
             timestamps=SystemTimestamps(),
             ids=RandomIds(),
             alarm=alarm,
         )
-        self.composition = composed(self.adapters, self.telemetry)
+        self.composition = compose_gateway(self.adapters, self.telemetry)
         self.front_door: FrontDoor
-        self.serve(surface or gateway_surface(self.composition))
+        self.serve(surface or build_gateway_surface(self.composition))
 
     def exchange(self, **adapters: Any) -> None:
         """Puts other adapters in the place of these, and composes the gateway anew."""
         self.adapters = replace(self.adapters, **adapters)
-        self.composition = composed(self.adapters, self.telemetry)
-        self.serve(gateway_surface(self.composition))
+        self.composition = compose_gateway(self.adapters, self.telemetry)
+        self.serve(build_gateway_surface(self.composition))
 
     def serve(self, surface: Surface) -> None:
-        self.front_door = front_door(
+        self.front_door = build_front_door(
             self.settings,
             self.composition,
             self.telemetry,
             {
-                **surfaces(self.composition),
+                **build_surfaces(self.composition),
                 "/mcp": surface,
             },
         )
-        self._gateway = Gateway(self.front_door, back_door(self.composition, self.telemetry))
+        self._gateway = Gateway(self.front_door, build_nested_call_handler(self.composition, self.telemetry))
 
     def handle(self, event: JsonObject, remaining_ms: int = 30_000) -> Any:
         """What the gateway function answers to an event."""
@@ -204,7 +204,7 @@ class MemoryGateway:
 
     def make_key(self, tenant: str = "default", *, lasting: float | None = None) -> PresentedKey:
         key = new_key(tenant)
-        assert self.adapters.api_keys.add(stored_key(key, "a test", created_at=self.clock.now(), lasting=lasting))
+        assert self.adapters.api_keys.add(stored_key(key, "a test", created_at=self.clock.now(), lifetime=lasting))
         return key
 
     def token(self, **claims: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from signpost.adapters.egress import GuardedWeb
-from signpost.policy.egress import egress_rules
+from signpost.policy.egress import build_egress_rules
 
 PUBLIC = "93.184.216.34"
 
@@ -32,4 +32,4 @@ class Network:
         return socket.create_connection(("127.0.0.1", self.port), seconds)
 
     def web(self, *allowed: str, tls: Callable[[], ssl.SSLContext] = ssl.create_default_context) -> GuardedWeb:
-        return GuardedWeb(egress_rules(allowed), resolve=self.resolve, dial=self.dial, tls=tls)
+        return GuardedWeb(build_egress_rules(allowed), resolve=self.resolve, dial=self.dial, tls=tls)

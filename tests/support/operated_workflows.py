@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTexts
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTextStore
+from signpost.catalogue.cache import CatalogueView
+from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.cli import mcp, stack
-from signpost.cli.publisher import Say
-from signpost.cli.runs import Runs
-from signpost.execution.revisions import RevisionView
+from signpost.cli.runs.store import WorkflowReader
+from signpost.cli.terminal import ShowLine
 from signpost.model import CatalogueItem, JsonObject, Principal, as_object
-from signpost.registry.catalogue import CatalogueView
-from signpost.registry.publication import Published
-from signpost.workflow.story import text_of
+from signpost.revisions import RevisionView
+from signpost.workflow.running.serialization import text_of
 from tests.support.catalogues import put_in_place
 from tests.support.workflow_world import TENANT, WorkflowWorld
 
@@ -37,10 +37,10 @@ class OperatedWorkflows:
         """Whoever is logged in there."""
         self.urls: list[str] = []
         """Where the commands looked for the server."""
-        self._content, self._texts = MemoryContentStore(FunctionTable()), MemoryTexts()
+        self._content, self._texts = MemoryContentStore(FunctionTable()), MemoryTextStore()
         self._items: list[CatalogueItem] = []
-        monkeypatch.setattr(stack, "runs", self._of_any_stack)
-        monkeypatch.setattr(mcp, "tools_of", self._tools_of)
+        monkeypatch.setattr(stack, "open_workflows", self._of_any_stack)
+        monkeypatch.setattr(mcp, "connect_tools", self._tools_of)
 
     def publish(self, name: str, document: JsonObject, *, enabled: bool = True, switched_off: bool = False) -> None:
         self.world.publish(name, document)
@@ -54,7 +54,7 @@ class OperatedWorkflows:
         """The transitions of this definition, as capabilities."""
         transitions = as_object(as_object(as_object(proxy["states"])["ready"])["transitions"])
         capabilities = [CatalogueItem(name, "capability", name) for name in transitions]
-        published = Published(proxy=self._texts.keep(TENANT, text_of(proxy)))
+        published = CatalogueSnapshot(proxy=self._texts.keep(TENANT, text_of(proxy)))
         put_in_place(self._content, self._texts, TENANT, [*self._items, *capabilities], published)
 
     def call(self, tool: str, arguments: Mapping[str, Any], who: str) -> Any:
@@ -67,13 +67,15 @@ class OperatedWorkflows:
             return self.world.call_for_long(function, who)
 
     @contextmanager
-    def _of_any_stack(self, _name: str) -> Generator[Runs]:
+    def _of_any_stack(self, _name: str) -> Generator[WorkflowReader]:
         clock = self.world.clock
         revisions = RevisionView(rows=MemoryRevisionRows(self._content), clock=clock)
         view = CatalogueView(revisions=revisions, texts=self._texts)
-        yield Runs(instances=self.world.instances, definitions=self._texts, catalogue=view, clock=clock, mcp_url=URL)
+        yield WorkflowReader(
+            instances=self.world.instances, definitions=self._texts, catalogue=view, clock=clock, mcp_url=URL
+        )
 
-    def _tools_of(self, url: str, say: Say) -> "_Tools":
+    def _tools_of(self, url: str, say: ShowLine) -> "_Tools":
         del say  # there is nothing to be said
         self.urls.append(url)
         return _Tools(self)

@@ -8,8 +8,14 @@ from typing import Any, cast
 from jsonschema import Draft202012Validator
 from mcp_types.methods import parse_server_notification, validate_server_result
 
+from signpost.mcp.revisions import (
+    ASSUMED_VERSION,
+    CLIENT_CAPABILITIES,
+    LEGACY_VERSIONS,
+    MODERN_VERSIONS,
+    PROTOCOL_VERSION,
+)
 from signpost.model import JsonObject
-from signpost.protocol.eras import ASSUMED, CLIENT_CAPABILITIES, LEGACY, MODERN, PROTOCOL_VERSION
 
 CAPABILITY_FOR = {
     "elicitation/create": "elicitation",
@@ -71,7 +77,7 @@ def check(method: str, version: str, request_params: JsonObject, answer_json: An
     result: dict[str, Any] = answer_json["result"]
     if method in EXTENSIONS:
         Draft202012Validator(EXTENSIONS[method]).validate(result)
-        assert (version, result["resultType"]) == (MODERN[0], "complete"), result
+        assert (version, result["resultType"]) == (MODERN_VERSIONS[0], "complete"), result
         return
     if method in AS_ANOTHER:
         validate_server_result(AS_ANOTHER[method], version, {"ttlMs": 0, "cacheScope": "private", **result})
@@ -141,7 +147,7 @@ def _version(requests: Mapping[Any, Any], header: str | None) -> str:
         meta = _object(_object(request.get("params")).get("_meta"))
         if isinstance(claimed := meta.get(PROTOCOL_VERSION), str):
             return claimed
-    return header if header in LEGACY else ASSUMED
+    return header if header in LEGACY_VERSIONS else ASSUMED_VERSION
 
 
 def _object(value: Any) -> Mapping[str, Any]:

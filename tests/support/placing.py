@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import override
 
 from signpost.adapters.memory import FunctionTable, MemoryDirectory, MemoryMasterKeys
-from signpost.adapters.memory.link import Handler, MemoryLink
-from signpost.contract import Executor, Hosted
-from signpost.execution.executor_keys import ExecutorKeys, keys_of
-from signpost.execution.manifest import manifest_message
-from signpost.execution.offers import Offers
-from signpost.execution.placement import Placer
+from signpost.adapters.memory.link import ExecutorHandler, MemoryLambdaTransport
+from signpost.contract import Executor, HostedFunction
+from signpost.directory.keys import ExecutorKeys, keys_of
+from signpost.directory.manifest import manifest_message
+from signpost.directory.offers import Offers
+from signpost.directory.placement import Placer
+from signpost.directory.ports import Directory
 from signpost.model import JsonObject, MasterKeys
-from signpost.ports import Directory
 from tests.support.memory_gateway import SetClock
 
 STACK_KEYS = MasterKeys("a" * 64, "b" * 64)
@@ -71,7 +71,7 @@ class Placing:
         self.directory = MemoryDirectory(self.table)
         self.stack_keys = MemoryMasterKeys(STACK_KEYS)
         self.manifests: dict[str, JsonObject] = {}
-        self.links: dict[str, Handler] = {}
+        self.links: dict[str, ExecutorHandler] = {}
         self.placer = self.placing_into(self.directory)
         for one in executors:
             self.deploy(one)
@@ -87,17 +87,17 @@ class Placing:
 
     @property
     def offers(self) -> Offers:
-        return Offers(inspector=self.account, link=MemoryLink(self.links), clock=SetClock())
+        return Offers(inspector=self.account, link=MemoryLambdaTransport(self.links), clock=SetClock())
 
     def keys_by(self, directory: Directory) -> ExecutorKeys:
         return ExecutorKeys(stack_keys=self.stack_keys, secrets=self.account, directory=directory)
 
     def hosts(self, one: Executor, *functions: str) -> None:
-        self.manifests[one.arn] = manifest_message([Hosted(function) for function in functions])
+        self.manifests[one.arn] = manifest_message([HostedFunction(function) for function in functions])
 
     def placed(self, tenant: str | None = None) -> Mapping[str, Sequence[str]]:
         """The functions of every executor, by its ARN."""
-        return {one.executor.arn: one.functions for one in self.directory.placed() if one.tenant == tenant}
+        return {one.executor.arn: one.functions for one in self.directory.list_placed() if one.tenant == tenant}
 
     def has_its_keys(self, one: Executor, stack_keys: MasterKeys = STACK_KEYS) -> bool:
         return self.account.secrets[one.key_secret_arn] == keys_of(one.arn, stack_keys)

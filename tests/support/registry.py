@@ -16,24 +16,24 @@ from signpost.adapters.memory import (
     MemoryRevisionRows,
     MemoryRuntimeSettings,
 )
-from signpost.content import Layers, Skill, StoredPrompt
-from signpost.contract import Executor, Failure, Hosted, KeptResult, Reply, Request, Result
-from signpost.execution.failures import failure
-from signpost.execution.function_access import FunctionAccess
-from signpost.execution.functions import FunctionLists, FunctionView
-from signpost.execution.revisions import RevisionView
+from signpost.calling.access import FunctionAccess
+from signpost.calling.failures import failure
+from signpost.calling.lookup import FunctionLists, FunctionView
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.api.functions import RegistryFunctions
+from signpost.content.cache import ContentView
+from signpost.content.callers import Caller
+from signpost.content.documents import Skills
+from signpost.content.handlers import Handlers
+from signpost.content.model import Layers, Skill, StoredPrompt
+from signpost.content.prompts import Prompts
+from signpost.contract import CallReply, CallRequest, Executor, Failure, HostedFunction, KeptResult, Result
 from signpost.model import InputRequired, Json, JsonObject, Principal
-from signpost.policy.access import Unrestricted
-from signpost.registry.callers import Caller
-from signpost.registry.functions import RegistryFunctions
-from signpost.registry.handlers import Handlers
-from signpost.registry.prompts import Prompts
-from signpost.registry.refusals import Refused
-from signpost.registry.skills import Skills
-from signpost.registry.view import ContentView
+from signpost.policy.access import UnrestrictedAccess
+from signpost.revisions import RevisionView
 from tests.support.memory_gateway import SetClock
 
-type Answers = Callable[[JsonObject], Json] | Reply | Json
+type Answers = Callable[[JsonObject], Json] | CallReply | Json
 TENANT = "acme"
 SOMEBODY = Principal("agent", TENANT, "signpost:api-key")
 TIME = 20.0
@@ -100,9 +100,9 @@ class CountedBodies(MemoryBodies):
 @dataclass
 class RecordingExecutors:
     functions: dict[str, Answers]
-    requests: list[Request]
+    requests: list[CallRequest]
 
-    def invoke(self, request: Request) -> Reply:
+    def invoke(self, request: CallRequest) -> CallReply:
         if request.function not in self.functions:
             return failure("unknown_function", request.function)
         self.requests.append(request)
@@ -132,7 +132,7 @@ class Registry:
         revisions = RevisionView(rows=MemoryRevisionRows(self.content), clock=self.clock)
         self.view = ContentView(content=self.content, revisions=revisions)
         functions = FunctionView(states=MemoryFunctionStates(table), clock=self.clock)
-        everybody = Unrestricted()
+        everybody = UnrestrictedAccess()
         lists = FunctionLists(placed=MemoryPlacedFunctions(table), revisions=revisions)
         access = FunctionAccess(accesses=everybody, lists=lists)
         handlers = Handlers(functions=functions, executors=self.executors, access=access, clock=self.clock)
@@ -157,17 +157,17 @@ class Registry:
     def host(self, function: str, answers: Answers, *, readable: bool = True, tenant: str | None = TENANT) -> None:
         self.executors.functions[function] = answers
         executor = Executor(f"arn:{function}", "arn:keys", 900_000)
-        self._directory.place(tenant, executor, [Hosted(function, readable=readable)])
+        self._directory.place(tenant, executor, [HostedFunction(function, readable=readable)])
 
     def call(self, function: str, payload: Json = None, tenant: str | None = TENANT) -> Any:
         """The answer of a call that succeeds."""
         answer = self.functions.call(function, {} if payload is None else payload, self.caller(tenant))
-        assert not isinstance(answer, Refused), answer
+        assert not isinstance(answer, RegistryRefusal), answer
         return answer
 
-    def refusal(self, function: str, payload: Json = None, tenant: str | None = TENANT) -> Refused:
+    def refusal(self, function: str, payload: Json = None, tenant: str | None = TENANT) -> RegistryRefusal:
         answer = self.functions.call(function, {} if payload is None else payload, self.caller(tenant))
-        assert isinstance(answer, Refused), answer
+        assert isinstance(answer, RegistryRefusal), answer
         return answer
 
     def read(self, uri: str, tenant: str | None = TENANT) -> str:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory.instances import MemoryInstances
+from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import Principal
-from signpost.workflow.permissions import MAY_CANCEL, MAY_RESOLVE
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.steps import Failed
+from signpost.workflow.engine.permissions import MAY_CANCEL, MAY_RESOLVE
+from signpost.workflow.engine.steps import ExecutorFailure
+from signpost.workflow.ports import StepAttempt, StepOutcome
 from tests.support.machines import Crash, Script
 from tests.support.workshop import MARGIN, TENANT, Workshop
 
@@ -20,7 +20,7 @@ CANCELLER = Principal("carl", TENANT, "t", permissions=frozenset({MAY_CANCEL}))
 SECONDS = 5.0
 """That a try may take."""
 LEASE = SECONDS + MARGIN
-UNKNOWN = Failed("timeout", "It was not heard of again.", "unknown")
+UNKNOWN = ExecutorFailure("timeout", "It was not heard of again.", "unknown")
 CONSENT: Mapping[str, Any] = {"retry": {"maxAttempts": 1}}
 
 
@@ -41,10 +41,13 @@ class Case:
     """One instance of a workflow whose `go` plays a script."""
 
     def __init__(
-        self, *entries: Came | Crash | Callable[[Errand], Came], store: Any = None, seconds: float | None = SECONDS
+        self,
+        *entries: StepOutcome | Crash | Callable[[StepAttempt], StepOutcome],
+        store: Any = None,
+        seconds: float | None = SECONDS,
     ) -> None:
         self.script = Script(*entries, seconds=seconds)
-        instances = MemoryInstances()
+        instances = MemoryInstanceStore()
         self.shop = Workshop({"act": self.script}, instances=instances, store=store(instances) if store else None)
         self.id = ""
 

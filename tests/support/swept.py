@@ -6,7 +6,7 @@ from typing import Any
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import DynamoRuntimeSettings, rows
-from signpost.adapters.dynamodb.content_head import Head, head_in
+from signpost.adapters.dynamodb.content_head import ContentHead, head_in
 from stage.crashes import BETWEEN, DIED_AT, MORTAL, PASSED
 from tests.support.functions import Functions, functions_of
 from tests.support.laptop import Laptop, Stack
@@ -62,7 +62,7 @@ class Swept:
     def prompts(self, tenant: str) -> Sequence[str]:
         return [prompt["name"] for prompt in self.ask(tenant, "prompts::list", {})["prompts"]]
 
-    def head(self, tenant: str) -> Head:
+    def head(self, tenant: str) -> ContentHead:
         return head_in(rows.get(self.dynamodb, self.table, keys.content_version(tenant)))
 
     def versions(self, prefix: str) -> Sequence[str]:

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from signpost.adapters.memory import MemoryDirectory
 from signpost.contract import Executor, Failure
-from signpost.execution.manifest import manifest_of
+from signpost.directory.manifest import parse_manifest
 from signpost.model import JsonObject, as_object
 from signpost.toolkit import Function, Toolkit
-from signpost.toolkit.hosting import by_id
-from signpost.toolkit.registration import Registered
+from signpost.toolkit.hosting import functions_by_id
+from signpost.toolkit.registration import RegisteredToolkit
 from tests.support.hosted import Hosted, MemoryKeptResults, as_lambda_sends
 from tests.support.memory_gateway import MODERN, MemoryGateway
 
@@ -75,20 +75,24 @@ class Served:
     """Toolkits behind a gateway, as a client sees them at /mcp/functions, or elsewhere."""
 
     def __init__(
-        self, *hosts: Toolkit | Function | Registered, version: str = MODERN, endpoint: str = BRIDGE, **environment: str
+        self,
+        *hosts: Toolkit | Function | RegisteredToolkit,
+        version: str = MODERN,
+        endpoint: str = BRIDGE,
+        **environment: str,
     ) -> None:
         self.version = version
         self.endpoint = endpoint
         self.gateway = MemoryGateway(None, **environment)
         self.key = str(self.gateway.make_key())
         tokens: Any = AnyToken()
-        self.executor = Hosted(list(by_id(hosts).values()), tokens=tokens, kept_results=MemoryKeptResults())
+        self.executor = Hosted(list(functions_by_id(hosts).values()), tokens=tokens, kept_results=MemoryKeptResults())
         self.called: list[str] = []
         """The functions that were called, in their order."""
         self.gateway.executors[WORKSHOP.arn] = self._handle
         manifest = self.executor.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
         placed = MemoryDirectory(self.gateway.functions).place(
-            "default", WORKSHOP, manifest_of(as_lambda_sends(manifest)).functions
+            "default", WORKSHOP, parse_manifest(as_lambda_sends(manifest)).functions
         )
         assert placed == []
 

@@ -5,10 +5,10 @@ from copy import deepcopy
 from typing import Any
 
 from signpost.adapters.memory import MemoryDirectory
-from signpost.adapters.memory.instances import MemoryInstances
-from signpost.contract import Executor, Hosted
+from signpost.adapters.memory.instances import MemoryInstanceStore
+from signpost.contract import Executor, HostedFunction
 from signpost.model import JsonObject, Principal
-from signpost.workflow.ports import Machine
+from signpost.workflow.ports import StepExecutor
 from tests.support.manifests import publish, publish_documents
 from tests.support.memory_gateway import MemoryGateway, SetClock
 from tests.support.tool_answers import said
@@ -20,7 +20,7 @@ type Kept = Mapping[str, Any]
 
 
 class WorkflowWorld:
-    def __init__(self, callers: Mapping[str, Principal], machines: Mapping[str, Machine] | None = None) -> None:
+    def __init__(self, callers: Mapping[str, Principal], machines: Mapping[str, StepExecutor] | None = None) -> None:
         self._gateway = MemoryGateway()
         self._gateway.machines.update(machines or {})
         self._callers = callers
@@ -32,10 +32,10 @@ class WorkflowWorld:
         return self._gateway.clock
 
     @property
-    def instances(self) -> MemoryInstances:
+    def instances(self) -> MemoryInstanceStore:
         return self._gateway.instances
 
-    def has(self, kind: str, machine: Machine) -> None:
+    def has(self, kind: str, machine: StepExecutor) -> None:
         """To be said before the first workflow."""
         self._gateway.machines[kind] = machine
 
@@ -56,7 +56,7 @@ class WorkflowWorld:
     def call_for_long(self, function: str, caller: str) -> str:
         """The run that is started by a call of a function that takes longer than anybody waits."""
         executor = Executor("arn:patient", "secret:patient", 60_000)
-        hosted = Hosted(function, name="patient", timeout_ms=40_000)
+        hosted = HostedFunction(function, name="patient", timeout_ms=40_000)
         assert MemoryDirectory(self._gateway.functions).place(TENANT, executor, [hosted]) == []
         params: JsonObject = {"name": "skill:patient", "arguments": {}}
         answer = self._gateway.ask("tools/call", params, credential=self._token(caller), path="/mcp/flat")
@@ -64,7 +64,7 @@ class WorkflowWorld:
 
     def settle(self) -> None:
         """Until nothing is left that somebody asked to be looked at by now. The index is swept once a minute only."""
-        settle(self._gateway.composition.driven().waker, self.instances, self.clock, is_swept=False)
+        settle(self._gateway.composition.workflow_services().waker, self.instances, self.clock, is_swept=False)
 
     def kept(self) -> Kept:
         """How all instances stand, to come back to."""

@@ -5,19 +5,19 @@ from typing import Any
 
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory.definitions import MemoryDefinitions
-from signpost.adapters.memory.instances import MemoryInstances
+from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import JsonObject, Principal
-from signpost.workflow.answers import answer
-from signpost.workflow.carrying import Carrier
-from signpost.workflow.children import Children
-from signpost.workflow.engine import Engine
-from signpost.workflow.executing import World
+from signpost.workflow.engine.engine import Engine
+from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, Submission
 from signpost.workflow.instance import Instance
-from signpost.workflow.people import People
-from signpost.workflow.ports import Instances, Machine
-from signpost.workflow.service import Declined, Start, Told, Workflows
-from signpost.workflow.steps import CHILD, Submitted
-from signpost.workflow.waking import Waker
+from signpost.workflow.ports import InstanceStore, StepExecutor
+from signpost.workflow.running.answers import build_answer
+from signpost.workflow.running.attempts import ExecutionServices
+from signpost.workflow.running.executors.child_workflow import ChildWorkflowExecutor
+from signpost.workflow.running.executors.human import HumanExecutor
+from signpost.workflow.running.service import StartRequest, StepResult, WorkflowRefusal, Workflows
+from signpost.workflow.running.step_writer import StepWriter
+from signpost.workflow.running.wakeups import Waker
 from tests.support.memory_gateway import SetClock
 
 TENANT = "acme"
@@ -31,16 +31,16 @@ type Said = Any
 """What a caller is told, as the tools answer it."""
 
 
-def settle(waker: Waker, instances: MemoryInstances, clock: SetClock, *, is_swept: bool) -> None:
+def settle(waker: Waker, instances: MemoryInstanceStore, clock: SetClock, *, is_swept: bool) -> None:
     """Until nothing is left that somebody asked to be looked at by now; or that the index shows, if it is swept."""
     for _ in range(MOST_ROUNDS):
         hinted = by_hints(waker, instances, clock)
         if not (is_swept and by_index(waker, instances, clock)) and not hinted:
             return
-    raise AssertionError(f"There is always something to be looked at: {instances.due(clock.now())}")
+    raise AssertionError(f"There is always something to be looked at: {instances.find_due(clock.now())}")
 
 
-def by_hints(waker: Waker, instances: MemoryInstances, clock: SetClock) -> int:
+def by_hints(waker: Waker, instances: MemoryInstanceStore, clock: SetClock) -> int:
     """Those that the stream carries and whose time has come. Answers how many there were."""
     now = clock.now()
     due = [hint for hint in instances.wakes if hint[1].at <= now]
@@ -50,9 +50,9 @@ def by_hints(waker: Waker, instances: MemoryInstances, clock: SetClock) -> int:
     return len(due)
 
 
-def by_index(waker: Waker, instances: MemoryInstances, clock: SetClock) -> int:
+def by_index(waker: Waker, instances: MemoryInstanceStore, clock: SetClock) -> int:
     """As the sweeper does, whether or not there was a hint."""
-    due = instances.due(clock.now())
+    due = instances.find_due(clock.now())
     for tenant, workflow_id in due:
         waker.wake(tenant, workflow_id, clock.now() + WORK)
     return len(due)
@@ -61,40 +61,44 @@ def by_index(waker: Waker, instances: MemoryInstances, clock: SetClock) -> int:
 class Workshop:
     def __init__(
         self,
-        machines: Mapping[str, Machine] | None = None,
+        machines: Mapping[str, StepExecutor] | None = None,
         *,
         clock: SetClock | None = None,
-        instances: MemoryInstances | None = None,
-        store: Instances | None = None,
+        instances: MemoryInstanceStore | None = None,
+        store: InstanceStore | None = None,
     ) -> None:
         """The store stands between those who write and the instances, where something goes wrong with it."""
         self.clock = clock or SetClock()
-        self.instances = instances or MemoryInstances()
-        self.machines: dict[str, Machine] = dict(machines or {})
+        self.instances = instances or MemoryInstanceStore()
+        self.machines: dict[str, StepExecutor] = dict(machines or {})
         self.definitions, ids, engine = MemoryDefinitions(), RandomIds(), Engine()
         instances_ = store or self.instances
-        world = World(machines=self.machines.get, clock=self.clock, pause=self.clock.advance, margin=MARGIN)
-        people = People(clock=self.clock, ids=ids)
-        carrier = Carrier(instances=instances_, people=people, world=world, engine=engine, ids=ids)
+        world = ExecutionServices(
+            find_executor=self.machines.get, clock=self.clock, pause=self.clock.advance, margin=MARGIN
+        )
+        people = HumanExecutor(clock=self.clock, ids=ids)
+        carrier = StepWriter(instances=instances_, human_executor=people, services=world, engine=engine, ids=ids)
         self.workflows = Workflows(
             definitions=self.definitions,
             instances=instances_,
-            carrier=carrier,
+            step_writer=carrier,
             engine=engine,
             clock=self.clock,
             ids=ids,
         )
-        self.machines[CHILD] = Children(self.workflows, self.clock)
-        self.waker = Waker(workflows=self.workflows, carrier=carrier, engine=engine, clock=self.clock, ids=ids)
+        self.machines[CHILD_WORKFLOW_KIND] = ChildWorkflowExecutor(self.workflows, self.clock)
+        self.waker = Waker(workflows=self.workflows, step_writer=carrier, engine=engine, clock=self.clock, ids=ids)
 
     def publish(self, definition_id: str, document: JsonObject) -> None:
         self.definitions.publish(TENANT, definition_id, document)
 
-    def begun(self, by: Principal, wanted: str | Start = "demo", seconds: float = CALL) -> Told | Declined:
-        start = wanted if isinstance(wanted, Start) else Start(wanted)
+    def begun(
+        self, by: Principal, wanted: str | StartRequest = "demo", seconds: float = CALL
+    ) -> StepResult | WorkflowRefusal:
+        start = wanted if isinstance(wanted, StartRequest) else StartRequest(wanted)
         return self.workflows.start(start, by, self.clock.now() + seconds)
 
-    def start(self, by: Principal, wanted: str | Start = "demo", seconds: float = CALL) -> Said:
+    def start(self, by: Principal, wanted: str | StartRequest = "demo", seconds: float = CALL) -> Said:
         return _said(self.begun(by, wanted, seconds))
 
     def submit(
@@ -109,7 +113,7 @@ class Workshop:
     ) -> Said:
         """At the version at which it stands, unless another one is said."""
         expected = self.stand(workflow_id).version if version is None else version
-        submitted = Submitted(expected, transition, arguments or {}, by)
+        submitted = Submission(expected, transition, arguments or {}, by)
         return _said(self.workflows.submit(workflow_id, submitted, self.clock.now() + seconds))
 
     def get(self, workflow_id: str, by: Principal) -> Said:
@@ -134,7 +138,7 @@ class Workshop:
         return [event.record.payload for event in told if event.record.type == kind]
 
 
-def _said(told: Told | Declined) -> Said:
-    if isinstance(told, Declined):
+def _said(told: StepResult | WorkflowRefusal) -> Said:
+    if isinstance(told, WorkflowRefusal):
         return {"error": {"code": told.code, "message": told.message}, "links": []}
-    return answer(told.definition, told.step)
+    return build_answer(told.definition, told.step)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from signpost.content import Scopes
-from signpost.execution.tuning import problem_with as tuning_problem
+from signpost.calling.limits import problem_with as tuning_problem
+from signpost.content.model import ScopeNames
 from signpost.settings import gateway_settings, problem_with
 from tests.support.memory_gateway import ENVIRONMENT, MemoryGateway
 
@@ -47,7 +47,9 @@ def test_settings_that_work_have_no_problem(change: dict[str, str]) -> None:
 def test_a_scope_cannot_be_called_like_another_partition(scope: str) -> None:
     with pytest.raises(ValueError, match="is no name of a scope"):
         gateway_settings({**ENVIRONMENT, "SKILLS_SCOPE": scope})
-    assert gateway_settings({**ENVIRONMENT, "SKILLS_SCOPE": "skills-blue"}).scopes == Scopes("skills-blue", "prompts")
+    assert gateway_settings({**ENVIRONMENT, "SKILLS_SCOPE": "skills-blue"}).scopes == ScopeNames(
+        "skills-blue", "prompts"
+    )
 
 
 def test_the_audience_is_any_endpoint_unless_another_is_given() -> None:

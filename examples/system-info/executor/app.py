@@ -1,4 +1,4 @@
-"""What the sandbox is that this executor runs in."""
+"""An executor with one tool that describes the sandbox in which it runs."""
 
 import os
 import platform
@@ -59,7 +59,7 @@ def _memory() -> dict[str, int]:
 
 
 def _disk() -> dict[str, int]:
-    """Of the one directory that a function may write to."""
+    """Measure the disk of /tmp, the only directory that a function may write to."""
     used = shutil.disk_usage("/tmp")  # noqa: S108 - it is only measured
     return {"total_bytes": used.total, "free_bytes": used.free}
 
@@ -69,12 +69,12 @@ def _uptime() -> float:
 
 
 def _load() -> list[float]:
-    """Of the last minute, the last five, and the last fifteen."""
+    """Read the load of the last minute, the last five, and the last fifteen."""
     return list(os.getloadavg())
 
 
 def _known[Fact](ask: Callable[[], Fact]) -> Fact | None:
-    """Not every system says all of it."""
+    """Ask for a fact; None if the system does not provide it."""
     try:
         return ask()
     except (OSError, KeyError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""What stands behind the slash command and the section of examples/welcome."""
+"""The executor of examples/welcome: the functions of its slash command and of its section."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,13 +7,13 @@ from signpost.toolkit import Context, Function, executor
 
 
 def greet(arguments: dict[str, Any]) -> str:
-    """The text of the slash command `greet`: what the model is asked to do."""
+    """Write the prompt of the slash command `greet`."""
     name = str(arguments.get("name") or "whoever reads this")
     return f"Greet {name} warmly, in one sentence. Then say which skills there are: read iii://skills."
 
 
 def visitor(_arguments: dict[str, Any], ctx: Context) -> str:
-    """A section, written anew at every read."""
+    """Write a section, anew at every read."""
     now = datetime.now(UTC).strftime("%H:%M")
     return f"# Visitor\n\nYou are **{ctx.principal.subject}** of the tenant {ctx.principal.tenant}. It is {now} UTC."
 

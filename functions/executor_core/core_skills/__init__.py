@@ -1,1 +1,1 @@
-"""The core functions, one module each, and what they are made of."""
+"""The core functions, one module each, and the modules that they share."""

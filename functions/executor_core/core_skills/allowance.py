@@ -1,50 +1,52 @@
-"""How much an expression may make. A few characters of one can ask for more than there are atoms."""
+"""The allowance of an expression: a limit on the data it builds, because a few characters can build any amount."""
 
 from collections.abc import Iterable
 from math import isfinite
 
-ENOUGH = 5_000_000
-"""Characters, about, of all that is made on the way to a result: a second or two of work."""
+DEFAULT_ALLOWANCE = 5_000_000
+"""Approximate characters of all intermediate values and the result: a second or two of work."""
 
 
 class Exhausted(Exception):  # noqa: N818 - it names a state, as Unavailable does
-    """More would be made than is allowed."""
+    """Raised when an expression would build more than its allowance."""
 
 
 class Unwritable(Exception):  # noqa: N818 - likewise
-    """A value is none that JSON has."""
+    """Raised for a value that JSON cannot express."""
 
 
 class Allowance:
-    def __init__(self, most: int = ENOUGH) -> None:
-        self._left = most
+    """Counts the data that one expression builds."""
+
+    def __init__(self, limit: int = DEFAULT_ALLOWANCE) -> None:
+        self._remaining = limit
 
     def take(self, size: int) -> None:
-        """Raises Exhausted."""
-        self._left -= size
-        if self._left < 0:
+        """Use up a part of the allowance. Raises Exhausted."""
+        self._remaining -= size
+        if self._remaining < 0:
             raise Exhausted
 
     def take_for(self, value: object) -> None:
-        """For the whole of a value. Raises Exhausted, or Unwritable."""
-        self.take(size_of(value, self._left))
+        """Use up the size of a value. Raises Exhausted, or Unwritable."""
+        self.take(size_of(value, self._remaining))
 
 
-def size_of(value: object, enough: int) -> int:
-    """About as many characters as it has as JSON, counted no further than `enough`. A value that is in it many times
-    counts each time. Raises Unwritable."""
-    size, waiting = 0, [value]
-    while waiting and size <= enough:
-        one = waiting.pop()
-        size += _own_size(one)
-        waiting.extend(_parts(one))
+def size_of(value: object, limit: int) -> int:
+    """Estimate the characters of a value's JSON; counting stops above `limit`. A part that occurs several times counts
+    each time. Raises Unwritable."""
+    size, pending = 0, [value]
+    while pending and size <= limit:
+        node = pending.pop()
+        size += _own_size(node)
+        pending.extend(_children(node))
     return size
 
 
-def _parts(value: object) -> Iterable[object]:
+def _children(value: object) -> Iterable[object]:
     match value:
         case list():
-            return value  # pyright: ignore[reportUnknownVariableType] - of what does not matter
+            return value  # pyright: ignore[reportUnknownVariableType] - the types of items do not matter
         case dict():
             return value.values()  # pyright: ignore[reportUnknownVariableType] - likewise
         case _:
@@ -60,7 +62,7 @@ def _own_size(value: object) -> int:
         case int():
             return 1 + value.bit_length() // 3
         case str() | list():
-            return 2 + len(value)  # pyright: ignore[reportUnknownArgumentType] - of what does not matter
+            return 2 + len(value)  # pyright: ignore[reportUnknownArgumentType] - the types of items do not matter
         case dict():
             return 2 + sum(len(name) + 4 for name in value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - names are texts in JSON
         case _:

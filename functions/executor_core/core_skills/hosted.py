@@ -1,15 +1,15 @@
-"""Everything that the core executor hosts, with what stands behind it in an AWS account."""
+"""The toolkits of the core executor, with their adapters in an AWS account."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core_skills import json_transform, template_render, waiting
 from core_skills.http_fetch import http_fetch
-from core_skills.outside import outside
+from core_skills.outside import build_guarded_web
 from core_skills.search_key import SearchKey
 from core_skills.web_search import Search, web_search
 from signpost.adapters.clock import SystemClock
-from signpost.adapters.egress import dialled, resolved
+from signpost.adapters.egress import open_connection, resolve_host
 from signpost.toolkit import Toolkit
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def core_toolkits(environment: Mapping[str, str]) -> Sequence[Toolkit]:
-    web = outside(environment, resolve=resolved, dial=dialled)
+    web = build_guarded_web(environment, resolve=resolve_host, dial=open_connection)
     return [
         waiting.KIT,
         http_fetch(web),
@@ -33,9 +33,9 @@ def _search(environment: Mapping[str, str]) -> Search:
 
 
 def _secrets() -> "SecretsManagerClient":
-    # When somebody searches for the first time.
+    # Imported at the first search.
     import boto3  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415 - as above
 
-    patience = Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts": 3, "mode": "standard"})
-    return boto3.client("secretsmanager", config=patience)
+    client_config = Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts": 3, "mode": "standard"})
+    return boto3.client("secretsmanager", config=client_config)

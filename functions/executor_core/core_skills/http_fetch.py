@@ -1,16 +1,16 @@
-"""`core::http_fetch`."""
+"""The tool `core::http_fetch`."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from core_skills.hops import MOST_REDIRECTS, headers_for, leads_to, problem_with, without_fragment
-from core_skills.outside import RESERVE, not_reached
-from core_skills.pages import read, told
+from core_skills.hops import MOST_REDIRECTS, headers_for_redirect, problem_with, redirect_target, without_fragment
+from core_skills.outside import RESERVE, unreached_error
+from core_skills.pages import encode_body, select_headers
 from signpost.model import JsonObject
 from signpost.ports import Web
 from signpost.records import dataclass
 from signpost.toolkit import Context, ToolError, Toolkit
-from signpost.web import NotReached, WebAnswer, WebRequest
+from signpost.web import WebAnswer, WebFailure, WebRequest
 
 TIMEOUT_MS = 20_000
 USUAL_BYTES, MOST_BYTES = 200_000, 1_000_000
@@ -50,7 +50,7 @@ SCHEMA: JsonObject = {
     "required": ["url"],
     "additionalProperties": False,
 }
-SAYS = (
+DESCRIPTION = (
     "Fetches a URL and answers its status, headers and body: text as it is, anything else as base64. "
     "Follows redirects. Reaches public hosts, and others only if the deployment allows them by name. Any status is an "
     "answer."
@@ -58,12 +58,14 @@ SAYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FetchRequest:
+    """The checked arguments of a fetch."""
+
     url: str
     method: str
     headers: Mapping[str, str]
-    most_bytes: int
-    most_redirects: int
+    max_bytes: int
+    max_redirects: int
 
 
 def http_fetch(web: Web) -> Toolkit:
@@ -71,7 +73,7 @@ def http_fetch(web: Web) -> Toolkit:
 
     @kit.tool(
         title="Fetch a URL",
-        description=SAYS,
+        description=DESCRIPTION,
         input_schema=SCHEMA,
         annotations={"read_only_hint": True, "open_world_hint": True},
         idempotent=True,
@@ -79,46 +81,53 @@ def http_fetch(web: Web) -> Toolkit:
         doc="core/http_fetch",
     )
     def http_fetch(args: dict[str, Any], ctx: Context) -> JsonObject:  # pyright: ignore[reportUnusedFunction] - the kit has it
-        return _fetched(web, _asked(args), ctx)
+        return _fetch(web, _read_request(args), ctx)
 
     return kit
 
 
-def _asked(arguments: Mapping[str, Any]) -> Asked:
+def _read_request(arguments: Mapping[str, Any]) -> FetchRequest:
     headers: Mapping[str, str] = {name.lower(): value for name, value in arguments.get("headers", {}).items()}
     if problem := problem_with(headers):
         raise ToolError(problem)
-    return Asked(
+    return FetchRequest(
         url=without_fragment(arguments["url"]),
         method=arguments.get("method", "GET"),
         headers=AGENT | headers,
-        most_bytes=arguments.get("max_bytes", USUAL_BYTES),
-        most_redirects=arguments.get("max_redirects", MOST_REDIRECTS),
+        max_bytes=arguments.get("max_bytes", USUAL_BYTES),
+        max_redirects=arguments.get("max_redirects", MOST_REDIRECTS),
     )
 
 
-def _fetched(web: Web, asked: Asked, ctx: Context) -> JsonObject:
-    url, headers, before = asked.url, asked.headers, list[str]()
+def _fetch(web: Web, request: FetchRequest, ctx: Context) -> JsonObject:
+    url, headers, redirects = request.url, request.headers, list[str]()
     while True:
-        answer = _answer(web, asked, url, headers, ctx, before)
-        leads = leads_to(url, answer) if asked.most_redirects else None
-        if leads is None:
-            return _shown(url, answer, before, asked)
-        if len(before) >= asked.most_redirects:
-            raise ToolError(f"{asked.url} redirects more than {asked.most_redirects} times, at last to {leads}.")
-        before.append(url)
-        url, headers = leads, headers_for(headers, url, leads)
+        answer = _send(web, request, url, headers, ctx, redirects)
+        target = redirect_target(url, answer) if request.max_redirects else None
+        if target is None:
+            return _format_answer(url, answer, redirects, request)
+        if len(redirects) >= request.max_redirects:
+            raise ToolError(f"{request.url} redirects more than {request.max_redirects} times, at last to {target}.")
+        redirects.append(url)
+        url, headers = target, headers_for_redirect(headers, url, target)
 
 
-def _answer(web: Web, asked: Asked, url: str, headers: Mapping[str, str], ctx: Context, before: list[str]) -> WebAnswer:
+def _send(
+    web: Web, request: FetchRequest, url: str, headers: Mapping[str, str], ctx: Context, redirects: list[str]
+) -> WebAnswer:
     seconds = ctx.remaining() - RESERVE
-    request = WebRequest(asked.method, url, max(seconds, 0.0), headers, None, asked.most_bytes)
-    answer = web.send(request)
-    if isinstance(answer, NotReached):
-        raise not_reached(answer, f"{before[-1]} redirects to {url[:500]}." if before else "", counts=False)
+    web_request = WebRequest(request.method, url, max(seconds, 0.0), headers, None, request.max_bytes)
+    answer = web.send(web_request)
+    if isinstance(answer, WebFailure):
+        raise unreached_error(answer, f"{redirects[-1]} redirects to {url[:500]}." if redirects else "", counts=False)
     return answer
 
 
-def _shown(url: str, answer: WebAnswer, before: list[str], asked: Asked) -> JsonObject:
-    shown: JsonObject = {"url": url, "redirects": before, "status": answer.status, "headers": told(answer)}
-    return shown if asked.method == "HEAD" else {**shown, **read(answer, asked.most_bytes)}
+def _format_answer(url: str, answer: WebAnswer, redirects: list[str], request: FetchRequest) -> JsonObject:
+    members: JsonObject = {
+        "url": url,
+        "redirects": redirects,
+        "status": answer.status,
+        "headers": select_headers(answer),
+    }
+    return members if request.method == "HEAD" else {**members, **encode_body(answer, request.max_bytes)}

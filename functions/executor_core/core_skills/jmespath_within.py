@@ -1,4 +1,4 @@
-"""JMESPath as its library has it, within an allowance."""
+"""Evaluation of JMESPath expressions within an allowance."""
 
 import re
 from typing import Any, cast
@@ -18,23 +18,23 @@ from jmespath.visitor import Options, TreeInterpreter
 
 from core_skills.allowance import Allowance
 
-SELECTS = frozenset({"multi_select_list", "multi_select_dict"})
-"""What puts values into new ones, the only way to have one many times in a result."""
-NAMED = re.compile(r"function: (\w+)")
+MULTI_SELECTS = frozenset({"multi_select_list", "multi_select_dict"})
+"""Expressions that put values into new ones: the only way to repeat a value in a result."""
+FUNCTION_NAME = re.compile(r"function: (\w+)")
 
 
-class Refused(Exception):  # noqa: N818 - it says what was done with the expression
-    """The expression cannot be read, or not be applied; the message names the place."""
+class Refused(Exception):  # noqa: N818 - it names a refusal
+    """Raised for an expression that cannot be parsed or evaluated; the message names the place."""
 
 
-def searched(expression: str, data: object, allowance: Allowance) -> Any:
-    """Raises Refused, Exhausted, Unwritable."""
+def search(expression: str, data: object, allowance: Allowance) -> Any:
+    """Evaluate an expression. Raises Refused, Exhausted or Unwritable."""
     try:
         return _Interpreter(allowance).visit(Parser().parse(expression).parsed, data)
     except RecursionError:
         raise Refused("The expression is nested too deeply; take it apart.") from None
     except JMESPathError as fault:
-        raise Refused(_sentence(expression, fault)) from None
+        raise Refused(_explain_fault(expression, fault)) from None
     except (ArithmeticError, AttributeError, TypeError, ValueError):
         raise Refused(
             "The expression compares or counts values that do not go together, as a text and a number."
@@ -53,7 +53,7 @@ class _Functions(Functions):
     @signature({"types": []})
     def _func_to_string(self, argument: object) -> str:
         self._allowance.take_for(argument)
-        return super()._func_to_string(argument)  # pyright: ignore[reportUnknownVariableType, reportAttributeAccessIssue] - its stubs name no function
+        return super()._func_to_string(argument)  # pyright: ignore[reportUnknownVariableType, reportAttributeAccessIssue] - the stubs of jmespath lack it
 
 
 class _Interpreter(TreeInterpreter):
@@ -63,32 +63,34 @@ class _Interpreter(TreeInterpreter):
 
     def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
         self._allowance.take(1)
-        made: Any = super().visit(node, *args, **kwargs)
-        if node["type"] in SELECTS:
-            self._allowance.take_for(made)
-        elif isinstance(made, list):
-            self._allowance.take(len(cast("list[object]", made)))
-        return cast("object", made)
+        result: Any = super().visit(node, *args, **kwargs)
+        if node["type"] in MULTI_SELECTS:
+            self._allowance.take_for(result)
+        elif isinstance(result, list):
+            self._allowance.take(len(cast("list[object]", result)))
+        return cast("object", result)
 
 
-def _sentence(expression: str, fault: JMESPathError) -> str:
+def _explain_fault(expression: str, fault: JMESPathError) -> str:
     match fault:
         case ArityError():
-            where = _called_at(expression, fault.function_name)
-            return f"{fault.function_name}(){where} takes {fault.expected_arity} arguments, not {fault.actual_arity}."
+            position = _describe_position(expression, fault.function_name)
+            return (
+                f"{fault.function_name}(){position} takes {fault.expected_arity} arguments, not {fault.actual_arity}."
+            )
         case JMESPathTypeError():
-            where, wanted = _called_at(expression, fault.function_name), " or ".join(fault.expected_types)
-            return f"{fault.function_name}(){where} takes {wanted}, and was given {fault.actual_type}."
+            position, expected = _describe_position(expression, fault.function_name), " or ".join(fault.expected_types)
+            return f"{fault.function_name}(){position} takes {expected}, and was given {fault.actual_type}."
         case UnknownFunctionError():
-            name = (NAMED.search(str(fault)) or ["", ""])[1]
-            return f"There is no function {name}(){_called_at(expression, name)}."
+            name = (FUNCTION_NAME.search(str(fault)) or ["", ""])[1]
+            return f"There is no function {name}(){_describe_position(expression, name)}."
         case ParseError():
-            return f"The expression {_unread(expression, fault)}."
+            return f"The expression {_explain_parse_error(expression, fault)}."
         case _:
             return "The expression cannot be read."
 
 
-def _unread(expression: str, fault: ParseError) -> str:
+def _explain_parse_error(expression: str, fault: ParseError) -> str:
     match fault:
         case IncompleteExpressionError():
             return f"ends too early, after character {len(expression)}"
@@ -98,7 +100,8 @@ def _unread(expression: str, fault: ParseError) -> str:
             return f"cannot be read at character {fault.lex_position + 1}, before {str(fault.token_value)[:40]!r}"
 
 
-def _called_at(expression: str, function: str) -> str:
-    """Where the library does not say it. Of several calls of it, the first may be another one."""
-    found = re.search(rf"\b{re.escape(function)}\s*\(", expression)
-    return f" at character {found.start() + 1}" if found else ""
+def _describe_position(expression: str, function: str) -> str:
+    """Describe the position of a call, which the library does not report. It is that of the first call of the function,
+    although a later one may be at fault."""
+    match = re.search(rf"\b{re.escape(function)}\s*\(", expression)
+    return f" at character {match.start() + 1}" if match else ""

@@ -1,9 +1,9 @@
-"""`core::json_transform`."""
+"""The tool `core::json_transform`."""
 
 from typing import Annotated, Any
 
 from core_skills.allowance import Allowance, Exhausted, Unwritable, size_of
-from core_skills.jmespath_within import Refused, searched
+from core_skills.jmespath_within import Refused, search
 from signpost.model import JsonObject
 from signpost.toolkit import ToolError, Toolkit
 
@@ -29,7 +29,7 @@ EXPRESSION = {
 def json_transform(data: Annotated[Any, "Any JSON value."], expression: Annotated[str, EXPRESSION]) -> JsonObject:
     """Applies a JMESPath expression to JSON data and answers what it selects; null if that is nothing."""
     try:
-        result = searched(expression, data, Allowance())
+        result = search(expression, data, Allowance())
         size = size_of(result, LARGEST_RESULT)
     except Refused as refused:
         raise ToolError(str(refused)) from None

@@ -1,25 +1,26 @@
-"""The way out of the core functions: which places they may reach, and what they say when they do not."""
+"""Web access of the core functions: the places that they may reach, and their errors."""
 
 import ssl
 from collections.abc import Mapping
 
-from signpost.adapters.egress import Dial, GuardedWeb, Resolve, own_places
+from signpost.adapters.egress import Dial, GuardedWeb, Resolve, own_addresses
 from signpost.contract import FailureClass
-from signpost.policy.egress import egress_rules
+from signpost.policy.egress import build_egress_rules
 from signpost.toolkit import ToolError
-from signpost.web import NotReached, NotReachedCode
+from signpost.web import WebFailure, WebFailureCode
 
 PORTS = frozenset({80, 443})
-"""Where pages are. At any other port of a public address something else may answer to what looks like a request."""
+"""Ports of web pages. At any other port of a public address, another protocol might take an HTTP request for its
+own."""
 RESERVE = 0.5
-"""Seconds of a call that are left to say what came of it."""
-KINDS: Mapping[NotReachedCode, FailureClass] = {
+"""Seconds of a call that are reserved for its answer."""
+FAILURE_KINDS: Mapping[WebFailureCode, FailureClass] = {
     "timed_out": "timeout",
     "unreachable": "connection_error",
     "broken_off": "connection_error",
 }
-"""Whatever is not here will be the same the next time."""
-ADVICE: Mapping[NotReachedCode, str] = {
+"""The classes of failures that a retry may cure. All others are permanent errors."""
+ADVICE: Mapping[WebFailureCode, str] = {
     "forbidden": "Only public hosts are reached, and those that the parameter AllowedPrivateHosts names.",
     "unresolvable": "Check how it is spelled.",
     "unreachable": "Try again later.",
@@ -28,14 +29,17 @@ ADVICE: Mapping[NotReachedCode, str] = {
 }
 
 
-def outside(environment: Mapping[str, str], *, resolve: Resolve, dial: Dial) -> GuardedWeb:
-    named = (host.strip() for host in environment.get("ALLOWED_PRIVATE_HOSTS", "").split(","))
-    rules = egress_rules(filter(None, named), own_places=own_places(environment), needs_tls=False, ports=PORTS)
+def build_guarded_web(environment: Mapping[str, str], *, resolve: Resolve, dial: Dial) -> GuardedWeb:
+    hosts = (host.strip() for host in environment.get("ALLOWED_PRIVATE_HOSTS", "").split(","))
+    own = own_addresses(environment)
+    rules = build_egress_rules(filter(None, hosts), own_addresses=own, needs_tls=False, ports=PORTS)
     return GuardedWeb(rules, resolve=resolve, dial=dial, tls=ssl.create_default_context)
 
 
-def not_reached(found: NotReached, before: str = "", *, counts: bool) -> ToolError:
-    """Nothing was done: what is asked for outside changes nothing there. It counts where no caller could have named
-    another place."""
-    sentences = (before, found.message, ADVICE.get(found.code, ""))
-    return ToolError(" ".join(filter(None, sentences)), KINDS.get(found.code, "permanent_error"), counts=counts)
+def unreached_error(failure: WebFailure, introduction: str = "", *, counts: bool) -> ToolError:
+    """Build the error of a place that was not reached. It reports that nothing was done, because these requests change
+    nothing there. `counts` is for places that the caller cannot choose."""
+    sentences = (introduction, failure.message, ADVICE.get(failure.code, ""))
+    return ToolError(
+        " ".join(filter(None, sentences)), FAILURE_KINDS.get(failure.code, "permanent_error"), counts=counts
+    )

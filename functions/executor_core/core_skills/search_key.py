@@ -1,4 +1,4 @@
-"""The key of the search provider, in a secret of the deployment's own."""
+"""The key of the search provider, in a secret of the deployment."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -14,35 +14,37 @@ from signpost.toolkit import ToolError
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
-KEPT_FOR = 300.0
-"""Seconds after which it is read again, since it may have been rotated."""
+CACHE_SECONDS = 300.0
+"""Seconds after which the key is read again, because it may have been rotated."""
 
 
 class SearchKey:
+    """Reads and caches the key of the search provider."""
+
     def __init__(self, client: "Callable[[], SecretsManagerClient]", secret_arn: str, clock: Clock) -> None:
         self._make_client = client
         self._secret_arn = secret_arn
         self._clock = clock
-        self._kept: tuple[float, str] = (0.0, "")
+        self._cache: tuple[float, str] = (0.0, "")
 
     @cached_property
     def _client(self) -> "SecretsManagerClient":
         return self._make_client()
 
     def read(self) -> str:
-        """Empty if the deployment names no secret. Raises ToolError."""
+        """Read the key; empty if the deployment names no secret. Raises ToolError."""
         if not self._secret_arn:
             return ""
-        until, key = self._kept
+        until, key = self._cache
         if self._clock.now() >= until:
-            key = self._read().strip()
-            self._kept = (self._clock.now() + KEPT_FOR, key)
+            key = self._fetch().strip()
+            self._cache = (self._clock.now() + CACHE_SECONDS, key)
         return key
 
     def forget(self) -> None:
-        self._kept = (0.0, "")
+        self._cache = (0.0, "")
 
-    def _read(self) -> str:
+    def _fetch(self) -> str:
         try:
             return call(self._client.get_secret_value, SecretId=self._secret_arn).get("SecretString", "")
         except Unavailable as fault:

@@ -1,4 +1,5 @@
-"""Providers of web search: what to ask each of them, and what their answers mean. Nothing is sent from here."""
+"""Providers of web search: the request for each of them, and the parsing of their answers. Nothing is sent from
+here."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +13,17 @@ LONGEST_TEXT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    words: str
-    most: int
+class SearchQuery:
+    """The text to search for, and the maximum number of results."""
+
+    text: str
+    max_results: int
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ProviderRequest:
+    """An HTTP request to a search provider."""
+
     url: str
     headers: Mapping[str, str]
     body: bytes | None = None
@@ -29,7 +34,9 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
+    """One result of a search."""
+
     title: str
     url: str
     snippet: str
@@ -37,68 +44,76 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
+    """A search provider: its endpoint, and how to ask it and read its answers."""
+
     endpoint: str
-    """Its own; empty if everybody has one of their own."""
+    """The provider's endpoint; empty if every deployment has one of its own."""
     needs_key: bool
-    ask: Callable[[Wanted, str, str], Asking]
-    """Of what is wanted, the endpoint and the key."""
+    ask: Callable[[SearchQuery, str, str], ProviderRequest]
+    """Builds the request from the query, the endpoint and the key."""
     results: Callable[[Any], object]
-    """Where its answer has them."""
+    """Finds the list of results in an answer."""
 
 
-def found_in(provider: Provider, answer: object, wanted: Wanted) -> Sequence[Found] | None:
-    """None if this is no answer of the provider."""
+def parse_hits(provider: Provider, answer: object, query: SearchQuery) -> Sequence[SearchHit] | None:
+    """Parse the results of an answer; None if it is no answer of the provider."""
     try:
         results = provider.results(answer)
     except (AttributeError, LookupError, TypeError):
         return None
     if not isinstance(results, list):
         return None
-    read = (_found(cast("Mapping[str, object]", one)) for one in cast("list[object]", results) if isinstance(one, dict))
-    return [one for one in read if one.url.startswith(("https://", "http://"))][: wanted.most]
+    hits = (
+        _read_hit(cast("Mapping[str, object]", result))
+        for result in cast("list[object]", results)
+        if isinstance(result, dict)
+    )
+    return [hit for hit in hits if hit.url.startswith(("https://", "http://"))][: query.max_results]
 
 
-def _found(result: Mapping[str, object]) -> Found:
-    return Found(
-        title=_text(result, "title", "name"),
-        url=_text(result, "url", "link"),
-        snippet=_text(result, "snippet", "content", "description"),
+def _read_hit(result: Mapping[str, object]) -> SearchHit:
+    return SearchHit(
+        title=_first_text(result, "title", "name"),
+        url=_first_text(result, "url", "link"),
+        snippet=_first_text(result, "snippet", "content", "description"),
     )
 
 
-def _text(result: Mapping[str, object], *names: str) -> str:
-    """The first of these that is a text."""
+def _first_text(result: Mapping[str, object], *names: str) -> str:
+    """Read the first of these members that is a text, shortened."""
     texts = (value for name in names if isinstance(value := result.get(name), str))
     return next(texts, "")[:LONGEST_TEXT]
 
 
-def _brave(wanted: Wanted, endpoint: str, key: str) -> Asking:
-    asked = urlencode({"q": wanted.words, "count": wanted.most, "text_decorations": "false"})
-    return Asking(f"{endpoint}?{asked}", {"accept": "application/json", "x-subscription-token": key})
+def _ask_brave(query: SearchQuery, endpoint: str, key: str) -> ProviderRequest:
+    parameters = urlencode({"q": query.text, "count": query.max_results, "text_decorations": "false"})
+    return ProviderRequest(f"{endpoint}?{parameters}", {"accept": "application/json", "x-subscription-token": key})
 
 
-def _of_brave(answer: Any) -> object:
-    return answer.get("web", {}).get("results", [])  # it leaves `web` out where it found nothing
+def _brave_results(answer: Any) -> object:
+    return answer.get("web", {}).get("results", [])  # Brave leaves `web` out if there are no results
 
 
-def _tavily(wanted: Wanted, endpoint: str, key: str) -> Asking:
-    body = json.dumps({"query": wanted.words, "max_results": wanted.most}).encode()
-    return Asking(endpoint, {"content-type": "application/json", "authorization": f"Bearer {key}"}, body)
+def _ask_tavily(query: SearchQuery, endpoint: str, key: str) -> ProviderRequest:
+    body = json.dumps({"query": query.text, "max_results": query.max_results}).encode()
+    return ProviderRequest(endpoint, {"content-type": "application/json", "authorization": f"Bearer {key}"}, body)
 
 
-def _json_over_http(wanted: Wanted, endpoint: str, key: str) -> Asking:
-    url = endpoint.replace("{query}", quote(wanted.words, safe="")).replace("{max_results}", str(wanted.most))
+def _ask_json(query: SearchQuery, endpoint: str, key: str) -> ProviderRequest:
+    url = endpoint.replace("{query}", quote(query.text, safe="")).replace("{max_results}", str(query.max_results))
     authorization = {"authorization": f"Bearer {key}"} if key else {}
-    return Asking(url, {"accept": "application/json", **authorization})
+    return ProviderRequest(url, {"accept": "application/json", **authorization})
 
 
-def _of_any(answer: Any) -> object:
-    return answer if isinstance(answer, list) else answer.get("results", answer.get("items"))  # pyright: ignore[reportUnknownVariableType] - whatever it is, it is looked at again
+def _listed_results(answer: Any) -> object:
+    return answer if isinstance(answer, list) else answer.get("results", answer.get("items"))  # pyright: ignore[reportUnknownVariableType] - parse_hits checks its type
 
 
 PROVIDERS: Mapping[str, Provider] = {
-    "brave": Provider("https://api.search.brave.com/res/v1/web/search", needs_key=True, ask=_brave, results=_of_brave),
-    "tavily": Provider("https://api.tavily.com/search", needs_key=True, ask=_tavily, results=_of_any),
-    "json": Provider("", needs_key=False, ask=_json_over_http, results=_of_any),
+    "brave": Provider(
+        "https://api.search.brave.com/res/v1/web/search", needs_key=True, ask=_ask_brave, results=_brave_results
+    ),
+    "tavily": Provider("https://api.tavily.com/search", needs_key=True, ask=_ask_tavily, results=_listed_results),
+    "json": Provider("", needs_key=False, ask=_ask_json, results=_listed_results),
 }
-"""By the values of the parameter SearchProvider."""
+"""Providers, by the values of the parameter SearchProvider."""

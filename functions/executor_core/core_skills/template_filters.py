@@ -1,4 +1,5 @@
-"""Filters of templates. Those of Jinja would make much of little, or show what is Python's."""
+"""Filters of templates. They replace those filters of Jinja that can build large texts from small ones, or show Python
+objects."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,68 +13,68 @@ from jinja2.filters import FILTERS
 from core_skills.allowance import size_of
 
 LARGEST_TEXT = 1_000_000
-"""Characters of what is rendered, and of what any filter makes."""
+"""Maximum characters of the rendered text, and of the result of each filter."""
 MOST_DIGITS = 15
 MOST_BITS = 1_024
-"""Of a number: products of large ones are worked out where nothing can be interrupted."""
+"""Maximum bits of an integer: the multiplication of large integers cannot be interrupted."""
 WIDEST_INDENT = 80
-AS_THEY_ARE = (
+JINJA_FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "last", "length",
     "list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr", "sort", "title",
     "trim", "truncate", "unique", "upper", "urlencode",
 )  # fmt: skip
-"""Filters of Jinja that make no more than they were given."""
+"""Filters of Jinja whose results are no larger than their input."""
 
 
 class TooLong(Exception):  # noqa: N818 - it names a state, as Unavailable does
-    """What is rendered, or a filter makes."""
+    """Raised if the rendered text, or the result of a filter, exceeds LARGEST_TEXT."""
 
 
-def shown(value: object) -> str:
-    """Texts as they are, anything else as JSON."""
+def format_value(value: object) -> str:
+    """Format a value for output: texts as they are, anything else as JSON."""
     if isinstance(value, str | Undefined):
         return str(value)
-    return _json(list(cast("Iterator[object]", value)) if isinstance(value, Iterator) else value)
+    return _encode_json(list(cast("Iterator[object]", value)) if isinstance(value, Iterator) else value)
 
 
-def number(value: object) -> float:
+def check_number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        shown(value)  # what is missing says so
+        format_value(value)  # an undefined name raises its own error here
         raise SecurityError(f"only numbers are reckoned with, and this is {type(value).__name__}")
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
         raise SecurityError("this number is too large to be reckoned with")
     return value
 
 
-def joined(pieces: Iterable[str]) -> str:
-    """Raises TooLong, without having made more of them than it may."""
-    made, size = list[str](), 0
+def join_pieces(pieces: Iterable[str]) -> str:
+    """Join pieces of text. Raises TooLong before more than LARGEST_TEXT is built."""
+    parts, size = list[str](), 0
     for piece in pieces:
         size += len(piece)
         if size > LARGEST_TEXT:
             raise TooLong
-        made.append(piece)
-    return "".join(made)
+        parts.append(piece)
+    return "".join(parts)
 
 
-def _json(value: object, indent: int | None = None) -> str:
+def _encode_json(value: object, indent: int | None = None) -> str:
     if isinstance(value, Undefined):
         return str(value)
     if size_of(value, LARGEST_TEXT) > LARGEST_TEXT:
         raise TooLong
     levels = min(max(indent or 0, 0), WIDEST_INDENT)
-    return joined(json.JSONEncoder(ensure_ascii=False, indent=levels or None).iterencode(value))
+    return join_pieces(json.JSONEncoder(ensure_ascii=False, indent=levels or None).iterencode(value))
 
 
 def _join(value: Iterable[Any], separator: str = "", attribute: str | None = None) -> str:
-    pieces = [shown(piece[attribute] if attribute else piece) for piece in value]
+    pieces = [format_value(piece[attribute] if attribute else piece) for piece in value]
     if sum(map(len, pieces)) + len(separator) * len(pieces) > LARGEST_TEXT:
         raise TooLong
     return separator.join(pieces)
 
 
 def _replace(value: object, old: str, new: str) -> str:
-    text = shown(value)
+    text = format_value(value)
     if not old:
         raise SecurityError("replace takes a text that is not empty")
     if len(text) + text.count(old) * len(new) > LARGEST_TEXT:
@@ -82,37 +83,37 @@ def _replace(value: object, old: str, new: str) -> str:
 
 
 def _indent(value: object, width: int = 4, first: bool = False) -> str:  # noqa: FBT001, FBT002 - as Jinja has it
-    lines = shown(value).split("\n")
+    lines = format_value(value).split("\n")
     margin = " " * min(max(width, 0), WIDEST_INDENT)
     if sum(map(len, lines)) + len(margin) * len(lines) > LARGEST_TEXT:
         raise TooLong
     return (margin if first else "") + f"\n{margin}".join(lines)
 
 
-def _rounded(value: object, digits: int = 0) -> float:
-    return round(number(value), max(min(digits, MOST_DIGITS), -MOST_DIGITS))
+def _round(value: object, digits: int = 0) -> float:
+    return round(check_number(value), max(min(digits, MOST_DIGITS), -MOST_DIGITS))
 
 
-def _total(value: Iterable[object]) -> float:
-    return sum(map(number, value))
+def _sum(value: Iterable[object]) -> float:
+    return sum(map(check_number, value))
 
 
-def _escaped(value: object) -> str:
-    return joined([escape(shown(value))])
+def _escape(value: object) -> str:
+    return join_pieces([escape(format_value(value))])
 
 
-OWN: Mapping[str, Callable[..., object]] = {
-    "e": _escaped,
-    "escape": _escaped,
+OWN_FILTERS: Mapping[str, Callable[..., object]] = {
+    "e": _escape,
+    "escape": _escape,
     "indent": _indent,
     "join": _join,
     "replace": _replace,
-    "round": _rounded,
-    "string": shown,
-    "sum": _total,
-    "tojson": _json,
+    "round": _round,
+    "string": format_value,
+    "sum": _sum,
+    "tojson": _encode_json,
 }
 
 
 def filters() -> dict[str, Callable[..., Any]]:
-    return {name: FILTERS[name] for name in AS_THEY_ARE} | dict(OWN)
+    return {name: FILTERS[name] for name in JINJA_FILTERS} | dict(OWN_FILTERS)

@@ -1,7 +1,7 @@
 """The part of Jinja that templates may use: values, loops, conditions and filters.
 
-A template that comes from anywhere is read as one that means harm: what is not listed here is refused, nothing can be
-called, and nothing can be kept from one line to the next, where it could double.
+Every template is treated as hostile: syntax that is not listed here is refused, nothing can be called, and no value can
+be stored from one line to the next, where it could double in size.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,52 +12,58 @@ from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from core_skills.allowance import Unwritable
-from core_skills.template_filters import LARGEST_TEXT, TooLong, filters, joined, number, shown
+from core_skills.template_filters import LARGEST_TEXT, TooLong, check_number, filters, format_value, join_pieces
 
-__all__ = ["LARGEST_TEXT", "Refused", "TooLong", "rendered"]
+__all__ = ["LARGEST_TEXT", "Refused", "TooLong", "render"]
 
-PLAIN = (
+ALLOWED_NODES = (
     nodes.Add, nodes.And, nodes.Compare, nodes.CondExpr, nodes.Const, nodes.Div, nodes.Filter, nodes.FloorDiv,
     nodes.For, nodes.Getattr, nodes.Getitem, nodes.If, nodes.Keyword, nodes.Mod, nodes.Mul, nodes.Name, nodes.Neg,
     nodes.Not, nodes.Operand, nodes.Or, nodes.Output, nodes.Pos, nodes.Slice, nodes.Sub, nodes.Template,
     nodes.TemplateData, nodes.Test,
 )  # fmt: skip
-LISTS = (nodes.List, nodes.Tuple)
-"""Of constants, or of the names that a loop gives."""
-LOOP = frozenset({"first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0"})
+LIST_NODES = (nodes.List, nodes.Tuple)
+"""Allowed if their items are constants, or the names that a loop assigns."""
+LOOP_MEMBERS = frozenset(
+    {"first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0"}
+)
 UNUSED_TESTS = ("callable", "filter", "test")
-"""They ask about Jinja and not about a value."""
+"""Tests that ask about Jinja and not about a value."""
 
 
-class Refused(Exception):  # noqa: N818 - it says what was done with the template
-    """The template cannot be rendered; the message names the line and what is wrong there."""
+class Refused(Exception):  # noqa: N818 - it names a refusal
+    """Raised for a template that cannot be rendered; the message names the line and the fault."""
 
 
 class Language(ImmutableSandboxedEnvironment):
+    """The Jinja environment of templates: the sandbox, with fewer members, filters and tests."""
+
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%"})
 
     def __init__(self) -> None:
-        # What is constant is not worked out in advance: that would happen outside of what is watched.
-        super().__init__(undefined=StrictUndefined, autoescape=False, optimized=False, finalize=shown, cache_size=0)
+        # Not optimized: Jinja would evaluate constant expressions at compile time, outside of the limits.
+        super().__init__(
+            undefined=StrictUndefined, autoescape=False, optimized=False, finalize=format_value, cache_size=0
+        )
         self.globals.clear()
         self.filters = filters()
         for name in UNUSED_TESTS:
             del self.tests[name]
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        if isinstance(obj, LoopContext) and attribute in LOOP:
+        if isinstance(obj, LoopContext) and attribute in LOOP_MEMBERS:
             return super().getattr(obj, attribute)
         return self.getitem(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """What JSON has, and nothing of the objects that stand for it."""
+        """Read a member or an item of a JSON value, and never an attribute of its Python object."""
         if isinstance(obj, Undefined):
             return obj
         if type(obj) in (dict, list, str, tuple):
             try:
                 return obj[argument]
             except (TypeError, LookupError):
-                pass  # said below
+                pass  # reported below
         return self.undefined(f"{str(argument)[:100]!r} is not there")
 
     def is_safe_callable(self, obj: object) -> bool:
@@ -65,62 +71,62 @@ class Language(ImmutableSandboxedEnvironment):
         return False
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        return super().call_binop(context, operator, number(left), number(right))
+        return super().call_binop(context, operator, check_number(left), check_number(right))
 
 
 LANGUAGE = Language()
 
 
-def rendered(source: str, values: Mapping[str, object]) -> str:
-    """Raises Refused, TooLong."""
+def render(source: str, values: Mapping[str, object]) -> str:
+    """Render a template. Raises Refused, or TooLong."""
     try:
-        return joined(LANGUAGE.from_string(_parsed(source)).generate(values))
+        return join_pieces(LANGUAGE.from_string(_parse(source)).generate(values))
     except TemplateSyntaxError as fault:
-        raise Refused(f"Line {fault.lineno}: {_sentence(fault)}") from None
+        raise Refused(f"Line {fault.lineno}: {_format_fault(fault)}") from None
     except (SyntaxError, RecursionError, MemoryError):
         raise Refused("It is nested too deeply; take it apart.") from None
     except Unwritable:
         raise Refused("It shows something that is no value.") from None
     except TemplateError as fault:
-        raise Refused(f"{_place_of(fault)}{_sentence(fault)}") from None
+        raise Refused(f"{_line_prefix(fault)}{_format_fault(fault)}") from None
     except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as fault:
-        raise Refused(f"{_place_of(fault)}the values do not go together with what is done with them.") from None
+        raise Refused(f"{_line_prefix(fault)}the values do not go together with what is done with them.") from None
 
 
-def _parsed(source: str) -> nodes.Template:
+def _parse(source: str) -> nodes.Template:
     template = LANGUAGE.parse(source)
-    for node in _all(template):
+    for node in _all_nodes(template):
         if isinstance(node, nodes.Filter) and node.name not in LANGUAGE.filters:
-            there = ", ".join(sorted(LANGUAGE.filters))
-            raise Refused(f"Line {node.lineno}: there is no filter {node.name!r}; there are {there}.")
-        if not isinstance(node, PLAIN) and not _is_list(node):
-            there = "which have values, if, for and filters"
-            raise Refused(f"Line {node.lineno}: {type(node).__name__} is not for templates here, {there}.")
+            allowed = ", ".join(sorted(LANGUAGE.filters))
+            raise Refused(f"Line {node.lineno}: there is no filter {node.name!r}; there are {allowed}.")
+        if not isinstance(node, ALLOWED_NODES) and not _is_list(node):
+            allowed = "which have values, if, for and filters"
+            raise Refused(f"Line {node.lineno}: {type(node).__name__} is not for templates here, {allowed}.")
     return template
 
 
-def _all(node: nodes.Node) -> Iterator[nodes.Node]:
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        waiting.extend(one.iter_child_nodes())
+def _all_nodes(node: nodes.Node) -> Iterator[nodes.Node]:
+    pending = [node]
+    while pending:
+        descendant = pending.pop()
+        yield descendant
+        pending.extend(descendant.iter_child_nodes())
 
 
 def _is_list(node: nodes.Node) -> bool:
-    items = cast("list[nodes.Node]", node.items) if isinstance(node, LISTS) else [node]
-    return all(isinstance(item, nodes.Const) or _is_given_by_a_loop(item) for item in items)
+    items = cast("list[nodes.Node]", node.items) if isinstance(node, LIST_NODES) else [node]
+    return all(isinstance(item, nodes.Const) or _is_loop_target(item) for item in items)
 
 
-def _is_given_by_a_loop(node: nodes.Node) -> bool:
+def _is_loop_target(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Name) and node.ctx == "store"
 
 
-def _sentence(fault: TemplateError) -> str:
+def _format_fault(fault: TemplateError) -> str:
     return f"{(fault.message or 'it cannot be rendered').rstrip('.')}."
 
 
-def _place_of(fault: BaseException) -> str:
+def _line_prefix(fault: BaseException) -> str:
     lines, trace = list[int](), fault.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":

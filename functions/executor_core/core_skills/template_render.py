@@ -1,4 +1,4 @@
-"""`core::template_render`."""
+"""The tool `core::template_render`."""
 
 from typing import Any
 
@@ -26,11 +26,11 @@ KIT = Toolkit("core", category="Data")
 )
 def template_render(args: dict[str, Any]) -> JsonObject:
     """Fills values into a Jinja template and answers the text. Nothing is escaped unless the filter e says so."""
-    # Here and not above: the other functions need not wait for Jinja.
-    from core_skills.template_language import LARGEST_TEXT, Refused, TooLong, rendered  # noqa: PLC0415
+    # Imported on first use: the other functions need no Jinja.
+    from core_skills.template_language import LARGEST_TEXT, Refused, TooLong, render  # noqa: PLC0415
 
     try:
-        return {"text": rendered(args["template"], args["values"])}
+        return {"text": render(args["template"], args["values"])}
     except Refused as refused:
         raise ToolError(f"The template cannot be rendered. {refused}") from None
     except TooLong:

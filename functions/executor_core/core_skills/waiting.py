@@ -1,4 +1,4 @@
-"""`core::wait`."""
+"""The tool `core::wait`."""
 
 import time
 from typing import Annotated

@@ -1,16 +1,16 @@
-"""`core::web_search`."""
+"""The tool `core::web_search`."""
 
 import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from core_skills.outside import RESERVE, not_reached
-from core_skills.search_providers import PROVIDERS, Found, Provider, Wanted, found_in
+from core_skills.outside import RESERVE, unreached_error
+from core_skills.search_providers import PROVIDERS, Provider, SearchHit, SearchQuery, parse_hits
 from signpost.model import JsonObject
 from signpost.ports import Web
 from signpost.records import dataclass
 from signpost.toolkit import Context, ToolError, Toolkit
-from signpost.web import NotReached, WebAnswer, WebRequest
+from signpost.web import WebAnswer, WebFailure, WebRequest
 
 TIMEOUT_MS = 15_000
 LONGEST_QUERY = 400
@@ -38,20 +38,24 @@ UNSET = (
 
 
 class Key(Protocol):
+    """The key of the search provider."""
+
     def read(self) -> str:
-        """Empty if there is none. Raises ToolError."""
+        """Read the key; empty if there is none. Raises ToolError."""
         ...
 
-    def forget(self) -> None: ...
+    def forget(self) -> None:
+        """Drop a cached key, which the provider refused."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """As the deployment has set it up."""
+    """The search provider that the deployment has set up."""
 
     provider: str
     endpoint: str
-    """Empty takes the provider's own."""
+    """Empty for the provider's own endpoint."""
     key: Key
 
 
@@ -60,7 +64,7 @@ def web_search(search: Search, web: Web) -> Toolkit:
 
     @kit.tool(
         title="Search the web",
-        input_schema=SCHEMA,  # and no field spec, which would put a default in before config is looked at
+        input_schema=SCHEMA,  # no field spec: that would fill in a default before config is read
         annotations={"read_only_hint": True, "open_world_hint": True},
         idempotent=True,
         timeout_ms=TIMEOUT_MS,
@@ -68,41 +72,41 @@ def web_search(search: Search, web: Web) -> Toolkit:
     )
     def web_search(args: dict[str, Any], ctx: Context) -> JsonObject:  # pyright: ignore[reportUnusedFunction] - the kit has it
         """Searches the web and answers title, URL and a snippet of each result. core::http_fetch reads the pages."""
-        wanted = _wanted(args)
-        results = _results(search, web, wanted, ctx.remaining() - RESERVE)
-        return {"query": wanted.words, "results": [_shown(found) for found in results]}
+        query = _read_query(args)
+        results = _fetch_hits(search, web, query, ctx.remaining() - RESERVE)
+        return {"query": query.text, "results": [_format_hit(hit) for hit in results]}
 
     return kit
 
 
-def _wanted(arguments: Mapping[str, Any]) -> Wanted:
+def _read_query(arguments: Mapping[str, Any]) -> SearchQuery:
     config: Mapping[str, Any] = arguments.get("config", {})
     texts = (arguments.get("query"), config.get("query"), arguments.get("input"))
-    words = next((text.strip() for text in texts if isinstance(text, str) and text.strip()), "")
-    if not words:
+    text = next((text.strip() for text in texts if isinstance(text, str) and text.strip()), "")
+    if not text:
         raise ToolError("There is nothing to search for: set query.")
-    most = arguments.get("max_results", config.get("max_results", USUAL_RESULTS))
-    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_RESULTS:
+    max_results = arguments.get("max_results", config.get("max_results", USUAL_RESULTS))
+    if isinstance(max_results, bool) or not isinstance(max_results, int) or not 1 <= max_results <= MOST_RESULTS:
         raise ToolError(f"max_results is a whole number from 1 to {MOST_RESULTS}.")
-    return Wanted(" ".join(words.split())[:LONGEST_QUERY], most)
+    return SearchQuery(" ".join(text.split())[:LONGEST_QUERY], max_results)
 
 
-def _results(search: Search, web: Web, wanted: Wanted, seconds: float) -> list[Found]:
+def _fetch_hits(search: Search, web: Web, query: SearchQuery, seconds: float) -> list[SearchHit]:
     provider = _provider(search)
     endpoint, key = search.endpoint or provider.endpoint, search.key.read()
     if not endpoint:
         raise ToolError(f"The parameter SearchEndpoint is not set, and SearchProvider={search.provider} needs it.")
     if provider.needs_key and not key:
         raise ToolError(f"The parameter SearchKeySecretArn is not set, and SearchProvider={search.provider} needs it.")
-    asking = provider.ask(wanted, endpoint, key)
-    sent = web.send(
-        WebRequest(asking.method, asking.url, max(seconds, 0.0), asking.headers, asking.body, LARGEST_ANSWER)
+    request = provider.ask(query, endpoint, key)
+    answer = web.send(
+        WebRequest(request.method, request.url, max(seconds, 0.0), request.headers, request.body, LARGEST_ANSWER)
     )
-    if isinstance(sent, NotReached):
-        raise not_reached(sent, "The search provider was not reached.", counts=True)
-    if sent.status in (401, 403):
+    if isinstance(answer, WebFailure):
+        raise unreached_error(answer, "The search provider was not reached.", counts=True)
+    if answer.status in (401, 403):
         search.key.forget()
-    return _read(provider, _answer(sent), wanted)
+    return _read_hits(provider, _body_of(answer), query)
 
 
 def _provider(search: Search) -> Provider:
@@ -112,17 +116,17 @@ def _provider(search: Search) -> Provider:
     return provider
 
 
-def _read(provider: Provider, answer: bytes, wanted: Wanted) -> list[Found]:
+def _read_hits(provider: Provider, answer: bytes, query: SearchQuery) -> list[SearchHit]:
     try:
-        found = found_in(provider, json.loads(answer), wanted)
+        hits = parse_hits(provider, json.loads(answer), query)
     except (ValueError, RecursionError):
-        found = None
-    if found is None:
+        hits = None
+    if hits is None:
         raise ToolError("The search provider answered something else than results; SearchEndpoint may lead elsewhere.")
-    return list(found)
+    return list(hits)
 
 
-def _answer(answer: WebAnswer) -> bytes:
+def _body_of(answer: WebAnswer) -> bytes:
     match answer.status:
         case 200 if not answer.is_cut:
             return answer.body
@@ -132,21 +136,21 @@ def _answer(answer: WebAnswer) -> bytes:
             raise ToolError("The search provider refuses the key; whoever deploys looks at SearchKeySecretArn.")
         case 429:
             message = "The search provider was asked too much at once; wait before you search again."
-            # It says itself for how long to leave it alone, which is seldom as long as a breaker would.
-            raise ToolError(message, "rate_limited", _wait_of(answer), counts=False)
+            # Does not count: the provider itself names the time to wait, which is seldom as long as an open breaker.
+            raise ToolError(message, "rate_limited", _retry_after_ms(answer), counts=False)
         case status if status >= 500 or status == 408:
             raise ToolError(
-                f"The search provider fails ({status}); try again later.", "transient_error", _wait_of(answer)
+                f"The search provider fails ({status}); try again later.", "transient_error", _retry_after_ms(answer)
             )
         case status:
             raise ToolError(f"The search provider refuses the request ({status}); look at SearchEndpoint.")
 
 
-def _wait_of(answer: WebAnswer) -> int | None:
-    """Milliseconds; where it says a date, nobody has to know what day it is there."""
+def _retry_after_ms(answer: WebAnswer) -> int | None:
+    """Read the milliseconds to wait; None if Retry-After is missing or a date, because clocks may differ."""
     seconds = answer.headers.get("retry-after", "")
     return int(seconds) * 1_000 if seconds.isdecimal() and len(seconds) <= 6 else None
 
 
-def _shown(found: Found) -> JsonObject:
-    return {"title": found.title, "url": found.url, "snippet": found.snippet}
+def _format_hit(hit: SearchHit) -> JsonObject:
+    return {"title": hit.title, "url": hit.url, "snippet": hit.snippet}

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from signpost.delivery import DeliveryDoor
-from signpost.registry.deliveries import Backoff
-from signpost.wiring.delivery import composed
+from signpost.content.deliveries import Backoff
+from signpost.entrypoints.delivery import DeliveryHandler
+from signpost.wiring.delivery import compose_delivery
 
 AT_ONCE = Backoff(first=0, longest=0)
 
 
-def delivery(environment: Mapping[str, str]) -> DeliveryDoor:
-    return composed(environment, AT_ONCE)
+def build_delivery(environment: Mapping[str, str]) -> DeliveryHandler:
+    return compose_delivery(environment, AT_ONCE)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from signpost.protocol.surface import Surface
+from signpost.mcp.surface import Surface
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.adapters import aws_adapters
-from signpost.wiring.composition import Composition, composed
-from signpost.wiring.endpoints import gateway_surface, surfaces
-from signpost.wiring.gateway import Gateway, back_door, front_door
+from signpost.wiring.composition import GatewayComposition, compose_gateway
+from signpost.wiring.endpoints import build_gateway_surface, build_surfaces
+from signpost.wiring.gateway import Gateway, build_front_door, build_nested_call_handler
+from signpost.wiring.gateway_adapters import build_aws_adapters
 from stage.calls import FunctionCalls
 from stage.crashes import mortal
 from stage.faults import FAULTS, Faults
@@ -30,7 +30,7 @@ class StageGateway:
         return {**answer, "headers": {**answer["headers"], FAULTS: ", ".join(self._faults.happened)}}
 
 
-def gateway(environment: Mapping[str, str]) -> StageGateway:
+def build_gateway(environment: Mapping[str, str]) -> StageGateway:
     return mortal(environment, lambda: faulty(environment))
 
 
@@ -42,11 +42,11 @@ def faulty(environment: Mapping[str, str]) -> StageGateway:
 def composed_with_fixtures(environment: Mapping[str, str]) -> Gateway:
     settings = gateway_settings(environment)
     telemetry = Telemetry("gateway")
-    composition = composed(aws_adapters(settings, telemetry), telemetry)
-    default = with_calls(with_fixtures(gateway_surface(composition)), composition)
+    composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)
+    default = with_calls(with_fixtures(build_gateway_surface(composition)), composition)
     return Gateway(
-        front_door=front_door(settings, composition, telemetry, {**surfaces(composition), "/mcp": default}),
-        back_door=back_door(composition, telemetry),
+        front_door=build_front_door(settings, composition, telemetry, {**build_surfaces(composition), "/mcp": default}),
+        nested_calls=build_nested_call_handler(composition, telemetry),
     )
 
 
@@ -61,5 +61,5 @@ def with_fixtures(surface: Surface) -> Surface:
     )
 
 
-def with_calls(surface: Surface, composition: Composition) -> Surface:
+def with_calls(surface: Surface, composition: GatewayComposition) -> Surface:
     return replace(surface, tools=(*surface.tools, FunctionCalls(composition.calling.executors)))

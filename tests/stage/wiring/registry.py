@@ -4,21 +4,28 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from signpost.entrypoints.registry_invoke import RegistryHandler
 from signpost.model import Json, as_object
-from signpost.registry_door import RegistryDoor
-from signpost.wiring.registry import Composition, Registry, composed, operators_door
+from signpost.wiring.registry import (
+    RegistryComposition,
+    RegistryFunction,
+    build_operator_handler,
+    compose_registry,
+)
 from stage.crashes import BETWEEN, DIED_AT, MORTAL, PASSED, PROCESS, SANDBOX, Crashes, Lived, lived
 
 
 class StageRegistry:
-    def __init__(self, product: Registry, composition: Composition, crashes: Crashes, dies: str) -> None:
+    def __init__(
+        self, product: RegistryFunction, composition: RegistryComposition, crashes: Crashes, dies: str
+    ) -> None:
         self._product = product
         self._crashes = crashes
         self._dies = dies
 
         @cache
-        def door(tenant: str) -> RegistryDoor:
-            return operators_door(composition, tenant)
+        def door(tenant: str) -> RegistryHandler:
+            return build_operator_handler(composition, tenant)
 
         self._door = door
 
@@ -46,9 +53,9 @@ class StageRegistry:
         return self._product.handle(event, remaining_ms, request_id)
 
 
-def registry(environment: Mapping[str, str]) -> StageRegistry:
+def build_registry(environment: Mapping[str, str]) -> StageRegistry:
     crashes = Crashes()
-    composition = composed(environment)
-    door = operators_door(composition, composition.settings.operator_tenant)
+    composition = compose_registry(environment)
+    door = build_operator_handler(composition, composition.settings.operator_tenant)
     dies = environment.get(MORTAL, SANDBOX)
-    return StageRegistry(Registry(composition.deployment, door), composition, crashes, dies)
+    return StageRegistry(RegistryFunction(composition.stack_resource, door), composition, crashes, dies)

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from signpost.registry.collection import Ages
-from signpost.sweeper import SweeperDoor
-from signpost.wiring.sweeper import composed
+from signpost.content.retention import RetentionAges
+from signpost.entrypoints.sweeper import SweeperHandler
+from signpost.wiring.sweeper import compose_sweeper
 
 
-def sweeper(environment: Mapping[str, str]) -> SweeperDoor:
+def build_sweeper(environment: Mapping[str, str]) -> SweeperHandler:
     """With `HURRIED`, objects that nothing has named for so many seconds, more than none, are collected, and parts at
     once: nothing can be published by parts meanwhile."""
     if "HURRIED" not in environment:
-        return composed(environment, Ages())
+        return compose_sweeper(environment, RetentionAges())
     unnamed = float(environment["HURRIED"])
-    return composed(environment, Ages(unnamed=unnamed, parts=0.0, between_looks=0.0, longest_gap=600.0))
+    return compose_sweeper(environment, RetentionAges(unnamed=unnamed, parts=0.0, between_looks=0.0, longest_gap=600.0))

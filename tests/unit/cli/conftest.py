@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from signpost.adapters.written_files import parsed
+from signpost.adapters.written_files import read_values
 from signpost.cli import main
 from signpost.model import Principal
 from tests.support.example_workflows import EXAMPLES
@@ -28,7 +28,7 @@ CALLERS: Mapping[str, Principal] = {
 def operated(monkeypatch: pytest.MonkeyPatch) -> OperatedWorkflows:
     operated = OperatedWorkflows(CALLERS, monkeypatch)
     for example in ("expense-approval", "deploy-pipeline"):
-        ((name, document),) = parsed(EXAMPLES[example] / "manifest.yaml")["workflows"].items()
+        ((name, document),) = read_values(EXAMPLES[example] / "manifest.yaml")["workflows"].items()
         operated.publish(name, document)
     return operated
 

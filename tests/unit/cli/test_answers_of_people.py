@@ -7,8 +7,8 @@ from typing import Any, override
 import pytest
 
 from signpost.cli import approvals, main, stack
-from signpost.cli.decision import asked_in, chosen, outcome, request_lines
-from signpost.cli.failure import CommandFailed, Unanswered
+from signpost.cli.failure import CommandFailed, NoServerAnswer
+from signpost.cli.runs.decision import choose_link, describe_outcome, parse_approval, request_lines
 from signpost.model import JsonObject, as_object
 from tests.support.operated_workflows import CLAIM, URL, OperatedWorkflows, Printed, claimed, started, take
 
@@ -54,7 +54,7 @@ def test_whoever_has_no_aws_credentials_names_the_server_and_the_run(
     operated: OperatedWorkflows, signpost: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, _ = claimed(operated)
-    monkeypatch.setattr(stack, "runs", None)
+    monkeypatch.setattr(stack, "open_workflows", None)
     signpost(*APPROVE, run, "--yes", "--url", "https://elsewhere.test/mcp", who="fay")
     assert state_of(operated, run) == "with_finance"
     assert operated.urls == ["https://elsewhere.test/mcp"]
@@ -160,15 +160,15 @@ STAND: JsonObject = {
 
 
 def test_what_is_not_what_was_asked_can_be_rejected_but_not_approved() -> None:
-    asked = asked_in(STAND, "hr_1")
+    asked = parse_approval(STAND, "hr_1")
     with pytest.raises(CommandFailed, match="It has to be asked for again"):
-        chosen(asked, "approve", None)
-    assert chosen(asked, "reject", None)["title"] == "No"
+        choose_link(asked, "approve", None)
+    assert choose_link(asked, "reject", None)["title"] == "No"
 
 
 def test_a_request_that_is_answered_is_not_taken_for_the_one_that_is_open_now() -> None:
     with pytest.raises(CommandFailed, match=r"hr_0 is answered already\. What is open there now is hr_1"):
-        asked_in(STAND, "hr_0")
+        parse_approval(STAND, "hr_0")
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_an_answer_that_got_lost_may_have_counted(
     def lost(tool: str, arguments: Any, who: str) -> Any:
         answer = call(tool, arguments, who)
         if tool == "workflow.submit":
-            raise Unanswered("The connection broke.")
+            raise NoServerAnswer("The connection broke.")
         return answer
 
     monkeypatch.setattr(operated, "call", lost)
@@ -360,7 +360,7 @@ def test_an_approval_of_which_the_answer_has_no_evidence_is_not_called_recorded(
 ) -> None:
     answer: JsonObject = {"state": "over", "version": 3, "terminal": True, "evidence": evidence, **error}
     with pytest.raises(CommandFailed) as raised:
-        list(outcome(asked_in(STAND, "hr_1"), LINK, answer))
+        list(describe_outcome(parse_approval(STAND, "hr_1"), LINK, answer))
     said = str(raised.value)
     assert said.startswith("The server does not say that your approval is recorded.")
     assert "It stands in over now, version 3, and has ended there. `signpost workflow timeline wf_1` says" in said
@@ -371,18 +371,18 @@ def test_what_a_server_writes_gives_the_terminal_no_orders() -> None:
     evil = "\x1b[2J\x07\n\u202e"
     approval = {**as_object(STAND["approval"]), "requestId": f"hr{evil}", "digest": evil, "queue": evil}
     stand: JsonObject = {**STAND, "approval": approval, "workflowId": f"wf{evil}"}
-    asked = asked_in(stand, None)
+    asked = parse_approval(stand, None)
     moved: JsonObject = {"state": evil, "version": 3, "evidence": []}
     evident: JsonObject = {**moved, "evidence": [{"kind": "human_approval", "id": asked.request_id}]}
     failed: JsonObject = {"error": {"code": "CHAIN_FAILED", "message": evil}}
     said = [
         *request_lines(asked.request_id, asked.queue, asked.digest, [evil]),
-        *outcome(asked, LINK, {**evident, "approval": {**approval, "approvedBy": [evil]}}),
-        *outcome(asked, LINK, {**evident, "approval": approval}),
-        _failure_of(lambda: asked_in(stand, "hr_0")),
-        _failure_of(lambda: asked_in({**moved, "timedOut": True, **failed}, None)),
+        *describe_outcome(asked, LINK, {**evident, "approval": {**approval, "approvedBy": [evil]}}),
+        *describe_outcome(asked, LINK, {**evident, "approval": approval}),
+        _failure_of(lambda: parse_approval(stand, "hr_0")),
+        _failure_of(lambda: parse_approval({**moved, "timedOut": True, **failed}, None)),
         *(
-            _failure_of(lambda answer=answer: list(outcome(asked, LINK, answer)))
+            _failure_of(lambda answer=answer: list(describe_outcome(asked, LINK, answer)))
             for answer in (moved, {**moved, **failed}, {**evident, **failed}, {**moved, **failed, "version": 2})
         ),
     ]
@@ -411,5 +411,5 @@ def test_the_help_says_as_whom_it_is_answered(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main([*APPROVE, "--help"])
     printed = " ".join(capsys.readouterr().out.split())
-    assert "SIGNPOST_AUTHORIZATION" in approvals.ANSWERING
-    assert approvals.ANSWERING in printed
+    assert "SIGNPOST_AUTHORIZATION" in approvals.ANSWER_DESCRIPTION
+    assert approvals.ANSWER_DESCRIPTION in printed

@@ -4,24 +4,24 @@ from collections.abc import Sequence
 
 import pytest
 
-from signpost.adapters.sqs import Message
-from signpost.cli.deliveries import Retry
+from signpost.adapters.sqs import QueueMessage
+from signpost.cli.deliveries import DeliveryRetry
 from signpost.errors import Unavailable
 
 
 class Given:
     def __init__(self, *bodies: str) -> None:
-        self.waiting = [Message(f"r{number}", body) for number, body in enumerate(bodies)]
-        self.taken = list[Message]()
+        self.waiting = [QueueMessage(f"r{number}", body) for number, body in enumerate(bodies)]
+        self.taken = list[QueueMessage]()
 
-    def received(self) -> Sequence[Message]:
+    def receive(self) -> Sequence[QueueMessage]:
         self.taken, self.waiting = self.waiting, []
         return list(self.taken)
 
-    def settle(self, message: Message) -> None:
+    def settle(self, message: QueueMessage) -> None:
         self.taken.remove(message)
 
-    def put_back(self, message: Message) -> None:
+    def put_back(self, message: QueueMessage) -> None:
         self.taken.remove(message)
         self.waiting.append(message)
 
@@ -53,7 +53,7 @@ def silent(_: str) -> None: ...
 def test_changes_and_deliveries_go_back_to_their_queues() -> None:
     changes, deliveries = Queue(), Queue()
     unheard, failed = Given('{"id": 1}', '{"id": 2}'), Given("a", "b", "c")
-    assert Retry(unheard, failed, changes, deliveries).run(silent, dry=False) == (2, 3)
+    assert DeliveryRetry(unheard, failed, changes, deliveries).run(silent, dry=False) == (2, 3)
     assert (changes.put_in, deliveries.put_in) == (['{"id": 1}', '{"id": 2}'], ["a", "b", "c"])
     assert (unheard.left, failed.left) == ([], [])
 
@@ -61,7 +61,7 @@ def test_changes_and_deliveries_go_back_to_their_queues() -> None:
 def test_a_dry_run_counts_and_leaves_everything() -> None:
     changes, deliveries, unheard, failed = Queue(), Queue(), Given("{}"), Given("a", "b")
     said: list[str] = []
-    assert Retry(unheard, failed, changes, deliveries).run(said.append, dry=True) == (1, 2)
+    assert DeliveryRetry(unheard, failed, changes, deliveries).run(said.append, dry=True) == (1, 2)
     assert (changes.put_in, deliveries.put_in, unheard.left, failed.left) == ([], [], ["{}"], ["a", "b"])
     assert said == ["1 changes to be told again", "2 deliveries to be tried again"]
 
@@ -69,8 +69,8 @@ def test_a_dry_run_counts_and_leaves_everything() -> None:
 def test_what_cannot_be_sent_stays_where_it_was() -> None:
     changes, deliveries, unheard, failed = Queue(1), Queue(1), Given("1", "2", "3"), Given("a", "b")
     with pytest.raises(Unavailable):
-        Retry(unheard, failed, changes, deliveries).run(silent, dry=False)
+        DeliveryRetry(unheard, failed, changes, deliveries).run(silent, dry=False)
     assert (unheard.left, failed.left) == (["2", "3"], ["a", "b"])
     with pytest.raises(Unavailable):
-        Retry(Given(), failed, changes, deliveries).run(silent, dry=False)
+        DeliveryRetry(Given(), failed, changes, deliveries).run(silent, dry=False)
     assert failed.left == ["b"]

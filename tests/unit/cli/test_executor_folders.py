@@ -30,7 +30,7 @@ def test_a_template_is_written_once_and_is_its_authors_from_then_on(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["executors", "template", str(folder)]) == 0
-    assert (folder / "template.yaml").read_text() == executor_folders.template()
+    assert (folder / "template.yaml").read_text() == executor_folders.read_template()
     (folder / "template.yaml").write_text("mine")
     assert main(["executors", "template", str(folder)]) == 0
     assert (folder / "template.yaml").read_text() == "mine"
@@ -46,7 +46,7 @@ def test_a_folder_without_an_app_is_no_executor(tmp_path: Path, capsys: pytest.C
 
 
 def test_the_template_asks_for_nothing_but_what_a_stack_says_of_itself() -> None:
-    document = parse_template(executor_folders.template())
+    document = parse_template(executor_folders.read_template())
     parameters = section(document, "Parameters")
     needed = [name for name in parameters if "Default" not in section(document, "Parameters", name)]
     assert needed == ["LayerArn", "GatewayFunctionArn"]
@@ -107,7 +107,7 @@ def test_what_the_stack_may_not_call_is_not_built(
     asked = sam_that("done", 0, tmp_path / "programs")
     monkeypatch.setenv("PATH", str(asked.parent))
     known = {"McpUrl": "https://a.test/mcp", "GatewayFunctionArn": GATEWAY, "ExecutorFunctions": allowed}
-    monkeypatch.setattr(stack, "beside", {"signpost": known}.get)
+    monkeypatch.setattr(stack, "read_executor_parameters", {"signpost": known}.get)
     assert main(["executors", "deploy", str(folder)]) == 1
     said = capsys.readouterr().err
     assert f"may not call signpost-executor-yard. Deploy it with the parameter ExecutorFunctions={wider}\n" in said

@@ -21,9 +21,9 @@ import pytest
 
 from local.issuer import Issuer
 from signpost.cli import main, private_file
-from signpost.cli.credentials import CredentialStore, default_path
 from signpost.cli.failure import CommandFailed
-from signpost.cli.session import Session
+from signpost.cli.login.flow import LoginSession
+from signpost.cli.login.token_store import TokenStore, default_path
 from tests.support.browser import Answer, choose, fetch
 
 
@@ -105,12 +105,12 @@ def gateway(stand_in: StandIn, issuer: Issuer) -> StandIn:
 
 
 @pytest.fixture
-def session(tmp_path: Path, clock: FakeClock) -> Session:
-    return Session(CredentialStore(tmp_path / "config" / "credentials.json"), clock, patience=10)
+def session(tmp_path: Path, clock: FakeClock) -> LoginSession:
+    return LoginSession(TokenStore(tmp_path / "config" / "credentials.json"), clock, patience=10)
 
 
 @pytest.fixture
-def logged_in(session: Session, gateway: StandIn) -> Session:
+def logged_in(session: LoginSession, gateway: StandIn) -> LoginSession:
     session.log_in(gateway.mcp, "signpost-cli", person_chooses("approver"))
     return session
 
@@ -132,20 +132,20 @@ def claims(token: str) -> dict[str, object]:
 
 class TestLogin:
     def test_brings_a_token_of_the_chosen_person_for_this_server(
-        self, logged_in: Session, gateway: StandIn, issuer: Issuer
+        self, logged_in: LoginSession, gateway: StandIn, issuer: Issuer
     ) -> None:
         token = claims(logged_in.access_token(gateway.mcp))
         assert (token["iss"], token["aud"]) == (issuer.url, gateway.mcp)
         assert (token["sub"], token["amr"]) == ("approver", ["user"])
 
-    def test_tokens_are_kept_in_a_file_for_their_owner_alone(self, logged_in: Session, tmp_path: Path) -> None:
+    def test_tokens_are_kept_in_a_file_for_their_owner_alone(self, logged_in: LoginSession, tmp_path: Path) -> None:
         del logged_in
         path = tmp_path / "config" / "credentials.json"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert sorted(kept.name for kept in path.parent.iterdir()) == ["credentials.json", "credentials.lock"]
 
     def test_asks_for_the_scopes_that_the_server_names(
-        self, session: Session, stand_in: StandIn, issuer: Issuer
+        self, session: LoginSession, stand_in: StandIn, issuer: Issuer
     ) -> None:
         stand_in.protects(issuer.url, scopes_supported=["signpost.admin"])
         asked: list[str] = []
@@ -158,23 +158,23 @@ class TestLogin:
         assert asked == ["signpost.admin offline_access"]
 
     def test_a_surface_below_the_resource_uses_its_login(
-        self, session: Session, gateway: StandIn, issuer: Issuer
+        self, session: LoginSession, gateway: StandIn, issuer: Issuer
     ) -> None:
         metadata = {"resource": gateway.mcp, "authorization_servers": [issuer.url]}
         gateway.answers("/.well-known/oauth-protected-resource/mcp/flat", metadata)
         session.log_in(f"{gateway.mcp}/flat", "signpost-cli", person_chooses("reader"))
         assert claims(session.access_token(f"{gateway.mcp}/flat"))["aud"] == gateway.mcp
 
-    def test_a_cancelled_login_says_so(self, session: Session, gateway: StandIn) -> None:
+    def test_a_cancelled_login_says_so(self, session: LoginSession, gateway: StandIn) -> None:
         with pytest.raises(CommandFailed, match="Nobody was chosen"):
             session.log_in(gateway.mcp, "signpost-cli", person_chooses(""))
 
-    def test_waits_only_so_long(self, session: Session, gateway: StandIn) -> None:
-        hasty = Session(session.store, session.clock, patience=0)
+    def test_waits_only_so_long(self, session: LoginSession, gateway: StandIn) -> None:
+        hasty = LoginSession(session.store, session.clock, patience=0)
         with pytest.raises(CommandFailed, match="in time"):
             hasty.log_in(gateway.mcp, "signpost-cli", lambda _: None)
 
-    def test_an_answer_with_another_state_is_turned_away(self, session: Session, gateway: StandIn) -> None:
+    def test_an_answer_with_another_state_is_turned_away(self, session: LoginSession, gateway: StandIn) -> None:
         def show(page: str) -> None:
             callback = parse_qs(urlsplit(page).query)["redirect_uri"][0]
             assert fetch("GET", f"{callback}?code=stolen&state=guessed").status == 404
@@ -185,7 +185,7 @@ class TestLogin:
         assert claims(session.access_token(gateway.mcp))["sub"] == "reader"
 
     @pytest.mark.parametrize("named", ["&iss=http://127.0.0.1:1", ""])
-    def test_an_answer_of_another_issuer_is_refused(self, session: Session, gateway: StandIn, named: str) -> None:
+    def test_an_answer_of_another_issuer_is_refused(self, session: LoginSession, gateway: StandIn, named: str) -> None:
         def show(page: str) -> None:
             asked = {name: values[0] for name, values in parse_qs(urlsplit(page).query).items()}
             fetch("GET", f"{asked['redirect_uri']}?code=c&state={asked['state']}{named}")
@@ -193,7 +193,7 @@ class TestLogin:
         with pytest.raises(CommandFailed, match="another issuer"):
             session.log_in(gateway.mcp, "signpost-cli", show)
 
-    def test_a_refused_code_is_explained_without_the_code(self, session: Session, gateway: StandIn) -> None:
+    def test_a_refused_code_is_explained_without_the_code(self, session: LoginSession, gateway: StandIn) -> None:
         def show(page: str) -> None:
             redirect = choose(page, "reader").headers["location"]
             fetch("GET", redirect.replace("code=", "code=not-"))
@@ -205,7 +205,7 @@ class TestLogin:
 
 class TestDiscovery:
     @pytest.fixture
-    def log_in(self, session: Session, stand_in: StandIn) -> Callable[[], None]:
+    def log_in(self, session: LoginSession, stand_in: StandIn) -> Callable[[], None]:
         return lambda: session.log_in(stand_in.mcp, "signpost-cli", pytest.fail)
 
     def test_a_server_without_metadata_offers_no_login(self, log_in: Callable[[], None]) -> None:
@@ -263,7 +263,7 @@ class TestDiscovery:
             log_in()
 
     @pytest.mark.parametrize("url", ["http://elsewhere.example/mcp", "ftp://127.0.0.1/", "mcp", "http://[", ""])
-    def test_a_url_without_tls_is_refused_unless_it_is_this_machine(self, session: Session, url: str) -> None:
+    def test_a_url_without_tls_is_refused_unless_it_is_this_machine(self, session: LoginSession, url: str) -> None:
         with pytest.raises(CommandFailed, match=r"not safe for a login|not a URL"):
             session.log_in(url, "signpost-cli", pytest.fail)
 
@@ -273,7 +273,7 @@ class TestDiscovery:
         with pytest.raises(CommandFailed, match="redirects elsewhere"):
             log_in()
 
-    def test_a_server_that_is_down_is_named(self, session: Session) -> None:
+    def test_a_server_that_is_down_is_named(self, session: LoginSession) -> None:
         with pytest.raises(CommandFailed, match=r"cannot be reached .* the server running"):
             session.log_in("http://127.0.0.1:1/mcp", "signpost-cli", pytest.fail)
 
@@ -287,13 +287,13 @@ class TestDiscovery:
 
 
 class TestToken:
-    def test_a_fresh_token_is_given_as_it_is(self, logged_in: Session, gateway: StandIn, issuer: Issuer) -> None:
+    def test_a_fresh_token_is_given_as_it_is(self, logged_in: LoginSession, gateway: StandIn, issuer: Issuer) -> None:
         token = logged_in.access_token(gateway.mcp)
         issuer.stop()
         assert logged_in.access_token(gateway.mcp) == token
 
     def test_a_token_in_its_last_minute_is_renewed_and_the_new_one_kept(
-        self, logged_in: Session, gateway: StandIn, clock: FakeClock
+        self, logged_in: LoginSession, gateway: StandIn, clock: FakeClock
     ) -> None:
         first = logged_in.access_token(gateway.mcp)
         clock.now += 3600 - 60
@@ -303,26 +303,26 @@ class TestToken:
         assert logged_in.access_token(gateway.mcp) == second
 
     def test_processes_that_renew_at_once_do_not_end_the_login(
-        self, logged_in: Session, gateway: StandIn, clock: FakeClock
+        self, logged_in: LoginSession, gateway: StandIn, clock: FakeClock
     ) -> None:
         clock.now += 3600
         with ThreadPoolExecutor(4) as several:
             tokens = set(several.map(logged_in.access_token, [gateway.mcp] * 4))
         assert len(tokens) == 1
 
-    def test_without_a_login_says_what_to_do(self, session: Session) -> None:
+    def test_without_a_login_says_what_to_do(self, session: LoginSession) -> None:
         with pytest.raises(CommandFailed, match="`signpost login --url http://localhost:8765/mcp`"):
             session.access_token("http://localhost:8765/mcp")
 
     def test_a_login_that_was_ended_says_what_to_do(
-        self, logged_in: Session, gateway: StandIn, clock: FakeClock
+        self, logged_in: LoginSession, gateway: StandIn, clock: FakeClock
     ) -> None:
         clock.now += 31 * 24 * 3600
         with pytest.raises(CommandFailed, match=r"was not renewed: .* Run `signpost login"):
             logged_in.access_token(gateway.mcp)
 
     def test_a_login_without_a_refresh_token_expires(
-        self, session: Session, stand_in: StandIn, clock: FakeClock
+        self, session: LoginSession, stand_in: StandIn, clock: FakeClock
     ) -> None:
         plain_issuer(stand_in, {"access_token": "opaque", "token_type": "bearer", "expires_in": 600})
         session.log_in(stand_in.mcp, "signpost-cli", answers_at_once)
@@ -332,7 +332,7 @@ class TestToken:
             session.access_token(stand_in.mcp)
 
     def test_an_issuer_that_does_not_rotate_keeps_the_refresh_token(
-        self, session: Session, stand_in: StandIn, clock: FakeClock
+        self, session: LoginSession, stand_in: StandIn, clock: FakeClock
     ) -> None:
         first = {"access_token": "a", "token_type": "Bearer", "expires_in": 600, "refresh_token": "kept"}
         plain_issuer(stand_in, first)
@@ -350,19 +350,19 @@ class TestToken:
         ],
     )
     def test_an_answer_without_a_usable_token_is_named(
-        self, session: Session, stand_in: StandIn, tokens: Mapping[str, object], complaint: str
+        self, session: LoginSession, stand_in: StandIn, tokens: Mapping[str, object], complaint: str
     ) -> None:
         plain_issuer(stand_in, tokens)
         with pytest.raises(CommandFailed, match=complaint):
             session.log_in(stand_in.mcp, "signpost-cli", answers_at_once)
 
-    def test_an_issuer_in_trouble_is_named(self, session: Session, stand_in: StandIn) -> None:
+    def test_an_issuer_in_trouble_is_named(self, session: LoginSession, stand_in: StandIn) -> None:
         plain_issuer(stand_in, {})
         stand_in.answers("/token", {}, status=503)
         with pytest.raises(CommandFailed, match="status 503; try again later"):
             session.log_in(stand_in.mcp, "signpost-cli", answers_at_once)
 
-    def test_a_folder_that_cannot_be_written_says_what_to_do(self, session: Session, tmp_path: Path) -> None:
+    def test_a_folder_that_cannot_be_written_says_what_to_do(self, session: LoginSession, tmp_path: Path) -> None:
         (tmp_path / "config").write_text("a file where the folder should be")
         with pytest.raises(CommandFailed, match="cannot be written"):
             session.log_out("http://localhost:8765/mcp")
@@ -373,7 +373,7 @@ class TestToken:
             private_file.write(tmp_path / "taken", "secret")
         assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
-    def test_a_file_that_cannot_be_read_says_what_to_do(self, session: Session, tmp_path: Path) -> None:
+    def test_a_file_that_cannot_be_read_says_what_to_do(self, session: LoginSession, tmp_path: Path) -> None:
         path = tmp_path / "config" / "credentials.json"
         path.parent.mkdir()
         path.write_text('{"http://localhost:8765/mcp": {}}')
@@ -440,7 +440,7 @@ class TestCommands:
         assert default_path() == Path.home() / ".config" / "signpost" / "credentials.json"
 
     def test_registering_the_commands_imports_no_http(self) -> None:
-        code = "import sys; import signpost.cli.login; print('urllib.request' in sys.modules)"
+        code = "import sys; import signpost.cli.login.login_command; print('urllib.request' in sys.modules)"
         output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert output.stdout.strip() == "False"
 

@@ -9,8 +9,8 @@ from typing import override
 
 import pytest
 
-from signpost.cli.failure import CommandFailed, Unanswered
-from signpost.cli.mcp import Tools, tools_of
+from signpost.cli.failure import CommandFailed, NoServerAnswer
+from signpost.cli.mcp import RemoteTools, connect_tools
 from tests.support.memory_gateway import Answer, MemoryGateway
 
 
@@ -55,7 +55,7 @@ def listening(gateway: MemoryGateway | None, instead: Answer | None = None) -> G
 def test_a_tool_is_called_as_whoever_has_the_credential() -> None:
     gateway = a_gateway()
     with listening(gateway) as url:
-        assert Tools(url, str(gateway.make_key())).call("gateway.home", {})["items"] == []
+        assert RemoteTools(url, str(gateway.make_key())).call("gateway.home", {})["items"] == []
 
 
 def test_the_credential_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_the_credential_is_that_of_the_environment(monkeypatch: pytest.MonkeyPat
     for written in (f"{gateway.make_key()}", f"Bearer {gateway.make_key()}", f"bearer  {gateway.make_key()} "):
         monkeypatch.setenv("SIGNPOST_AUTHORIZATION", written)
         with listening(gateway) as url:
-            assert "items" in tools_of(url, said.append).call("gateway.home", {})
+            assert "items" in connect_tools(url, said.append).call("gateway.home", {})
     assert said == ["with the credential in SIGNPOST_AUTHORIZATION"] * 3
 
 
@@ -71,17 +71,17 @@ def test_whoever_is_not_logged_in_is_told_how_to(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("SIGNPOST_AUTHORIZATION", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with pytest.raises(CommandFailed, match=r"signpost login --url https://gateway\.test/mcp"):
-        tools_of("https://gateway.test/mcp", lambda _: None)
+        connect_tools("https://gateway.test/mcp", lambda _: None)
 
 
 def test_a_bad_credential_is_refused_with_what_to_do() -> None:
     with listening(a_gateway()) as url, pytest.raises(CommandFailed, match=f"signpost login --url {url}"):
-        Tools(url, "no-such-key").call("gateway.home", {})
+        RemoteTools(url, "no-such-key").call("gateway.home", {})
 
 
 def test_a_gateway_that_lets_nobody_in_says_why() -> None:
     with listening(a_gateway("none")) as url, pytest.raises(CommandFailed, match="AuthMode"):
-        Tools(url, "key").call("gateway.home", {})
+        RemoteTools(url, "key").call("gateway.home", {})
 
 
 @pytest.mark.parametrize(
@@ -92,15 +92,15 @@ def test_a_gateway_that_lets_nobody_in_says_why() -> None:
     ],
 )
 def test_of_a_server_that_failed_nobody_knows_what_it_did(answer: Answer) -> None:
-    with listening(None, answer) as url, pytest.raises(Unanswered):
-        Tools(url, "key").call("workflow.submit", {})
+    with listening(None, answer) as url, pytest.raises(NoServerAnswer):
+        RemoteTools(url, "key").call("workflow.submit", {})
 
 
 def test_where_nobody_listens_that_is_said() -> None:
     with listening(None) as url:
         pass
-    with pytest.raises(Unanswered, match="cannot be reached"):
-        Tools(url, "key").call("workflow.submit", {})
+    with pytest.raises(NoServerAnswer, match="cannot be reached"):
+        RemoteTools(url, "key").call("workflow.submit", {})
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_where_nobody_listens_that_is_said() -> None:
 )
 def test_an_answer_that_is_none_is_not_taken_for_one(text: str) -> None:
     with listening(None, Answer(200, {}, text)) as url, pytest.raises(CommandFailed, match=r"workflow\.get"):
-        Tools(url, "key").call("workflow.get", {})
+        RemoteTools(url, "key").call("workflow.get", {})
 
 
 def test_a_long_answer_may_be_there_as_text_only() -> None:
     text = '{"result": {"content": [{"type": "text", "text": "{\\"state\\": \\"open\\"}"}]}}'
     with listening(None, Answer(200, {}, text)) as url:
-        assert Tools(url, "key").call("workflow.get", {}) == {"state": "open"}
+        assert RemoteTools(url, "key").call("workflow.get", {}) == {"state": "open"}

@@ -17,9 +17,9 @@ from signpost.adapters.memory import (
     MemoryFunctionStates,
     MemoryRuntimeSettings,
 )
+from signpost.calling.limits import SETTINGS
 from signpost.cli import main, stack
-from signpost.contract import BreakerState, Executor, Hosted
-from signpost.execution.tuning import SETTINGS
+from signpost.contract import BreakerState, Executor, HostedFunction
 
 type Signpost = Callable[..., list[dict[str, Any]]]
 
@@ -28,7 +28,7 @@ type Signpost = Callable[..., list[dict[str, Any]]]
 def table(monkeypatch: pytest.MonkeyPatch) -> FunctionTable:
     """Behind every stack."""
     table = FunctionTable()
-    registry = stack.Registry(
+    registry = stack.RegistryStores(
         api_keys=MemoryApiKeys(),
         settings=MemoryRuntimeSettings(table),
         breakers=MemoryBreakers(table),
@@ -37,10 +37,10 @@ def table(monkeypatch: pytest.MonkeyPatch) -> FunctionTable:
     )
 
     @contextmanager
-    def of_any_stack(_name: str) -> Generator[stack.Registry]:
+    def of_any_stack(_name: str) -> Generator[stack.RegistryStores]:
         yield registry
 
-    monkeypatch.setattr(stack, "registry", of_any_stack)
+    monkeypatch.setattr(stack, "open_registry", of_any_stack)
     return table
 
 
@@ -97,7 +97,7 @@ def test_what_a_newer_release_set_can_be_unset(table: FunctionTable, signpost: S
 def test_what_cannot_be_set_or_unset_is_said_in_a_sentence_and_changes_nothing(
     table: FunctionTable, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
 ) -> None:
-    MemoryDirectory(table).place(None, Executor("arn:slow", "arn:slow-keys", 6_000), [Hosted("slow::report")])
+    MemoryDirectory(table).place(None, Executor("arn:slow", "arn:slow-keys", 6_000), [HostedFunction("slow::report")])
     assert main(["settings", *arguments]) == 1
     assert says in capsys.readouterr().err
     assert MemoryRuntimeSettings(table).of_tenant("default") == {}
@@ -162,5 +162,5 @@ def test_the_help_says_what_can_be_set(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_what_a_sentence_needs_is_not_imported_before_it_is_said() -> None:
-    check = "import signpost.cli, signpost.execution.tuning, sys; sys.exit('rapidfuzz' in sys.modules)"
+    check = "import signpost.cli, signpost.calling.limits, sys; sys.exit('rapidfuzz' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False, timeout=60).returncode == 0

@@ -7,16 +7,16 @@ from typing import Any, override
 import pytest
 
 from signpost.cli import main, stack
-from signpost.cli.failure import Unanswered
+from signpost.cli.failure import NoServerAnswer
 from signpost.model import Principal
-from signpost.workflow.ports import Came, Errand
-from signpost.workflow.steps import Failed, Outcome
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
+from signpost.workflow.ports import StepAttempt, StepOutcome
 from tests.support.machines import Crash, Script
 from tests.support.operated_workflows import URL, OperatedWorkflows, started, take
 from tests.support.step_cases import LEASE, SECONDS, UNKNOWN, executing
 from tests.support.workflow_world import TENANT
 
-BROKEN = Failed("permanent_error", "Never.")
+BROKEN = ExecutorFailure("permanent_error", "Never.")
 CALLERS: Mapping[str, Principal] = {
     "agent": Principal("agent-1", TENANT, "t"),
     "rosa": Principal("rosa", TENANT, "t", permissions=frozenset({"workflow.resolve"})),
@@ -26,7 +26,7 @@ CALLERS: Mapping[str, Principal] = {
 
 type Says = Callable[..., tuple[int, str, str]]
 """A command: its exit code, what it prints, and what it says besides."""
-type Entry = Came | Crash | Callable[[Errand], Came]
+type Entry = StepOutcome | Crash | Callable[[StepAttempt], StepOutcome]
 
 
 class Terminal(StringIO):
@@ -92,7 +92,7 @@ def seen(operated: OperatedWorkflows, run: str) -> Any:
 
 
 def test_what_is_in_doubt_is_executed_once_more(operated: OperatedWorkflows, says: Says) -> None:
-    run, script = doubtful(operated, Outcome("done"))
+    run, script = doubtful(operated, ExecutorOutcome("done"))
     code, printed, said = says("resolve", run, "--retry", "--yes", who="rosa")
     assert (code, said, printed.splitlines()) == (
         0,
@@ -121,7 +121,7 @@ def test_what_has_happened_is_said_with_its_output(
 
 
 def test_what_has_not_happened_can_be_done_anew(operated: OperatedWorkflows, says: Says) -> None:
-    run, script = doubtful(operated, Outcome("done"))
+    run, script = doubtful(operated, ExecutorOutcome("done"))
     code, printed, _ = says("resolve", run, "--did-not-happen", "--yes", who="rosa")
     assert (code, printed.splitlines()[-1]) == (0, f"{run} stands in a, version 1.")
     assert len(script.errands) == 1
@@ -155,7 +155,7 @@ def test_what_is_still_under_way_is_to_be_looked_at_again(operated: OperatedWork
 
 
 def test_what_may_still_be_running_is_resolved_later_and_when_is_said(operated: OperatedWorkflows, says: Says) -> None:
-    run, script = begun(operated, Failed("timeout", "It was not waited for.", "unknown", has_ended=False))
+    run, script = begun(operated, ExecutorFailure("timeout", "It was not waited for.", "unknown", has_ended=False))
     take(operated, run, "go")
     code, _, said = says("resolve", run, "--did-not-happen", "--yes", who="rosa")
     assert (code, said) == (
@@ -268,8 +268,8 @@ def test_of_what_is_recorded_and_what_follows_it_failed_both_are_said(operated: 
 def test_what_goes_on_without_whoever_said_so_is_under_way(
     operated: OperatedWorkflows, says: Says, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, script = doubtful(operated, Outcome("done"))
-    monkeypatch.setattr(script, "seconds", Script(seconds=100).seconds)
+    run, script = doubtful(operated, ExecutorOutcome("done"))
+    monkeypatch.setattr(script, "timeout_seconds", Script(seconds=100).timeout_seconds)
     code, printed, _ = says("resolve", run, "--retry", "--yes", who="rosa")
     assert (code, printed.splitlines()[-1]) == (
         0,
@@ -321,7 +321,7 @@ def test_whoever_names_the_server_needs_no_stack(
     operated: OperatedWorkflows, says: Says, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, _ = doubtful(operated)
-    monkeypatch.setattr(stack, "runs", None)
+    monkeypatch.setattr(stack, "open_workflows", None)
     elsewhere = ("--yes", "--url", "https://elsewhere.test/mcp")
     assert says("resolve", run, "--did-not-happen", *elsewhere, who="rosa")[0] == 0
     assert says("cancel", run, *elsewhere, who="agent")[0] == 0
@@ -333,7 +333,7 @@ def test_who_hears_no_answer_is_told_that_it_may_have_been_done(
 ) -> None:
     def silent(tool: str, arguments: Mapping[str, Any], who: str) -> Any:
         if tool == "workflow.submit":
-            raise Unanswered("No answer came.")
+            raise NoServerAnswer("No answer came.")
         return answers(tool, arguments, who)
 
     run, _ = doubtful(operated)
@@ -345,7 +345,7 @@ def test_who_hears_no_answer_is_told_that_it_may_have_been_done(
 
 
 def test_what_others_wrote_gives_the_terminal_no_orders(operated: OperatedWorkflows, says: Says) -> None:
-    run, _ = begun(operated, Failed("timeout", "Gone.\x1b[2J\n\u202e", "unknown"))
+    run, _ = begun(operated, ExecutorFailure("timeout", "Gone.\x1b[2J\n\u202e", "unknown"))
     take(operated, run, "go")
     code, printed, _ = says("resolve", run, "--did-not-happen", "--yes", who="rosa")
     assert (code, r"in doubt: go. Gone.\x1b[2J\n\u202e" in printed, "\x1b" in printed) == (0, True, False)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from signpost.cli import main, stack
-from signpost.cli.policy import Rulebook
+from signpost.cli.policy import PolicyReader
 from tests.support.governed import Governed
 
 RULES: Mapping[str, Any] = {
@@ -30,17 +30,17 @@ def governed() -> Governed:
 @pytest.fixture
 def ask(governed: Governed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Asks:
     composition, adapters = governed.gateway.composition, governed.gateway.adapters
-    book = Rulebook(
+    book = PolicyReader(
         catalogue=composition.catalogue,
         texts=adapters.definitions,
         lists=composition.function_lists,
     )
 
     @contextmanager
-    def rulebook(_name: str) -> Generator[Rulebook]:
+    def rulebook(_name: str) -> Generator[PolicyReader]:
         yield book
 
-    monkeypatch.setattr(stack, "rulebook", rulebook)
+    monkeypatch.setattr(stack, "open_policies", rulebook)
 
     def asked(*arguments: str, fails: bool = False) -> Sequence[Any]:
         capsys.readouterr()

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.dynamodb.outbox import KEPT_FOR
-from signpost.adapters.sqs import Message
-from signpost.adapters.undelivered import GivenUp, Place, given_up
+from signpost.adapters.dynamodb.outbox import RETENTION_SECONDS
+from signpost.adapters.sqs import QueueMessage
+from signpost.adapters.undelivered_batches import StreamPlace, UndeliveredBatch, parse_undelivered_batch
 from signpost.cli.failure import CommandFailed
 from signpost.cli.redrive import (
     CHARACTERS_AT_ONCE,
     EVENTS_AT_ONCE,
     RECORDS_AT_ONCE,
-    ByPlace,
-    ByTime,
+    OutboxRecovery,
     Redrive,
-    Redriven,
-    Teller,
-    portions,
+    RedriveRelay,
+    RedriveResult,
+    StreamRecovery,
+    split_rows,
 )
-from signpost.contract import Undelivered
+from signpost.contract import TransportFailure
 from tests.support.memory_gateway import SetClock
 
 NOW = SetClock().now()
@@ -31,17 +31,17 @@ MOMENT = NOW - 3600
 
 @dataclass
 class Queue:
-    there: list[GivenUp]
-    received_now: list[GivenUp] = field(default_factory=list[GivenUp])
+    there: list[UndeliveredBatch]
+    received_now: list[UndeliveredBatch] = field(default_factory=list[UndeliveredBatch])
 
-    def received(self) -> Sequence[GivenUp]:
+    def receive(self) -> Sequence[UndeliveredBatch]:
         self.received_now, self.there = self.there, []
         return list(self.received_now)
 
-    def settle(self, batch: GivenUp) -> None:
+    def settle(self, batch: UndeliveredBatch) -> None:
         self.received_now.remove(batch)
 
-    def put_back(self, batch: GivenUp) -> None:
+    def put_back(self, batch: UndeliveredBatch) -> None:
         self.received_now.remove(batch)
         self.there.append(batch)
 
@@ -50,7 +50,7 @@ class Queue:
 class Outbox:
     rows: Mapping[str, Sequence[tuple[float, Mapping[str, Any]]]]
 
-    def written_in(self, periods: Sequence[tuple[float, float]]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    def read_periods(self, periods: Sequence[tuple[float, float]]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
         for whose, rows in self.rows.items():
             yield whose, [row for at, row in rows if any(first <= at <= last for first, last in periods)]
 
@@ -63,21 +63,21 @@ class Functions:
     sent: list[Sequence[Any]] = field(default_factory=list[Sequence[Any]])
     called: list[str] = field(default_factory=list[str])
 
-    def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes | Undelivered:
+    def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes | TransportFailure:
         assert give_up_at > NOW
         self.called.append(function_arn)
         self.sent.append([record["dynamodb"]["NewImage"] for record in json.loads(payload)["Records"]])
         answer: Any = self.answers.pop(0) if self.answers else {"batchItemFailures": []}
-        return answer if isinstance(answer, Undelivered) else json.dumps(answer).encode()
+        return answer if isinstance(answer, TransportFailure) else json.dumps(answer).encode()
 
 
 def row(name: str) -> Mapping[str, Any]:
     return {"key": {"S": name}}
 
 
-def batch(at: float = MOMENT, function: str = "relay", number: int = 1) -> GivenUp:
-    place = Place("stream", "shard", str(number), number + 9)
-    return GivenUp(Message(f"receipt at {at} of {number}", ""), function, place, at, at + 1)
+def batch(at: float = MOMENT, function: str = "relay", number: int = 1) -> UndeliveredBatch:
+    place = StreamPlace("stream", "shard", str(number), number + 9)
+    return UndeliveredBatch(QueueMessage(f"receipt at {at} of {number}", ""), function, place, at, at + 1)
 
 
 OUTBOX = Outbox({
@@ -90,26 +90,26 @@ IN_STREAM: Mapping[int, Sequence[Mapping[str, Any]]] = {1: [row("step"), row("wa
 """By the number of the first in a batch; what is not there, the stream has forgotten."""
 
 
-def redriven(queue: Queue, functions: Functions, *, dry: bool = False, forget: bool = False) -> Redriven:
+def redriven(queue: Queue, functions: Functions, *, dry: bool = False, forget: bool = False) -> RedriveResult:
     clock, said = SetClock(), list[str]()
-    tellers: Sequence[Teller[GivenUp]] = [
-        Teller("relay", ByTime(OUTBOX, kept_for=KEPT_FOR, clock=clock)),
-        Teller("herald", ByPlace(lambda batch: IN_STREAM.get(int(batch.place.first)))),
+    relays: Sequence[RedriveRelay[UndeliveredBatch]] = [
+        RedriveRelay("relay", OutboxRecovery(OUTBOX, retention=RETENTION_SECONDS, clock=clock)),
+        RedriveRelay("herald", StreamRecovery(lambda batch: IN_STREAM.get(int(batch.place.first)))),
     ]
-    redrive = Redrive(queue=queue, tellers=tellers, link=functions, clock=clock)
+    redrive = Redrive(queue=queue, relays=relays, link=functions, clock=clock)
     return redrive.run(said.append, dry=dry, forget=forget)
 
 
 def test_what_was_changed_at_that_time_is_sent_by_the_relay_and_the_queue_is_empty() -> None:
     queue, relay = Queue([batch(), batch(MOMENT + 10)]), Functions()
-    assert redriven(queue, relay) == Redriven(batches=2, changes=3, too_old=0)
+    assert redriven(queue, relay) == RedriveResult(batches=2, changes=3, too_old=0)
     assert relay.sent == [[row("a"), row("b"), row("shipped")]]
     assert (queue.there, queue.received_now) == ([], [])
 
 
 def test_each_function_tells_what_it_gave_up_and_nothing_else() -> None:
     functions = Functions()
-    assert redriven(Queue([batch(function="herald")]), functions) == Redriven(batches=1, changes=2, too_old=0)
+    assert redriven(Queue([batch(function="herald")]), functions) == RedriveResult(batches=1, changes=2, too_old=0)
     assert (functions.called, functions.sent) == (["herald"], [[row("step"), row("wake")]])
     both = Functions()
     assert redriven(Queue([batch(function="herald"), batch()]), both).changes == 5
@@ -118,17 +118,17 @@ def test_each_function_tells_what_it_gave_up_and_nothing_else() -> None:
 
 def test_of_steps_exactly_those_are_sent_that_were_in_the_batches() -> None:
     queue, functions = Queue([batch(function="herald", number=number) for number in (21, 11, 1)]), Functions()
-    assert redriven(queue, functions) == Redriven(batches=3, changes=3, too_old=0)
+    assert redriven(queue, functions) == RedriveResult(batches=3, changes=3, too_old=0)
     assert (queue.there, functions.sent) == ([], [[row("another"), row("step"), row("wake")]])
 
 
 def test_steps_that_the_stream_has_forgotten_leave_the_queue_only_if_it_is_told_to() -> None:
     forgotten = batch(function="herald", number=31)
     queue, functions = Queue([forgotten, batch(function="herald")]), Functions()
-    assert redriven(queue, functions) == Redriven(batches=2, changes=2, too_old=1)
+    assert redriven(queue, functions) == RedriveResult(batches=2, changes=2, too_old=1)
     assert (queue.there, functions.sent) == ([forgotten], [[row("step"), row("wake")]])
     again = Functions()
-    assert redriven(queue, again, forget=True) == Redriven(batches=1, changes=0, too_old=1)
+    assert redriven(queue, again, forget=True) == RedriveResult(batches=1, changes=0, too_old=1)
     assert (queue.there, again.sent) == ([], [])
 
 
@@ -141,7 +141,7 @@ def test_what_a_function_of_another_stack_gave_up_stays_where_it_is() -> None:
 
 def test_where_nothing_was_given_up_nothing_is_read_or_sent() -> None:
     relay = Functions()
-    assert redriven(Queue([]), relay) == Redriven(0, 0, 0)
+    assert redriven(Queue([]), relay) == RedriveResult(0, 0, 0)
     assert relay.sent == []
 
 
@@ -152,7 +152,7 @@ def test_a_dry_run_sends_nothing_and_leaves_the_queue() -> None:
 
 
 @pytest.mark.invariant(44)
-@pytest.mark.parametrize("answer", [Undelivered("timed_out"), {"batchItemFailures": [{"itemIdentifier": "1"}]}])
+@pytest.mark.parametrize("answer", [TransportFailure("timed_out"), {"batchItemFailures": [{"itemIdentifier": "1"}]}])
 def test_what_the_bus_did_not_take_stays_in_the_queue(answer: Any) -> None:
     queue = Queue([batch()])
     with pytest.raises(CommandFailed, match="3 changes are left"):
@@ -161,9 +161,9 @@ def test_what_the_bus_did_not_take_stays_in_the_queue(answer: Any) -> None:
 
 
 def test_what_the_outbox_may_have_forgotten_leaves_the_queue_only_if_it_is_told_to() -> None:
-    old = batch(NOW - KEPT_FOR - 1)
+    old = batch(NOW - RETENTION_SECONDS - 1)
     queue = Queue([old, batch()])
-    assert redriven(queue, Functions()) == Redriven(batches=2, changes=3, too_old=1)
+    assert redriven(queue, Functions()) == RedriveResult(batches=2, changes=3, too_old=1)
     assert queue.there == [old]
     redriven(queue, Functions(), forget=True)
     assert queue.there == []
@@ -171,7 +171,7 @@ def test_what_the_outbox_may_have_forgotten_leaves_the_queue_only_if_it_is_told_
 
 def test_the_relay_is_sent_no_more_than_it_manages() -> None:
     def sizes(rows: Sequence[Mapping[str, Any]]) -> list[int]:
-        return [len(some) for some in portions(rows)]
+        return [len(some) for some in split_rows(rows)]
 
     assert sizes([row("a")] * (RECORDS_AT_ONCE + 1)) == [RECORDS_AT_ONCE, 1]
     publication = {"publication": {"S": "key"}, "first": {"N": "1"}, "last": {"N": str(EVENTS_AT_ONCE)}}
@@ -198,9 +198,11 @@ def test_a_batch_is_read_as_lambda_describes_it() -> None:
             "streamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/registry/stream/1",
         },
     }
-    message = Message("receipt", json.dumps(described))
-    place = Place("arn:aws:dynamodb:us-east-1:123456789012:table/registry/stream/1", "shardId-1", "1", 2)
-    assert given_up(message) == GivenUp(message, "signpost-relay", place, 1795003200.0, 1795003205.25)
+    message = QueueMessage("receipt", json.dumps(described))
+    place = StreamPlace("arn:aws:dynamodb:us-east-1:123456789012:table/registry/stream/1", "shardId-1", "1", 2)
+    assert parse_undelivered_batch(message) == UndeliveredBatch(
+        message, "signpost-relay", place, 1795003200.0, 1795003205.25
+    )
     for other in ("no JSON", "[]", "{}", '{"DDBStreamBatchInfo": {}}', '{"DDBStreamBatchInfo": null}'):
         with pytest.raises(ValueError, match=r"Lambda|Expecting"):
-            given_up(Message("receipt", other))
+            parse_undelivered_batch(QueueMessage("receipt", other))

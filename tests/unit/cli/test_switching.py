@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryTexts
+from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryTextStore
 from signpost.cli import main, remote
 from signpost.cli.failure import CommandFailed
-from signpost.cli.publisher import Ask, Say
+from signpost.cli.publish.upload import RegistryCall
+from signpost.cli.terminal import ShowLine
+from signpost.content.api.errors import RegistryRefusal
 from signpost.model import CatalogueItem, JsonObject
-from signpost.registry.refusals import Refused
 from tests.support.catalogues import catalogues, put_in_place
 
 TENANT = "acme"
@@ -43,22 +44,22 @@ class Command:
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """Of a registry in memory."""
-    content, texts = MemoryContentStore(FunctionTable()), MemoryTexts()
+    content, texts = MemoryContentStore(FunctionTable()), MemoryTextStore()
     put_in_place(content, texts, TENANT, ITEMS)
     publisher = catalogues(content, texts)
 
     def ask(function_id: str, payload: JsonObject) -> JsonObject:
         assert function_id == "manifest::switch"
         answer = publisher.switch(str(payload["id"]), TENANT, enabled=payload["enabled"] is True)
-        if isinstance(answer, Refused):
+        if isinstance(answer, RegistryRefusal):
             raise CommandFailed(answer.message)
         return answer
 
     @contextmanager
-    def registry(_stack: str, _url: str | None, _say: Say) -> Generator[Ask]:
+    def registry(_stack: str, _url: str | None, _say: ShowLine) -> Generator[RegistryCall]:
         yield ask
 
-    monkeypatch.setattr(remote, "registry", registry)
+    monkeypatch.setattr(remote, "connect_registry", registry)
     return Command(capsys, content)
 
 

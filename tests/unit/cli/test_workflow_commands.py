@@ -10,10 +10,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from signpost.adapters.written_files import parsed
+from signpost.adapters.written_files import read_values
+from signpost.catalogue.cache import CachedCatalogue, CatalogueView
 from signpost.cli import stack
 from signpost.model import CatalogueItem, JsonObject
-from signpost.registry.catalogue import CatalogueView, Snapshot
 from tests.support.example_workflows import EXAMPLES
 from tests.support.operated_workflows import CLAIM, DEPLOY, EXPENSE, OperatedWorkflows, Printed, claimed, started, take
 from tests.support.workflow_world import TENANT
@@ -70,7 +70,7 @@ def test_a_workflow_is_shown_with_who_may_do_what(signpost: Printed) -> None:
 
 
 def test_the_document_of_a_workflow_is_printed_in_the_order_in_which_it_was_written(signpost: Printed) -> None:
-    document = parsed(EXAMPLES["expense-approval"] / "manifest.yaml")["workflows"][EXPENSE]
+    document = read_values(EXAMPLES["expense-approval"] / "manifest.yaml")["workflows"][EXPENSE]
     assert json.dumps(json.loads(signpost("workflow", "show", EXPENSE, "--json"))) == json.dumps(document)
 
 
@@ -365,18 +365,18 @@ def test_what_is_said_of_a_capability_is_not_said_of_a_workflow_of_its_name(
 ) -> None:
     end: JsonObject = {"initialState": "end", "states": {"end": {"terminal": True}}}
     operated.publish("both", end)
-    with stack.runs("any") as runs:
-        published = runs.snapshot(TENANT).published
+    with stack.open_workflows("any") as runs:
+        published = runs.read_snapshot(TENANT).snapshot
     capability = CatalogueItem("both", "capability", "Both", switched_off=True)
 
     def with_one(capability: CatalogueItem) -> None:
         items, discovery = [capability, *published.items], {"include": ["workflows"]}
-        snapshot = Snapshot("1", replace(published, items=items, discovery=discovery))
+        snapshot = CachedCatalogue("1", replace(published, items=items, discovery=discovery))
 
-        def of_any_tenant(_view: CatalogueView, _tenant: str) -> Snapshot:
+        def of_any_tenant(_view: CatalogueView, _tenant: str) -> CachedCatalogue:
             return snapshot
 
-        monkeypatch.setattr(CatalogueView, "snapshot", of_any_tenant)
+        monkeypatch.setattr(CatalogueView, "load", of_any_tenant)
 
     with_one(capability)
     assert "switched off" not in signpost("workflow", "show", "both")

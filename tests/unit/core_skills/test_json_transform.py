@@ -10,8 +10,8 @@ import pytest
 
 from core_skills.json_transform import KIT, TIMEOUT_MS
 from local.stack import PROJECT
-from signpost.contract import Failure, Reply, Result
-from signpost.execution.wire import call_message
+from signpost.calling.wire import call_message
+from signpost.contract import CallReply, Failure, Result
 from tests.support.hosted import TOKEN, Hosted, call_of
 
 TEN_MINUTES = 600
@@ -22,10 +22,10 @@ PEOPLE = {"people": [{"name": "Ada", "age": 36}, {"name": "Alan", "age": 41, "ci
 @pytest.fixture(autouse=True)
 def unhurried_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness gives up after two seconds to hold arguments against their schema; a million values are close."""
-    monkeypatch.setattr("signpost.toolkit.harness.CHECKED_WITHIN", TEN_MINUTES)
+    monkeypatch.setattr("signpost.toolkit.harness.CHECK_TIMEOUT", TEN_MINUTES)
 
 
-def reply_to(data: Any, expression: str) -> Reply:
+def reply_to(data: Any, expression: str) -> CallReply:
     call = call_of("core::json_transform", {"data": data, "expression": expression}, seconds=TEN_MINUTES)
     return Hosted(KIT.functions).handle(call_message(call, TOKEN), remaining_ms=2 * TEN_MINUTES * 1000)
 
@@ -113,7 +113,7 @@ ELSEWHERE = """
 import json, sys, time
 from signpost.toolkit import harness
 from tests.unit.core_skills.test_json_transform import TEN_MINUTES, refusal
-harness.CHECKED_WITHIN = TEN_MINUTES
+harness.CHECK_TIMEOUT = TEN_MINUTES
 data, expression = json.load(sys.stdin)
 before = time.process_time()
 print(json.dumps([refusal(data, expression), time.process_time() - before]))

@@ -6,7 +6,7 @@ from base64 import b64decode
 
 import pytest
 
-from core_skills.pages import read, told
+from core_skills.pages import encode_body, select_headers
 from signpost.web import WebAnswer
 
 
@@ -33,12 +33,12 @@ def answer(body: bytes, content_type: str = "", *, is_cut: bool = False, **heade
     ],
 )
 def test_text_is_read_in_the_charset_that_it_says(body: bytes, content_type: str) -> None:
-    assert read(answer(body, content_type), 1_000) == {"text": "Bücher", "truncated": False}
+    assert encode_body(answer(body, content_type), 1_000) == {"text": "Bücher", "truncated": False}
 
 
 def test_a_page_may_say_its_charset_itself() -> None:
     page = '<html><head><meta http-equiv="x" charset="iso-8859-1"></head>ü'
-    assert read(answer(page.encode("latin-1"), "text/html"), 1_000) == {"text": page, "truncated": False}
+    assert encode_body(answer(page.encode("latin-1"), "text/html"), 1_000) == {"text": page, "truncated": False}
 
 
 NO_CHARSETS = ["zlib", "bz2", "rot13", "base64", "hex", "idna", "punycode", "unicode_escape", "utf-7"]
@@ -46,7 +46,7 @@ NO_CHARSETS = ["zlib", "bz2", "rot13", "base64", "hex", "idna", "punycode", "uni
 
 @pytest.mark.parametrize("charset", NO_CHARSETS)
 def test_codecs_that_are_no_charsets_are_not_used(charset: str) -> None:
-    assert read(answer(b"a\\u0041", f"text/plain; charset={charset}"), 1_000)["text"] == "a\\u0041"
+    assert encode_body(answer(b"a\\u0041", f"text/plain; charset={charset}"), 1_000)["text"] == "a\\u0041"
 
 
 @pytest.mark.parametrize(
@@ -54,25 +54,25 @@ def test_codecs_that_are_no_charsets_are_not_used(charset: str) -> None:
     [(b"\x89PNG", "image/png"), (b"%PDF", "application/pdf"), (b"a\x00b", "text/plain"), (b"\xff\xfe\xfd", "")],
 )
 def test_anything_else_is_base64(body: bytes, content_type: str) -> None:
-    shown = read(answer(body, content_type), 1_000)
+    shown = encode_body(answer(body, content_type), 1_000)
     assert isinstance(shown["base64"], str)
     assert b64decode(shown["base64"]) == body
 
 
 def test_text_that_cannot_be_read_at_a_place_is_read_around_it() -> None:
-    assert read(answer(b"a\xffb", "text/plain"), 1_000)["text"] == "a\ufffdb"
+    assert encode_body(answer(b"a\xffb", "text/plain"), 1_000)["text"] == "a\ufffdb"
 
 
 def test_a_character_that_was_cut_in_two_is_left_out() -> None:
-    assert read(answer("aü".encode()[:2], "text/plain", is_cut=True), 2) == {"text": "a", "truncated": True}
+    assert encode_body(answer("aü".encode()[:2], "text/plain", is_cut=True), 2) == {"text": "a", "truncated": True}
 
 
 def test_what_is_packed_is_unpacked_no_further_than_the_limit() -> None:
     bomb = gzip.compress(b"x" * 10_000_000)
-    assert read(answer(bomb, "text/plain", content_encoding="gzip"), 10) == {"text": "x" * 10, "truncated": True}
+    assert encode_body(answer(bomb, "text/plain", content_encoding="gzip"), 10) == {"text": "x" * 10, "truncated": True}
     cut = answer(bomb[:5_000], "text/plain", is_cut=True, content_encoding="x-gzip")
-    assert read(cut, 100_000_000)["truncated"] is True
-    whole = read(answer(gzip.compress(b"all of it"), "text/plain", content_encoding="gzip"), 1_000)
+    assert encode_body(cut, 100_000_000)["truncated"] is True
+    whole = encode_body(answer(gzip.compress(b"all of it"), "text/plain", content_encoding="gzip"), 1_000)
     assert whole == {"text": "all of it", "truncated": False}
 
 
@@ -80,11 +80,11 @@ def test_what_is_packed_is_unpacked_no_further_than_the_limit() -> None:
     ("body", "encoding"), [(b"no gzip", "gzip"), (zlib.compress(b"x"), "deflate"), (b"\x8b\x00\x80x\x03", "br")]
 )
 def test_what_cannot_be_unpacked_arrives_as_it_came(body: bytes, encoding: str) -> None:
-    shown = read(answer(body, "text/plain", content_encoding=encoding), 1_000)
+    shown = encode_body(answer(body, "text/plain", content_encoding=encoding), 1_000)
     assert isinstance(shown["base64"], str)
     assert b64decode(shown["base64"]) == body
 
 
 def test_headers_are_told_that_say_something_and_are_short() -> None:
-    got = told(answer(b"", "text/plain", set_cookie="a=b", x_powered_by="x", etag="e" * 5_000))
+    got = select_headers(answer(b"", "text/plain", set_cookie="a=b", x_powered_by="x", etag="e" * 5_000))
     assert got == {"content-type": "text/plain", "etag": "e" * 1_000}

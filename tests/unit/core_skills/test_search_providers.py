@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from core_skills.search_providers import PROVIDERS, Asking, Found, Wanted, found_in
+from core_skills.search_providers import PROVIDERS, ProviderRequest, SearchHit, SearchQuery, parse_hits
 
-WANTED = Wanted("tea & milk", 2)
+WANTED = SearchQuery("tea & milk", 2)
 RESULT = {"title": "Tea", "url": "https://tea.test/"}
-TEA = Found("Tea", "https://tea.test/", "about tea")
+TEA = SearchHit("Tea", "https://tea.test/", "about tea")
 
 
 def test_brave_is_asked_by_its_url() -> None:
     brave = PROVIDERS["brave"]
-    assert brave.ask(WANTED, brave.endpoint, "key") == Asking(
+    assert brave.ask(WANTED, brave.endpoint, "key") == ProviderRequest(
         "https://api.search.brave.com/res/v1/web/search?q=tea+%26+milk&count=2&text_decorations=false",
         {"accept": "application/json", "x-subscription-token": "key"},
     )
@@ -45,24 +45,24 @@ def test_any_other_is_asked_as_its_url_says(key: str, headers: dict[str, str]) -
     ],
 )
 def test_every_answer_is_read_as_the_same_results(provider: str, answer: Any) -> None:
-    assert found_in(PROVIDERS[provider], answer, WANTED) == [TEA]
+    assert parse_hits(PROVIDERS[provider], answer, WANTED) == [TEA]
 
 
 @pytest.mark.parametrize(("provider", "answer"), [("brave", {"type": "search"}), ("tavily", {"results": []})])
 def test_nothing_found_is_no_fault(provider: str, answer: Any) -> None:
-    assert found_in(PROVIDERS[provider], answer, WANTED) == []
+    assert parse_hits(PROVIDERS[provider], answer, WANTED) == []
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("answer", [None, 1, "x", {"results": 1, "web": 1}, {"results": {}, "web": {"results": "x"}}])
 def test_what_is_no_answer_is_none(provider: str, answer: Any) -> None:
-    assert found_in(PROVIDERS[provider], answer, WANTED) is None
+    assert parse_hits(PROVIDERS[provider], answer, WANTED) is None
 
 
 def test_results_are_as_many_as_wanted_and_are_pages_and_short() -> None:
     pages = [{"title": "x" * 2_000, "url": f"https://page.test/{number}"} for number in range(5)]
     others = [{"url": "javascript:alert(1)"}, {"title": "no url"}, "no object", {"url": 7}]
-    found = found_in(PROVIDERS["json"], [*others, *pages], WANTED)
+    found = parse_hits(PROVIDERS["json"], [*others, *pages], WANTED)
     assert found is not None
     assert [one.url for one in found] == ["https://page.test/0", "https://page.test/1"]
     assert {len(one.title) for one in found} == {1_000}

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 import pytest
 
 from signpost.adapters.memory import MemoryIssuerKeySets
-from signpost.credentials import IssuerKeySet
 from signpost.errors import Unavailable
+from signpost.identity.credentials import IssuerKeySet
 from signpost.identity.key_set import (
     GIVE_UP_AFTER,
     REFRESH_AT_MOST_EVERY,
     REFRESH_LEASE,
     RENEW_AFTER,
     TRY_AGAIN_AFTER,
-    IssuerKeys,
+    IssuerKeyCache,
 )
 from signpost.model import JsonObject
 from tests.support.memory_gateway import SetClock
@@ -61,131 +61,135 @@ def rows() -> CountedRows:
 
 
 @pytest.fixture
-def keys(rows: CountedRows, issuer: Issuer, clock: SetClock) -> IssuerKeys:
-    return IssuerKeys(issuer=ISSUER, rows=rows, source=issuer, clock=clock)
+def keys(rows: CountedRows, issuer: Issuer, clock: SetClock) -> IssuerKeyCache:
+    return IssuerKeyCache(issuer=ISSUER, rows=rows, source=issuer, clock=clock)
 
 
-def another(rows: CountedRows, issuer: Issuer, clock: SetClock) -> IssuerKeys:
-    return IssuerKeys(issuer=ISSUER, rows=rows, source=issuer, clock=clock)
+def another(rows: CountedRows, issuer: Issuer, clock: SetClock) -> IssuerKeyCache:
+    return IssuerKeyCache(issuer=ISSUER, rows=rows, source=issuer, clock=clock)
 
 
 def test_the_first_request_asks_the_issuer_and_the_next_asks_nobody(
-    keys: IssuerKeys, issuer: Issuer, rows: CountedRows
+    keys: IssuerKeyCache, issuer: Issuer, rows: CountedRows
 ) -> None:
-    assert keys.key("a") == {"kid": "a"}
+    assert keys.find_key("a") == {"kid": "a"}
     reads = rows.reads
-    assert keys.key("a") == {"kid": "a"}
+    assert keys.find_key("a") == {"kid": "a"}
     assert (issuer.asked, rows.reads) == (1, reads)
 
 
-def test_another_gateway_takes_the_row(keys: IssuerKeys, rows: CountedRows, issuer: Issuer, clock: SetClock) -> None:
-    keys.key("a")
-    assert another(rows, issuer, clock).key("a") == {"kid": "a"}
+def test_another_gateway_takes_the_row(
+    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: SetClock
+) -> None:
+    keys.find_key("a")
+    assert another(rows, issuer, clock).find_key("a") == {"kid": "a"}
     assert issuer.asked == 1
 
 
 @pytest.mark.invariant(6)
 def test_unknown_kids_ask_the_issuer_at_most_once_in_five_minutes(
-    keys: IssuerKeys, rows: CountedRows, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: SetClock
 ) -> None:
-    keys.key("a")
+    keys.find_key("a")
     clock.advance(REFRESH_AT_MOST_EVERY)
     gateways = [keys, *(another(rows, issuer, clock) for _ in range(5))]
     for number in range(50):
-        assert gateways[number % 6].key(f"made-up-{number}") is None
+        assert gateways[number % 6].find_key(f"made-up-{number}") is None
         clock.advance(1)
     assert issuer.asked == 2
 
 
 def test_made_up_kids_cost_a_read_every_two_seconds_at_most(
-    keys: IssuerKeys, rows: CountedRows, clock: SetClock
+    keys: IssuerKeyCache, rows: CountedRows, clock: SetClock
 ) -> None:
-    keys.key("a")
+    keys.find_key("a")
     before = rows.reads
     for number in range(40):
-        keys.key(f"made-up-{number}")
+        keys.find_key(f"made-up-{number}")
         clock.advance(0.1)
     assert rows.reads - before <= 2
 
 
 def test_a_rotated_key_is_found_once_five_minutes_have_passed(
-    keys: IssuerKeys, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, issuer: Issuer, clock: SetClock
 ) -> None:
-    keys.key("a")
+    keys.find_key("a")
     issuer.kids = ("a", "b")
-    assert keys.key("b") is None
+    assert keys.find_key("b") is None
     clock.advance(REFRESH_AT_MOST_EVERY)
-    assert keys.key("b") == {"kid": "b"}
+    assert keys.find_key("b") == {"kid": "b"}
 
 
-def test_a_withdrawn_key_is_refused_when_the_set_is_renewed(keys: IssuerKeys, issuer: Issuer, clock: SetClock) -> None:
-    keys.key("a")
+def test_a_withdrawn_key_is_refused_when_the_set_is_renewed(
+    keys: IssuerKeyCache, issuer: Issuer, clock: SetClock
+) -> None:
+    keys.find_key("a")
     issuer.kids = ("b",)
     clock.advance(RENEW_AFTER + 1)
-    assert keys.key("a") is None
+    assert keys.find_key("a") is None
 
 
 def test_while_the_issuer_is_down_the_known_keys_serve_for_a_day(
-    keys: IssuerKeys, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, issuer: Issuer, clock: SetClock
 ) -> None:
-    keys.key("a")
+    keys.find_key("a")
     issuer.down = True
     clock.advance(RENEW_AFTER + 1)
-    assert keys.key("a") == {"kid": "a"}
+    assert keys.find_key("a") == {"kid": "a"}
     clock.advance(GIVE_UP_AFTER)
     with pytest.raises(Unavailable):
-        keys.key("a")
+        keys.find_key("a")
 
 
-def test_without_any_keys_an_issuer_that_is_down_is_said_so(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_without_any_keys_an_issuer_that_is_down_is_said_so(keys: IssuerKeyCache, issuer: Issuer) -> None:
     issuer.down = True
     with pytest.raises(Unavailable):
-        keys.key("a")
+        keys.find_key("a")
 
 
 def test_after_a_failed_first_attempt_a_gateway_tries_again_in_five_seconds(
-    keys: IssuerKeys, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, issuer: Issuer, clock: SetClock
 ) -> None:
     issuer.down = True
     for _request in range(20):
         with pytest.raises(Unavailable):
-            keys.key("a")
+            keys.find_key("a")
         clock.advance(0.2)
     assert issuer.asked == 1
     issuer.down = False
     clock.advance(TRY_AGAIN_AFTER)
-    assert keys.key("a") == {"kid": "a"}
+    assert keys.find_key("a") == {"kid": "a"}
 
 
 @pytest.mark.invariant(6)
 def test_while_the_issuer_is_down_it_is_asked_every_ten_seconds_at_most(
-    keys: IssuerKeys, rows: CountedRows, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: SetClock
 ) -> None:
-    keys.key("a")
+    keys.find_key("a")
     issuer.down = True
     clock.advance(RENEW_AFTER + 1)
     gateways = [keys, *(another(rows, issuer, clock) for _ in range(5))]
     before = issuer.asked
     for number in range(300):
-        assert gateways[number % 6].key("a") == {"kid": "a"}
+        assert gateways[number % 6].find_key("a") == {"kid": "a"}
         clock.advance(0.2)
     assert issuer.asked - before <= 60 / REFRESH_LEASE + 1
 
 
 def test_a_new_kid_is_not_refused_while_another_gateway_is_reading_the_keys(
-    keys: IssuerKeys, rows: CountedRows, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: SetClock
 ) -> None:
-    keys.key("a")
+    keys.find_key("a")
     issuer.kids = ("a", "b")
     clock.advance(REFRESH_AT_MOST_EVERY)
     assert rows.claim_refresh(ISSUER, clock.now(), clock.now() + REFRESH_LEASE)  # another gateway begins
     with pytest.raises(Unavailable):
-        keys.key("b")
-    assert keys.key("a") == {"kid": "a"}
+        keys.find_key("b")
+    assert keys.find_key("a") == {"kid": "a"}
     newer = IssuerKeySet({"a": {"kid": "a"}, "b": {"kid": "b"}}, clock.now(), clock.now() + REFRESH_AT_MOST_EVERY)
     rows.save(ISSUER, newer)  # and ends
     clock.advance(2)
-    assert keys.key("b") == {"kid": "b"}
+    assert keys.find_key("b") == {"kid": "b"}
     assert issuer.asked == 1
 
 
@@ -193,4 +197,4 @@ def test_at_the_first_request_ever_nobody_waits_for_another_gateways_attempt(
     rows: CountedRows, issuer: Issuer, clock: SetClock
 ) -> None:
     assert rows.claim_refresh(ISSUER, clock.now(), clock.now() + 10)  # another gateway is asking right now
-    assert another(rows, issuer, clock).key("a") == {"kid": "a"}
+    assert another(rows, issuer, clock).find_key("a") == {"kid": "a"}

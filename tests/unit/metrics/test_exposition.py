@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from signpost.metrics.exposition import as_json, as_text
-from signpost.metrics.gauges import GAUGES, Gauge, Measured
+from signpost.metrics.gauges import GAUGES, Gauge, GaugeReading
 
 DOORS = Gauge("doors", "Doors of a house.", ("house", "state"))
 ROOMS = Gauge("rooms", "Rooms.")
@@ -26,7 +26,7 @@ def parsed(text: str) -> list[tuple[str, str, list[tuple[dict[str, str], float]]
 
 
 def test_every_gauge_says_what_it_is_and_every_line_ends() -> None:
-    measured = [Measured(DOORS, {("red", "open"): 2, ("red", "shut"): 0}), Measured(ROOMS, {(): 7})]
+    measured = [GaugeReading(DOORS, {("red", "open"): 2, ("red", "shut"): 0}), GaugeReading(ROOMS, {(): 7})]
     assert as_text(measured) == (
         "# HELP doors Doors of a house.\n"
         "# TYPE doors gauge\n"
@@ -39,8 +39,8 @@ def test_every_gauge_says_what_it_is_and_every_line_ends() -> None:
 
 
 def test_a_gauge_without_samples_is_declared_all_the_same() -> None:
-    assert as_text([Measured(DOORS, {})]) == "# HELP doors Doors of a house.\n# TYPE doors gauge\n"
-    assert as_json([Measured(DOORS, {})]) == {"gauges": {"doors": {"help": DOORS.says, "samples": []}}}
+    assert as_text([GaugeReading(DOORS, {})]) == "# HELP doors Doors of a house.\n# TYPE doors gauge\n"
+    assert as_json([GaugeReading(DOORS, {})]) == {"gauges": {"doors": {"help": DOORS.help_text, "samples": []}}}
 
 
 @pytest.mark.parametrize(
@@ -48,28 +48,28 @@ def test_a_gauge_without_samples_is_declared_all_the_same() -> None:
     [('say "a"', r"say \"a\""), (r"c:\new", r"c:\\new"), ("a\nb", r"a\nb"), ("half \ud800", "half ?"), ("ü", "ü")],
 )
 def test_a_label_is_written_so_that_it_ends_where_it_ends(label: str, written: str) -> None:
-    *_, sample = as_text([Measured(DOORS, {(label, ""): 1})]).splitlines()
+    *_, sample = as_text([GaugeReading(DOORS, {(label, ""): 1})]).splitlines()
     assert sample == f'doors{{house="{written}",state=""}} 1'
 
 
 @given(says=HELP, samples=st.dictionaries(st.tuples(TEXTS, TEXTS), st.integers(0, 2**53)))
 def test_whatever_is_written_is_read_back(says: str, samples: dict[tuple[str, ...], int]) -> None:
-    written = as_text([Measured(Gauge("doors", says, DOORS.labels), samples), Measured(ROOMS, {(): 1})])
+    written = as_text([GaugeReading(Gauge("doors", says, DOORS.labels), samples), GaugeReading(ROOMS, {(): 1})])
     expected = [({"house": house, "state": state}, float(value)) for (house, state), value in samples.items()]
     assert parsed(written) == [("doors", says, expected), ("rooms", "Rooms.", [({}, 1.0)])]
 
 
 @given(samples=st.dictionaries(st.tuples(TEXTS, TEXTS), st.integers(0, 2**53)))
 def test_json_says_the_same(samples: dict[tuple[str, ...], int]) -> None:
-    gauge = json.loads(json.dumps(as_json([Measured(DOORS, samples)])))["gauges"]["doors"]
+    gauge = json.loads(json.dumps(as_json([GaugeReading(DOORS, samples)])))["gauges"]["doors"]
     assert [(one["labels"], float(one["value"])) for one in gauge["samples"]] == (
-        parsed(as_text([Measured(DOORS, samples)]))[0][2]
+        parsed(as_text([GaugeReading(DOORS, samples)]))[0][2]
     )
 
 
 def test_names_are_such_as_monitoring_takes_and_none_stands_for_two() -> None:
     assert len({gauge.name for gauge in GAUGES}) == len(GAUGES)
-    assert parsed(as_text([Measured(gauge, {("x",) * len(gauge.labels): 1}) for gauge in GAUGES])) == [
-        (gauge.name, gauge.says, [(dict.fromkeys(gauge.labels, "x"), 1.0)]) for gauge in GAUGES
+    assert parsed(as_text([GaugeReading(gauge, {("x",) * len(gauge.labels): 1}) for gauge in GAUGES])) == [
+        (gauge.name, gauge.help_text, [(dict.fromkeys(gauge.labels, "x"), 1.0)]) for gauge in GAUGES
     ]
-    assert all(gauge.name.startswith("signpost_") and gauge.says.endswith(".") for gauge in GAUGES)
+    assert all(gauge.name.startswith("signpost_") and gauge.help_text.endswith(".") for gauge in GAUGES)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signpost.policy.egress import Destination, destination_of, egress_rules, is_public
+from signpost.policy.egress import Destination, build_egress_rules, is_public, parse_destination
 
 NOT_PUBLIC = [
     "127.0.0.1", "127.8.8.8", "0.0.0.0", "0.1.2.3", "10.0.0.1",  # noqa: S104 - an address, not a bind
@@ -49,7 +49,7 @@ def test_an_address_that_anybody_can_reach_is_public(address: str) -> None:
     ],
 )
 def test_a_url_leads_to_one_place(url: str, destination: Destination) -> None:
-    assert destination_of(url) == destination
+    assert parse_destination(url) == destination
 
 
 @pytest.mark.invariant(39)
@@ -84,21 +84,21 @@ def test_a_url_leads_to_one_place(url: str, destination: Destination) -> None:
     ],
 )  # fmt: skip
 def test_a_url_that_may_be_read_in_two_ways_is_refused(url: str) -> None:
-    assert isinstance(destination_of(url), str)
+    assert isinstance(parse_destination(url), str)
 
 
 @given(st.text(max_size=40) | st.text("htps:/@[]%.#?\\0x17f \n-", max_size=40).map("https://{}".format))
 def test_no_text_is_a_fault_and_no_host_has_a_second_reading(url: str) -> None:
-    found = destination_of(url)
+    found = parse_destination(url)
     if isinstance(found, Destination):
         host = f"[{found.host}]" if ":" in found.host else found.host
-        assert destination_of(f"{found.scheme}://{host}:{found.port}{found.target}") == found
+        assert parse_destination(f"{found.scheme}://{host}:{found.port}{found.target}") == found
 
 
 def refusal(url: str, *addresses: str, allowed: tuple[str, ...] = ()) -> str | None:
-    destination = destination_of(url)
+    destination = parse_destination(url)
     assert isinstance(destination, Destination)
-    return egress_rules(allowed).refusal(destination, addresses)
+    return build_egress_rules(allowed).refusal(destination, addresses)
 
 
 def test_public_addresses_are_reached_over_https_only() -> None:
@@ -157,8 +157,8 @@ def test_not_even_an_allowed_name_leads_to_where_machines_are_told_who_they_are(
     ],
 )  # fmt: skip
 def test_not_even_an_allowed_host_leads_to_the_runtime_of_the_function(own: str, host: str, address: str) -> None:
-    rules = egress_rules(MANY_NAMES, own_places=("", own))
-    inside, beside = destination_of(f"http://{host}:9001/2018-06-01/"), destination_of(f"http://{host}:9002/")
+    rules = build_egress_rules(MANY_NAMES, own_addresses=("", own))
+    inside, beside = parse_destination(f"http://{host}:9001/2018-06-01/"), parse_destination(f"http://{host}:9002/")
     assert isinstance(inside, Destination)
     assert isinstance(beside, Destination)
     assert rules.refusal(inside, [address]) is not None
@@ -166,9 +166,9 @@ def test_not_even_an_allowed_host_leads_to_the_runtime_of_the_function(own: str,
 
 
 def test_a_runtime_that_has_a_name_or_no_port_is_known_by_it() -> None:
-    rules = egress_rules(MANY_NAMES, own_places=("sandbox.localdomain:9001", "http://inside.test"))
+    rules = build_egress_rules(MANY_NAMES, own_addresses=("sandbox.localdomain:9001", "http://inside.test"))
     for url in ("http://sandbox.localdomain:9001/", "http://inside.test/x"):
-        destination = destination_of(url)
+        destination = parse_destination(url)
         assert isinstance(destination, Destination)
         assert rules.refusal(destination, ["10.0.0.1"]) is not None
 
@@ -181,7 +181,7 @@ def test_a_runtime_that_has_a_name_or_no_port_is_known_by_it() -> None:
     ],
 )  # fmt: skip
 def test_where_only_usual_ports_are_open_an_allowed_host_may_have_another(url: str, is_refused: bool) -> None:
-    destination = destination_of(url)
+    destination = parse_destination(url)
     assert isinstance(destination, Destination)
-    rules = egress_rules(["inside.test"], needs_tls=False, ports=frozenset({80, 443}))
+    rules = build_egress_rules(["inside.test"], needs_tls=False, ports=frozenset({80, 443}))
     assert (rules.refusal(destination, ["8.8.8.8"]) is not None) == is_refused

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signpost.model import Principal
-from signpost.policy import items
+from signpost.policy import policy_items
 from signpost.policy.access import OPEN
-from signpost.policy.items import Item
-from signpost.policy.ruled_access import AccessesUnder
-from signpost.policy.rules import Decision, Effect, Policies, Rule, decide, fits, showing
-from signpost.policy.written_rules import LONGEST_TEXT, faults, policies_in, to_text, too_much
+from signpost.policy.policy_items import PolicyItem
+from signpost.policy.ruled_access import RuledAccessLookup
+from signpost.policy.rules import Effect, Policies, PolicyDecision, Rule, decide, find_show_rule, is_match
+from signpost.policy.rules_format import LONGEST_TEXT, find_excess, find_faults, parse_policies, to_text
 
 AGENT = Principal("agent-7", "acme", "issuer", frozenset({"guest"}), frozenset({"mail.send"}))
-SEARCH = items.function("web::search", "skill:web_search")
+SEARCH = policy_items.function_item("web::search", "skill:web_search")
 DENY = Rule("no-web", "deny", ("role:guest",), ("skill:web_*",))
 ALLOW = Rule("web", "allow", ("*",), ("web::*",))
 RESTRICT = Rule("not-over-mcp", "mcp_restriction", ("*",), ("skill:*",))
@@ -45,22 +45,24 @@ documents = st.recursive(
 effects = st.sampled_from(["allow", "deny"])
 
 
-def unnoticed(item: Item, decision: Decision) -> None:
+def unnoticed(item: PolicyItem, decision: PolicyDecision) -> None:
     del item, decision
 
 
-def decided(*rules: Rule, default: Effect = "allow", principal: Principal = AGENT, over_mcp: bool = True) -> Decision:
+def decided(
+    *rules: Rule, default: Effect = "allow", principal: Principal = AGENT, over_mcp: bool = True
+) -> PolicyDecision:
     return decide(rules, default, principal, SEARCH, over_mcp=over_mcp)
 
 
 def test_s102_s103_without_rules_everybody_who_is_let_in_may_use_everything() -> None:
-    assert decided() == Decision(allowed=True, rule=None, reason="no rule decides, and the default is to allow")
+    assert decided() == PolicyDecision(allowed=True, rule=None, reason="no rule decides, and the default is to allow")
     assert decided(principal=Principal("somebody", "acme", "issuer")).allowed
 
 
 def test_a_rule_that_denies_goes_before_one_that_allows_and_that_before_the_default() -> None:
-    assert decided(ALLOW, DENY) == Decision(allowed=False, rule="no-web", reason="a rule denies it")
-    assert decided(ALLOW, default="deny") == Decision(allowed=True, rule="web", reason="a rule allows it")
+    assert decided(ALLOW, DENY) == PolicyDecision(allowed=False, rule="no-web", reason="a rule denies it")
+    assert decided(ALLOW, default="deny") == PolicyDecision(allowed=True, rule="web", reason="a rule allows it")
     assert not decided(default="deny").allowed
 
 
@@ -80,7 +82,9 @@ def test_an_item_goes_by_each_of_its_names(name: str) -> None:
 
 
 def test_s23_a_restriction_holds_for_clients_and_not_for_functions_that_call_each_other() -> None:
-    assert decided(RESTRICT) == Decision(allowed=False, rule="not-over-mcp", reason="a rule denies it to MCP clients")
+    assert decided(RESTRICT) == PolicyDecision(
+        allowed=False, rule="not-over-mcp", reason="a rule denies it to MCP clients"
+    )
     assert decided(RESTRICT, over_mcp=False).allowed
     assert not decided(DENY, over_mcp=False).allowed
 
@@ -88,13 +92,13 @@ def test_s23_a_restriction_holds_for_clients_and_not_for_functions_that_call_eac
 @pytest.mark.invariant(73)
 def test_s101_a_rule_that_cannot_be_read_denies_everything() -> None:
     denied = decided(ALLOW, Rule("odd", "unreadable"))
-    assert denied == Decision(allowed=False, rule="odd", reason="a rule that cannot be read denies everything")
+    assert denied == PolicyDecision(allowed=False, rule="odd", reason="a rule that cannot be read denies everything")
 
 
 def test_what_is_shown_is_no_permission() -> None:
     show = Rule("beta", "show", ("role:guest",), ("skill:web_*",))
-    assert showing([show], AGENT, SEARCH) == show
-    assert showing([show], Principal("x", "acme", "issuer"), SEARCH) is None
+    assert find_show_rule([show], AGENT, SEARCH) == show
+    assert find_show_rule([show], Principal("x", "acme", "issuer"), SEARCH) is None
     assert not decided(show, default="deny").allowed
 
 
@@ -108,24 +112,24 @@ def test_what_is_shown_is_no_permission() -> None:
     ],
 )  # fmt: skip
 def test_a_star_stands_for_anything_and_nothing_else_does(pattern: str, name: str, does: bool) -> None:
-    assert fits(pattern, name) is does
+    assert is_match(pattern, name) is does
 
 
 @given(st.lists(st.text("ab", max_size=3), min_size=1, max_size=4), st.data())
 def test_what_is_put_in_the_place_of_stars_fits(parts: Sequence[str], data: st.DataObject) -> None:
     filled = [data.draw(st.text("ab", max_size=3)) for _ in parts[1:]]
     name = "".join(part + filler for part, filler in zip(parts, [*filled, ""], strict=True))
-    assert fits("*".join(parts), name)
+    assert is_match("*".join(parts), name)
 
 
 def test_a_pattern_of_many_stars_does_not_take_long() -> None:
-    assert not fits("*a" * 140 + "*b", "a" * 20_000)
+    assert not is_match("*a" * 140 + "*b", "a" * 20_000)
 
 
 @pytest.mark.invariant(71)
 @given(rules, effects, some_item, st.booleans(), st.lists(names, min_size=1, max_size=2), who)
 def test_one_more_rule_that_denies_allows_nothing(
-    some: Sequence[Rule], default: Effect, item: Item, over_mcp: bool, what: Sequence[str], whom: str
+    some: Sequence[Rule], default: Effect, item: PolicyItem, over_mcp: bool, what: Sequence[str], whom: str
 ) -> None:  # fmt: skip
     more = Rule("zzzz", "deny", (whom,), tuple(what))
     before = decide(some, default, AGENT, item, over_mcp=over_mcp)
@@ -134,26 +138,28 @@ def test_one_more_rule_that_denies_allows_nothing(
 
 
 @given(rules, effects, some_item, st.randoms(use_true_random=False))
-def test_the_order_of_rules_decides_nothing(some: list[Rule], default: Effect, item: Item, random: Any) -> None:
+def test_the_order_of_rules_decides_nothing(some: list[Rule], default: Effect, item: PolicyItem, random: Any) -> None:
     shuffled = list(some)
     random.shuffle(shuffled)
     assert decide(some, default, AGENT, item) == decide(shuffled, default, AGENT, item)
-    assert showing(some, AGENT, item) == showing(shuffled, AGENT, item)
+    assert find_show_rule(some, AGENT, item) == find_show_rule(shuffled, AGENT, item)
 
 
 @given(rules, effects, st.lists(some_item, max_size=4))
-def test_what_is_remembered_is_what_was_decided(some: Sequence[Rule], default: Effect, asked: Sequence[Item]) -> None:
-    noticed: list[Decision] = []
-    accesses = AccessesUnder(Policies(default, tuple(some)), lambda _, decision: noticed.append(decision))
+def test_what_is_remembered_is_what_was_decided(
+    some: Sequence[Rule], default: Effect, asked: Sequence[PolicyItem]
+) -> None:
+    noticed: list[PolicyDecision] = []
+    accesses = RuledAccessLookup(Policies(default, tuple(some)), lambda _, decision: noticed.append(decision))
     for item in [*asked, *asked]:
         decision, access = decide(some, default, AGENT, item), accesses.of(AGENT)
         assert access.allows(item) is access.admits(item) is decision.allowed
-        assert access.shows(item) is (showing(some, AGENT, item) is not None)
+        assert access.shows(item) is (find_show_rule(some, AGENT, item) is not None)
     assert not any(decision.allowed for decision in noticed)
 
 
 def test_who_is_meant_by_the_same_rules_shares_what_is_made_for_them() -> None:
-    accesses = AccessesUnder(Policies(rules=(DENY,)), unnoticed)
+    accesses = RuledAccessLookup(Policies(rules=(DENY,)), unnoticed)
     guests = [Principal(f"agent-{n}", "acme", "issuer", frozenset({"guest"})) for n in range(2)]
     assert accesses.of(guests[0]) is accesses.of(guests[1])
     others = accesses.of(Principal("x", "acme", "issuer"))
@@ -166,38 +172,44 @@ def test_they_are_read_as_they_were_written() -> None:
         "b": {"kind": "allow", "who": ["*"], "what": ["x"], "description": "All."},
         "a": {"kind": "mcp_restriction", "what": ["y", "z"]},
     }
-    assert list(faults(written)) == []
+    assert list(find_faults(written)) == []
     restricted, allowed = Rule("a", "mcp_restriction", ("*",), ("y", "z")), Rule("b", "allow", ("*",), ("x",))
-    assert policies_in(to_text(written)) == Policies("deny", (restricted, allowed))
+    assert parse_policies(to_text(written)) == Policies("deny", (restricted, allowed))
 
 
 @pytest.mark.invariant(73)
 @given(documents)
 def test_whatever_is_there_is_read_and_what_is_no_rule_denies(value: Any) -> None:
-    policies = policies_in(json.dumps(value))
+    policies = parse_policies(json.dumps(value))
     if value not in ({}, {"default": "allow"}):
         assert not decide(policies.rules, policies.default, AGENT, SEARCH).allowed
 
 
 def test_there_may_not_be_too_much_of_them() -> None:
-    assert too_much({"a": "x"}) is None
-    assert "300000 characters at most" in str(too_much({"a": "x" * LONGEST_TEXT}))
+    assert find_excess({"a": "x"}) is None
+    assert "300000 characters at most" in str(find_excess({"a": "x" * LONGEST_TEXT}))
 
 
 @pytest.mark.parametrize(
     ("item", "named"),
     [
-        (items.function("a::b", "skill:b"), ["a::b", "a__b", "skill:b"]),
-        (items.function("a__b::c"), ["a__b::c"]),
-        (items.function("plain"), ["plain"]),
-        (items.workflow("deploy", "workflow:Deploy it"), ["workflow:deploy", "deploy", "workflow:Deploy it"]),
-        (items.catalogued("capability", "a.b"), ["capability:a.b", "a.b"]),
-        (items.catalogued("connection", "connection:api"), ["connection:api", "api"]),
-        (items.prompt("greet"), ["prompt:greet", "greet"]),
-        (items.document("a/b"), ["iii://a/b"]),
-        (items.section("a::b"), ["iii://fn/a/b"]),
-        (items.at("x://a/%31", items.function("a::b")), ["a::b", "a__b", "x://a/%31", "x://a/1"]),
+        (policy_items.function_item("a::b", "skill:b"), ["a::b", "a__b", "skill:b"]),
+        (policy_items.function_item("a__b::c"), ["a__b::c"]),
+        (policy_items.function_item("plain"), ["plain"]),
+        (
+            policy_items.workflow_item("deploy", "workflow:Deploy it"),
+            ["workflow:deploy", "deploy", "workflow:Deploy it"],
+        ),
+        (policy_items.catalogue_item("capability", "a.b"), ["capability:a.b", "a.b"]),
+        (policy_items.catalogue_item("connection", "connection:api"), ["connection:api", "api"]),
+        (policy_items.prompt_item("greet"), ["prompt:greet", "greet"]),
+        (policy_items.document_item("a/b"), ["iii://a/b"]),
+        (policy_items.section_item("a::b"), ["iii://fn/a/b"]),
+        (
+            policy_items.resource_item("x://a/%31", policy_items.function_item("a::b")),
+            ["a::b", "a__b", "x://a/%31", "x://a/1"],
+        ),
     ],
 )
-def test_what_an_item_is_called(item: Item, named: Sequence[str]) -> None:
+def test_what_an_item_is_called(item: PolicyItem, named: Sequence[str]) -> None:
     assert list(item) == named

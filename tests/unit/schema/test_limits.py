@@ -3,8 +3,8 @@
 import pytest
 
 from signpost.model import Json, JsonObject
-from signpost.schema.limits import fault_of_pattern, is_too_deep
-from signpost.schema.validation import SchemaRefused, Validators
+from signpost.schema.limits import find_pattern_fault, is_too_deep
+from signpost.schema.validation import SchemaRefusal, Validators
 
 
 @pytest.mark.parametrize(
@@ -23,19 +23,19 @@ from signpost.schema.validation import SchemaRefused, Validators
     ],
 )
 def test_a_repetition_in_a_repetition_is_refused(pattern: str) -> None:
-    assert "repeats" in (fault_of_pattern(pattern) or "")
+    assert "repeats" in (find_pattern_fault(pattern) or "")
 
 
 @pytest.mark.parametrize(
     "pattern", ["", "^[a-z]+$", "a+b+c*", "(ab)+", "(a{3})+", "[a-z0-9]{1,64}", "^(sp_)?[0-9a-f]{12}$", r"\d{4}-\d{2}"]
 )
 def test_ordinary_patterns_are_taken(pattern: str) -> None:
-    assert fault_of_pattern(pattern) is None
+    assert find_pattern_fault(pattern) is None
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "x" * 2000, "(" * 900 + ")" * 900])
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
-    assert fault_of_pattern(pattern) is not None
+    assert find_pattern_fault(pattern) is not None
 
 
 def nested(levels: int) -> Json:
@@ -64,15 +64,15 @@ def test_depth_is_known_before_anything_walks_a_value(levels: int, too_deep: boo
     ],
 )
 def test_a_schema_that_is_not_taken_says_why(schema: JsonObject, says: str) -> None:
-    with pytest.raises(SchemaRefused, match=says):
-        Validators().violation(schema, {})
+    with pytest.raises(SchemaRefusal, match=says):
+        Validators().find_violation(schema, {})
 
 
 def test_a_schema_that_refers_to_itself_ends() -> None:
     schema: JsonObject = {"type": ["array", "integer"], "items": {"$ref": "#"}}
-    assert Validators().violation(schema, nested(60)) is None
+    assert Validators().find_violation(schema, nested(60)) is None
     circular: JsonObject = {"$ref": "#"}
-    violation = Validators().violation(circular, 1)
+    violation = Validators().find_violation(circular, 1)
     assert violation is not None
     assert "deeply" in violation.message
 
@@ -81,23 +81,23 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
     "schema", [{"$ref": "#/x", "x": [1, 2]}, {"$ref": "#/x", "x": "abc"}, {"$ref": "#/x", "x": {"type": "banana"}}]
 )
 def test_a_reference_to_what_is_no_schema_is_refused(schema: JsonObject) -> None:
-    with pytest.raises(SchemaRefused, match="cannot be followed"):
-        Validators().violation(schema, {"a": 1})
+    with pytest.raises(SchemaRefusal, match="cannot be followed"):
+        Validators().find_violation(schema, {"a": 1})
 
 
 def test_a_number_that_is_too_large_for_its_schema_is_a_violation() -> None:
-    violation = Validators().violation({"multipleOf": 0.01}, 10**400)
+    violation = Validators().find_violation({"multipleOf": 0.01}, 10**400)
     assert violation is not None
     assert "too large" in violation.message
 
 
 def test_an_unresolvable_reference_is_refused() -> None:
-    with pytest.raises(SchemaRefused, match="nothing"):
-        Validators().violation({"$ref": "#/$defs/nowhere"}, 1)
+    with pytest.raises(SchemaRefusal, match="nothing"):
+        Validators().find_violation({"$ref": "#/$defs/nowhere"}, 1)
 
 
 def test_validators_are_compiled_once_and_the_memory_of_them_is_bounded() -> None:
     validators = Validators()
     for number in range(400):
-        validators.violation({"const": number}, number)
-    assert validators.remembered == 256
+        validators.find_violation({"const": number}, number)
+    assert validators.cached_count == 256

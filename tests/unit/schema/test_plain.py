@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from signpost.mcp.results import SERVER_INFO
 from signpost.model import JsonObject
-from signpost.protocol.results import SERVER_INFO
-from signpost.schema.plain import satisfies
-from signpost.surfaces.seven import SEVEN
+from signpost.schema.plain import is_surely_valid
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 
 _NAMES = st.sampled_from(["a", "b", "c"])
 _KINDS = st.sampled_from(["object", "array", "string", "boolean", "integer", "number", "null"])
@@ -42,7 +42,7 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 @given(st.recursive(st.just({}), _schemas, max_leaves=6), _VALUES)
 def test_whatever_is_taken_for_satisfied_is(schema: JsonObject, value: Any) -> None:
-    if satisfies(schema, value):
+    if is_surely_valid(schema, value):
         assert Draft202012Validator(schema).is_valid(value)
 
 
@@ -50,7 +50,7 @@ def test_whatever_is_taken_for_satisfied_is(schema: JsonObject, value: Any) -> N
 def test_of_plain_schemas_hardly_anything_is_left_to_the_library(kind: str, value: Any) -> None:
     schema: JsonObject = {"type": kind}
     is_whole = isinstance(value, float) and value.is_integer()  # an integer too, but that is not looked into
-    assert satisfies(schema, value) == Draft202012Validator(schema).is_valid(value) or is_whole
+    assert is_surely_valid(schema, value) == Draft202012Validator(schema).is_valid(value) or is_whole
 
 
 @pytest.mark.parametrize(
@@ -72,16 +72,16 @@ def test_of_plain_schemas_hardly_anything_is_left_to_the_library(kind: str, valu
     ],
 )
 def test_what_might_be_refused_is_looked_at(schema: Any) -> None:
-    assert not satisfies(schema, {})
+    assert not is_surely_valid(schema, {})
 
 
 def test_the_tools_of_the_gateway_are_called_without_the_library() -> None:
     answers: list[JsonObject] = [{"links": []}, {"items": []}, {"results": []}]
-    for tool in SEVEN:
+    for tool in GATEWAY_TOOLS:
         assert tool.output_schema is not None
-        assert any(satisfies(tool.output_schema, answer) for answer in answers), tool.name
+        assert any(is_surely_valid(tool.output_schema, answer) for answer in answers), tool.name
         names = tool.input_schema["required"]
         assert isinstance(names, list)
         given = {str(name): 1 if name == "expectedVersion" else "x" for name in names}
-        assert satisfies(tool.input_schema, given), tool.name
-        assert not satisfies(tool.input_schema, {**given, **SERVER_INFO})
+        assert is_surely_valid(tool.input_schema, given), tool.name
+        assert not is_surely_valid(tool.input_schema, {**given, **SERVER_INFO})

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signpost.search import fused
-from signpost.search.documents import Document
-from signpost.search.ranking import Search
-from signpost.search.words import parts, stem
+from signpost.search.documents import SearchDocument
+from signpost.search.ranking import CatalogueSearch
+from signpost.search.words import split_identifier, stem
 
 
-def tool(identifier: str, description: str = "") -> Document:
-    return Document(identifier, "capability", identifier, description)
+def tool(identifier: str, description: str = "") -> SearchDocument:
+    return SearchDocument(identifier, "capability", identifier, description)
 
 
 CATALOGUE = [
@@ -24,7 +24,7 @@ CATALOGUE = [
     tool("GitHub", "Issues and branches of a repository."),
     tool("weather", "What the sky will bring, for any place."),
 ]
-SEARCH = Search(CATALOGUE)
+SEARCH = CatalogueSearch(CATALOGUE)
 
 
 @pytest.fixture
@@ -91,26 +91,26 @@ def test_different_words_keep_different_stems(one: str, other: str) -> None:
     ],
 )
 def test_an_identifier_is_its_parts_and_itself(identifier: str, expected: Sequence[str]) -> None:
-    assert parts(identifier) == expected
+    assert split_identifier(identifier) == expected
 
 
 def test_a_rare_word_says_more_than_a_common_one(words_alone: None) -> None:
     del words_alone
     shared = [tool(f"x{number}", "Make report.") for number in range(9)]
-    found = Search([*shared, tool("y", "Send invoice.")]).find("report invoice", ranking="fused")
+    found = CatalogueSearch([*shared, tool("y", "Send invoice.")]).find("report invoice", ranking="fused")
     assert found[0][1] == "y"
 
 
 def test_a_word_says_less_the_more_there_are(words_alone: None) -> None:
     del words_alone
-    found = Search([tool("x", "Make report for week, month, year."), tool("y", "Make report.")]).find(
+    found = CatalogueSearch([tool("x", "Make report for week, month, year."), tool("y", "Make report.")]).find(
         "report", ranking="fused"
     )
     assert [identifier for _, identifier in found] == ["y", "x"]
 
 
 def test_words_that_hold_a_sentence_together_make_no_description_longer() -> None:
-    search = Search([tool("x", "Read the whole of a file."), tool("y", "Read whole file.")])
+    search = CatalogueSearch([tool("x", "Read the whole of a file."), tool("y", "Read whole file.")])
     (first, _), (second, _) = search.find("read file", ranking="fused")
     assert first == second
 
@@ -133,8 +133,8 @@ CATALOGUES = st.lists(
 
 
 @given(CATALOGUES, TEXTS)
-def test_whatever_the_rule_finds_is_found(documents: Sequence[Document], query: str) -> None:
-    search = Search(documents)
+def test_whatever_the_rule_finds_is_found(documents: Sequence[SearchDocument], query: str) -> None:
+    search = CatalogueSearch(documents)
     by_rule, fused = (
         {hit[1] for hit in search.find(query, ranking=ranking, limit=100)} for ranking in ("literal", "fused")
     )
@@ -142,8 +142,8 @@ def test_whatever_the_rule_finds_is_found(documents: Sequence[Document], query: 
 
 
 @given(CATALOGUES, TEXTS)
-def test_the_order_in_which_a_catalogue_comes_changes_nothing(documents: Sequence[Document], query: str) -> None:
-    found = Search(documents).find(query, ranking="fused", limit=100)
-    assert Search(reversed(documents)).find(query, ranking="fused", limit=100) == found
+def test_the_order_in_which_a_catalogue_comes_changes_nothing(documents: Sequence[SearchDocument], query: str) -> None:
+    found = CatalogueSearch(documents).find(query, ranking="fused", limit=100)
+    assert CatalogueSearch(reversed(documents)).find(query, ranking="fused", limit=100) == found
     assert found == sorted(found, key=lambda hit: (-hit[0], hit[1]))
     assert all(0 < score <= 1 for score, _ in found)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signpost.search.documents import Document
-from signpost.search.ranking import Search
+from signpost.search.documents import SearchDocument
+from signpost.search.ranking import CatalogueSearch
 from signpost.search.words import STOP_WORDS
 
 PIPELINE = (
@@ -16,7 +16,7 @@ PIPELINE = (
     "abort Abort deployment deployed aborted"
 )
 CATALOGUE = [
-    Document(
+    SearchDocument(
         "deploy_pipeline",
         "workflow",
         "Deploy Pipeline",
@@ -24,7 +24,7 @@ CATALOGUE = [
         tags=["deploy", "pipeline"],
         text=PIPELINE,
     ),
-    Document(
+    SearchDocument(
         "intake_triage",
         "workflow",
         "intake_triage",
@@ -32,7 +32,7 @@ CATALOGUE = [
         tags=["support", "rota"],
         text="inbox sort_letter Sort letter rated close filed",
     ),
-    Document(
+    SearchDocument(
         "github.list_issues",
         "capability",
         "List GitHub issues",
@@ -40,7 +40,7 @@ CATALOGUE = [
         tags=["github", "issues"],
         text="github.list_issues",
     ),
-    Document(
+    SearchDocument(
         "cargo.handover",
         "capability",
         "Hand over a shipment",
@@ -49,7 +49,7 @@ CATALOGUE = [
         aliases=["deploy", "dispatch"],
         text="cargo.handover",
     ),
-    Document(
+    SearchDocument(
         "deploy.live",
         "capability",
         "Deploy to live",
@@ -57,7 +57,7 @@ CATALOGUE = [
         tags=["deploy", "live"],
         text="deploy.live",
     ),
-    Document(
+    SearchDocument(
         "pytest.run",
         "capability",
         "Run Python tests",
@@ -66,7 +66,7 @@ CATALOGUE = [
         text="pytest.run",
     ),
 ]
-SEARCH = Search(CATALOGUE)
+SEARCH = CatalogueSearch(CATALOGUE)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_kind_is_all_that_is_searched() -> None:
 
 
 def test_no_more_than_the_limit_is_found_and_none_means_ten() -> None:
-    many = Search(Document(f"report.{number:02}", "capability", "Report") for number in range(12, 0, -1))
+    many = CatalogueSearch(SearchDocument(f"report.{number:02}", "capability", "Report") for number in range(12, 0, -1))
     first = [f"report.{number:02}" for number in range(1, 13)]
     assert [identifier for _, identifier in many.find("report", limit=3)] == first[:3]
     assert [identifier for _, identifier in many.find("report")] == first[:10]
@@ -139,20 +139,22 @@ def test_a_query_of_signs_alone_is_an_empty_one() -> None:
 
 
 def test_an_empty_catalogue_has_nothing_to_find() -> None:
-    assert Search(()).find("deploy") == []
-    assert Search(()).find("") == []
+    assert CatalogueSearch(()).find("deploy") == []
+    assert CatalogueSearch(()).find("") == []
 
 
 def test_equals_stand_in_the_order_of_their_bytes() -> None:
     identifiers = ["é", "z", "Z", "\U0001f4a1", "ﬀ", "a.b", "a_b", "a"]
-    found = Search(Document(identifier, "capability", "Report") for identifier in identifiers).find("report")
+    found = CatalogueSearch(SearchDocument(identifier, "capability", "Report") for identifier in identifiers).find(
+        "report"
+    )
     assert [identifier for _, identifier in found] == sorted(identifiers, key=str.encode)
 
 
 type Scored = dict[str, float]
 
 
-def slowly(documents: Sequence[Document], query: str) -> Scored:
+def slowly(documents: Sequence[SearchDocument], query: str) -> Scored:
     """The rule read aloud: each term, each document, each field."""
     terms = re.findall(r"[^\W_]+", query.lower())
     terms = [term for term in terms if term not in STOP_WORDS] or terms
@@ -162,7 +164,7 @@ def slowly(documents: Sequence[Document], query: str) -> Scored:
     return {identifier: score for identifier, score in scores.items() if score > 0}
 
 
-def score_of(document: Document, term: str) -> float:
+def score_of(document: SearchDocument, term: str) -> float:
     tags, aliases = " ".join(document.tags), " ".join(document.aliases)
     weighed = [
         (6, document.title), (5, document.id), (3, tags), (3, aliases), (2, document.description), (1, document.text),
@@ -194,7 +196,7 @@ TEXTS = st.lists(st.tuples(WORDS, st.sampled_from(" _-.\n")), max_size=5).map(
 )
 CATALOGUES = st.lists(
     st.builds(
-        Document,
+        SearchDocument,
         id=st.tuples(WORDS, WORDS).map("_".join),
         kind=st.just("capability"),
         title=TEXTS,
@@ -209,17 +211,19 @@ CATALOGUES = st.lists(
 
 
 def test_three_tenths_in_common_are_not_enough() -> None:
-    search = Search([Document("x", "capability", "abcdexyzw"), Document("y", "capability", "abcdexyz")])
+    search = CatalogueSearch(
+        [SearchDocument("x", "capability", "abcdexyzw"), SearchDocument("y", "capability", "abcdexyz")]
+    )
     assert search.find("abcdefgh") == [(round(6 * 3 / 9 / 2, 6), "y")]  # of x it is 3 in 10
 
 
 def test_the_length_of_a_term_is_that_of_its_bytes() -> None:
-    search = Search([Document("x", "capability", "abè"), Document("y", "capability", "abce")])
+    search = CatalogueSearch([SearchDocument("x", "capability", "abè"), SearchDocument("y", "capability", "abce")])
     assert search.find("abé") == [(1.0, "x")]  # three letters but four bytes, of whose trigrams it is 1 in 3
 
 
 @given(CATALOGUES, TEXTS)
-def test_every_score_is_the_one_that_the_rule_gives(documents: Sequence[Document], query: str) -> None:
-    found = Search(documents).find(query, limit=100)
+def test_every_score_is_the_one_that_the_rule_gives(documents: Sequence[SearchDocument], query: str) -> None:
+    found = CatalogueSearch(documents).find(query, limit=100)
     assert {identifier: score for score, identifier in found} == pytest.approx(slowly(documents, query), abs=1e-4)
     assert found == sorted(found, key=lambda hit: (-hit[0], hit[1].encode()))

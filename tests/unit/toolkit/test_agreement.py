@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from signpost.schema.validation import check
+from signpost.schema.validation import check_schema
 from tests.support.schema_values import arguments_for
 from tests.support.toolkits import Taken
 
@@ -87,7 +87,7 @@ JSON = st.recursive(
 def test_what_the_published_schema_accepts_is_made_without_an_error(spec: Any, strict: bool, seed: int) -> None:
     taken = Taken(spec, strict=strict)
     schema: Any = taken.function.input_schema
-    check(schema)
+    check_schema(schema)
     made = arguments_for(schema, {}, Random(seed))  # noqa: S311 - nothing here is a secret
     if made is not None:
         given_to_it = taken.of(made.value)

@@ -7,10 +7,17 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
+from signpost.calling.components import (
+    KINDS,
+    RESERVED_SCHEMES,
+    component_object,
+    component_of,
+    fault_of_component,
+)
+from signpost.content import uris
+from signpost.content.agent_skills import tree
 from signpost.contract import LONGEST_COMPONENT, LONGEST_URI, Component, Failure
-from signpost.execution.components import KINDS, OWN_SCHEMES, component_object, component_of, fault_of_component
 from signpost.model import InputRequired, JsonObject, PromptArgument
-from signpost.registry import agent_skills, uris
 from signpost.toolkit import (
     Content,
     Context,
@@ -23,7 +30,7 @@ from signpost.toolkit import (
     user,
 )
 from signpost.toolkit.component_options import OPTIONS
-from signpost.toolkit.contents import MOST_INSTANCES
+from signpost.toolkit.resource_contents import MOST_INSTANCES
 
 BYTES = "application/octet-stream"
 
@@ -610,7 +617,7 @@ def test_one_function_is_one_thing_and_two_things_can_be_told_apart() -> None:
 
 def test_kinds_and_schemes_are_those_there_are() -> None:
     assert {*OPTIONS, "helper"} == set(KINDS)
-    assert tuple(scheme.partition(":")[0] for scheme in (uris.SCHEME, agent_skills.SCHEME)) == OWN_SCHEMES
+    assert tuple(scheme.partition(":")[0] for scheme in (uris.SCHEME, tree.SCHEME)) == RESERVED_SCHEMES
 
 
 @pytest.mark.parametrize(

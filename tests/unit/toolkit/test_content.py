@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from signpost.execution.members import BLOCKS, is_block
+from signpost.calling.wire_fields import BLOCKS, is_block
 from signpost.model import JsonObject
 from signpost.toolkit import Content
 

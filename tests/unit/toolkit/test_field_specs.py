@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signpost.schema.validation import check
+from signpost.schema.validation import check_schema
 from signpost.toolkit import DeclarationError, Toolkit
 from signpost.toolkit.fields import KINDS
 from tests.support.toolkits import Taken, property_of, published
@@ -517,5 +517,5 @@ NEEDED: dict[str, dict[str, Any]] = {
 def test_whatever_is_published_is_a_schema_that_is_taken() -> None:
     for kind in KINDS:
         needs = NEEDED.get(kind, {})
-        check(published({"one": {"type": kind, **needs}}))
-        check(published({"one": {"type": kind, **needs, "nullable": True}}))
+        check_schema(published({"one": {"type": kind, **needs}}))
+        check_schema(published({"one": {"type": kind, **needs, "nullable": True}}))

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from signpost.contract import Hosted
-from signpost.execution.function_ids import is_function_id
+from signpost.calling.function_ids import is_function_id
+from signpost.contract import HostedFunction
 from signpost.toolkit import DeclarationError, Function
-from signpost.toolkit.context import Context, World
+from signpost.toolkit.context import Context, ContextServices
 from tests.support.hosted import KeptLog, call_of, secrets_of
 
-CONTEXT = Context(call_of("f"), "", World(None, secrets_of({}), KeptLog()), seconds=1)
+CONTEXT = Context(call_of("f"), "", ContextServices(None, secrets_of({}), KeptLog()), seconds=1)
 ARGUMENTS = {"a": 1}
 
 
@@ -136,4 +136,4 @@ def test_what_cannot_work_is_refused_and_the_function_named(change: dict[str, An
 
 def test_an_executor_says_of_a_function_what_its_author_said() -> None:
     function = Function("f", lambda: None, permissions=["mail"], timeout_ms=5000, readable=False)
-    assert function.hosted == Hosted("f", 5000, frozenset({"mail"}), readable=False)
+    assert function.hosted == HostedFunction("f", 5000, frozenset({"mail"}), readable=False)

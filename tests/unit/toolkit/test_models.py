@@ -134,6 +134,6 @@ def test_what_an_executor_of_plain_functions_has_no_use_for_is_not_imported() ->
 import sys
 from signpost.toolkit import Function, executor
 executor(Function("f", lambda: 1))
-assert not {"signpost.toolkit.kit", "signpost.toolkit.content", "signpost.toolkit.rich"} & sys.modules.keys()
+assert not {"signpost.toolkit.kit", "signpost.toolkit.content", "signpost.toolkit.rich_result"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from signpost.toolkit import DeclarationError, Function, Toolkit, executor, registered
-from signpost.toolkit.hosting import by_id
-from signpost.toolkit.registration import Registered
+from signpost.toolkit.hosting import functions_by_id
+from signpost.toolkit.registration import RegisteredToolkit
 
 
 def kit_of_three() -> Toolkit:
@@ -63,7 +63,7 @@ def library() -> Toolkit:
     return kit
 
 
-def hidden(host: Toolkit | Registered) -> Sequence[bool]:
+def hidden(host: Toolkit | RegisteredToolkit) -> Sequence[bool]:
     return [one.hidden for one in host.functions]
 
 
@@ -156,7 +156,7 @@ def test_in_another_namespace_they_are_other_functions_and_what_helps_them_goes_
 
 def test_n051_a_tool_is_hosted_a_second_time_under_another_name_and_namespace() -> None:
     kit = kit_of_one()
-    hosted = by_id([kit, registered(kit, namespace="clock", name="clock.time")])
+    hosted = functions_by_id([kit, registered(kit, namespace="clock", name="clock.time")])
     assert {one.id: one.name for one in hosted.values()} == {
         "yard::server_time": "server_time",
         "clock::server_time": "clock.time",

@@ -12,7 +12,7 @@ import pytest
 from signpost.contract import LONGEST_NAME, LONGEST_TITLE
 from signpost.model import JsonObject
 from signpost.toolkit import Context, DeclarationError, Function, Toolkit, executor
-from signpost.toolkit.hosting import by_id
+from signpost.toolkit.hosting import functions_by_id
 from signpost.toolkit.options import HINTS, ToolOptions
 
 
@@ -358,7 +358,7 @@ def test_kits_and_functions_are_hosted_together_and_none_has_the_name_of_another
     first, second = Toolkit("one"), Toolkit("two")
     first.tool(simple())
     second.tool(name="g")(simple())
-    hosted = by_id([first, Function("plain", lambda: 1), second])
+    hosted = functions_by_id([first, Function("plain", lambda: 1), second])
     assert list(hosted) == ["one::f", "plain", "two::f"]
     with pytest.raises(DeclarationError, match="called one::f"):
         executor(first, Function("one::f", lambda: 1))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from signpost.execution.manifest import Manifest, manifest_of
+from signpost.directory.manifest import ExecutorManifest, parse_manifest
 from signpost.toolkit import DeclarationError, Function, Toolkit, executor
 from signpost.toolkit.hosting import version_of
 from tests.support.hosted import Hosted, as_lambda_sends
@@ -36,5 +36,5 @@ def test_of_toolkits_that_differ_it_says_its_own() -> None:
 @pytest.mark.parametrize("version", [None, "0", "1.2.0", "999999999.0.0.1"])
 def test_it_is_in_the_manifest(version: str | None) -> None:
     hosting = Hosted([PLAIN], version=version)
-    answer = manifest_of(as_lambda_sends(hosting.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)))
-    assert answer == Manifest(answer.functions, version)
+    answer = parse_manifest(as_lambda_sends(hosting.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)))
+    assert answer == ExecutorManifest(answer.functions, version)

@@ -7,15 +7,25 @@ import pytest
 
 from signpost.adapters.ids import RandomIds
 from signpost.model import JsonObject, Principal
-from signpost.workflow.definition import Definition, read
-from signpost.workflow.engine import Birth, Engine
-from signpost.workflow.instance import UNHEARD, Cancelled, Claim, Instance, Job, Request, Stand, child_of, due_at
-from signpost.workflow.links import links
-from signpost.workflow.orders import carried_out, is_order
-from signpost.workflow.people import People
-from signpost.workflow.permissions import CANCEL, MAY_CANCEL, MAY_RESOLVE, RESOLVE, RETRY
-from signpost.workflow.resuming import Resuming
-from signpost.workflow.steps import Code, Submitted, Woken
+from signpost.workflow.definition import Definition, parse_definition
+from signpost.workflow.engine.engine import Engine, NewInstance
+from signpost.workflow.engine.links import build_links
+from signpost.workflow.engine.permissions import CANCEL, MAY_CANCEL, MAY_RESOLVE, RESOLVE, RETRY
+from signpost.workflow.engine.steps import RefusalCode, Submission, WakeUp
+from signpost.workflow.instance import (
+    CHILD_CHECK_INTERVAL,
+    ApprovalRequest,
+    Cancellation,
+    Claim,
+    Instance,
+    Job,
+    WriteCondition,
+    child_id_of,
+    due_at,
+)
+from signpost.workflow.running.executors.human import HumanExecutor
+from signpost.workflow.running.overrides import apply_override, is_override
+from signpost.workflow.running.resume import StepResumer
 from tests.support.memory_gateway import SetClock
 
 NOW, LEASE = 1_000.0, 1_030.0
@@ -24,13 +34,13 @@ STRANGER = Principal("stranger", "acme", "t")
 RESOLVER = Principal("rosa", "acme", "t", permissions=frozenset({MAY_RESOLVE}))
 CANCELLER = Principal("carl", "acme", "t", permissions=frozenset({MAY_CANCEL}))
 ENGINE = Engine()
-RESUMING = Resuming(ENGINE, People(clock=SetClock(), ids=RandomIds()))
+RESUMING = StepResumer(ENGINE, HumanExecutor(clock=SetClock(), ids=RandomIds()))
 
 
 def definition(**fields: Any) -> Definition:
     go = {"target": "b", "executor": {"kind": "stub"}, "output": {"went": "$.output"}}
     states = {"a": {"transitions": {"go": go}}, "b": {"terminal": True}, "late": {"terminal": True}}
-    found = read("demo", {"initialState": "a", "states": states, **fields})
+    found = parse_definition("demo", {"initialState": "a", "states": states, **fields})
     assert isinstance(found, Definition), found
     return found
 
@@ -43,7 +53,7 @@ def claim(standing: Any = "running", *, until: float = LEASE, **fields: Any) -> 
 
 
 def instance(held: Claim | None = None, by: Definition = DEMO, **fields: Any) -> Instance:
-    begun = ENGINE.started(by, Birth("wf_1", "digest", {}), AGENT, NOW).instance
+    begun = ENGINE.start(by, NewInstance("wf_1", "digest", {}), AGENT, NOW).instance
     return replace(begun, claim=held, **fields)
 
 
@@ -92,17 +102,17 @@ def test_it_is_taken_up_when_its_time_has_come_and_nothing_is_in_doubt(held: Cla
     ],
 )
 def test_whoever_waits_is_told_when_to_look_again(held: Claim, at: float, milliseconds: int) -> None:
-    assert held.patience_ms(at) == milliseconds
+    assert held.retry_after_ms(at) == milliseconds
 
 
 def test_each_try_has_a_child_of_its_own() -> None:
     one = claim(child="wf_c")
-    names = {child_of(replace(one, candidate=c, attempt=t)) for c in range(3) for t in range(3)}
+    names = {child_id_of(replace(one, candidate=c, attempt=t)) for c in range(3) for t in range(3)}
     assert len(names) == 9
 
 
 TIMED = definition(timeoutMs=60_000, onTimeout={"target": "late"})
-ASKED = Request("hr_1", "q", "agent", NOW, expires_at=NOW + 10, state="a")
+ASKED = ApprovalRequest("hr_1", "q", "agent", NOW, expires_at=NOW + 10, state="a")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +123,7 @@ ASKED = Request("hr_1", "q", "agent", NOW, expires_at=NOW + 10, state="a")
         (instance(claim("waiting", until=NOW + 7)), NOW + 7),
         (instance(claim("in_doubt")), None),
         (instance(claim("waiting", awaits="workflow", gives_up_at=NOW + 9)), NOW + 9),
-        (instance(claim("waiting", awaits="workflow")), LEASE + UNHEARD),
+        (instance(claim("waiting", awaits="workflow")), LEASE + CHILD_CHECK_INTERVAL),
         (instance(claim("running", awaits="executor", gives_up_at=NOW + 9)), LEASE),
         (instance(claim("waiting", tainted=True, awaits="retry", until=NOW + 3)), NOW + 3),
         (instance(request=ASKED), NOW + 10),
@@ -135,12 +145,12 @@ def test_a_deadline_is_due_too_but_nothing_is_of_what_is_over() -> None:
     assert due_at(TIMED, instance(claim("waiting", until=NOW + 90, tainted=True), TIMED)) == NOW + 90
     assert due_at(TIMED, instance(claim("in_doubt"), TIMED)) is None  # it is resolved first
     assert due_at(TIMED, instance(by=TIMED, state="b")) is None
-    assert due_at(TIMED, instance(claim(), TIMED, cancelled=Cancelled("carl", NOW))) is None
+    assert due_at(TIMED, instance(claim(), TIMED, cancelled=Cancellation("carl", NOW))) is None
 
 
 def test_what_it_stands_at_names_who_holds_it() -> None:
-    assert instance().stand == Stand(1)
-    assert instance(claim()).stand == Stand(1, "t")
+    assert instance().write_condition == WriteCondition(1)
+    assert instance(claim()).write_condition == WriteCondition(1, "t")
 
 
 # Orders.
@@ -150,11 +160,11 @@ def ordered(
     held: Claim | None, order: str, by: Principal, arguments: JsonObject | None = None, *, at: float = NOW, **more: Any
 ) -> Any:
     version = more.pop("version", 1)
-    submitted = Submitted(version, order, {"claim": "t", **(arguments or {})}, by)
-    return carried_out(RESUMING, DEMO, instance(held, **more), submitted, at)
+    submitted = Submission(version, order, {"claim": "t", **(arguments or {})}, by)
+    return apply_override(RESUMING, DEMO, instance(held, **more), submitted, at)
 
 
-def code(found: Any) -> Code | None:
+def code(found: Any) -> RefusalCode | None:
     return found.step.refusal.code if found.step.refusal is not None else None
 
 
@@ -162,7 +172,7 @@ IN_DOUBT = claim("in_doubt", attempt=2, until=NOW)
 
 
 def test_orders_are_no_transitions() -> None:
-    assert [is_order(Submitted(1, name, {}, AGENT)) for name in (RETRY, RESOLVE, CANCEL, "go", "$go")] == [
+    assert [is_override(Submission(1, name, {}, AGENT)) for name in (RETRY, RESOLVE, CANCEL, "go", "$go")] == [
         True,
         True,
         True,
@@ -176,7 +186,7 @@ def test_how_a_doubt_is_resolved_is_for_those_to_say_who_may(order: str) -> None
     said: JsonObject = {"happened": True} if order == RESOLVE else {}
     for by in (AGENT, STRANGER, CANCELLER):
         refused = ordered(IN_DOUBT, order, by, said)
-        assert (code(refused), refused.taken_over) == ("GUARD_REJECTED", None)
+        assert (code(refused), refused.repeated_claim) == ("GUARD_REJECTED", None)
         assert refused.step.instance.claim == IN_DOUBT
         assert [record.type for record in refused.step.records] == ["transition.rejected"]
     assert code(ordered(IN_DOUBT, order, RESOLVER, said)) is None
@@ -216,9 +226,9 @@ def test_an_order_is_for_the_version_that_was_seen() -> None:
 
 def test_a_retry_takes_the_claim_over_as_it_is_and_may_be_executed_at_once() -> None:
     found = ordered(IN_DOUBT, RETRY, RESOLVER, at=NOW + 5)
-    taken = found.claim("new")
+    taken = found.claim_with("new")
     assert taken == replace(IN_DOUBT, token="new", standing="waiting", since=NOW + 5, until=NOW + 5, tainted=True)
-    assert found.step.doing.executor.kind == "stub"
+    assert found.step.pending.executor.kind == "stub"
     assert found.step.principal == AGENT  # whose step it is
     assert found.step.records[0].payload == {"by": "rosa"}
 
@@ -227,7 +237,7 @@ def test_what_has_happened_moves_it_on_with_the_output_that_it_had() -> None:
     found = ordered(IN_DOUBT, RESOLVE, RESOLVER, {"happened": True, "output": {"id": 7}})
     after = found.step.instance
     assert (after.state, after.version, after.context, after.claim) == ("b", 2, {"went": {"id": 7}}, None)
-    assert found.claim("new") is None
+    assert found.claim_with("new") is None
 
 
 def test_what_has_not_happened_leaves_it_as_it_was_before() -> None:
@@ -250,7 +260,7 @@ def test_whoever_started_it_or_may_cancel_does() -> None:
             after = ordered(held, CANCEL, by).step.instance
             assert (after.state, after.version, after.claim) == ("a", 2, None)
             left = None if held is None else "go"  # and nobody knows what comes of it
-            assert after.cancelled == Cancelled(by.subject, NOW, left)
+            assert after.cancelled == Cancellation(by.subject, NOW, left)
 
 
 def test_nothing_is_cancelled_of_which_something_may_have_happened() -> None:
@@ -265,12 +275,12 @@ def test_nothing_is_cancelled_of_which_something_may_have_happened() -> None:
 
 def test_what_is_over_is_not_cancelled() -> None:
     assert code(ordered(None, CANCEL, AGENT, state="b")) == "INVALID_TRANSITION"
-    assert code(ordered(None, CANCEL, AGENT, cancelled=Cancelled("carl", NOW))) == "INVALID_TRANSITION"
+    assert code(ordered(None, CANCEL, AGENT, cancelled=Cancellation("carl", NOW))) == "INVALID_TRANSITION"
 
 
 def test_links_lead_out_of_a_doubt_for_those_who_may_and_nowhere_else_from_what_is_under_way() -> None:
     def shown(held: Claim | None, by: Principal, at: float = NOW) -> list[Any]:
-        found: Any = links(DEMO, instance(held), by, at)
+        found: Any = build_links(DEMO, instance(held), by, at)
         return [link["args"]["transition"] for link in found]
 
     assert shown(None, AGENT) == ["go"]
@@ -284,7 +294,7 @@ def test_links_lead_out_of_a_doubt_for_those_who_may_and_nowhere_else_from_what_
 
 def test_that_nobody_has_answered_in_time_is_said_when_nothing_is_executed() -> None:
     """Whoever executes writes what there was when it began."""
-    running, woken = instance(claim(), request=ASKED), Woken(AGENT)
+    running, woken = instance(claim(), request=ASKED), WakeUp(AGENT)
     assert ENGINE.advance(DEMO, running, woken, NOW + 20).instance is running
     after = ENGINE.advance(DEMO, replace(running, claim=None), woken, NOW + 20).instance
     assert after.request is not None

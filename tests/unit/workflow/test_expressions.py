@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signpost.model import Json
-from signpost.workflow.expressions import parse, same
-from signpost.workflow.paths import Known
+from signpost.workflow.expressions import is_same, parse
+from signpost.workflow.paths import ValueSources
 
-KNOWN = Known(
+KNOWN = ValueSources(
     context={
         "n": 5,
         "half": 2.5,
@@ -138,5 +138,5 @@ _JSON = st.recursive(
 
 @given(_JSON, _JSON)
 def test_equality_is_mutual_and_everything_equals_itself(left: Json, right: Json) -> None:
-    assert same(left, left)
-    assert same(left, right) == same(right, left)
+    assert is_same(left, left)
+    assert is_same(left, right) == is_same(right, left)

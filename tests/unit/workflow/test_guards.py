@@ -7,11 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signpost.model import Json, Principal
-from signpost.workflow.guards import DEEPEST, KINDS, NotUnderstood, Situation, Tally, guard_of, guards_of, passes
-from signpost.workflow.paths import Known
+from signpost.workflow.guards import (
+    KINDS,
+    MAX_GUARD_DEPTH,
+    GuardInput,
+    NotUnderstood,
+    Tally,
+    guard_of,
+    guards_of,
+    passes,
+)
+from signpost.workflow.paths import ValueSources
 
-HERE = Situation(
-    Known(context={"n": 5}, arguments={}, input={}),
+HERE = GuardInput(
+    ValueSources(context={"n": 5}, arguments={}, input={}),
     Principal("carol", "acme", "test", roles=frozenset({"editor"}), permissions=frozenset({"write"})),
     {"scan": Tally(3, frozenset({"a", "b"})), "sign": Tally(1, frozenset({"a"}))},
 )
@@ -106,7 +115,7 @@ def test_guards_that_are_no_list_let_nobody_in() -> None:
 
 def test_guards_within_guards_end_somewhere() -> None:
     guard: Any = YES
-    for _ in range(DEEPEST + 1):
+    for _ in range(MAX_GUARD_DEPTH + 1):
         guard = combined("all_of", guard)
     assert not passes(guard_of(guard), HERE)
 

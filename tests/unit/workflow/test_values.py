@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signpost.model import Json
-from signpost.workflow.paths import Known
-from signpost.workflow.values import mapped, resolved
+from signpost.workflow.paths import ValueSources
+from signpost.workflow.values import apply_mapping, resolve_template
 
-KNOWN = Known(
+KNOWN = ValueSources(
     context={"rounds": 2, "clerk": "mia", "a": 1, "b": 2, "flag": True},
     arguments={"note": "hi", "tags": ["x", "y"]},
     input={"customer": "c-9"},
@@ -57,23 +57,23 @@ KNOWN = Known(
     ],
 )
 def test_a_template_becomes_a_value(template: Json, value: Json) -> None:
-    found = resolved(template, KNOWN)
+    found = resolve_template(template, KNOWN)
     assert found == value
     assert type(found) is type(value)
 
 
 def test_values_can_change_places() -> None:
-    assert mapped({"a": "$.context.b", "b": "$.context.a"}, KNOWN) == {"a": 2, "b": 1}
+    assert apply_mapping({"a": "$.context.b", "b": "$.context.a"}, KNOWN) == {"a": 2, "b": 1}
 
 
 @given(st.recursive(st.none() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner, max_size=3)))
 def test_no_operation_breaks_on_what_it_is_given(operands: Json) -> None:
     for name in ("add", "subtract", "multiply", "divide", "concat"):
-        resolved({name: operands}, KNOWN)
+        resolve_template({name: operands}, KNOWN)
 
 
 def test_a_number_stays_one_that_clients_can_read() -> None:
     grown: Json = 2
     for _ in range(20):
-        grown = resolved({"multiply": ["$.output", "$.output"]}, Known({}, {}, {}, grown))
+        grown = resolve_template({"multiply": ["$.output", "$.output"]}, ValueSources({}, {}, {}, grown))
     assert grown == 0 or grown is None

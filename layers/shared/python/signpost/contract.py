@@ -1,6 +1,6 @@
-"""The contract between whoever calls functions and the executors that host them: what is asked, what comes back.
+"""The contract between callers of functions and the executors that host them: requests, calls, replies and manifests.
 
-`execution/wire.py` is its form on the wire, `docs/executors.md` its description.
+`calling/wire.py` has its wire form, `docs/executors.md` its description.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,38 +11,39 @@ from signpost.model import InputRequired, Json, JsonObject, Principal, PromptArg
 from signpost.records import dataclass
 
 type FailureClass = Literal["timeout", "rate_limited", "connection_error", "transient_error", "permanent_error"]
-type Outcome = Literal["none", "unknown"]
-"""What a failed call did: nothing, or nobody can say."""
+type FailureOutcome = Literal["none", "unknown"]
+"""The effect of a failed call: it had none, or it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A call as its caller wants it."""
+class CallRequest:
+    """A function call as its caller requests it."""
 
     function: str
     arguments: JsonObject
     principal: Principal
     ends_at: float
-    """Seconds since the epoch by which the reply has to be there, whatever the function does."""
+    """Seconds since the epoch by which the reply must arrive, even if the function is still running."""
     permissions: frozenset[str] | None = None
-    """What the function may use at most; None for all that it declares."""
+    """The most permissions that the function gets; None for all that it declares."""
     depth: int = 0
-    """How many functions called each other to get here."""
+    """The number of nested calls above this one."""
     expires_at: float | None = None
-    """When the right to run it ends, for a caller that holds a lease; else with the deadline."""
+    """The time at which the permission to run the function ends, for a caller that holds a lease; None for the
+    deadline."""
     idempotency_key: str | None = None
     step: str | None = None
-    """The workflow step that this call belongs to."""
+    """The workflow step that the call belongs to."""
     trace: Trace | None = None
     answers: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """What the client answered to an InputRequired."""
+    """The client's answers to an InputRequired."""
     state: Json = None
-    """What that InputRequired had put aside."""
+    """The state of that InputRequired."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A call as the executor receives it, beside the token that allows it."""
+    """A function call as the executor receives it, beside the token that allows it."""
 
     call_id: str
     function: str
@@ -58,15 +59,15 @@ class FunctionCall:
     answers: Mapping[str, Json] = field(default_factory=dict[str, Json])
     state: Json = None
     keep_at: str | None = None
-    """Where in the content bucket a result goes that is too long to be sent."""
+    """The key in the content bucket for a result that is too long to be sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a client sees of an answer, where its value does not say all of it."""
+class ClientPresentation:
+    """The presentation of an answer to MCP clients, where its value alone does not contain it."""
 
     content: Sequence[JsonObject] = ()
-    """Blocks of MCP; empty where the value is shown."""
+    """MCP content blocks; empty to present the value."""
     meta: JsonObject = field(default_factory=dict[str, Json])
 
 
@@ -74,12 +75,12 @@ class Shown:
 class Result:
     value: Json
     evidence: Sequence[JsonObject] = ()
-    shown: Shown | None = None
+    shown: ClientPresentation | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KeptResult:
-    """A result that was too long to be sent, as an object of the content bucket."""
+    """A result that was too long to be sent, kept as an object of the content bucket."""
 
     key: str
     size: int
@@ -90,165 +91,166 @@ class KeptResult:
 @dataclass(frozen=True, slots=True)
 class Failure:
     code: str
-    """What happened: a row of `execution/failures.py`, or `reported` by the function's author."""
+    """The kind of failure: a row of `calling/failures.py`, or `reported` by the function's author."""
     kind: FailureClass
-    outcome: Outcome
+    outcome: FailureOutcome
     message: str
-    """A sentence for whoever called; nothing that quotes an exception."""
+    """A sentence for the caller. It never quotes an exception."""
     retry_after_ms: int | None = None
-    shown: Shown | None = None
-    """What the author shows instead of the sentence."""
+    shown: ClientPresentation | None = None
+    """The author's presentation, used instead of the sentence."""
     counts: bool = True
-    """False where its author says that it tells nothing of whether the function works."""
+    """False if its author declares that the failure says nothing about the health of the function."""
 
 
 @dataclass(frozen=True, slots=True)
-class Undelivered:
-    """No answer came from the executor; `code` says why, as a row of `execution/failures.py`."""
+class TransportFailure:
+    """The executor sent no answer. `code` is a row of `calling/failures.py`."""
 
     code: str
 
 
-type Reply = Result | KeptResult | InputRequired | Failure
+type CallReply = Result | KeptResult | InputRequired | Failure
 
 
 LONGEST_DESCRIPTION = 4_000
-"""Characters that describe a function; they are part of every list of tools."""
+"""Characters of a function's description, which is part of every list of tools."""
 LONGEST_NAME = 128
 """Characters of a tool's own name."""
 LONGEST_TITLE = 200
-"""Characters of a title, and of a category."""
+"""Characters of a title or a category."""
 LONGEST_EXTRAS = 8_000
-"""Characters of JSON that annotations, icons and metadata have at most, each."""
-LONGEST_DOC = 1_024
+"""Characters of JSON of annotations, of icons and of metadata."""
+LONGEST_DOCUMENT_ID = 1_024
 """Characters of the id of a skill document."""
 LONGEST_URI = 2_048
-"""Characters of the URI of a resource, or of the pattern of a template."""
+"""Characters of the URI of a resource or the pattern of a template."""
 LONGEST_COMPONENT = 16_000
-"""Characters of JSON that say what lists show of a prompt, a resource or a template alone."""
+"""Characters of JSON of a component: the list fields that only prompts, resources or templates have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """A Lambda function that hosts functions."""
+    """A Lambda function that hosts functions of tenants or of the stack."""
 
     arn: str
     key_secret_arn: str
-    """The secret with the keys that its tokens are signed with; only it and who places it can read it."""
+    """The secret with the keys for its tokens. Only the executor and the principal that places it can read the
+    secret."""
     timeout_ms: int
-    """Its configured timeout: nothing it hosts can run longer."""
+    """The configured timeout of the Lambda function; no hosted function can run longer."""
 
 
 PROMPT, RESOURCE, TEMPLATE = "prompt", "resource", "template"
 HELPER = "helper"
-"""Called for one of the former only: it completes its arguments, or lists its instances."""
+"""A function that only serves one of these: it completes the arguments or lists the instances."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """What a function is to clients where it is no tool of theirs; `execution/components.py` has its form as JSON."""
+    """The form in which clients see a function that is not a tool. `calling/components.py` has its JSON form."""
 
     kind: str
-    """One of the four above, or of those that a later release has."""
+    """One of the four kinds above, or a kind of a later release."""
     uri: str | None = None
-    """Of a resource; of a template its pattern."""
+    """The URI of a resource or the pattern of a template."""
     mime_type: str | None = None
     size: int | None = None
     annotations: JsonObject = field(default_factory=dict[str, Json])
-    """For whom a resource is, how much it matters and of when it is, in the words of MCP."""
+    """The annotations of a resource in the terms of MCP: audience, priority and time of change."""
     arguments: Sequence[PromptArgument] = ()
     complete: Mapping[str, Sequence[str] | None] = field(default_factory=dict[str, "Sequence[str] | None"])
-    """What its arguments or variables may be completed to; None where a function of its own says so."""
+    """The completions of each argument or variable; None if a helper function supplies them."""
     enumerates: bool = False
-    """Whether a function of its own lists the instances of a template."""
+    """Whether a helper function lists the instances of a template."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hosted:
-    """What an executor says of a function that it hosts."""
+class HostedFunction:
+    """A function that an executor hosts, as the executor's manifest describes it."""
 
     function: str
     timeout_ms: int | None = None
-    """How long it may take, where its author said so."""
+    """The function's own timeout, if its author declared one."""
     permissions: frozenset[str] = frozenset()
-    """What it declares to use."""
+    """The permissions that the function declares."""
     readable: bool = True
-    """Whether a section of a skill may show what it answers."""
+    """Whether a section of a skill document may include the function's result."""
     description: str = ""
-    """What it does, for whoever chooses among tools."""
+    """The description that clients choose a tool by."""
     input_schema: JsonObject | None = None
-    """What its arguments satisfy, where its author said so."""
+    """The schema of the arguments, if its author declared one."""
     exposed: bool = False
-    """Whether it is a tool also where only those are that say so."""
+    """Whether it is a tool even where only exposed functions are."""
     name: str | None = None
-    """What it is called as a tool where functions have names of their own."""
+    """Its tool name on surfaces where functions have tool names of their own."""
     title: str | None = None
     category: str | None = None
     output_schema: JsonObject | None = None
-    """What its results satisfy, where its author said so."""
+    """The schema of the results, if its author declared one."""
     annotations: JsonObject = field(default_factory=dict[str, Json])
-    """Hints about its behaviour, in the words of MCP."""
+    """Hints about its behaviour, in the terms of MCP."""
     icons: Sequence[JsonObject] = ()
     meta: JsonObject = field(default_factory=dict[str, Json])
-    """What lists show of it as `_meta`, beside its category."""
+    """The metadata that lists show as `_meta`, beside the category."""
     hidden: bool = False
-    """Whether lists leave it out; it is called as any other."""
+    """Whether lists leave it out. It can be called as any other function."""
     idempotent: bool = False
-    """Whether calling it twice does what calling it once does."""
+    """Whether calling it twice has the same effect as calling it once."""
     doc: str | None = None
-    """The id of the skill document that explains it."""
+    """The id of the skill document that explains the function."""
     component: Component | None = None
-    """What it is to clients instead of a tool."""
+    """The form in which clients see it instead of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a function runs."""
+    """The executor on which a function runs."""
 
-    hosted: Hosted
+    hosted: HostedFunction
     executor: Executor
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What an executor said of itself when it was placed."""
+class ExecutorVersion:
+    """The version and digest that an executor had when it was placed."""
 
     version: str | None
     digest: str
-    """SHA-256 of all that it says of its functions, in hexadecimal."""
+    """The SHA-256 of the manifest of its functions, in hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """An executor in the directory, and what it hosts for a tenant or, shipped, for all."""
+class PlacedExecutor:
+    """An executor in the directory, with the functions that it hosts for one tenant or, if shipped, for all."""
 
     tenant: str | None
     executor: Executor
     functions: Sequence[str]
-    terms: Terms | None = None
-    """None where an earlier release placed it, or nobody has finished placing it."""
+    terms: ExecutorVersion | None = None
+    """None if an earlier release placed the executor, or if its placement is not finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class BreakerState:
-    """A breaker that is not closed. While it is closed there is nothing to know."""
+    """The state of a breaker that is not closed. A closed breaker has no state."""
 
     opened_until: float
     failures: int
     last_failure: str
     probing_until: float | None = None
-    """Somebody finds out whether the function works again, and has until then."""
+    """The time until which one caller may probe whether the function works again; None without a probe."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionState:
-    """Everything about a function that a call of it has to look at, read at once."""
+    """The facts about a function that a call needs, read at once."""
 
     own: Placement | None
-    """Where the tenant's own function of this name runs; it goes before the shipped one."""
+    """The placement of the tenant's own function of this name, which takes precedence over the shipped one."""
     shipped: Placement | None
     settings: Mapping[str, SettingValue]
-    """What was set for this function."""
+    """The settings of this function."""
     tenant_settings: Mapping[str, SettingValue]
-    """What was set for all functions of the tenant, over what the deployment sets for all tenants."""
+    """The settings of all functions of the tenant, over the deployment's settings for all tenants."""
     breaker: BreakerState | None

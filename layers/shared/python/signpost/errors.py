@@ -1,4 +1,4 @@
-"""Refusals are values with stable codes; one table each says what they are on the wire."""
+"""Errors and their stable codes. A refusal is a value; each surface maps the codes to its wire form in one table."""
 
 from signpost.model import Json
 from signpost.records import dataclass
@@ -15,20 +15,20 @@ VERSION_UNSUPPORTED = -32022
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A JSON-RPC error: the request was not carried out."""
+    """A JSON-RPC error for a request that was not carried out."""
 
     code: int
     message: str
     data: Json = None
 
 
-class Unavailable(Exception):  # noqa: N818 - it names a state of the world, as the answer 503 does
-    """Something this answer depends on cannot be reached now; the same request may succeed later."""
+class Unavailable(Exception):  # noqa: N818 - named after a state, as HTTP status 503 is
+    """A dependency cannot be reached now; the same request may succeed later."""
 
 
-class Withheld(Exception):  # noqa: N818 - it names what was done with what was asked for
-    """Something this answer depends on is not there, or not for us; the same request will fail again."""
+class PermanentlyUnavailable(Exception):  # noqa: N818 - named after a state, as above
+    """A dependency does not exist or is withheld from this stack; the same request will fail again."""
 
 
 class DeadlinePassed(BaseException):
-    """The time for this answer is over. Not an Exception, so that nothing on its way takes it for an ordinary one."""
+    """The deadline of the answer has passed. A BaseException, so that no handler of ordinary exceptions catches it."""

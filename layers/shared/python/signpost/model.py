@@ -1,4 +1,4 @@
-"""The values everything else speaks in."""
+"""The values that all modules share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -8,17 +8,17 @@ from signpost.records import dataclass
 type Json = str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None
 type JsonObject = Mapping[str, Json]
 type SettingValue = int | str
-"""What an operator sets while everything runs: a number or a text."""
+"""The value of a setting that an operator changes at run time: a number or a text."""
 
 
 def as_object(value: Json) -> JsonObject:
-    """The object it is, or an empty one."""
+    """Returns the value if it is an object, else an empty object."""
     return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is calling, as the transport's credentials say; never as arguments claim."""
+    """The authenticated caller, taken from the credentials of the transport, never from arguments."""
 
     subject: str
     tenant: str
@@ -30,7 +30,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """W3C trace context, as the client sent it in `_meta`."""
+    """The W3C trace context that the client sent in `_meta`."""
 
     traceparent: str
     tracestate: str | None = None
@@ -42,36 +42,40 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What a request says of the client that sends it. Nothing is known from earlier requests."""
+    """The client, as this request describes it. Nothing is known from earlier requests."""
 
     capabilities: JsonObject = field(default_factory=dict[str, Json])
     log_level: str | None = None
-    """From which level on it wants to see log messages; None for not at all."""
+    """The lowest level of log messages that the client wants; None for no messages."""
     progress_token: str | int | None = None
     token: str | None = None
-    """Its own name for what it asks for: the same when it asks again, not having heard what came of it."""
+    """The client's own id for its request. It stays the same when the client repeats the request without having had an
+    answer."""
 
 
-class Notices:
-    """What is reported while an answer is made. It travels with the answer: there is no other way back."""
+class Notifications:
+    """Progress and log messages that arise while a request is answered. They are sent with the answer, since there is
+    no other channel."""
 
     def __init__(self) -> None:
-        self.sent: list[JsonObject] = []
+        self.messages: list[JsonObject] = []
 
-    def progress(self, call: "Call", progress: float, total: float | None = None, message: str | None = None) -> None:
+    def send_progress(
+        self, call: "Call", progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
         token = call.client.progress_token
         if token is None:
             return
         optional = {name: value for name, value in (("total", total), ("message", message)) if value is not None}
         self._send("notifications/progress", {"progressToken": token, "progress": progress, **optional})
 
-    def log(self, call: "Call", level: str, data: Json, logger: str = "signpost") -> None:
-        wanted = call.client.log_level
-        if wanted is not None and LOG_LEVELS.index(level) >= LOG_LEVELS.index(wanted):
+    def send_log(self, call: "Call", level: str, data: Json, logger: str = "signpost") -> None:
+        lowest = call.client.log_level
+        if lowest is not None and LOG_LEVELS.index(level) >= LOG_LEVELS.index(lowest):
             self._send("notifications/message", {"level": level, "logger": logger, "data": data})
 
     def _send(self, method: str, params: JsonObject) -> None:
-        self.sent.append({"jsonrpc": "2.0", "method": method, "params": params})
+        self.messages.append({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -79,20 +83,20 @@ LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a provider may know about the request it helps to answer."""
+    """The request context that a provider gets."""
 
     principal: Principal
     request_id: str
     deadline: float
-    """Seconds since the epoch by which the answer has left."""
+    """Seconds since the epoch by which the answer must have been sent."""
     trace: Trace | None = None
     portable_names: bool = False
     client: Client = field(default_factory=Client)
     answers: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """What the client answered to the requests of an InputRequired, by their keys."""
+    """The client's answers to the requests of an InputRequired, by their keys."""
     state: Json = None
-    """What the InputRequired that the client answers had put aside."""
-    notices: Notices = field(default_factory=Notices)
+    """The state of the InputRequired that the client answers."""
+    notifications: Notifications = field(default_factory=Notifications)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +112,9 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class CallToolResult:
     content: Sequence[JsonObject]
-    """Empty to have the protocol make text of what is structured."""
+    """Content blocks. If empty, the protocol makes text of the structured content."""
     structured: JsonObject | None = None
     is_error: bool = False
     meta: JsonObject = field(default_factory=dict[str, Json])
@@ -118,12 +122,13 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class InputRequired:
-    """Instead of a result: what the client has to answer first. It then asks again, with its answers."""
+    """Returned instead of a result: requests that the client has to answer before it sends its request again."""
 
     requests: Mapping[str, JsonObject]
-    """By a key of the provider's choice: `{"method": "elicitation/create", "params": {…}}` and the like."""
+    """The requests by a key of the provider's choice, such as `{"method": "elicitation/create", "params": {…}}`."""
     state: Json = None
-    """What the provider needs when the answers come; it travels sealed with the client. Ids and answers only."""
+    """State that the provider needs with the answers. It travels sealed with the client, so it holds only ids and
+    answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +174,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class PromptResult:
+class GetPromptResult:
     messages: Sequence[JsonObject]
     description: str | None = None
 
@@ -181,13 +186,13 @@ class Completion:
     has_more: bool = False
 
 
-PROXY = "proxy_default"
-"""The workflow of which every capability is a transition."""
+PROXY_WORKFLOW = "proxy_default"
+"""The workflow that has every capability as a transition."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueItem:
-    """One thing that a tenant has published: a workflow, a capability, or a connection to show."""
+    """An item that a tenant has published: a workflow, a capability, or a connection for display."""
 
     id: str
     kind: str
@@ -196,15 +201,15 @@ class CatalogueItem:
     tags: Sequence[str] = ()
     aliases: Sequence[str] = ()
     text: str = ""
-    """What a search finds it by beside these."""
+    """Further text that search covers."""
     definition: str = ""
-    """The digest of what defines it: of a workflow, its definition; of a capability, its transition."""
+    """The digest of the definition: of a workflow, its whole definition; of a capability, its transition."""
     enabled: bool = True
-    """Whether it can be started, as its author says."""
+    """Whether its author enabled it."""
     switched_off: bool = False
-    """Whether an operator says that it cannot, which outlasts publications."""
+    """Whether an operator disabled it. This outlasts publications."""
     input_schema: JsonObject | None = None
-    """Of a workflow, what it takes; empty if it does not say. None where only its definition knows."""
+    """The input schema of a workflow; empty if it declares none, None where only the definition has it."""
 
     @property
     def is_offered(self) -> bool:
@@ -213,7 +218,7 @@ class CatalogueItem:
 
 @dataclass(frozen=True, slots=True)
 class MasterKeys:
-    """The secret of the stack. Every signing key is derived from it by purpose."""
+    """The secret of the stack, from which every signing key is derived by purpose."""
 
     current: str
     previous: str | None = None

@@ -1,36 +1,36 @@
-"""The settings of the functions, read from the environment once per cold start."""
+"""The settings of the Lambda functions, read from the environment once per cold start."""
 
 import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from signpost.content import Scopes
+from signpost.content.model import ScopeNames
 from signpost.model import SettingValue
 from signpost.records import dataclass
 
 TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 AUTH_MODES = ("none", "jwt", "api-key", "both", "local")
 ENDPOINTS = ("/mcp", "/mcp/flat", "/mcp/functions")
-"""Of MCP clients."""
+"""The paths that serve MCP clients."""
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 SKILLS_SCOPE, PROMPTS_SCOPE = (re.compile(rf"{kind}(-[a-z0-9-]{{1,24}})?") for kind in ("skills", "prompts"))
-"""No other partition of a tenant is called so. The template has the same patterns."""
+"""The names of content scopes, which no other partition of a tenant can have. The template has the same patterns."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimNames:
-    """Which claims of a token say what Signpost wants to know."""
+    """The names of the token claims that Signpost reads."""
 
     tenant: str
     roles: str
     permissions: str
     human: str
-    """A claim that only an interactive login carries: `name`, or `name=value`."""
+    """A claim that only an interactive login carries, as `name` or `name=value`."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentitySettings:
-    """Which credentials are accepted, at every door of the stack alike."""
+    """The accepted credentials, the same for every entry point of the stack."""
 
     auth_mode: str
     oidc_issuer: str
@@ -38,7 +38,7 @@ class IdentitySettings:
     claims: ClaimNames
     default_tenant: str
     endpoint_url: str
-    """Of a laptop cloud, which admits what no account does."""
+    """The endpoint of a local AWS emulation, where settings are allowed that no AWS account allows. Empty on AWS."""
 
     @property
     def accepts_tokens(self) -> bool:
@@ -54,17 +54,17 @@ class GatewaySettings:
     registry_table: str
     workflows_table: str
     lease_margin: float
-    """Seconds for which a step is left to whoever executes it, beyond what its executor may take."""
+    """Seconds by which the lease of a step exceeds the time limit of its executor."""
     master_secret_arn: str
     public_url: str
     identity: IdentitySettings
     tool_names: str
-    """Which spelling of tool names a client gets that asks for none: canonical or portable."""
+    """The spelling of tool names for clients that request none: canonical or portable."""
     content_bucket: str
-    scopes: Scopes
+    scopes: ScopeNames
     allowed_origins: frozenset[str]
     tuning: Mapping[str, SettingValue]
-    """What the deployment sets for tenants that set nothing themselves."""
+    """The deployment's settings, for tenants that set nothing themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +72,23 @@ class RegistrySettings:
     registry_table: str
     master_secret_arn: str
     content_bucket: str
-    scopes: Scopes
+    scopes: ScopeNames
     identity: IdentitySettings
     operator_tenant: str
-    """Whose content an invocation without credentials is about."""
+    """The tenant of invocations without credentials."""
     executor_functions: Sequence[str]
-    """ARNs of Lambda functions that tenants may load; with * and ? as policies have them."""
+    """ARNs of Lambda functions that tenants may load, with the wildcards * and ?."""
     tuning: Mapping[str, SettingValue]
-    """What the deployment sets for tenants that set nothing themselves."""
+    """The deployment's settings, for tenants that set nothing themselves."""
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriberSettings:
+class ChangeFanoutSettings:
     registry_table: str
     content_bucket: str
-    scopes: Scopes
+    scopes: ScopeNames
     delivery_queue: str
-    """Its URL."""
+    """The URL of the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,43 +104,43 @@ class DeliverySettings:
 class SweeperSettings:
     registry_table: str
     content_bucket: str
-    scopes: Scopes
+    scopes: ScopeNames
     workflows_table: str
     work_queue: str
-    """Its URL."""
+    """The URL of the queue."""
 
 
 @dataclass(frozen=True, slots=True)
-class RelaySettings:
+class ContentRelaySettings:
     event_bus: str
     content_bucket: str
 
 
 @dataclass(frozen=True, slots=True)
-class HeraldSettings:
+class WorkflowRelaySettings:
     event_bus: str
     work_queue: str
-    """Its URL."""
+    """The URL of the queue."""
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerSettings:
+class WorkflowWorkerSettings:
     registry_table: str
     workflows_table: str
     content_bucket: str
     master_secret_arn: str
     work_queue: str
-    """Its URL."""
+    """The URL of the queue."""
     lease_margin: float
-    """Seconds for which a step is left to whoever executes it, beyond what its executor may take."""
+    """Seconds by which the lease of a step exceeds the time limit of its executor."""
 
 
-def herald_settings(environment: Mapping[str, str]) -> HeraldSettings:
-    return HeraldSettings(event_bus=environment["EVENT_BUS"], work_queue=environment["WORK_QUEUE"])
+def workflow_relay_settings(environment: Mapping[str, str]) -> WorkflowRelaySettings:
+    return WorkflowRelaySettings(event_bus=environment["EVENT_BUS"], work_queue=environment["WORK_QUEUE"])
 
 
-def worker_settings(environment: Mapping[str, str]) -> WorkerSettings:
-    return WorkerSettings(
+def workflow_worker_settings(environment: Mapping[str, str]) -> WorkflowWorkerSettings:
+    return WorkflowWorkerSettings(
         registry_table=environment["REGISTRY_TABLE"],
         workflows_table=environment["WORKFLOWS_TABLE"],
         content_bucket=environment["CONTENT_BUCKET"],
@@ -150,25 +150,25 @@ def worker_settings(environment: Mapping[str, str]) -> WorkerSettings:
     )
 
 
-def relay_settings(environment: Mapping[str, str]) -> RelaySettings:
-    return RelaySettings(event_bus=environment["EVENT_BUS"], content_bucket=environment["CONTENT_BUCKET"])
+def content_relay_settings(environment: Mapping[str, str]) -> ContentRelaySettings:
+    return ContentRelaySettings(event_bus=environment["EVENT_BUS"], content_bucket=environment["CONTENT_BUCKET"])
 
 
 def sweeper_settings(environment: Mapping[str, str]) -> SweeperSettings:
     return SweeperSettings(
         registry_table=environment["REGISTRY_TABLE"],
         content_bucket=environment["CONTENT_BUCKET"],
-        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+        scopes=_parse_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
         workflows_table=environment["WORKFLOWS_TABLE"],
         work_queue=environment["WORK_QUEUE"],
     )
 
 
-def subscriber_settings(environment: Mapping[str, str]) -> SubscriberSettings:
-    return SubscriberSettings(
+def change_fanout_settings(environment: Mapping[str, str]) -> ChangeFanoutSettings:
+    return ChangeFanoutSettings(
         registry_table=environment["REGISTRY_TABLE"],
         content_bucket=environment["CONTENT_BUCKET"],
-        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+        scopes=_parse_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
         delivery_queue=environment["DELIVERY_QUEUE"],
     )
 
@@ -178,7 +178,7 @@ def delivery_settings(environment: Mapping[str, str]) -> DeliverySettings:
         registry_table=environment["REGISTRY_TABLE"],
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         delivery_queue=environment["DELIVERY_QUEUE"],
-        allowed_private_hosts=_listed(environment["ALLOWED_PRIVATE_HOSTS"]),
+        allowed_private_hosts=_split_names(environment["ALLOWED_PRIVATE_HOSTS"]),
     )
 
 
@@ -187,7 +187,7 @@ def registry_settings(environment: Mapping[str, str]) -> RegistrySettings:
         registry_table=environment["REGISTRY_TABLE"],
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         content_bucket=environment["CONTENT_BUCKET"],
-        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+        scopes=_parse_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
         identity=identity_settings(environment),
         operator_tenant=environment["OPERATOR_TENANT"],
         executor_functions=tuple(filter(None, map(str.strip, environment["EXECUTOR_FUNCTIONS"].split(",")))),
@@ -222,8 +222,8 @@ def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
         identity=identity_settings(environment),
         tool_names=environment["TOOL_NAMES"],
         content_bucket=environment["CONTENT_BUCKET"],
-        scopes=_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
-        allowed_origins=_origins(environment["ALLOWED_ORIGINS"], public_url),
+        scopes=_parse_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
+        allowed_origins=_parse_origins(environment["ALLOWED_ORIGINS"], public_url),
         tuning={
             "state_timeout_ms": int(environment["STATE_TIMEOUT_MS"]),
             "require_expose": int(environment["REQUIRE_EXPOSE"]),
@@ -241,27 +241,29 @@ def _public_url(environment: Mapping[str, str]) -> str:
 
 
 def _audiences(configured: str, public_url: str) -> frozenset[str]:
-    """Whoever asks for a token names the endpoint that it connects to."""
+    """The accepted audiences: the configured one, or the URL of each endpoint, which clients name when they request a
+    token."""
     return frozenset({configured} if configured else {f"{public_url}{endpoint}" for endpoint in ENDPOINTS})
 
 
-def _origins(listed: str, public_url: str) -> frozenset[str]:
-    """The listed ones and our own: a page that we serve ourselves is no stranger."""
-    return frozenset({origin.rstrip("/") for origin in _listed(listed)} | {public_url})
+def _parse_origins(origins: str, public_url: str) -> frozenset[str]:
+    """The listed origins and the stack's own, since it serves pages itself."""
+    return frozenset({origin.rstrip("/") for origin in _split_names(origins)} | {public_url})
 
 
-def _listed(names: str) -> frozenset[str]:
+def _split_names(names: str) -> frozenset[str]:
     return frozenset(name.strip() for name in names.split(",") if name.strip())
 
 
-def _scopes(skills: str, prompts: str) -> Scopes:
+def _parse_scopes(skills: str, prompts: str) -> ScopeNames:
     if not SKILLS_SCOPE.fullmatch(skills) or not PROMPTS_SCOPE.fullmatch(prompts):
         raise ValueError(f"SkillsScope {skills!r} or PromptsScope {prompts!r} is no name of a scope.")
-    return Scopes(skills, prompts)
+    return ScopeNames(skills, prompts)
 
 
 def problem_with(settings: IdentitySettings) -> str | None:
-    """Why a deployment with these settings must let nobody in, in a sentence for whoever deployed it."""
+    """Why a deployment with these settings must refuse every caller, as a sentence for its operator; None if it need
+    not."""
     if settings.auth_mode == "none":
         return "No authentication is configured: deploy with AuthMode set."
     if settings.auth_mode not in AUTH_MODES:

@@ -1,14 +1,14 @@
-"""What somebody probably meant who mistyped a name."""
+"""Suggests the probable name for a mistyped one."""
 
 from collections.abc import Iterable
 
-ALIKE = 60
-"""Of a hundred. What is less alike is something else."""
+SIMILARITY_CUTOFF = 60
+"""The least similarity of a suggestion, of at most 100."""
 
 
-def meant(name: str, names: Iterable[str]) -> str | None:
-    """The name that is most like it, if any is."""
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - everything imports this, and only a mistake needs it
+def suggest_name(name: str, names: Iterable[str]) -> str | None:
+    """Returns the most similar name, or None if none is similar enough."""
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - imported on first use: only a mistyped name needs it
 
-    found = process.extractOne(name, list(names), scorer=fuzz.ratio, score_cutoff=ALIKE)
-    return found[0] if found else None
+    match = process.extractOne(name, list(names), scorer=fuzz.ratio, score_cutoff=SIMILARITY_CUTOFF)
+    return match[0] if match else None

@@ -1,7 +1,7 @@
-"""Logs and metrics of a function: one structured line and one metric set a request.
+"""Writes the logs and metrics of a Lambda function: one structured line and one metric set per request.
 
-Names, ids, counts and times go in; arguments, results and secrets never do. Hence exceptions are logged by
-type and place, not by their message, which may quote what a caller sent.
+Names, ids, counts and times are logged; arguments, results and secrets never are. Exceptions are therefore logged by
+type and place, not by their message, which may quote the caller's input.
 """
 
 import time
@@ -17,14 +17,14 @@ from botocore.exceptions import ClientError
 from signpost.model import Principal, Trace
 
 if TYPE_CHECKING:
-    from signpost.policy.items import Item
-    from signpost.policy.rules import Decision
+    from signpost.policy.policy_items import PolicyItem
+    from signpost.policy.rules import PolicyDecision
 
 NAMESPACE = "Signpost"
 
 
-class Record:
-    """What becomes known of one request while it is answered."""
+class RequestRecord:
+    """The facts about one request, collected while it is answered."""
 
     def __init__(self, method: str, path: str) -> None:
         self.method = method
@@ -34,10 +34,10 @@ class Record:
         self.status = 0
         self.fault: BaseException | None = None
 
-    def answered(self, status: int) -> None:
+    def set_status(self, status: int) -> None:
         self.status = status
 
-    def failed(self, fault: BaseException) -> None:
+    def set_fault(self, fault: BaseException) -> None:
         self.fault = fault
 
     @property
@@ -55,47 +55,47 @@ class Telemetry:
     def __init__(self, service: str) -> None:
         self._logger = Logger(service=service)
         self._metrics = EphemeralMetrics(namespace=NAMESPACE, service=service)
-        self._record = Record("", "")
+        self._record = RequestRecord("", "")
 
     @contextmanager
-    def request(self, request_id: str, method: str, path: str) -> Generator[Record]:
-        self._record = record = Record(method, path)
+    def record_request(self, request_id: str, method: str, path: str) -> Generator[RequestRecord]:
+        self._record = record = RequestRecord(method, path)
         self._logger.append_keys(request_id=request_id, trace_id=None, tenant=None, principal=None, workflow=None)
         yield record
-        self._report(record)
+        self._write_record(record)
 
-    def identified(self, principal: Principal) -> None:
+    def add_principal(self, principal: Principal) -> None:
         self._logger.append_keys(tenant=principal.tenant, principal=principal.subject)
 
-    def woken(self, tenant: str, workflow_id: str) -> None:
+    def add_workflow(self, tenant: str, workflow_id: str) -> None:
         self._logger.append_keys(tenant=tenant, workflow=workflow_id)
 
-    def dispatched(self, operation: str, trace: Trace | None) -> None:
+    def add_dispatch(self, operation: str, trace: Trace | None) -> None:
         self._record.operation = operation
         self._logger.append_keys(trace_id=trace.trace_id if trace else None)
 
-    def left_behind(self, thread: str) -> None:
-        """A thread that nobody waits for any more."""
+    def log_abandoned_call(self, thread: str) -> None:
+        """Logs a thread whose call was abandoned at its deadline."""
         self._logger.warning("left behind", extra={"thread_name": thread})
 
-    def not_delivered(self, tenant: str, delivery: str, kind: str, failure: str) -> None:
-        """An attempt to tell a subscriber of a change. Its address is not said: it may be a secret."""
+    def log_delivery_failure(self, tenant: str, delivery: str, kind: str, failure: str) -> None:
+        """Logs a failed delivery to a subscriber, without its address, which may be a secret."""
         facts = {"tenant": tenant, "delivery": delivery, "kind": kind, "failure": failure}
         self._logger.warning("not delivered", extra=facts)
 
-    def breaker(self, tenant: str, function: str, position: str, failure: str | None) -> None:
-        """A function is left alone from now on, or called again."""
+    def log_breaker(self, tenant: str, function: str, position: str, failure: str | None) -> None:
+        """Logs that the breaker of a function opened or closed."""
         facts = {"tenant": tenant, "function": function, "failure": failure}
-        # An alarm waits for the line, whatever LogLevel says.
+        # Logged as an error, so that no LogLevel hides the line from the alarm that depends on it.
         self._logger.error("breaker %s", position, extra=facts)
 
-    def denied(self, item: "Item", decision: "Decision") -> None:
-        """What was asked for by name, and answered as what is not there."""
+    def log_denial(self, item: "PolicyItem", decision: "PolicyDecision") -> None:
+        """Logs the denial of an item that was requested by name and answered as not existing."""
         self._logger.info("denied", extra={"item": item[0], "rule": decision.rule, "reason": decision.reason})
 
-    def _report(self, record: Record) -> None:
+    def _write_record(self, record: RequestRecord) -> None:
         if record.fault is not None:
-            self._logger.error("failed", extra=_place(record.fault))
+            self._logger.error("failed", extra=_describe_fault(record.fault))
         facts = {"method": record.method, "path": record.path[:128], "operation": record.operation}
         self._logger.info("answered", extra={**facts, "status": record.status, "ms": record.milliseconds})
         self._metrics.add_dimension("operation", record.operation)
@@ -105,7 +105,7 @@ class Telemetry:
         self._metrics.flush_metrics()
 
 
-def _place(fault: BaseException) -> dict[str, object]:
+def _describe_fault(fault: BaseException) -> dict[str, object]:
     frames = traceback.extract_tb(fault.__traceback__)
     place = [f"{frame.filename.rsplit('/python/', 1)[-1]}:{frame.lineno} {frame.name}" for frame in frames]
     cause = fault if isinstance(fault, ClientError) else fault.__cause__

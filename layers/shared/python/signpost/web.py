@@ -1,4 +1,4 @@
-"""Requests to places outside, whose address somebody else has named, and what comes of them."""
+"""Requests to external URLs that users name, and their outcomes."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -6,15 +6,15 @@ from typing import Literal
 
 from signpost.records import dataclass
 
-type NotReachedCode = Literal[
-    "malformed",  # the URL
+type WebFailureCode = Literal[
+    "malformed",  # the URL is
     "forbidden",  # by the rules of `policy/egress.py`
     "unresolvable",
     "unreachable",
-    "untrusted",  # its certificate
+    "untrusted",  # the server's certificate is
     "timed_out",
-    "broken_off",  # what it answered
-    "no_http",  # likewise
+    "broken_off",  # the answer was
+    "no_http",  # the answer is
 ]
 
 
@@ -23,26 +23,26 @@ class WebRequest:
     method: str
     url: str
     seconds: float
-    """How long it may take, whatever the other side does."""
+    """The time limit of the whole request, which a slow server cannot extend."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes | None = None
     most_bytes: int = 65_536
-    """Of the answer's body; what is longer is cut off."""
+    """The most bytes of the answer's body; a longer body is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebAnswer:
-    """Also one that leads elsewhere: nobody follows it unasked."""
+    """The answer of the server. Redirects are returned as answers, not followed."""
 
     status: int
     headers: Mapping[str, str]
-    """By their names in lowercase."""
+    """The headers by name in lowercase."""
     body: bytes
     is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class NotReached:
-    code: NotReachedCode
+class WebFailure:
+    code: WebFailureCode
     message: str
-    """A sentence that names the host, and nothing that was found out about the network."""
+    """A sentence that names the host but reveals nothing about the network."""

@@ -1,4 +1,4 @@
-"""The deadline of a request, held by the system's interval timer."""
+"""The deadline of a request, enforced by the system's interval timer."""
 
 import signal
 import time
@@ -8,7 +8,7 @@ from types import FrameType
 
 from signpost.errors import DeadlinePassed
 
-SOONEST = 0.001
+SHORTEST_TIMER = 0.001
 AGAIN_AFTER = 0.1
 """Seconds after which DeadlinePassed is raised again: Python drops an exception that a destructor or a callback of the
 garbage collector raises, and the deadline would be lost with it."""
@@ -19,10 +19,12 @@ _ends_at = _NEVER
 
 @contextmanager
 def alarm(seconds: float) -> Generator[None]:
-    """Raises DeadlinePassed in the main thread, where Lambda runs handlers, once the time is over. Inside another one
-    the shorter time counts, and afterwards what is left of the other."""
+    """Raise DeadlinePassed in the main thread, where Lambda runs handlers, once the seconds have passed.
+
+    Alarms nest: inside another alarm the nearer deadline counts, and afterwards the rest of the outer one.
+    """
     global _ends_at  # noqa: PLW0603 - the process has one timer
-    outer, before = _ends_at, signal.signal(signal.SIGALRM, _ring)
+    outer, before = _ends_at, signal.signal(signal.SIGALRM, _raise_deadline_passed)
     try:
         _ends_at = min(outer, time.monotonic() + seconds)
         _set_timer()
@@ -34,10 +36,10 @@ def alarm(seconds: float) -> Generator[None]:
 
 
 def _set_timer() -> None:
-    delay = 0.0 if _ends_at == _NEVER else max(_ends_at - time.monotonic(), SOONEST)
+    delay = 0.0 if _ends_at == _NEVER else max(_ends_at - time.monotonic(), SHORTEST_TIMER)
     signal.setitimer(signal.ITIMER_REAL, delay, AGAIN_AFTER if delay else 0.0)
 
 
-def _ring(_signal: int, _frame: FrameType | None) -> None:
+def _raise_deadline_passed(_signal: int, _frame: FrameType | None) -> None:
     if time.monotonic() >= _ends_at:
         raise DeadlinePassed

@@ -1,4 +1,4 @@
-"""Calls to AWS, told apart: what may work in a moment, and what is a fault of ours."""
+"""Calls of AWS services, with transient failures turned into Unavailable; other failures are faults of this code."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  #
 
 from signpost.errors import Unavailable
 
-TRANSIENT = frozenset({
+TRANSIENT_CODES = frozenset({
     "InternalError",
     "InternalServerError",
     "InternalServiceError",
@@ -19,17 +19,17 @@ TRANSIENT = frozenset({
     "SlowDown",
     "ThrottlingException",
 })  # fmt: skip
-"""By their codes; S3 has words of its own."""
+"""Error codes of transient failures; S3 has codes of its own."""
 
 
 def call[Answer](operation: Callable[..., Answer], **arguments: Any) -> Answer:
-    """The answer of an operation of a client. Raises Unavailable once the client's own attempts are used up."""
+    """Call an operation of a client. Raises Unavailable on a transient failure after the client's own attempts."""
     try:
         return operation(**arguments)
     except (ConnectionError, HTTPClientError) as fault:
         raise Unavailable("A service that this needs cannot be reached.") from fault
     except ClientError as fault:
-        if code_of(fault) in TRANSIENT:
+        if code_of(fault) in TRANSIENT_CODES:
             raise Unavailable("A service that this needs is overloaded.") from fault
         raise
 

@@ -1,10 +1,17 @@
-"""Which event a change of the content is."""
+"""The change events of content changes."""
 
-from signpost.content import Change, ChangeEvent, PolicyChange, PromptChange, SkillChange, WorkflowChange
+from signpost.content.model import (
+    Change,
+    ChangeEvent,
+    PolicyChange,
+    PromptChange,
+    SkillChange,
+    WorkflowChange,
+)
 
 
 def event_of(tenant: str | None, sequence: int, change: Change) -> ChangeEvent | None:
-    """None for what nobody is told of."""
+    """Return the event of a change; None for a change of which subscribers are not notified."""
     if isinstance(change, SkillChange):
         op = "register" if change.skill else "unregister"
         return ChangeEvent(tenant, sequence, "skills::on-change", op, change.id)

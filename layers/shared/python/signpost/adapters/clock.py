@@ -1,4 +1,4 @@
-"""The system's clock, as a number and as a text."""
+"""The system's clock, as seconds and as timestamps."""
 
 import time
 from datetime import UTC, datetime

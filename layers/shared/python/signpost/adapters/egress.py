@@ -1,4 +1,4 @@
-"""HTTP to places that somebody else has named: the addresses that were judged are the ones that are connected to."""
+"""HTTP to hosts that a tenant has named, only to the very addresses that the egress rules have allowed."""
 
 import socket
 import ssl
@@ -9,34 +9,34 @@ from http.client import HTTPConnection, HTTPException, IncompleteRead
 from threading import Timer
 from time import monotonic
 
-from signpost.policy.egress import DEFAULT_PORTS, Destination, EgressRules, destination_of
-from signpost.web import NotReached, WebAnswer, WebRequest
+from signpost.policy.egress import DEFAULT_PORTS, Destination, EgressRules, parse_destination
+from signpost.web import WebAnswer, WebFailure, WebRequest
 
-CONNECTS_WITHIN = 3.0
+CONNECT_TIMEOUT = 3.0
 MOST_ADDRESSES = 4
 
 type Resolve = Callable[[str, int], Sequence[str]]
-"""The addresses of a host. Raises OSError."""
+"""Returns the addresses of a host and port. Raises OSError."""
 type Dial = Callable[[str, int, float], socket.socket]
-"""A connection to an address and a port, within some seconds. Raises OSError."""
+"""Connects to an address and a port within some seconds. Raises OSError."""
 
 
-def resolved(host: str, port: int) -> Sequence[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+def resolve_host(host: str, port: int) -> Sequence[str]:
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in infos))
 
 
-def own_places(environment: Mapping[str, str]) -> Sequence[str]:
-    """Where Lambda hands calls out and takes answers, and where a laptop cloud is: both ask nobody who they are."""
+def own_addresses(environment: Mapping[str, str]) -> Sequence[str]:
+    """Return the addresses of Lambda's runtime API and of an AWS emulator; both accept requests without credentials."""
     return [environment.get(name, "") for name in ("AWS_LAMBDA_RUNTIME_API", "AWS_ENDPOINT_URL")]
 
 
-def dialled(address: str, port: int, seconds: float) -> socket.socket:
+def open_connection(address: str, port: int, seconds: float) -> socket.socket:
     return socket.create_connection((address, port), seconds)
 
 
 class GuardedWeb:
-    """No proxies and no redirects: nothing but what was judged is ever connected to."""
+    """Sends requests to addresses that the egress rules allow, without proxies and without redirects."""
 
     def __init__(self, rules: EgressRules, *, resolve: Resolve, dial: Dial, tls: Callable[[], ssl.SSLContext]) -> None:
         self._rules = rules
@@ -46,38 +46,38 @@ class GuardedWeb:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """Made when it is needed: it reads the certificates, which a cold start would feel."""
+        """The TLS context, made at first use: it reads the certificates, which would slow a cold start."""
         return self._make_tls()
 
-    def send(self, request: WebRequest) -> WebAnswer | NotReached:
-        destination = destination_of(request.url)
+    def send(self, request: WebRequest) -> WebAnswer | WebFailure:
+        destination = parse_destination(request.url)
         if isinstance(destination, str):
-            return NotReached("malformed", destination)
+            return WebFailure("malformed", destination)
         ends_at = monotonic() + request.seconds
-        addresses = self._addresses(destination)
-        if isinstance(addresses, NotReached):
+        addresses = self._resolve_addresses(destination)
+        if isinstance(addresses, WebFailure):
             return addresses
         try:
             return self._exchange(destination, addresses, request, ends_at)
         except (OSError, HTTPException, ValueError) as fault:
-            return _not_reached(destination.host, fault, late=monotonic() >= ends_at)
+            return _describe_failure(destination.host, fault, late=monotonic() >= ends_at)
 
-    def _addresses(self, destination: Destination) -> Sequence[str] | NotReached:
-        """Resolved once: a name that leads elsewhere the next time is not asked a next time."""
+    def _resolve_addresses(self, destination: Destination) -> Sequence[str] | WebFailure:
+        """Resolve the host once and check the addresses, so that no second resolution can lead elsewhere."""
         try:
             addresses = self._resolve(destination.host, destination.port)
         except (OSError, UnicodeError):
             addresses = ()
         if refusal := self._rules.refusal(destination, addresses):
-            return NotReached("forbidden", refusal)
+            return WebFailure("forbidden", refusal)
         if not addresses:
-            return NotReached("unresolvable", f"{destination.host} has no address.")
+            return WebFailure("unresolvable", f"{destination.host} has no address.")
         return addresses[:MOST_ADDRESSES]
 
     def _exchange(
         self, destination: Destination, addresses: Sequence[str], request: WebRequest, ends_at: float
     ) -> WebAnswer:
-        with self._connected(destination, addresses, ends_at) as connection:
+        with self._connect(destination, addresses, ends_at) as connection:
             connection.request(request.method, destination.target, request.body, dict(request.headers))
             response = connection.getresponse()
             body = response.read(request.most_bytes + 1)
@@ -89,12 +89,10 @@ class GuardedWeb:
         return WebAnswer(response.status, headers, body[: request.most_bytes], len(body) > request.most_bytes)
 
     @contextmanager
-    def _connected(
-        self, destination: Destination, addresses: Sequence[str], ends_at: float
-    ) -> Generator[HTTPConnection]:
-        """The name goes into the certificate's check and the Host header; the connection goes to the address."""
-        plain = self._reached(addresses, destination.port, ends_at)
-        with plain, _ended_after(plain, ends_at - monotonic()):
+    def _connect(self, destination: Destination, addresses: Sequence[str], ends_at: float) -> Generator[HTTPConnection]:
+        """Connect to one of the addresses; the host's name goes into the certificate check and the Host header."""
+        plain = self._connect_first(addresses, destination.port, ends_at)
+        with plain, _shut_down_after(plain, ends_at - monotonic()):
             connection = HTTPConnection(destination.host, destination.port)
             connection.default_port = DEFAULT_PORTS[destination.scheme]
             if destination.scheme == "https":
@@ -106,29 +104,32 @@ class GuardedWeb:
             finally:
                 connection.close()
 
-    def _reached(self, addresses: Sequence[str], port: int, ends_at: float) -> socket.socket:
+    def _connect_first(self, addresses: Sequence[str], port: int, ends_at: float) -> socket.socket:
         last: OSError = TimeoutError()
         for address in addresses:
-            seconds = min(CONNECTS_WITHIN, ends_at - monotonic())
+            seconds = min(CONNECT_TIMEOUT, ends_at - monotonic())
             if seconds <= 0:
                 break
             try:
-                found = self._dial(address, port, seconds)
+                connection = self._dial(address, port, seconds)
             except OSError as fault:
                 last = fault
             else:
-                found.settimeout(max(ends_at - monotonic(), 0.001))
-                return found
+                connection.settimeout(max(ends_at - monotonic(), 0.001))
+                return connection
         raise last
 
 
 @contextmanager
-def _ended_after(plain: socket.socket, seconds: float) -> Generator[None]:
-    """A time-out of a socket begins anew with every byte; whoever sends one at a time must not last for ever."""
-    descriptor = plain.dup()  # wrapping for TLS takes the other one away
+def _shut_down_after(plain: socket.socket, seconds: float) -> Generator[None]:
+    """Shut the socket down after some seconds.
+
+    The socket's own time-out restarts with every byte, so a server that sends one byte at a time would never time out.
+    """
+    descriptor = plain.dup()  # wrapping for TLS detaches the original one
 
     def end() -> None:
-        with suppress(OSError):  # the other side was faster
+        with suppress(OSError):  # the server has closed the connection already
             descriptor.shutdown(socket.SHUT_RDWR)
 
     watch = Timer(max(seconds, 0), end)
@@ -142,13 +143,13 @@ def _ended_after(plain: socket.socket, seconds: float) -> Generator[None]:
         descriptor.close()
 
 
-def _not_reached(host: str, fault: Exception, *, late: bool) -> NotReached:
+def _describe_failure(host: str, fault: Exception, *, late: bool) -> WebFailure:
     if late or isinstance(fault, TimeoutError):
-        return NotReached("timed_out", f"{host} took too long.")
+        return WebFailure("timed_out", f"{host} took too long.")
     if isinstance(fault, ssl.SSLCertVerificationError):
-        return NotReached("untrusted", f"The certificate of {host} is not valid.")
+        return WebFailure("untrusted", f"The certificate of {host} is not valid.")
     if isinstance(fault, IncompleteRead):
-        return NotReached("broken_off", f"{host} broke its answer off.")
+        return WebFailure("broken_off", f"{host} broke its answer off.")
     if isinstance(fault, OSError):
-        return NotReached("unreachable", f"{host} cannot be reached.")
-    return NotReached("no_http", f"{host} answered something that is no HTTP.")
+        return WebFailure("unreachable", f"{host} cannot be reached.")
+    return WebFailure("no_http", f"{host} answered something that is no HTTP.")

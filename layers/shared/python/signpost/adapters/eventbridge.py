@@ -1,11 +1,11 @@
-"""The event bus of the stack."""
+"""The stack's event bus on EventBridge."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from signpost.adapters.aws import call
-from signpost.content import BusEvent
+from signpost.content.model import BusEvent
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -22,11 +22,11 @@ class EventBridge:
         return self._make_client()
 
     def put(self, events: Sequence[BusEvent]) -> Sequence[bool]:
-        """The call itself succeeds even if none was taken; each entry says for itself."""
-        answer = call(self._client.put_events, Entries=[self._entry(event) for event in events])
+        """Put the events and tell of each whether the bus took it: the call succeeds even if it took none."""
+        answer = call(self._client.put_events, Entries=[self._entry_of(event) for event in events])
         return ["EventId" in entry and "ErrorCode" not in entry for entry in answer["Entries"]]
 
-    def _entry(self, event: BusEvent) -> "PutEventsRequestEntryTypeDef":
+    def _entry_of(self, event: BusEvent) -> "PutEventsRequestEntryTypeDef":
         return {
             "EventBusName": self._bus,
             "Source": event.source,

@@ -1,4 +1,4 @@
-"""What Lambda says of an executor."""
+"""Reads an executor's configuration from Lambda."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -25,15 +25,15 @@ class LambdaConfiguration:
 
     def inspect(self, lambda_function: str) -> Executor | str:
         try:
-            found = call(self._client.get_function_configuration, FunctionName=lambda_function)
+            configuration = call(self._client.get_function_configuration, FunctionName=lambda_function)
         except ClientError as fault:
             if code_of(fault) == "ResourceNotFoundException":
                 return f"There is no Lambda function {lambda_function}."
             if code_of(fault) == "AccessDeniedException":
                 return f"Nobody here may look at the Lambda function {lambda_function}."
             raise
-        secret = found.get("Environment", {}).get("Variables", {}).get(KEY_SECRET)
+        secret = configuration.get("Environment", {}).get("Variables", {}).get(KEY_SECRET)
         if not secret:
             return f"{lambda_function} is no executor: its environment has no {KEY_SECRET}."
-        # Timeout and ARN are in every configuration that Lambda has made itself.
-        return Executor(found.get("FunctionArn", ""), secret, found.get("Timeout", 3) * 1000)
+        # Lambda itself always sets the time-out and the ARN; the defaults satisfy the types.
+        return Executor(configuration.get("FunctionArn", ""), secret, configuration.get("Timeout", 3) * 1000)

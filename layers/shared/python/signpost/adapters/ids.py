@@ -1,4 +1,4 @@
-"""Random names for what has none yet."""
+"""Random ids."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""Calls of other Lambda functions, under a clock of our own: whatever happens there, an answer comes in time."""
+"""Invocations of Lambda functions with a deadline that the caller enforces itself."""
 
 import json
 import os
@@ -18,20 +18,23 @@ from botocore.exceptions import (
 )
 
 from signpost.adapters.aws import code_of
-from signpost.contract import Undelivered
+from signpost.contract import TransportFailure
 from signpost.model import as_object
 from signpost.ports import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-type Answer = bytes | Undelivered
+type InvocationAnswer = bytes | TransportFailure
 
-IDLE = 5.0
-"""Seconds after which a connection is not trusted any more. A sandbox may have been frozen meanwhile and the other end
-gone; what is sent then is lost, and nobody could say whether it arrived."""
+IDLE_SECONDS = 5.0
+"""Seconds after which an idle connection is not used any more.
 
-REFUSED_BY_LAMBDA: Mapping[str, str] = {
+Lambda may have frozen the sandbox meanwhile and the peer may have closed the connection. A request sent over it would
+be lost, and the caller could not tell whether it arrived.
+"""
+
+REFUSAL_CODES: Mapping[str, str] = {
     "AccessDeniedException": "access_denied",
     "EC2ThrottledException": "throttled",
     "InvalidRequestContentException": "not_understood",
@@ -42,9 +45,9 @@ REFUSED_BY_LAMBDA: Mapping[str, str] = {
     "SnapStartNotReadyException": "not_ready",
     "TooManyRequestsException": "throttled",
 }
-"""Before anything ran. Every other refusal leaves open whether it did."""
+"""Error codes of invocations that Lambda refused before the function ran. With every other code it may have run."""
 
-ENDED_BY_LAMBDA: Mapping[str, str] = {
+CRASH_CODES: Mapping[str, str] = {
     "Function.ResponseSizeTooLarge": "result_too_large",
     "Runtime.HandlerNotFound": "not_loadable",
     "Runtime.ImportModuleError": "not_loadable",
@@ -53,39 +56,46 @@ ENDED_BY_LAMBDA: Mapping[str, str] = {
     "Runtime.UserCodeSyntaxError": "not_loadable",
     "Sandbox.Timedout": "timed_out",
 }
-"""An executor answers failures of its functions itself, so that any error type besides these is a crash."""
+"""Error types with which Lambda itself ended a run.
+
+An executor returns failures of its functions as answers, so every other error type is a crash.
+"""
 
 
-class LambdaLink:
-    """Takes a function that makes the client: many requests call nothing.
+class BotoLambdaTransport:
+    """Sends payloads to Lambda functions.
 
-    The client must make one attempt only, since a second one may run a slow function twice.
+    Takes a function that makes the client, since many requests call no function. The client must make one attempt
+    only: a second one may run a slow function twice.
     """
 
     def __init__(
-        self, client: "Callable[[], LambdaClient]", *, clock: Clock, left_behind: Callable[[str], None]
+        self, client: "Callable[[], LambdaClient]", *, clock: Clock, log_abandoned_call: Callable[[str], None]
     ) -> None:
         self._make_client = client
         self._clock = clock
-        self._left_behind = left_behind
+        self._log_abandoned_call = log_abandoned_call
         self._by_process: dict[int, LambdaClient] = {}
         self._used_at = 0.0
 
     def _client(self) -> "LambdaClient":
-        """Made at first use, and anew in a fork, which must not talk over its parent's connections."""
+        """Return the client, made at first use and again in a fork, which must not use its parent's connections."""
         process, now = os.getpid(), self._clock.now()
         if process not in self._by_process:
             self._by_process = {process: self._make_client()}
-        elif now - self._used_at > IDLE:
-            self._by_process[process].close()  # it makes new connections when it has to
+        elif now - self._used_at > IDLE_SECONDS:
+            self._by_process[process].close()  # the client reopens connections on demand
         self._used_at = now
         return self._by_process[process]
 
-    def send(self, function_arn: str, payload: bytes, give_up_at: float) -> Answer:
-        """The caller's thread waits and decides. The one that calls may stay behind; nobody hears it any more."""
-        answers: queue.SimpleQueue[Answer | Exception] = queue.SimpleQueue()
+    def send(self, function_arn: str, payload: bytes, give_up_at: float) -> InvocationAnswer:
+        """Invoke the function in a thread and wait for its answer until `give_up_at`.
+
+        After that the thread may go on, and its answer is dropped.
+        """
+        answers: queue.SimpleQueue[InvocationAnswer | Exception] = queue.SimpleQueue()
         caller = threading.Thread(
-            target=self._call,
+            target=self._put_answer,
             args=(self._client(), function_arn, payload, answers),
             name=f"call of {function_arn.rsplit(':', 1)[-1]}",
             daemon=True,
@@ -94,44 +104,48 @@ class LambdaLink:
         try:
             answer = answers.get(timeout=max(give_up_at - self._clock.now(), 0))
         except queue.Empty:
-            self._left_behind(caller.name)
-            return Undelivered("timed_out")
+            self._log_abandoned_call(caller.name)
+            return TransportFailure("timed_out")
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     @staticmethod
-    def _call(
-        client: "LambdaClient", function_arn: str, payload: bytes, answers: "queue.SimpleQueue[Answer | Exception]"
+    def _put_answer(
+        client: "LambdaClient",
+        function_arn: str,
+        payload: bytes,
+        answers: "queue.SimpleQueue[InvocationAnswer | Exception]",
     ) -> None:
         try:
             answers.put(_invoke(client, function_arn, payload))
-        except Exception as fault:  # noqa: BLE001 - raised again by whoever waits
+        except Exception as fault:  # noqa: BLE001 - raised again in the waiting thread
             answers.put(fault)
 
 
-def _invoke(client: "LambdaClient", function_arn: str, payload: bytes) -> Answer:
+def _invoke(client: "LambdaClient", function_arn: str, payload: bytes) -> InvocationAnswer:
     try:
         answer = client.invoke(FunctionName=function_arn, Payload=payload)
         text = answer["Payload"].read()
     except (EndpointConnectionError, ConnectTimeoutError):
-        return Undelivered("unreachable")
+        return TransportFailure("unreachable")
     except ReadTimeoutError:
-        return Undelivered("timed_out")
+        return TransportFailure("timed_out")
     except (ConnectionError, HTTPClientError, IncompleteReadError):
-        return Undelivered("connection_lost")
+        return TransportFailure("connection_lost")
     except ClientError as fault:
-        return Undelivered(REFUSED_BY_LAMBDA.get(code_of(fault), "service_error"))
-    return Undelivered(_end(text)) if answer.get("FunctionError") else text
+        return TransportFailure(REFUSAL_CODES.get(code_of(fault), "service_error"))
+    return TransportFailure(_crash_code(text)) if answer.get("FunctionError") else text
 
 
-def _end(text: bytes) -> str:
+def _crash_code(text: bytes) -> str:
     try:
-        described = as_object(json.loads(text))
+        error = as_object(json.loads(text))
     except (ValueError, RecursionError):
         return "crashed"
-    known = ENDED_BY_LAMBDA.get(str(described.get("errorType")))
+    known = CRASH_CODES.get(str(error.get("errorType")))
     if known is not None:
         return known
-    # Lambda ends a sandbox without memory by this signal, and says so only in words. Class and outcome are the same.
-    return "out_of_memory" if "signal: killed" in str(described.get("errorMessage")) else "crashed"
+    # Lambda kills a sandbox that runs out of memory, and may report only the signal, in the message. The failure is the
+    # same as `Runtime.OutOfMemory`.
+    return "out_of_memory" if "signal: killed" in str(error.get("errorMessage")) else "crashed"

@@ -1,39 +1,39 @@
-"""Every key of the content bucket but those of answers. The tenant is in each; what is shipped has its own name."""
+"""Every key of the content bucket except those of answers. Each contains the tenant, or a name for shipped content."""
 
-BODIES, PUBLICATIONS, LOOKS = "content/", "publications/", "sweeper/"
+BODIES, CHANGE_BATCHES, SCANS = "content/", "publications/", "sweeper/"
 VALUES = "values/"
 
 SHIPPED = "_shipped"
-"""No tenant's name begins like this."""
+"""The scope's name of shipped content; no tenant's name begins with an underscore."""
 
 
 def bodies_of(tenant: str | None) -> str:
-    return f"{BODIES}{_scope(tenant)}/"
+    return f"{BODIES}{_scope_name(tenant)}/"
 
 
 def body(tenant: str | None, digest: str) -> str:
     return f"{bodies_of(tenant)}{digest}"
 
 
-def publications_of(tenant: str | None) -> str:
-    return f"{PUBLICATIONS}{_scope(tenant)}/"
+def change_batches_of(tenant: str | None) -> str:
+    return f"{CHANGE_BATCHES}{_scope_name(tenant)}/"
 
 
-def publication(tenant: str | None, publication_id: str) -> str:
-    return f"{publications_of(tenant)}{publication_id}.json"
+def change_batch(tenant: str | None, batch_id: str) -> str:
+    return f"{change_batches_of(tenant)}{batch_id}.json"
 
 
 def value(tenant: str, digest: str) -> str:
     return f"{VALUES}{tenant}/{digest}.json"
 
 
-def look(tenant: str | None) -> str:
-    return f"{LOOKS}{_scope(tenant)}.json"
+def scan(tenant: str | None) -> str:
+    return f"{SCANS}{_scope_name(tenant)}.json"
 
 
 def owner_of(scope: str) -> str | None:
     return None if scope == SHIPPED else scope
 
 
-def _scope(tenant: str | None) -> str:
+def _scope_name(tenant: str | None) -> str:
     return tenant if tenant is not None else SHIPPED

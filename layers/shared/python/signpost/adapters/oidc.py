@@ -1,4 +1,4 @@
-"""The key set of a token issuer, over HTTP, as OpenID Connect Discovery says where."""
+"""Fetches the key set of a token issuer over HTTP, found by OpenID Connect Discovery."""
 
 import json
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 from signpost.errors import Unavailable
 from signpost.model import JsonObject
 
-DISCOVERY = "/.well-known/openid-configuration"
+DISCOVERY_PATH = "/.well-known/openid-configuration"
 TIMEOUT = 3.0
 LARGEST_DOCUMENT = 256 * 1024
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """An issuer's documents are where it says, not where some answer leads."""
+class _IssuerRedirectHandler(HTTPRedirectHandler):
+    """Follows no redirect: an issuer's documents are only at the addresses that it publishes itself."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -25,19 +25,19 @@ class _NoRedirects(HTTPRedirectHandler):
 class HttpKeySetSource:
     @cached_property
     def _opener(self) -> OpenerDirector:
-        """Made when it is needed, which is once an hour: it reads the certificates, which a cold start would feel."""
-        return build_opener(_NoRedirects)
+        """The opener, made at first use, once an hour: it reads the certificates, which would slow a cold start."""
+        return build_opener(_IssuerRedirectHandler)
 
     def fetch(self, issuer: str) -> Mapping[str, JsonObject]:
-        discovered = self._document(issuer.rstrip("/") + DISCOVERY)
+        discovered = self._fetch_document(issuer.rstrip("/") + DISCOVERY_PATH)
         if discovered.get("issuer") != issuer:
             raise Unavailable("The token issuer's discovery document names another issuer.")
         address = str(discovered.get("jwks_uri"))
         if not address.startswith(f"{issuer.partition(':')[0]}://"):
             raise Unavailable("The token issuer's keys are not where its scheme says.")
-        return _signing_keys(self._document(address).get("keys"))
+        return _signing_keys(self._fetch_document(address).get("keys"))
 
-    def _document(self, url: str) -> dict[str, Any]:
+    def _fetch_document(self, url: str) -> dict[str, Any]:
         request = Request(url, headers={"accept": "application/json"})  # noqa: S310 - settings allow https, and http on a laptop
         try:
             with self._opener.open(request, timeout=TIMEOUT) as response:

@@ -1,4 +1,4 @@
-"""The content bucket of the stack."""
+"""The stores in the content bucket of the stack."""
 
 import uuid
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from signpost.adapters.aws import call, code_of
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-READABLE_FOR = 300
+URL_SECONDS = 300
 
 JSON = "application/json"
 MARKDOWN = "text/markdown; charset=utf-8"
 
-MISSING = frozenset({"NoSuchKey", "AccessDenied"})
-"""Who may not list a bucket is denied what is not there."""
+MISSING_CODES = frozenset({"NoSuchKey", "AccessDenied"})
+"""Error codes of a missing object: S3 denies access to one if the caller may not list the bucket."""
 
 
 class Bucket:
-    """Takes a function that makes the client: hardly any call needs one."""
+    """The content bucket. Takes a function that makes the client, since few calls need one."""
 
     def __init__(self, client: "Callable[[], S3Client]", bucket: str) -> None:
         self._make_client = client
@@ -38,21 +38,21 @@ class Bucket:
         call(self._client.put_object, Bucket=self._bucket, Key=key, Body=body, ContentType=content_type)
 
     def _get(self, key: str) -> bytes:
-        """Raises LookupError if there is no such object."""
+        """Read an object. Raises LookupError if there is none under the key."""
         try:
             return call(self._download, Bucket=self._bucket, Key=key)
         except ClientError as fault:
-            if code_of(fault) in MISSING:
+            if code_of(fault) in MISSING_CODES:
                 raise LookupError(f"There is no object {key}.") from fault
             raise
 
-    def _download(self, **place: Any) -> bytes:
-        """To the end: the connection may also break after the answer has begun."""
-        return self._client.get_object(**place)["Body"].read()
+    def _download(self, **address: Any) -> bytes:
+        """Read the object's body inside `call`, since the connection may also break after the answer has begun."""
+        return self._client.get_object(**address)["Body"].read()
 
 
 class S3Answers(Bucket):
-    """Answers of functions that are too long to be sent."""
+    """Keeps function results that are too long to be sent, and returns addresses to read them at."""
 
     def keep(self, tenant: str, text: str) -> str:
         key = f"answers/{tenant}/{uuid.uuid4().hex}.json"
@@ -60,19 +60,19 @@ class S3Answers(Bucket):
         return self.address(key)
 
     def address(self, key: str) -> str:
-        place = {"Bucket": self._bucket, "Key": key}
-        return self._client.generate_presigned_url("get_object", Params=place, ExpiresIn=READABLE_FOR)
+        parameters = {"Bucket": self._bucket, "Key": key}
+        return self._client.generate_presigned_url("get_object", Params=parameters, ExpiresIn=URL_SECONDS)
 
 
 class S3KeptResults(Bucket):
-    """The same, as an executor writes them: where the gateway told it to."""
+    """Keeps long function results from inside an executor, under a key that the gateway has chosen."""
 
     def keep(self, key: str, body: bytes) -> None:
         self._put(key, body, JSON)
 
 
 class S3Bodies(Bucket):
-    """The bodies of skill documents. An object never changes, since its key is made of what it holds."""
+    """Keeps the bodies of skill documents. An object never changes, since its key contains the body's digest."""
 
     def keep(self, tenant: str | None, digest: str, body: bytes) -> None:
         self._put(object_keys.body(tenant, digest), body, MARKDOWN)
@@ -81,12 +81,12 @@ class S3Bodies(Bucket):
         return self._get(object_keys.body(tenant, digest))
 
 
-class S3Publications(Bucket):
-    """What was published at once and is more than a transaction takes. Objects never change."""
+class S3ChangeBatchStore(Bucket):
+    """Keeps change batches that do not fit into one transaction. Objects never change."""
 
-    def keep(self, tenant: str | None, publication_id: str, body: bytes) -> str:
-        """Answers the key to read it by."""
-        key = object_keys.publication(tenant, publication_id)
+    def keep(self, tenant: str | None, batch_id: str, body: bytes) -> str:
+        """Store a change batch and return the key to read it by."""
+        key = object_keys.change_batch(tenant, batch_id)
         self._put(key, body, JSON)
         return key
 
@@ -95,12 +95,12 @@ class S3Publications(Bucket):
 
 
 class S3Values(Bucket):
-    """Texts that are too long for a row, under what they are made of."""
+    """Keeps texts that are too long for a row, under their digests."""
 
     def keep(self, tenant: str, text: str) -> str:
-        written = text.encode()
-        digest = sha256(written).hexdigest()
-        self._put(object_keys.value(tenant, digest), written, JSON)
+        body = text.encode()
+        digest = sha256(body).hexdigest()
+        self._put(object_keys.value(tenant, digest), body, JSON)
         return digest
 
     def read(self, tenant: str, digest: str) -> str:

@@ -1,4 +1,4 @@
-"""The objects that rows name, in all their versions. Only the sweeper looks at them so; no gateway has to load this."""
+"""All versions of the objects that rows refer to. Only the sweeper imports this module, so no gateway loads it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,26 +8,26 @@ from typing import Any
 from signpost.adapters import object_keys
 from signpost.adapters.aws import call
 from signpost.adapters.s3 import JSON, Bucket
-from signpost.kept import Look, Version
+from signpost.content.kept_objects import ObjectVersion, RetentionScan
 
 
 class S3KeptObjects(Bucket):
-    """Bodies and publications, and what was found when they were looked at last."""
+    """Lists and removes bodies and change batches, and keeps the results of the sweeper's last scan."""
 
     def scopes(self) -> Mapping[str | None, float]:
         prefixes = [
-            found["Prefix"].split("/")[1]
-            for prefix in (object_keys.BODIES, object_keys.PUBLICATIONS)
+            common["Prefix"].split("/")[1]
+            for prefix in (object_keys.BODIES, object_keys.CHANGE_BATCHES)
             for page in self._pages(Prefix=prefix, Delimiter="/")
-            for found in page.get("CommonPrefixes", ())
+            for common in page.get("CommonPrefixes", ())
         ]
-        looks = {version.key: version.modified for version in self._versions(object_keys.LOOKS) if version.is_latest}
+        scans = {version.key: version.modified for version in self._versions(object_keys.SCANS) if version.is_latest}
         tenants = {object_keys.owner_of(scope) for scope in prefixes}
-        return {tenant: looks.get(object_keys.look(tenant), 0.0) for tenant in tenants}
+        return {tenant: scans.get(object_keys.scan(tenant), 0.0) for tenant in tenants}
 
-    def last_look(self, tenant: str | None) -> Look:
-        members = json.loads(self._get(object_keys.look(tenant)))
-        return Look(
+    def read_last_scan(self, tenant: str | None) -> RetentionScan:
+        members = json.loads(self._get(object_keys.scan(tenant)))
+        return RetentionScan(
             at=members["at"],
             history=members["history"],
             version=members["version"],
@@ -35,24 +35,24 @@ class S3KeptObjects(Bucket):
             since=members["since"],
         )
 
-    def remember(self, tenant: str | None, look: Look) -> None:
+    def write_scan(self, tenant: str | None, look: RetentionScan) -> None:
         members = {**asdict(look), "scopes": sorted(look.scopes)}
-        self._put(object_keys.look(tenant), json.dumps(members).encode(), JSON)
+        self._put(object_keys.scan(tenant), json.dumps(members).encode(), JSON)
 
-    def versions(self, tenant: str | None) -> Sequence[Version]:
-        prefixes = (object_keys.bodies_of(tenant), object_keys.publications_of(tenant))
+    def versions(self, tenant: str | None) -> Sequence[ObjectVersion]:
+        prefixes = (object_keys.bodies_of(tenant), object_keys.change_batches_of(tenant))
         return [version for prefix in prefixes for version in self._versions(prefix)]
 
-    def remove(self, versions: Sequence[Version]) -> None:
-        """These versions and no others: what is put meanwhile is a later one, and stays."""
+    def remove(self, versions: Sequence[ObjectVersion]) -> None:
+        """Delete these versions and no others: an object put meanwhile is a later version, and stays."""
         for version in versions:
             call(self._client.delete_object, Bucket=self._bucket, Key=version.key, VersionId=version.id)
 
-    def _versions(self, prefix: str) -> Iterator[Version]:
+    def _versions(self, prefix: str) -> Iterator[ObjectVersion]:
         for page in self._pages(Prefix=prefix):
-            for found in page.get("Versions", ()):
-                modified = found["LastModified"].timestamp()
-                yield Version(found["Key"], found["VersionId"], modified, is_latest=found["IsLatest"])
+            for version in page.get("Versions", ()):
+                modified = version["LastModified"].timestamp()
+                yield ObjectVersion(version["Key"], version["VersionId"], modified, is_latest=version["IsLatest"])
 
     def _pages(self, **arguments: str) -> Iterator[Mapping[str, Any]]:
         page: Mapping[str, Any] = {"IsTruncated": True}

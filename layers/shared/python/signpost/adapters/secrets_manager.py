@@ -1,4 +1,4 @@
-"""The master keys of the stack in Secrets Manager, and secrets of others'."""
+"""The stack's master keys, the keys of executors, and secrets of executors' functions, in Secrets Manager."""
 
 import json
 from collections.abc import Callable
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from signpost.adapters.aws import call, code_of
-from signpost.errors import Withheld
+from signpost.errors import PermanentlyUnavailable
 from signpost.model import MasterKeys
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 
-EXECUTOR_KEYS = "signpost:executor-keys"
-"""The tag of a secret that is meant to be overwritten with the keys of an executor. No other is."""
+EXECUTOR_KEYS_TAG = "signpost:executor-keys"
+"""The tag of a secret that may be overwritten with the keys of an executor; a secret without it is left alone."""
 
 
-class TaggedSecrets:
-    """The secrets of executors, each with the keys of one."""
+class TaggedExecutorSecrets:
+    """Checks and writes the secrets of executors, each with the keys of one executor."""
 
     def __init__(self, client: "Callable[[], SecretsManagerClient]") -> None:
         self._make_client = client
@@ -31,31 +31,31 @@ class TaggedSecrets:
 
     def problem_with(self, secret: str) -> str | None:
         try:
-            found = call(self._client.describe_secret, SecretId=secret)
+            described = call(self._client.describe_secret, SecretId=secret)
         except ClientError as fault:
             if code_of(fault) == "ResourceNotFoundException":
                 return f"there is no secret {secret}."
-            if code_of(fault) == "AccessDeniedException":  # where only those with the tag are open to whoever asks
-                return f"its secret {secret} cannot be looked at; has it the tag {EXECUTOR_KEYS}?"
+            if code_of(fault) == "AccessDeniedException":  # the policy allows only secrets with the tag
+                return f"its secret {secret} cannot be looked at; has it the tag {EXECUTOR_KEYS_TAG}?"
             raise
-        if found.get("ARN") != secret:
-            return f"it names its secret by something else than the ARN {found.get('ARN')}."
-        if not any(tag.get("Key") == EXECUTOR_KEYS for tag in found.get("Tags", [])):
-            return f"its secret {secret} has no tag {EXECUTOR_KEYS}, and may be for something else."
+        if described.get("ARN") != secret:
+            return f"it names its secret by something else than the ARN {described.get('ARN')}."
+        if not any(tag.get("Key") == EXECUTOR_KEYS_TAG for tag in described.get("Tags", [])):
+            return f"its secret {secret} has no tag {EXECUTOR_KEYS_TAG}, and may be for something else."
         return None
 
     def write(self, secret: str, keys: MasterKeys) -> bool:
         try:
             SecretMasterKeys(lambda: self._client, secret).write(keys)
         except ClientError as fault:
-            if code_of(fault) in ("ResourceNotFoundException", "InvalidRequestException"):  # gone, or about to be
+            if code_of(fault) in ("ResourceNotFoundException", "InvalidRequestException"):  # deleted, or soon deleted
                 return False
             raise
         return True
 
 
 class SecretMasterKeys:
-    """Takes a function that makes the client: most requests need no key, so none is made before one does."""
+    """Reads and writes the master keys. Takes a function that makes the client, since most requests need no key."""
 
     def __init__(self, client: "Callable[[], SecretsManagerClient]", secret_arn: str) -> None:
         self._make_client = client
@@ -75,7 +75,7 @@ class SecretMasterKeys:
 
 
 class SecretsManagerTexts:
-    """Secrets whose text is whatever its owner put there."""
+    """Reads secrets as the text that their owner stored."""
 
     def __init__(self, client: "Callable[[], SecretsManagerClient]") -> None:
         self._make_client = client
@@ -86,9 +86,9 @@ class SecretsManagerTexts:
 
     def read(self, secret: str) -> str:
         try:
-            found = call(self._client.get_secret_value, SecretId=secret)
+            stored = call(self._client.get_secret_value, SecretId=secret)
         except ClientError as fault:
-            raise Withheld(code_of(fault)) from fault
-        if "SecretString" not in found:
-            raise Withheld("it holds no text")
-        return found["SecretString"]
+            raise PermanentlyUnavailable(code_of(fault)) from fault
+        if "SecretString" not in stored:
+            raise PermanentlyUnavailable("it holds no text")
+        return stored["SecretString"]

@@ -1,4 +1,4 @@
-"""Queues of the stack: that of deliveries, that of work, and those in which failures end."""
+"""The queues of the stack: the delivery queue, the work queue, and the dead letters."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -12,24 +12,24 @@ from signpost.records import dataclass
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-    from signpost.wakes import Posted
+    from signpost.workflow.wakes import QueuedWake
 
-BELONGING_TO_US = 3_600
-"""Seconds in which nobody else gets what was received. Whoever dies gives it back by that."""
-NOT_OURS = frozenset({"InvalidParameterValue", "MessageNotInflight"})
-"""What SQS says of a message that somebody else has got, or may get, by now."""
-WAIT = 2
-AT_ONCE = 10
+VISIBILITY_SECONDS = 3_600
+"""Seconds for which a received message is hidden from other receivers. If the receiver dies it reappears after them."""
+NOT_HELD_CODES = frozenset({"InvalidParameterValue", "MessageNotInflight"})
+"""Error codes of a message that another receiver has got, or can get, by now."""
+WAIT_SECONDS = 2
+MESSAGES_PER_CALL = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class QueueMessage:
     receipt: str
     body: str
 
 
 class _Queue:
-    """Takes a function that makes the client: many invocations need none."""
+    """A queue. Takes a function that makes the client, since many invocations need none."""
 
     def __init__(self, client: "Callable[[], SQSClient]", url: str) -> None:
         self._make_client = client
@@ -40,51 +40,51 @@ class _Queue:
         return self._make_client()
 
     def put_off(self, receipt: str, seconds: int) -> None:
-        place = {"QueueUrl": self._url, "ReceiptHandle": receipt}
-        call(self._client.change_message_visibility, **place, VisibilityTimeout=seconds)
+        message = {"QueueUrl": self._url, "ReceiptHandle": receipt}
+        call(self._client.change_message_visibility, **message, VisibilityTimeout=seconds)
 
 
 class SqsQueue(_Queue):
-    """The queue of deliveries. Lambda takes out what is in it."""
+    """A queue of texts, received by Lambda."""
 
     def put(self, text: str) -> None:
         call(self._client.send_message, QueueUrl=self._url, MessageBody=text)
 
 
 class SqsWorkQueue(_Queue):
-    """The queue of workflows that are to be looked at."""
+    """The queue of wake messages, each for an instance that a worker has to continue."""
 
-    def put(self, posted: "Posted") -> None:
-        """One at a time: the emulator asks for a permission for ten at once that AWS does not know."""
-        about = {"MessageBody": posted.message.text, "DelaySeconds": posted.seconds}
-        call(self._client.send_message, QueueUrl=self._url, **about)
+    def put(self, posted: "QueuedWake") -> None:
+        """Send one message: for a batch of ten the emulator demands a permission that does not exist on AWS."""
+        arguments = {"MessageBody": posted.message.text, "DelaySeconds": posted.seconds}
+        call(self._client.send_message, QueueUrl=self._url, **arguments)
 
 
-class SetAside(_Queue):
-    """A queue in which failures end."""
+class SqsDeadLetters(_Queue):
+    """A queue of dead letters: messages end in it after their last failed attempt."""
 
-    def received(self) -> Sequence[Message]:
-        """All there are."""
-        return list(self._received())
+    def receive(self) -> Sequence[QueueMessage]:
+        """Receive messages until the queue is empty."""
+        return list(self._receive_batches())
 
-    def settle(self, message: Message) -> None:
+    def settle(self, message: QueueMessage) -> None:
         call(self._client.delete_message, QueueUrl=self._url, ReceiptHandle=message.receipt)
 
-    def put_back(self, message: Message) -> None:
-        """Where it is not back already."""
+    def put_back(self, message: QueueMessage) -> None:
+        """Make the message visible again, unless it already is."""
         try:
             self.put_off(message.receipt, 0)
         except ClientError as fault:
-            if code_of(fault) not in NOT_OURS:
+            if code_of(fault) not in NOT_HELD_CODES:
                 raise
 
-    def _received(self) -> Iterator[Message]:
+    def _receive_batches(self) -> Iterator[QueueMessage]:
         while messages := call(
             self._client.receive_message,
             QueueUrl=self._url,
-            MaxNumberOfMessages=AT_ONCE,
-            VisibilityTimeout=BELONGING_TO_US,
-            WaitTimeSeconds=WAIT,
+            MaxNumberOfMessages=MESSAGES_PER_CALL,
+            VisibilityTimeout=VISIBILITY_SECONDS,
+            WaitTimeSeconds=WAIT_SECONDS,
         ).get("Messages"):
             for message in messages:
-                yield Message(message.get("ReceiptHandle", ""), message.get("Body", ""))
+                yield QueueMessage(message.get("ReceiptHandle", ""), message.get("Body", ""))

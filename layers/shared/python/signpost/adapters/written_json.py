@@ -1,43 +1,31 @@
-"""JSON with the place of every value."""
+"""Parses JSON with the place of every value."""
 
 import json
 import re
 from bisect import bisect_right
-from math import isinf
-from typing import Any, NoReturn
+from typing import Any
 
-from signpost.adapters.written_files import DEEPEST, Misread
+from signpost import strict_json
+from signpost.adapters.written_files import DEEPEST, MalformedSource
 from signpost.records import dataclass
-from signpost.workflow.written import Place, Written
+from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,\]}]+')
 
 
-def written_json(text: str, file: str) -> Written:
-    """Raises Misread."""
+def parse_json_source(text: str, file: str) -> SourceNode:
+    """Parse a JSON text. Raises MalformedSource."""
     try:
-        json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        strict_json.parse(text)
     except json.JSONDecodeError as fault:
-        raise Misread(fault.msg[:1].lower() + fault.msg[1:], fault.lineno, fault.colno) from fault
+        raise MalformedSource(fault.msg[:1].lower() + fault.msg[1:], fault.lineno, fault.colno) from fault
     except RecursionError as fault:
-        raise Misread(f"values are more than {DEEPEST} deep") from fault
+        raise MalformedSource(f"values are more than {DEEPEST} deep") from fault
     except ValueError as fault:
-        raise Misread(str(fault)) from fault
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    return _Scanner(text, file, starts).value(0)
-
-
-def _no_number(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
-
-
-def _finite(number: str) -> float:
-    """Beyond what a double holds, Python's reader answers infinity, which is no JSON again."""
-    found = float(number)
-    if isinf(found):
-        raise ValueError(f"{number} is larger than any number that can be kept")
-    return found
+        raise MalformedSource(str(fault)) from fault
+    starts = [0, *(line_end.end() for line_end in re.finditer("\n", text))]
+    return _Scanner(text, file, starts).read_value(0)
 
 
 def _is_half(character: str) -> bool:
@@ -46,46 +34,46 @@ def _is_half(character: str) -> bool:
 
 @dataclass(slots=True)
 class _Scanner:
-    """Goes over a text that is known to be JSON."""
+    """Reads a text that is known to be JSON value by value."""
 
     text: str
     file: str
     line_starts: list[int]
     at: int = 0
 
-    def value(self, depth: int) -> Written:
+    def read_value(self, depth: int) -> SourceNode:
         self._skip_blanks()
-        place = self._place()
+        place = self._current_place()
         if depth > DEEPEST:
-            raise Misread(f"values are more than {DEEPEST} deep", place.line, place.column)
+            raise MalformedSource(f"values are more than {DEEPEST} deep", place.line, place.column)
         match self.text[self.at]:
             case "{":
-                return self._mapping(place, depth)
+                return self._read_mapping(place, depth)
             case "[":
-                return self._list(place, depth)
+                return self._read_list(place, depth)
             case _:
-                return Written(self._scalar(), place)
+                return SourceNode(self._read_scalar(), place)
 
-    def _mapping(self, place: Place, depth: int) -> Written:
-        members, names = dict[str, Written](), dict[str, Place]()
-        while not self._ends("}"):
-            here = self._place()
-            name: str = self._scalar()
+    def _read_mapping(self, place: SourcePlace, depth: int) -> SourceNode:
+        members, names = dict[str, SourceNode](), dict[str, SourcePlace]()
+        while not self._skip_to_end("}"):
+            name_place = self._current_place()
+            name: str = self._read_scalar()
             if name in members:
-                raise Misread(f"{name!r} is there twice", here.line, here.column)
+                raise MalformedSource(f"{name!r} is there twice", name_place.line, name_place.column)
             self._skip_blanks()
             self.at += 1  # the colon
-            members[name], names[name] = self.value(depth + 1), here
-        return Written(members, place, names)
+            members[name], names[name] = self.read_value(depth + 1), name_place
+        return SourceNode(members, place, names)
 
-    def _list(self, place: Place, depth: int) -> Written:
-        entries: list[Written] = []
-        while not self._ends("]"):
-            entries.append(self.value(depth + 1))
-        return Written(entries, place)
+    def _read_list(self, place: SourcePlace, depth: int) -> SourceNode:
+        entries: list[SourceNode] = []
+        while not self._skip_to_end("]"):
+            entries.append(self.read_value(depth + 1))
+        return SourceNode(entries, place)
 
-    def _ends(self, bracket: str) -> bool:
-        """Steps over an opening bracket or a comma, or over the closing bracket."""
+    def _skip_to_end(self, bracket: str) -> bool:
+        """Skip an opening bracket, a comma or the closing bracket; True if it was the closing one."""
         self._skip_blanks()
         if self.text[self.at] in "{[,":
             self.at += 1
@@ -95,19 +83,19 @@ class _Scanner:
         self.at += 1
         return True
 
-    def _scalar(self) -> Any:
-        here, found = self._place(), _TOKEN.match(self.text, self.at)
-        token = found[0] if found else ""
+    def _read_scalar(self) -> Any:
+        place, match = self._current_place(), _TOKEN.match(self.text, self.at)
+        token = match[0] if match else ""
         self.at += len(token)
         value = json.loads(token)
         if isinstance(value, str) and not value.isascii() and any(map(_is_half, value)):
-            raise Misread("a text has half a surrogate pair", here.line, here.column)
+            raise MalformedSource("a text has half a surrogate pair", place.line, place.column)
         return value
 
     def _skip_blanks(self) -> None:
-        found = _BLANK.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        match = _BLANK.match(self.text, self.at)
+        self.at = match.end() if match else self.at
 
-    def _place(self) -> Place:
+    def _current_place(self) -> SourcePlace:
         line = bisect_right(self.line_starts, self.at)
-        return Place(self.file, line, self.at - self.line_starts[line - 1] + 1)
+        return SourcePlace(self.file, line, self.at - self.line_starts[line - 1] + 1)

@@ -16,17 +16,17 @@ from signpost.cli import (
     executors,
     functions,
     keys,
-    login,
     policy,
-    publish,
     secret,
     settings,
     subscriptions,
     workflow,
 )
 from signpost.cli.failure import CommandFailed
+from signpost.cli.login import login_command
+from signpost.cli.publish import publish_command
 
-# argparse has no public name for what add_subparsers returns.
+# argparse has no public name for the type that add_subparsers returns.
 type Commands = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
@@ -41,11 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         breakers,
         events,
         secret,
-        login,
+        login_command,
         functions,
         call,
         check,
-        publish,
+        publish_command,
         policy,
         workflow,
         approvals,
@@ -54,9 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         deliveries,
     ):
         group.register(commands)
-    chosen = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
     try:
-        return chosen.handler(chosen)
+        return parsed.handler(parsed)
     except CommandFailed as failure:
         print(f"signpost: {failure}", file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""`signpost audit`: everything that was recorded of a run of a workflow."""
+"""`signpost audit`: prints all audit events of a workflow instance."""
 
 import argparse
 import json
@@ -27,9 +27,9 @@ def register(commands: "Commands") -> None:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    with stack.runs(arguments.stack) as runs:
-        instance = runs.instance(arguments.tenant, arguments.run)
-        events = runs.instances.audit(arguments.tenant, instance.id)
+    with stack.open_workflows(arguments.stack) as reader:
+        instance = reader.find_instance(arguments.tenant, arguments.run)
+        events = reader.instances.audit(arguments.tenant, instance.id)
     if arguments.json:
         for event in events:
             print(json.dumps(_envelope(instance.id, event), ensure_ascii=False))
@@ -38,7 +38,7 @@ def _show(arguments: argparse.Namespace) -> int:
         (_time(event), event.correlation_id, event.subject, event.record.type, _text(event.record.payload))
         for event in events
     ]
-    for line in terminal.table(HEADINGS, rows):
+    for line in terminal.format_table(HEADINGS, rows):
         print(line)
     return 0
 

@@ -1,4 +1,4 @@
-"""`signpost breakers`: which functions are left alone after they failed, and let them be called again."""
+"""`signpost breakers`: lists the functions that are not called after failures, and lets them be called again."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from signpost.cli import stack
-from signpost.cli.settings import function
+from signpost.cli.settings import parse_function_id
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
@@ -20,7 +20,7 @@ def register(commands: "Commands") -> None:
     listing = actions.add_parser("list", help="the breakers of a tenant that are not closed")
     listing.set_defaults(handler=_list)
     resetting = actions.add_parser("reset", help="let a function be called again (everywhere within two seconds)")
-    resetting.add_argument("function", type=function, help="from `signpost breakers list`")
+    resetting.add_argument("function", type=parse_function_id, help="from `signpost breakers list`")
     resetting.set_defaults(handler=_reset)
     for action in actions.choices.values():
         stack.add_tenant_option(action)
@@ -29,7 +29,7 @@ def register(commands: "Commands") -> None:
 
 def _list(arguments: argparse.Namespace) -> int:
     now = time.time()
-    with stack.registry(arguments.stack) as registry:
+    with stack.open_registry(arguments.stack) as registry:
         by_function = registry.breakers.of_tenant(arguments.tenant)
     for name in sorted(by_function):
         print(json.dumps(_row(name, by_function[name], now)))
@@ -37,7 +37,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _reset(arguments: argparse.Namespace) -> int:
-    with stack.registry(arguments.stack) as registry:
+    with stack.open_registry(arguments.stack) as registry:
         was_open = registry.breakers.close(arguments.tenant, arguments.function)
     print(json.dumps({"function": arguments.function, "state": "closed", "was_open": was_open}))
     return 0

@@ -1,11 +1,11 @@
-"""`signpost call`: a function of the registry, by its id."""
+"""`signpost call`: calls a function of the registry by its id."""
 
 import argparse
 import json
 import sys
 from typing import TYPE_CHECKING
 
-from signpost.cli import remote, stack
+from signpost.cli import remote, stack, terminal
 from signpost.cli.failure import CommandFailed
 from signpost.errors import Unavailable
 from signpost.model import Json
@@ -30,18 +30,18 @@ def register(commands: "Commands") -> None:
 
 
 def _call(arguments: argparse.Namespace) -> int:
-    payload = _payload(sys.stdin.read() if arguments.payload == FROM_INPUT else arguments.payload)
-    with remote.answers(arguments.stack, arguments.url, lambda line: print(line, file=sys.stderr)) as answer:
+    payload = _parse_payload(sys.stdin.read() if arguments.payload == FROM_INPUT else arguments.payload)
+    with remote.connect_registry_once(arguments.stack, arguments.url, terminal.print_progress) as call_registry:
         try:
-            answered = answer(arguments.function_id, payload)
-        except Unavailable as fault:  # what it calls may have effects, so that only who sits here can know
+            answer = call_registry(arguments.function_id, payload)
+        except Unavailable as fault:  # the function may have effects: only the operator can know if a retry is safe
             raise CommandFailed(f"{str(fault).rstrip('.')}. It was called once.") from fault
-    print(answered if isinstance(answered, str) else json.dumps(answered, indent=2, ensure_ascii=False))
+    print(answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False))
     return 0
 
 
-def _payload(text: str) -> Json:
-    """What it has to be beyond JSON is for the function to say."""
+def _parse_payload(text: str) -> Json:
+    """Parse the payload as JSON. The function itself checks everything else."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as fault:

@@ -1,4 +1,4 @@
-"""`signpost check`: what is wrong with a manifest, before anybody publishes it."""
+"""`signpost check`: reports the problems of a manifest before it is published."""
 
 import argparse
 import json
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from signpost.cli import checking
 from signpost.cli.failure import CommandFailed
-from signpost.cli.manifest_files import manifest_at, manifests_at
-from signpost.workflow.forms import schema
-from signpost.workflow.problems import Problem, Severity
+from signpost.cli.publish import checking
+from signpost.cli.publish.manifest_files import find_manifests, read_manifest
+from signpost.workflow.authoring.json_schema import manifest_schema
+from signpost.workflow.authoring.problems import Problem, Severity
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
@@ -34,45 +34,45 @@ def register(commands: "Commands") -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.schema:
-        print(json.dumps(schema(), indent=2))
+        print(json.dumps(manifest_schema(), indent=2))
         return 0
     if arguments.path is None:
         raise CommandFailed("Say what to check: a manifest, or a folder. `.` is the folder you are in.")
     rules = checking.rules_of(arguments)
-    found: list[Problem] = []
-    for path in manifests_at(arguments.path):
-        found += checking.problems_with(manifest_at(path), path, rules)
-    is_fine = not any(map(rules.refuse, found))
+    problems: list[Problem] = []
+    for path in find_manifests(arguments.path):
+        problems += checking.find_problems(read_manifest(path), path, rules)
+    is_fine = not any(map(rules.is_refused, problems))
     if arguments.json:
-        print(json.dumps(_as_json(found, is_fine=is_fine), indent=2, ensure_ascii=False))
+        print(json.dumps(_as_json(problems, is_fine=is_fine), indent=2, ensure_ascii=False))
     else:
-        _print(found)
+        _print(problems)
     return 0 if is_fine else 1
 
 
-def _print(found: Sequence[Problem]) -> None:
-    for problem in found:
-        print(checking.line(problem))
-    errors, warnings = (_counted(found, severity) for severity in ("error", "warning"))
-    print(f"{errors}, {warnings}" if found else "nothing found", file=sys.stderr)
+def _print(problems: Sequence[Problem]) -> None:
+    for problem in problems:
+        print(checking.format_problem(problem))
+    errors, warnings = (_severity_count(problems, severity) for severity in ("error", "warning"))
+    print(f"{errors}, {warnings}" if problems else "nothing found", file=sys.stderr)
 
 
-def _counted(found: Sequence[Problem], severity: Severity) -> str:
-    amount = sum(problem.severity == severity for problem in found)
-    return f"{amount} {severity}{'' if amount == 1 else 's'}"
+def _severity_count(problems: Sequence[Problem], severity: Severity) -> str:
+    count = sum(problem.severity == severity for problem in problems)
+    return f"{count} {severity}{'' if count == 1 else 's'}"
 
 
-def _as_json(found: Sequence[Problem], *, is_fine: bool) -> "JsonObject":
+def _as_json(problems: Sequence[Problem], *, is_fine: bool) -> "JsonObject":
     return {
         "ok": is_fine,
         **{
-            f"{severity}s": [_described(problem) for problem in found if problem.severity == severity]
+            f"{severity}s": [_problem_as_json(problem) for problem in problems if problem.severity == severity]
             for severity in ("error", "warning")
         },
     }
 
 
-def _described(problem: Problem) -> "Json":
+def _problem_as_json(problem: Problem) -> "Json":
     place = problem.place
     return {
         "file": place.file,

@@ -1,37 +1,37 @@
-"""`signpost deliveries retry`: what triggers and webhooks did not hear, told once more."""
+"""`signpost deliveries retry`: sends failed changes and failed deliveries to their queues again."""
 
 import argparse
 import json
-import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from signpost.cli import stack
-from signpost.cli.set_aside import GivenUp, sent_again
+from signpost.cli import stack, terminal
+from signpost.cli.dead_letters import DeadLetters, resend
 from signpost.records import dataclass
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
-    from signpost.ports import DeliveryQueue
-
-type Say = Callable[[str], None]
+    from signpost.content.ports import DeliveryQueue
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
-    unheard: GivenUp
-    """Changes that did not get into their queue, or that the subscriber function gave up."""
-    failed: GivenUp
-    """Deliveries whose attempts are used up."""
+class DeliveryRetry:
+    """The queues from which and to which failed changes and failed deliveries are sent again."""
+
+    failed_changes: DeadLetters
+    """Changes that did not reach their queue, or that the change fan-out function gave up."""
+    failed_deliveries: DeadLetters
+    """Deliveries that have used up their attempts."""
     changes: "DeliveryQueue"
     deliveries: "DeliveryQueue"
 
-    def run(self, say: Say, *, dry: bool) -> tuple[int, int]:
-        """How many changes and how many deliveries. What could not be sent again stays where it was."""
-        changes = sent_again(self.unheard, self.changes.put, dry=dry)
-        say(f"{changes} changes {'to be ' if dry else ''}told again")
-        deliveries = sent_again(self.failed, self.deliveries.put, dry=dry)
-        say(f"{deliveries} deliveries {'to be ' if dry else ''}tried again")
+    def run(self, show_line: terminal.ShowLine, *, dry: bool) -> tuple[int, int]:
+        """Send both again, and return the number of changes and of deliveries.
+
+        Messages that could not be sent again stay in their dead-letter queue."""
+        changes = resend(self.failed_changes, self.changes.put, dry=dry)
+        show_line(f"{changes} changes {'to be ' if dry else ''}told again")
+        deliveries = resend(self.failed_deliveries, self.deliveries.put, dry=dry)
+        show_line(f"{deliveries} deliveries {'to be ' if dry else ''}tried again")
         return changes, deliveries
 
 
@@ -45,7 +45,7 @@ def register(commands: "Commands") -> None:
 
 
 def _retry(arguments: argparse.Namespace) -> int:
-    with stack.retry(arguments.stack) as retry:
-        changes, deliveries = retry.run(lambda line: print(line, file=sys.stderr), dry=arguments.dry_run)
+    with stack.open_delivery_retry(arguments.stack) as retry:
+        changes, deliveries = retry.run(terminal.print_progress, dry=arguments.dry_run)
     print(json.dumps({"changes": changes, "deliveries": deliveries}))
     return 0

@@ -1,17 +1,18 @@
-"""Files in YAML or JSON that people write, for commands."""
+"""Reads files in YAML or JSON for commands."""
 
 from pathlib import Path
 from typing import Any
 
 from signpost.adapters import written_files
-from signpost.adapters.written_files import SUFFIXES, Unreadable
+from signpost.adapters.written_files import SUFFIXES, UnreadableFile
 from signpost.cli.failure import CommandFailed
 
-__all__ = ["SUFFIXES", "parsed"]
+__all__ = ["SUFFIXES", "read_document"]
 
 
-def parsed(path: Path) -> Any:
+def read_document(path: Path) -> Any:
+    """Read the values of a file. Raises CommandFailed if it cannot be read."""
     try:
-        return written_files.parsed(path)
-    except Unreadable as fault:
+        return written_files.read_values(path)
+    except UnreadableFile as fault:
         raise CommandFailed(str(fault)) from fault

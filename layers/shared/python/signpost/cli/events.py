@@ -1,12 +1,11 @@
-"""`signpost events`: change events that did not reach the bus."""
+"""`signpost events redrive`: sends change events that did not reach the bus again."""
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from signpost.cli import stack
+from signpost.cli import stack, terminal
 from signpost.cli.failure import CommandFailed
 
 if TYPE_CHECKING:
@@ -28,17 +27,13 @@ def register(commands: "Commands") -> None:
 
 
 def _redrive(arguments: argparse.Namespace) -> int:
-    with stack.redrive(arguments.stack) as redrive:
-        done = redrive.run(_say, dry=arguments.dry_run, forget=arguments.forget_lost)
-    print(json.dumps(asdict(done)))
-    if done.too_old and not (arguments.dry_run or arguments.forget_lost):
+    with stack.open_redrive(arguments.stack) as redrive:
+        result = redrive.run(terminal.print_progress, dry=arguments.dry_run, forget=arguments.forget_lost)
+    print(json.dumps(asdict(result)))
+    if result.too_old and not (arguments.dry_run or arguments.forget_lost):
         raise CommandFailed(
-            f"{done.too_old} batches are too old. What the outbox still had of changes of more than seven days ago was "
-            "sent; the rest is lost, and subscribers see a gap in the sequence numbers. Steps of more than a day ago "
-            "were not sent; the audits have them. With --forget-lost the batches leave the queue."
+            f"{result.too_old} batches are too old. What the outbox still had of changes of more than seven days ago "
+            "was sent; the rest is lost, and subscribers see a gap in the sequence numbers. Steps of more than a day "
+            "ago were not sent; the audits have them. With --forget-lost the batches leave the queue."
         )
     return 0
-
-
-def _say(progress: str) -> None:
-    print(progress, file=sys.stderr)

@@ -1,27 +1,27 @@
-"""`signpost executors`: which Lambda functions host functions for a stack.
+"""`signpost executors`: lists, places, removes, deploys and loads the executors of a stack.
 
-Operators place and remove them, in the table; administrators of a tenant load and unload them, by the registry
-function."""
+An executor is a Lambda function that hosts functions. Operators place and remove executors in the registry table.
+Administrators of a tenant load and unload them through the registry function."""
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from signpost.cli import executor_folders, remote, stack
 from signpost.cli.failure import CommandFailed
+from signpost.cli.terminal import print_progress
+from signpost.directory.placement import PlacementError
 from signpost.errors import Unavailable
-from signpost.execution.placement import PlacementRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from signpost.cli import Commands
-    from signpost.contract import Hosted
+    from signpost.contract import HostedFunction
 
 
-LOADING = {
+LOAD_COMMANDS = {
     "load": "make its functions the tenant's own; one that is loaded is replaced by a higher version",
     "unload": "its functions cannot be called any more (within two seconds)",
     "reload": "ask a loaded one again what it hosts",
@@ -49,85 +49,80 @@ def register(commands: "Commands") -> None:
     for action in actions.choices.values():
         stack.add_option(action)
     writing = actions.add_parser("template", help="write the template that a folder with an app.py is deployed from")
-    writing.set_defaults(handler=_template)
+    writing.set_defaults(handler=_write_template)
     for action in (deploying, writing):
         action.add_argument("folder", type=Path, help="its name is that of the executor")
 
 
 def _register_loading(actions: "Commands") -> None:
-    for operation, says in LOADING.items():
-        loading = actions.add_parser(operation, help=says)
+    for operation, purpose in LOAD_COMMANDS.items():
+        loading = actions.add_parser(operation, help=purpose)
         loading.add_argument("function", help="name or ARN of the Lambda function; the stack must allow it")
         loading.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
-        loading.set_defaults(handler=_loading, operation=operation)
+        loading.set_defaults(handler=_change_load, operation=operation)
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with stack.registry(arguments.stack) as registry:
-        listed = registry.directory.placed()
-    for placed in listed:
-        row = {"tenant": placed.tenant, "executor": placed.executor.arn, "functions": placed.functions}
-        if placed.terms is not None and placed.terms.version is not None:
-            row["version"] = placed.terms.version
+    with stack.open_registry(arguments.stack) as registry:
+        placements = registry.directory.list_placed()
+    for placement in placements:
+        row = {"tenant": placement.tenant, "executor": placement.executor.arn, "functions": placement.functions}
+        if placement.terms is not None and placement.terms.version is not None:
+            row["version"] = placement.terms.version
         print(json.dumps(row))
     return 0
 
 
 def _place(arguments: argparse.Namespace) -> int:
-    hosted = _placed(arguments.stack, arguments.function, arguments.tenant)
-    print(json.dumps({"tenant": arguments.tenant, "functions": sorted(one.function for one in hosted)}))
+    functions = _place_executor(arguments.stack, arguments.function, arguments.tenant)
+    print(json.dumps({"tenant": arguments.tenant, "functions": sorted(hosted.function for hosted in functions)}))
     return 0
 
 
-def _placed(beside: str, function: str, tenant: str) -> "Sequence[Hosted]":
+def _place_executor(signpost_stack: str, function: str, tenant: str) -> "Sequence[HostedFunction]":
     try:
-        with stack.keys(beside) as keys:
+        with stack.open_keys(signpost_stack) as keys:
             return keys.placer.place(function, tenant)
-    except PlacementRefused as refused:
-        raise CommandFailed(str(refused)) from refused
+    except PlacementError as fault:
+        raise CommandFailed(str(fault)) from fault
 
 
-def _template(arguments: argparse.Namespace) -> int:
-    written = executor_folders.write_template(arguments.folder)
+def _write_template(arguments: argparse.Namespace) -> int:
+    is_new = executor_folders.write_template(arguments.folder)
     path = arguments.folder / executor_folders.TEMPLATE
-    print(f"+ {path}" if written else f"= {path} is there already; it is yours.")
+    print(f"+ {path}" if is_new else f"= {path} is there already; it is yours.")
     return 0
 
 
 def _deploy(arguments: argparse.Namespace) -> int:
     folder = arguments.folder
     name = executor_folders.stack_name(folder, arguments.stack)
-    parameters = dict(stack.beside(arguments.stack))
+    parameters = dict(stack.read_executor_parameters(arguments.stack))
     url, allowed = parameters.pop("McpUrl"), parameters.pop("ExecutorFunctions")
     executor_folders.check_allowed(name, parameters["GatewayFunctionArn"], allowed)
     if executor_folders.write_template(folder):
-        _tell(f"+ {folder / executor_folders.TEMPLATE}, which is yours from now on")
-    _tell(f"deploying the stack {name}")
-    executor_folders.deploy(folder, name, parameters, _tell)
-    hosted = _placed(arguments.stack, name, arguments.tenant)
-    print(json.dumps({"tenant": arguments.tenant, "functions": sorted(one.function for one in hosted)}))
-    _tell(f"Its tools are at {url}/flat within two seconds.")
+        print_progress(f"+ {folder / executor_folders.TEMPLATE}, which is yours from now on")
+    print_progress(f"deploying the stack {name}")
+    executor_folders.deploy(folder, name, parameters, print_progress)
+    functions = _place_executor(arguments.stack, name, arguments.tenant)
+    print(json.dumps({"tenant": arguments.tenant, "functions": sorted(hosted.function for hosted in functions)}))
+    print_progress(f"Its tools are at {url}/flat within two seconds.")
     return 0
 
 
-def _tell(words: str) -> None:
-    """Beside what programs read."""
-    print(words, file=sys.stderr)
-
-
-def _loading(arguments: argparse.Namespace) -> int:
-    with remote.answers(arguments.stack, arguments.url, _tell) as answer:
+def _change_load(arguments: argparse.Namespace) -> int:
+    with remote.connect_registry_once(arguments.stack, arguments.url, print_progress) as call_registry:
         try:
-            done = answer(f"skills::{arguments.operation}", {"executor": arguments.function})
-        except Unavailable as fault:  # a second load of what has been loaded would be refused
+            answer = call_registry(f"skills::{arguments.operation}", {"executor": arguments.function})
+        except Unavailable as fault:  # no retry: a second load of a loaded executor is refused
             reason = str(fault).rstrip(".")
             raise CommandFailed(f"{reason}. `signpost executors list` says whether it has happened.") from fault
-    print(json.dumps(done, ensure_ascii=False))
+    print(json.dumps(answer, ensure_ascii=False))
     return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    with stack.registry(arguments.stack) as registry:
+    with stack.open_registry(arguments.stack) as registry:
         if not registry.directory.remove(arguments.tenant, arguments.arn):
             raise CommandFailed(
                 f"{arguments.arn} hosts nothing for tenant {arguments.tenant!r}. See `signpost executors list`."

@@ -1,35 +1,38 @@
-"""`signpost workflow retry`: runs that could not be gone on with, looked at once more."""
+"""`signpost workflow retry`: sends the wakes that the workflow worker gave up to the work queue again."""
 
 import argparse
 import json
 from typing import TYPE_CHECKING
 
 from signpost.cli import stack
-from signpost.cli.set_aside import GivenUp, sent_again
+from signpost.cli.dead_letters import DeadLetters, resend
 from signpost.records import dataclass
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
-    from signpost.ports import DeliveryQueue
+    from signpost.content.ports import DeliveryQueue
 
-RETRYING = (
+RETRY_DESCRIPTION = (
     "Has the worker look once more at the runs that it has given up. What is due in them happens; nothing is done "
     "twice by looking twice."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class FailedWork:
-    failed: GivenUp
+class WorkRetry:
+    """The dead letters of the work queue, and the work queue."""
+
+    failed: DeadLetters
     work: "DeliveryQueue"
 
     def run(self, *, dry: bool) -> int:
-        return sent_again(self.failed, self.work.put, dry=dry)
+        """Send the wakes again, and return their number."""
+        return resend(self.failed, self.work.put, dry=dry)
 
 
 def register(actions: "Commands") -> None:
     retrying = actions.add_parser(
-        "retry", help="look again at runs that could not be gone on with", description=RETRYING
+        "retry", help="look again at runs that could not be gone on with", description=RETRY_DESCRIPTION
     )
     retrying.add_argument("--dry-run", action="store_true", help="say how many there are, and send nothing")
     stack.add_option(retrying)
@@ -37,6 +40,6 @@ def register(actions: "Commands") -> None:
 
 
 def _retry(arguments: argparse.Namespace) -> int:
-    with stack.failed_work(arguments.stack) as failed:
-        print(json.dumps({"runs": failed.run(dry=arguments.dry_run)}))
+    with stack.open_work_retry(arguments.stack) as retry:
+        print(json.dumps({"runs": retry.run(dry=arguments.dry_run)}))
     return 0

@@ -1,9 +1,11 @@
-"""What a command says when it cannot do what it was asked."""
+"""The errors that end a command."""
 
 
-class CommandFailed(Exception):  # noqa: N818 - it names what happened
-    """The message is a sentence for the person at the terminal: what is wrong, and what to do."""
+class CommandFailed(Exception):  # noqa: N818 - named after the event
+    """Ends a command with exit code 1.
+
+    The message is a sentence for the person at the terminal: the problem, and the next step."""
 
 
-class Unanswered(CommandFailed):
-    """Nobody said what became of it."""
+class NoServerAnswer(CommandFailed):
+    """The server gave no answer, so it is not known whether the call took effect."""

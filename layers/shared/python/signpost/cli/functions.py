@@ -1,13 +1,13 @@
-"""`signpost functions`: what the registry can be asked, and which changes it reports."""
+"""`signpost functions`: lists the functions of the registry, and the changes that it reports."""
 
 import argparse
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from signpost.content.api.reference import ALL_FUNCTIONS, build_reference
+from signpost.content.api.specs import TRIGGERS
 from signpost.model import as_object
-from signpost.registry.published import TRIGGERS
-from signpost.registry.reference import ALL_FUNCTIONS, as_document
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
@@ -22,7 +22,7 @@ def register(commands: "Commands") -> None:
 
 def _show(arguments: argparse.Namespace) -> int:
     if arguments.json:
-        print(json.dumps(as_document(), indent=2))
+        print(json.dumps(build_reference(), indent=2))
     else:
         print("\n".join(_table()))
     return 0
@@ -31,7 +31,7 @@ def _show(arguments: argparse.Namespace) -> int:
 def _table() -> Iterator[str]:
     yield "functions (called with {function_id, payload}; * is listed to MCP clients):"
     for function in ALL_FUNCTIONS:
-        yield f"  {function.id}{'' if function.hidden else ' *'}"
+        yield f"  {function.id}{'' if function.is_hidden else ' *'}"
         yield f"      {function.description}"
         yield f"      {_fields(function.request)}"
     yield "triggers (on the event bus):"
@@ -42,8 +42,8 @@ def _table() -> Iterator[str]:
 
 
 def _fields(schema: "JsonObject") -> str:
-    """As `id, uris?`: what may be left out has a question mark."""
+    """Write the fields of a schema as `id, uris?`. A question mark stands after each optional field."""
     required = schema.get("required")
-    needed = required if isinstance(required, list) else []
+    required_names = required if isinstance(required, list) else []
     names = as_object(schema.get("properties"))
-    return ", ".join(name if name in needed else f"{name}?" for name in names) or "no fields"
+    return ", ".join(name if name in required_names else f"{name}?" for name in names) or "no fields"

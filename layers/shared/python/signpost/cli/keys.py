@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
-from signpost.credentials import ApiKey
-from signpost.identity.api_keys import PresentedKey, digest
+from signpost.identity.api_keys import PresentedKey, digest_of_secret
+from signpost.identity.credentials import ApiKey
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
 
-SECONDS = {"h": 3600, "d": 86400}
+SECONDS_PER_UNIT = {"h": 3600, "d": 86400}
 
 
 def new_key(tenant: str) -> PresentedKey:
-    """What the client sends. It exists only with whoever it is given to; a digest of it is stored."""
+    """Make a key for a client to send. The stack stores only a digest, so the key cannot be shown again."""
     return PresentedKey(tenant=tenant, key_id=secrets.token_hex(6), secret=secrets.token_hex(32))
 
 
@@ -33,17 +33,18 @@ def stored_key(
     created_at: float,
     roles: Sequence[str] = (),
     permissions: Sequence[str] = (),
-    lasting: float | None = None,
+    lifetime: float | None = None,
 ) -> ApiKey:
+    """Build the row that is stored for a key. `lifetime` is in seconds; without one the key does not expire."""
     return ApiKey(
         tenant=presented.tenant,
         key_id=presented.key_id,
         name=name,
-        secret_digest=digest(presented.secret),
+        secret_digest=digest_of_secret(presented.secret),
         roles=frozenset(roles),
         permissions=frozenset(permissions),
         created_at=created_at,
-        expires_at=created_at + lasting if lasting else None,
+        expires_at=created_at + lifetime if lifetime else None,
     )
 
 
@@ -66,7 +67,9 @@ def _register_create(actions: "Commands") -> None:
     creating.add_argument("name", help="who or what will use it")
     creating.add_argument("--role", action="append", default=[], help="may be repeated")
     creating.add_argument("--permission", action="append", default=[], help="may be repeated; signpost.admin is one")
-    creating.add_argument("--expires-in", type=_duration, metavar="30d", help="hours (h) or days (d); default: never")
+    creating.add_argument(
+        "--expires-in", type=_parse_duration, metavar="30d", help="hours (h) or days (d); default: never"
+    )
     creating.set_defaults(handler=_create)
 
 
@@ -78,9 +81,9 @@ def _create(arguments: argparse.Namespace) -> int:
         created_at=time.time(),
         roles=arguments.role,
         permissions=arguments.permission,
-        lasting=arguments.expires_in,
+        lifetime=arguments.expires_in,
     )
-    with stack.registry(arguments.stack) as registry:
+    with stack.open_registry(arguments.stack) as registry:
         if not registry.api_keys.add(stored):
             raise CommandFailed("A key with this id exists already. Try again.")
     print(presented)
@@ -90,15 +93,15 @@ def _create(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     now = time.time()
-    with stack.registry(arguments.stack) as registry:
-        listed = registry.api_keys.of_tenant(arguments.tenant)
-    for key in listed:
+    with stack.open_registry(arguments.stack) as registry:
+        api_keys = registry.api_keys.of_tenant(arguments.tenant)
+    for key in api_keys:
         print(json.dumps(_row(key, now), ensure_ascii=False))
     return 0
 
 
 def _revoke(arguments: argparse.Namespace) -> int:
-    with stack.registry(arguments.stack) as registry:
+    with stack.open_registry(arguments.stack) as registry:
         key = registry.api_keys.revoke(arguments.tenant, arguments.id, time.time())
     if key is None:
         raise CommandFailed(f"Tenant {arguments.tenant!r} has no key {arguments.id!r}. See `signpost keys list`.")
@@ -129,8 +132,8 @@ def _date(at: float | None) -> str | None:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at is not None else None
 
 
-def _duration(text: str) -> float:
-    found = re.fullmatch(r"([1-9][0-9]{0,4})([hd])", text)
-    if found is None:
+def _parse_duration(text: str) -> float:
+    match = re.fullmatch(r"([1-9][0-9]{0,4})([hd])", text)
+    if match is None:
         raise argparse.ArgumentTypeError(f"write a duration as 12h or 30d, not {text!r}")
-    return int(found[1]) * SECONDS[found[2]]
+    return int(match[1]) * SECONDS_PER_UNIT[match[2]]

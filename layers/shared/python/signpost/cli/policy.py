@@ -1,4 +1,4 @@
-"""`signpost policy`: who may use what, and which rule says so."""
+"""`signpost policy`: lists the rules of a tenant, and explains which rule decides about an item for a principal."""
 
 import argparse
 import json
@@ -9,54 +9,54 @@ from typing import TYPE_CHECKING
 from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
 from signpost.model import Principal
-from signpost.policy import items
-from signpost.policy.items import Item
-from signpost.policy.rules import Policies, decide, showing
+from signpost.policy import policy_items as items
+from signpost.policy.policy_items import PolicyItem
+from signpost.policy.rules import Policies, decide, find_show_rule
 from signpost.records import dataclass
-from signpost.spelling import meant
+from signpost.spelling import suggest_name
 
 if TYPE_CHECKING:
+    from signpost.calling.lookup import FunctionLists
+    from signpost.catalogue.cache import CatalogueView
     from signpost.cli import Commands
-    from signpost.execution.functions import FunctionLists
-    from signpost.ports import Texts
-    from signpost.registry.catalogue import CatalogueView
+    from signpost.ports import TextStore
 
 
 PROMPT, AGENT_SKILL = "prompt:", "skill://"
 
 
 @dataclass(frozen=True, slots=True)
-class Rulebook:
-    """What the tables of a stack say of who may use what."""
+class PolicyReader:
+    """Reads the policies of a tenant and the items that they decide about from the tables of a stack."""
 
     catalogue: "CatalogueView"
-    texts: "Texts"
+    texts: "TextStore"
     lists: "FunctionLists"
 
     def policies(self, tenant: str) -> Policies:
-        from signpost.registry.policies import read_policies  # noqa: PLC0415 - with what reads catalogues
+        from signpost.catalogue.policies import read_policies  # noqa: PLC0415 - it imports the readers of catalogues
 
-        digest = self.catalogue.policies(tenant)
+        digest = self.catalogue.policies_digest(tenant)
         return Policies() if digest is None else read_policies(self.texts, tenant, digest)
 
-    def items(self, tenant: str) -> Iterator[Item]:
-        """Functions with what they are to clients, and the catalogue."""
-        from signpost.execution.function_access import items_of  # noqa: PLC0415 - as above
-        from signpost.registry.catalogue_access import item_of  # noqa: PLC0415 - as above
+    def items(self, tenant: str) -> Iterator[PolicyItem]:
+        """Yield the items of a tenant: its functions, with all their names for clients, and the catalogue."""
+        from signpost.calling.access import items_of  # noqa: PLC0415 - as above
+        from signpost.catalogue.access import item_of  # noqa: PLC0415 - as above
 
         yield from items_of(self.lists.of(tenant)).values()
-        snapshot = self.catalogue.snapshot(tenant)
-        yield from (item_of(item, snapshot) for item in snapshot.published.items)
+        snapshot = self.catalogue.load(tenant)
+        yield from (item_of(item, snapshot) for item in snapshot.snapshot.items)
 
-    def at(self, tenant: str, uri: str) -> Iterator[Item]:
-        """What is read from there, if toolkits have anything at such a URI."""
-        from signpost.execution.function_access import items_of  # noqa: PLC0415 - as above
-        from signpost.surfaces.component_index import ComponentIndex  # noqa: PLC0415 - as above
+    def items_at(self, tenant: str, uri: str) -> Iterator[PolicyItem]:
+        """Yield the resources of toolkits that are read from a URI."""
+        from signpost.calling.access import items_of  # noqa: PLC0415 - as above
+        from signpost.surfaces.toolkit_index import ComponentIndex  # noqa: PLC0415 - as above
 
-        found = self.lists.of(tenant)
-        known = items_of(found)
-        index = ComponentIndex(found, lambda _: False)
-        yield from (items.at(uri, known[hosted.function]) for hosted, _ in index.at(uri))
+        function_list = self.lists.of(tenant)
+        items_by_function = items_of(function_list)
+        index = ComponentIndex(function_list, lambda _: False)
+        yield from (items.resource_item(uri, items_by_function[hosted.function]) for hosted, _ in index.find_at(uri))
 
 
 def register(commands: "Commands") -> None:
@@ -76,8 +76,8 @@ def register(commands: "Commands") -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with stack.rulebook(arguments.stack) as rulebook:
-        policies = rulebook.policies(arguments.tenant)
+    with stack.open_policies(arguments.stack) as reader:
+        policies = reader.policies(arguments.tenant)
     print(json.dumps({"default": policies.default}))
     for rule in policies.rules:
         print(json.dumps(asdict(rule)))
@@ -87,16 +87,16 @@ def _list(arguments: argparse.Namespace) -> int:
 def _explain(arguments: argparse.Namespace) -> int:
     roles, permissions = frozenset(arguments.role), frozenset(arguments.permission)
     principal = Principal(arguments.subject, arguments.tenant, "", roles, permissions)
-    with stack.rulebook(arguments.stack) as rulebook:
-        policies = rulebook.policies(arguments.tenant)
-        concerned = _named(rulebook, arguments.tenant, arguments.name)
-    for item in concerned:
-        print(json.dumps(_explained(policies, principal, item)))
+    with stack.open_policies(arguments.stack) as reader:
+        policies = reader.policies(arguments.tenant)
+        explained_items = _find_items(reader, arguments.tenant, arguments.name)
+    for item in explained_items:
+        print(json.dumps(_explain_item(policies, principal, item)))
     return 0
 
 
-def _explained(policies: Policies, principal: Principal, item: Item) -> dict[str, object]:
-    shown = showing(policies.rules, principal, item)
+def _explain_item(policies: Policies, principal: Principal, item: PolicyItem) -> dict[str, object]:
+    show_rule = find_show_rule(policies.rules, principal, item)
     for_clients, for_functions = (
         asdict(decide(policies.rules, policies.default, principal, item, over_mcp=over_mcp))
         for over_mcp in (True, False)
@@ -105,24 +105,24 @@ def _explained(policies: Policies, principal: Principal, item: Item) -> dict[str
         "names": list(item),
         "for_clients": for_clients,
         "for_functions": for_functions,
-        "shown_by": None if shown is None else shown.id,
+        "shown_by": None if show_rule is None else show_rule.id,
     }
 
 
-def _named(rulebook: Rulebook, tenant: str, name: str) -> Sequence[Item]:
-    # Any id may be one of a document or a prompt: which there are, rules do not depend on.
-    everything = list(dict.fromkeys(rulebook.items(tenant)))
-    found = [item for item in everything if name in item]
-    if found:
-        return found
+def _find_items(reader: PolicyReader, tenant: str, name: str) -> Sequence[PolicyItem]:
+    # Documents and prompts are not looked up: rules decide about every id, whether it exists or not.
+    known = list(dict.fromkeys(reader.items(tenant)))
+    matching = [item for item in known if name in item]
+    if matching:
+        return matching
     if name.startswith(PROMPT):
-        return [items.prompt(name.removeprefix(PROMPT))]
-    if name.startswith(items.DOCUMENT):
+        return [items.prompt_item(name.removeprefix(PROMPT))]
+    if name.startswith(items.DOCUMENT_PREFIX):
         return [(name,)]
     if name.startswith(AGENT_SKILL):
-        raise CommandFailed(f"As an Agent Skill it is the same document: ask about it as {items.DOCUMENT}….")
-    if at := list(rulebook.at(tenant, name)):
-        return at
-    close = meant(name, [one for item in everything for one in item])
+        raise CommandFailed(f"As an Agent Skill it is the same document: ask about it as {items.DOCUMENT_PREFIX}….")
+    if resources := list(reader.items_at(tenant, name)):
+        return resources
+    close = suggest_name(name, [known_name for item in known for known_name in item])
     advice = f"Did you mean {close}?" if close else "Lists say what there is."
     raise CommandFailed(f"Tenant {tenant!r} has nothing of the name {name!r}. {advice}")

@@ -1,4 +1,4 @@
-"""Files that only their owner may read."""
+"""Writes files that only their owner may read."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,9 @@ from tempfile import mkstemp
 
 
 def write(path: Path, text: str) -> None:
-    """Seen whole or not at all, and never readable by others: mkstemp makes it 0600 before a byte is in it."""
+    """Write a file as a whole or not at all.
+
+    Other users can never read it: mkstemp gives it the mode 0600 before anything is written to it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
     unfinished = Path(name)

@@ -1,8 +1,10 @@
-"""Sends what the relay and the herald gave up to the bus after all: by themselves, from where it can be read again.
+"""Sends the change events of failed stream batches to their relay again.
 
-The queue says when it was written and where in the stream it was. Of changes all is sent again that was made at about
-that time, by whomever; of steps what is at that place. A subscriber hears of each at least once, and of some twice,
-which it must be ready for anyway.
+A batch fails when the content relay or the workflow relay gives it up. The queue of failed batches records the time
+and the stream position of each batch, but not its rows. Rows of changes are read from the outbox: all rows that were
+written at about that time, for every tenant and for shipped content. Rows of workflow steps are read from the stream,
+at the recorded position. The relays then send the rows to the bus themselves. A subscriber receives each event at
+least once and some events twice, which subscribers must expect anyway.
 """
 
 import json
@@ -10,204 +12,229 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from signpost.cli.failure import CommandFailed
-from signpost.contract import Undelivered
+from signpost.cli.terminal import ShowLine
+from signpost.contract import TransportFailure
 from signpost.records import dataclass
 
 if TYPE_CHECKING:
-    from signpost.ports import Clock, Link
+    from signpost.calling.ports import LambdaTransport
+    from signpost.ports import Clock
 
-CLOCKS_DIFFER = 60.0
-"""Seconds between the clock of who wrote a row and that of the stream, at most."""
+LARGEST_CLOCK_SKEW = 60.0
+"""In seconds, between the clock of the function that wrote a row and the clock of the stream."""
 RECORDS_AT_ONCE, EVENTS_AT_ONCE, CHARACTERS_AT_ONCE = 100, 1000, 1_000_000
-"""What these functions are sure to manage in one invocation."""
+"""Amounts that a relay can certainly process in one invocation."""
 PATIENCE = 310.0
-"""Seconds; longer than they may take."""
+"""In seconds; longer than the timeout of the relays."""
 
-type Row = Mapping[str, Any]
-type Say = Callable[[str], None]
+type RedriveRow = Mapping[str, Any]
+"""The row of an outbox or of a stream, in the form of DynamoDB."""
 
 
-class Batch(Protocol):
-    """Of a stream, that a function gave up."""
-
-    @property
-    def function(self) -> str: ...
+class RedriveBatch(Protocol):
+    """A stretch of a stream that a relay gave up."""
 
     @property
-    def first(self) -> float: ...
+    def function(self) -> str:
+        """The name of the relay."""
+        ...
 
     @property
-    def last(self) -> float: ...
+    def first(self) -> float:
+        """The time of the first record."""
+        ...
+
+    @property
+    def last(self) -> float:
+        """The time of the last record."""
+        ...
 
 
-class Queue[Given: Batch](Protocol):
-    def received(self) -> Sequence[Given]: ...
+class RedriveQueue[FailedBatch: RedriveBatch](Protocol):
+    def receive(self) -> Sequence[FailedBatch]: ...
 
-    def settle(self, batch: Given) -> None: ...
+    def settle(self, batch: FailedBatch) -> None: ...
 
-    def put_back(self, batch: Given) -> None: ...
+    def put_back(self, batch: FailedBatch) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Kept[Given: Batch]:
-    """What can be read again of some batches."""
+class RecoveredRows[FailedBatch: RedriveBatch]:
+    """The rows of some batches that could be read again."""
 
-    rows: Sequence[Row]
-    too_old: Sequence[Given]
-    """Of which something may be forgotten."""
+    rows: Sequence[RedriveRow]
+    too_old: Sequence[FailedBatch]
+    """Batches of which some rows may have been deleted since."""
 
 
-class Outbox[Given: Batch](Protocol):
-    def kept(self, batches: Sequence[Given], say: Say) -> Kept[Given]:
-        """What the function was shown, or more than that."""
+class RowRecovery[FailedBatch: RedriveBatch](Protocol):
+    def recover(self, batches: Sequence[FailedBatch], show_line: ShowLine) -> RecoveredRows[FailedBatch]:
+        """Read at least the rows that the relay received with these batches."""
         ...
 
 
-class Times(Protocol):
-    def written_in(self, periods: Sequence[tuple[float, float]]) -> Iterator[tuple[str, Sequence[Row]]]:
-        """With whose they are, as people say it."""
+class OutboxPeriods(Protocol):
+    def read_periods(self, periods: Sequence[tuple[float, float]]) -> Iterator[tuple[str, Sequence[RedriveRow]]]:
+        """Yield the rows that were written in these periods for each scope, with the name of the scope for people."""
         ...
 
 
-class ByTime[Given: Batch]:
-    """Rows that say when they were written, and are there for so many seconds."""
+class OutboxRecovery[FailedBatch: RedriveBatch]:
+    """Reads rows from an outbox, by the times of the batches. The outbox keeps rows for `retention` seconds."""
 
-    def __init__(self, rows: Times, *, kept_for: float, clock: "Clock") -> None:
+    def __init__(self, rows: OutboxPeriods, *, retention: float, clock: "Clock") -> None:
         self._rows = rows
-        self._kept_for = kept_for
+        self._retention = retention
         self._clock = clock
 
-    def kept(self, batches: Sequence[Given], say: Say) -> Kept[Given]:
-        forgotten = self._clock.now() - self._kept_for
-        periods = [(batch.first - CLOCKS_DIFFER, batch.last + 1 + CLOCKS_DIFFER) for batch in batches]
-        found: list[Row] = []
-        for whose, rows in self._rows.written_in(periods):
+    def recover(self, batches: Sequence[FailedBatch], show_line: ShowLine) -> RecoveredRows[FailedBatch]:
+        expiry = self._clock.now() - self._retention
+        periods = [(batch.first - LARGEST_CLOCK_SKEW, batch.last + 1 + LARGEST_CLOCK_SKEW) for batch in batches]
+        recovered: list[RedriveRow] = []
+        for scope, rows in self._rows.read_periods(periods):
             if rows:
-                say(f"{whose}: {len(rows)} changes")
-            found += rows
-        return Kept(found, [batch for batch in batches if batch.first < forgotten])
+                show_line(f"{scope}: {len(rows)} changes")
+            recovered += rows
+        return RecoveredRows(recovered, [batch for batch in batches if batch.first < expiry])
 
 
-class ByPlace[Given: Batch]:
-    """Rows that the stream itself shows again, by the place of each batch; None where it has forgotten them."""
+class StreamRecovery[FailedBatch: RedriveBatch]:
+    """Reads rows from the stream, by the position of each batch. `read_batch` returns None if they have expired."""
 
-    def __init__(self, again: Callable[[Given], Sequence[Row] | None]) -> None:
-        self._again = again
+    def __init__(self, read_batch: Callable[[FailedBatch], Sequence[RedriveRow] | None]) -> None:
+        self._read_batch = read_batch
 
-    def kept(self, batches: Sequence[Given], say: Say) -> Kept[Given]:
-        found: list[Row] = []
-        too_old: list[Given] = []
+    def recover(self, batches: Sequence[FailedBatch], show_line: ShowLine) -> RecoveredRows[FailedBatch]:
+        recovered: list[RedriveRow] = []
+        too_old: list[FailedBatch] = []
         for batch in batches:
-            rows = self._again(batch)
+            rows = self._read_batch(batch)
             if rows is None:
                 too_old.append(batch)
             else:
-                found += rows
-        say(f"the stream still has {len(found)} rows of {len(batches) - len(too_old)} batches")
-        return Kept(found, too_old)
+                recovered += rows
+        show_line(f"the stream still has {len(recovered)} rows of {len(batches) - len(too_old)} batches")
+        return RecoveredRows(recovered, too_old)
 
 
 @dataclass(frozen=True, slots=True)
-class Teller[Given: Batch]:
-    """A function that tells of a stream, and where the rows are that it was shown."""
+class RedriveRelay[FailedBatch: RedriveBatch]:
+    """The Lambda function that publishes the rows of a stream, with the recovery of its rows."""
 
     function: str
-    """Its name."""
-    outbox: Outbox[Given]
+    """The name of the function."""
+    recovery: RowRecovery[FailedBatch]
 
 
 @dataclass(frozen=True, slots=True)
-class Redriven:
+class RedriveResult:
+    """The counts of a redrive."""
+
     batches: int
     changes: int
-    """Rows: one for each change, for each publication, for each call of a workflow, and for each time that one was to
-    be looked at."""
+    """Rows: one for each change, each publication, each call of a workflow tool, and each wake."""
     too_old: int
-    """Batches of which something may be forgotten."""
+    """Batches of which some rows may have been deleted since."""
 
 
-class Redrive[Given: Batch]:
-    def __init__(self, *, queue: Queue[Given], tellers: Sequence[Teller[Given]], link: "Link", clock: "Clock") -> None:
+class Redrive[FailedBatch: RedriveBatch]:
+    """Sends the rows of all batches in a queue to their relays."""
+
+    def __init__(
+        self,
+        *,
+        queue: RedriveQueue[FailedBatch],
+        relays: Sequence[RedriveRelay[FailedBatch]],
+        link: "LambdaTransport",
+        clock: "Clock",
+    ) -> None:
         self._queue = queue
-        self._tellers = {teller.function: teller for teller in tellers}
+        self._relays = {relay.function: relay for relay in relays}
         self._link = link
         self._clock = clock
 
-    def run(self, say: Say, *, dry: bool, forget: bool) -> Redriven:
-        """Whatever is not settled is put back, also when this fails. Raises CommandFailed."""
-        batches = self._received()
+    def run(self, show_line: ShowLine, *, dry: bool, forget: bool) -> RedriveResult:
+        """Send the rows and settle the batches. Raises CommandFailed.
+
+        Batches that are not settled are put back, also on an error. With `forget`, batches that are too old are settled
+        as well. A dry run sends and settles nothing."""
+        batches = self._receive()
         unsettled = list(batches)
         try:
-            found = [(teller, self._kept(teller, batches, say)) for teller in self._asked(batches)]
-            too_old = [batch for _, kept in found for batch in kept.too_old]
+            recoveries = [
+                (relay, self._recover_rows(relay, batches, show_line)) for relay in self._affected_relays(batches)
+            ]
+            too_old = [batch for _, recovered in recoveries for batch in recovered.too_old]
             if not dry:
-                for teller, kept in found:
-                    self._send(teller, kept.rows, say)
+                for relay, recovered in recoveries:
+                    self._send_rows(relay, recovered.rows, show_line)
                 for batch in [batch for batch in batches if forget or batch not in too_old]:
                     self._queue.settle(batch)
                     unsettled.remove(batch)
         finally:
             for batch in unsettled:
                 self._queue.put_back(batch)
-        return Redriven(len(batches), sum(len(kept.rows) for _, kept in found), len(too_old))
+        return RedriveResult(len(batches), sum(len(recovered.rows) for _, recovered in recoveries), len(too_old))
 
-    def _received(self) -> Sequence[Given]:
+    def _receive(self) -> Sequence[FailedBatch]:
         try:
-            return self._queue.received()
+            return self._queue.receive()
         except ValueError as fault:
             raise CommandFailed(f"In the queue is something else than changes. {fault}") from fault
 
-    def _asked(self, batches: Sequence[Given]) -> Sequence[Teller[Given]]:
-        """Those that gave something up."""
-        gave_up = {batch.function for batch in batches}
-        if strangers := gave_up - self._tellers.keys():
-            raise CommandFailed(
-                f"In the queue is what {', '.join(sorted(strangers))} gave up, no function of the stack."
-            )
-        return [teller for name, teller in self._tellers.items() if name in gave_up]
+    def _affected_relays(self, batches: Sequence[FailedBatch]) -> Sequence[RedriveRelay[FailedBatch]]:
+        """Return the relays that gave up a batch."""
+        functions = {batch.function for batch in batches}
+        if unknown := functions - self._relays.keys():
+            raise CommandFailed(f"In the queue is what {', '.join(sorted(unknown))} gave up, no function of the stack.")
+        return [relay for name, relay in self._relays.items() if name in functions]
 
-    def _kept(self, teller: Teller[Given], batches: Sequence[Given], say: Say) -> Kept[Given]:
-        its = [batch for batch in batches if batch.function == teller.function]
-        say(f"{teller.function} gave up {len(its)} batches; reading what was in them")
-        return teller.outbox.kept(its, say)
+    def _recover_rows(
+        self, relay: RedriveRelay[FailedBatch], batches: Sequence[FailedBatch], show_line: ShowLine
+    ) -> RecoveredRows[FailedBatch]:
+        own_batches = [batch for batch in batches if batch.function == relay.function]
+        show_line(f"{relay.function} gave up {len(own_batches)} batches; reading what was in them")
+        return relay.recovery.recover(own_batches, show_line)
 
-    def _send(self, teller: Teller[Given], rows: Sequence[Row], say: Say) -> None:
+    def _send_rows(self, relay: RedriveRelay[FailedBatch], rows: Sequence[RedriveRow], show_line: ShowLine) -> None:
         sent = 0
-        for some in portions(rows):
-            self._told(teller, some, left=len(rows) - sent)
-            sent += len(some)
-            say(f"{sent} of {len(rows)} changes sent")
+        for portion in split_rows(rows):
+            self._invoke(relay, portion, left=len(rows) - sent)
+            sent += len(portion)
+            show_line(f"{sent} of {len(rows)} changes sent")
 
-    def _told(self, teller: Teller[Given], rows: Sequence[Row], left: int) -> None:
+    def _invoke(self, relay: RedriveRelay[FailedBatch], rows: Sequence[RedriveRow], left: int) -> None:
         records = [
             {"eventName": "INSERT", "dynamodb": {"SequenceNumber": str(number), "NewImage": row}}
             for number, row in enumerate(rows)
         ]
         payload = json.dumps({"Records": records}).encode()
-        answer = self._link.send(teller.function, payload, self._clock.now() + PATIENCE)
-        if isinstance(answer, Undelivered):
-            raise CommandFailed(f"{teller.function} did not answer ({answer.code}); {left} changes are left.")
+        answer = self._link.send(relay.function, payload, self._clock.now() + PATIENCE)
+        if isinstance(answer, TransportFailure):
+            raise CommandFailed(f"{relay.function} did not answer ({answer.code}); {left} changes are left.")
         if json.loads(answer) != {"batchItemFailures": []}:
             raise CommandFailed(
-                f"Not everything was taken; {left} changes are left. The log of {teller.function} says why."
+                f"Not everything was taken; {left} changes are left. The log of {relay.function} says why."
             )
 
 
-def portions(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """What a function is sent at once; a publication of many alone, if need be."""
-    some: list[Row] = []
+def split_rows(rows: Sequence[RedriveRow]) -> Iterator[Sequence[RedriveRow]]:
+    """Yield portions of the rows that a relay can process in one invocation.
+
+    A publication with many changes is one row, and may be larger than a portion: then it is sent alone."""
+    portion: list[RedriveRow] = []
     events = characters = 0
     for row in rows:
         more_events, more_characters = _events_in(row), len(json.dumps(row))
         events, characters = events + more_events, characters + more_characters
-        too_many = len(some) == RECORDS_AT_ONCE or events > EVENTS_AT_ONCE or characters > CHARACTERS_AT_ONCE
-        if some and too_many:
-            yield some
-            some, events, characters = [], more_events, more_characters
-        some.append(row)
-    if some:
-        yield some
+        too_many = len(portion) == RECORDS_AT_ONCE or events > EVENTS_AT_ONCE or characters > CHARACTERS_AT_ONCE
+        if portion and too_many:
+            yield portion
+            portion, events, characters = [], more_events, more_characters
+        portion.append(row)
+    if portion:
+        yield portion
 
 
-def _events_in(row: Row) -> int:
+def _events_in(row: RedriveRow) -> int:
     return int(row["last"]["N"]) - int(row["first"]["N"]) + 1 if "publication" in row else 1

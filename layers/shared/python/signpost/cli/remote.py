@@ -1,5 +1,6 @@
-"""The registry function of a deployed stack, called with the AWS credentials of whoever is at the terminal, and again
-if it has to be. A credential of Signpost in the environment says for which tenant; without one it is the operator's."""
+"""Calls the registry function of a deployed stack with the AWS credentials of the operator, and retries if needed.
+
+A Signpost credential in the environment selects the tenant of the calls. Without one, the calls are the operator's."""
 
 import json
 import os
@@ -9,22 +10,26 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from signpost.cli.failure import CommandFailed
-from signpost.cli.publisher import Ask, Say
+from signpost.cli.publish.upload import RegistryCall
+from signpost.cli.retry_plan import pause_after
+from signpost.cli.terminal import ShowLine
 from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject, as_object
-from signpost.registry.handshake import pause_after
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
 AUTHORIZATION = "SIGNPOST_AUTHORIZATION"
-"""The environment variable with an API key or an access token: on a command line everybody could read it."""
+"""The environment variable with an API key or an access token. On a command line every user of the machine could read
+it."""
 SCHEME = "bearer "
-ATTEMPT = 65.0
-"""Seconds, instead of the five of the plan: the registry function has 60 for large publications, and an answer that is
-not waited for would leave open what happened."""
-CONNECT = 5.0
-PASSES = frozenset({
+ATTEMPT_TIMEOUT = 65.0
+"""In seconds, instead of the five of the retry plan.
+
+The registry function may take 60 seconds for a large publication. A client that stops waiting earlier would not know
+whether the publication happened."""
+CONNECT_TIMEOUT = 5.0
+RETRYABLE_CODES = frozenset({
     "EC2ThrottledException",
     "ResourceConflictException",
     "ServiceException",
@@ -35,46 +40,48 @@ PASSES = frozenset({
 
 
 @contextmanager
-def registry(stack: str, url: str | None, say: Say) -> Generator[Ask]:
-    """For functions that answer objects, and may be called again where it is not known what became of a call."""
-    persistent = Persistent(time.monotonic, time.sleep, say)
-    with answers(stack, url, say) as answer:
-        yield lambda function_id, payload: as_object(persistent.until_done(lambda: answer(function_id, payload)))
+def connect_registry(stack: str, url: str | None, show_line: ShowLine) -> Generator[RegistryCall]:
+    """Connect to functions that answer objects and may be called again after a call with an unknown result."""
+    retry_loop = RetryLoop(time.monotonic, time.sleep, show_line)
+    with connect_registry_once(stack, url, show_line) as call_once:
+        yield lambda function_id, payload: as_object(retry_loop.run(lambda: call_once(function_id, payload)))
 
 
 @contextmanager
-def answers(stack: str, url: str | None, say: Say) -> Generator[Callable[[str, Json], Json]]:
-    """One call each: raises Unavailable where another one might succeed."""
-    # boto3 takes a tenth of a second to import, which `signpost --help` should not pay.
+def connect_registry_once(stack: str, url: str | None, show_line: ShowLine) -> Generator[Callable[[str, Json], Json]]:
+    """Connect to functions that are called once. A call raises Unavailable if another attempt might succeed."""
+    # boto3 takes a tenth of a second to import, which would slow down `signpost --help`.
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
     if url:
-        os.environ["AWS_ENDPOINT_URL"] = url  # where boto3 looks, and whatever else is called from here
+        os.environ["AWS_ENDPOINT_URL"] = url  # read by boto3 and by every child process
     try:
-        credentials = _credentials(say)
-        function = Persistent(time.monotonic, time.sleep, say).until_done(lambda: _function_of(stack))
-        client = _client("lambda")
+        credentials = _authorization_field(show_line)
+        function = RetryLoop(time.monotonic, time.sleep, show_line).run(lambda: _find_registry_function(stack))
+        client = _build_client("lambda")
 
-        def ask(function_id: str, payload: Json) -> Json:
+        def call_registry(function_id: str, payload: Json) -> Json:
             event = {"function_id": function_id, "payload": payload, **credentials}
-            return _answer(client, function, event)
+            return _invoke_registry(client, function, event)
 
-        yield ask
+        yield call_registry
     except (BotoCoreError, ClientError) as fault:
         reason = f"{fault}".rstrip(".")
         raise CommandFailed(f"Stack {stack!r}: {reason}. Check --stack, --url, AWS_PROFILE and AWS_REGION.") from fault
 
 
-class Persistent:
-    """Carries out what the plan of `registry.handshake` says, for each thing that is asked."""
+class RetryLoop:
+    """Retries one call after another, at the times of the plan of `registry.handshake`."""
 
-    def __init__(self, clock: Callable[[], float], sleep: Callable[[float], None], say: Say) -> None:
+    def __init__(self, clock: Callable[[], float], sleep: Callable[[float], None], show_line: ShowLine) -> None:
         self._clock = clock
         self._sleep = sleep
-        self._say = say
+        self._show_line = show_line
 
-    def until_done[Done](self, attempt: Callable[[], Done]) -> Done:
-        """Raises CommandFailed once it has taken long enough. What is refused for good ends it at once."""
+    def run[Done](self, attempt: Callable[[], Done]) -> Done:
+        """Repeat the attempt until it succeeds. Raises CommandFailed when the plan gives up.
+
+        Only Unavailable is retried: every other error ends the loop at once."""
         started, failures = self._clock(), 0
         while True:
             try:
@@ -88,54 +95,54 @@ class Persistent:
         pause = pause_after(failures, elapsed)
         if pause is None:
             raise CommandFailed(f"Given up after {failures} attempts in {elapsed:.0f} s: {reason}.") from fault
-        self._say(f"attempt {failures} failed: {reason}; again in {pause:.0f} s")
+        self._show_line(f"attempt {failures} failed: {reason}; again in {pause:.0f} s")
         self._sleep(pause)
 
 
-def _credentials(say: Say) -> JsonObject:
-    """As the header of a request would have it."""
-    given = credential(say)
-    return {} if given is None else {"authorization": f"Bearer {given}"}
+def _authorization_field(show_line: ShowLine) -> JsonObject:
+    """Build the field of the event that carries the credential, in the form of an Authorization header."""
+    credential = read_credential(show_line)
+    return {} if credential is None else {"authorization": f"Bearer {credential}"}
 
 
-def credential(say: Say) -> str | None:
-    """That of the environment; None if there is none."""
+def read_credential(show_line: ShowLine) -> str | None:
+    """Read the credential from the environment. Returns None if the variable is not set."""
     if AUTHORIZATION not in os.environ:
         return None
-    given = os.environ[AUTHORIZATION].strip()
-    if not given:  # what should have filled it has failed, and nobody meant to go without
+    credential = os.environ[AUTHORIZATION].strip()
+    if not credential:  # a script failed to fill it: going on without a credential is not intended
         raise CommandFailed(f"{AUTHORIZATION} is set, but empty. Fill it, or unset it.")
-    say(f"with the credential in {AUTHORIZATION}")
-    return given[len(SCHEME) :].lstrip() if given.lower().startswith(SCHEME) else given
+    show_line(f"with the credential in {AUTHORIZATION}")
+    return credential[len(SCHEME) :].lstrip() if credential.lower().startswith(SCHEME) else credential
 
 
-def _client(service: str) -> Any:
-    import boto3  # noqa: PLC0415 - see registry
-    from botocore.config import Config  # noqa: PLC0415 - see registry
+def _build_client(service: str) -> Any:
+    import boto3  # noqa: PLC0415 - see connect_registry_once
+    from botocore.config import Config  # noqa: PLC0415 - see connect_registry_once
 
-    # One attempt a call: when to make another one is said by the plan, and to the person who waits.
-    once = Config(connect_timeout=CONNECT, read_timeout=ATTEMPT, retries={"total_max_attempts": 1})
+    # boto3 makes one attempt a call: the retry plan decides about the next one, and the operator sees it.
+    once = Config(connect_timeout=CONNECT_TIMEOUT, read_timeout=ATTEMPT_TIMEOUT, retries={"total_max_attempts": 1})
     try:
-        return boto3.client(service, config=once)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the service is named at run time
+        return boto3.client(service, config=once)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the service name is a variable
     except ValueError as fault:
         raise CommandFailed(f"This is no endpoint: {fault}") from fault
 
 
-def _function_of(stack: str) -> str:
-    stacks = _called(_client("cloudformation").describe_stacks, StackName=stack)["Stacks"]
+def _find_registry_function(stack: str) -> str:
+    stacks = _call_aws(_build_client("cloudformation").describe_stacks, StackName=stack)["Stacks"]
     outputs = {output.get("OutputKey"): output.get("OutputValue") for output in stacks[0].get("Outputs", [])}
     if "RegistryFunctionName" not in outputs:
         raise CommandFailed(f"The stack {stack!r} has no output 'RegistryFunctionName'. Is it a stack of Signpost?")
     return outputs["RegistryFunctionName"]
 
 
-def _answer(client: "LambdaClient", function: str, event: JsonObject) -> Json:
-    answered = _called(client.invoke, FunctionName=function, Payload=json.dumps(event).encode())
-    answer = json.loads(answered["Payload"].read())
-    members = as_object(answer)
-    if "FunctionError" in answered:
-        raise Unavailable(f"The registry function failed: {members.get('errorMessage', 'see its log')}")
-    if error := as_object(members.get("error")):
+def _invoke_registry(client: "LambdaClient", function: str, event: JsonObject) -> Json:
+    response = _call_aws(client.invoke, FunctionName=function, Payload=json.dumps(event).encode())
+    answer = json.loads(response["Payload"].read())
+    fields = as_object(answer)
+    if "FunctionError" in response:
+        raise Unavailable(f"The registry function failed: {fields.get('errorMessage', 'see its log')}")
+    if error := as_object(fields.get("error")):
         raise _failure(error)
     return answer
 
@@ -149,19 +156,19 @@ def _failure(error: JsonObject) -> Exception:
     problems = as_object(error.get("data")).get("problems")
     if not isinstance(problems, list):
         return CommandFailed(message)
-    said = [as_object(problem) for problem in problems]
-    listed = "\n".join(f"  {one.get('kind')} {one.get('id')}: {one.get('message')}" for one in said)
-    return CommandFailed(f"Nothing was published. {len(said)} to be put right:\n{listed}")
+    entries = [as_object(problem) for problem in problems]
+    lines = "\n".join(f"  {entry.get('kind')} {entry.get('id')}: {entry.get('message')}" for entry in entries)
+    return CommandFailed(f"Nothing was published. {len(entries)} to be put right:\n{lines}")
 
 
-def _called(operation: Callable[..., Any], **arguments: Any) -> Any:
-    from botocore.exceptions import ClientError  # noqa: PLC0415 - see registry
+def _call_aws(operation: Callable[..., Any], **arguments: Any) -> Any:
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - see connect_registry_once
 
-    from signpost.adapters.aws import call, code_of  # noqa: PLC0415 - see registry
+    from signpost.adapters.aws import call, code_of  # noqa: PLC0415 - see connect_registry_once
 
     try:
         return call(operation, **arguments)
     except ClientError as fault:
-        if code_of(fault) in PASSES:
+        if code_of(fault) in RETRYABLE_CODES:
             raise Unavailable(str(fault)) from fault
         raise

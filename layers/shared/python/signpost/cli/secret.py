@@ -1,4 +1,4 @@
-"""`signpost secret rotate`: new master keys, the previous ones still recognised."""
+"""`signpost secret rotate`: makes new master keys, and keeps the previous ones valid."""
 
 import argparse
 import secrets
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from signpost.cli import Commands
 
 
-def rotated(keys: MasterKeys) -> MasterKeys:
+def rotate_keys(keys: MasterKeys) -> MasterKeys:
     return MasterKeys(current=secrets.token_hex(32), previous=keys.current)
 
 
@@ -25,15 +25,17 @@ def register(commands: "Commands") -> None:
 
 
 def _rotate(arguments: argparse.Namespace) -> int:
-    """Executors get their keys first: the stack signs with none that they do not have. And once more, for one that
-    was placed meanwhile."""
-    with stack.keys(arguments.stack) as held:
-        keys = rotated(held.stack.read())
-        held.placer.hand_out(keys)
-        held.stack.write(keys)
-        lost = held.placer.hand_out(keys)
+    """Hand the new keys to the executors, then to the stack, then to the executors again.
+
+    Executors come first because the stack must not sign with keys that an executor does not have. The second time
+    reaches an executor that was placed meanwhile."""
+    with stack.open_keys(arguments.stack) as stack_keys:
+        keys = rotate_keys(stack_keys.stack.read())
+        stack_keys.placer.hand_out(keys)
+        stack_keys.stack.write(keys)
+        unreachable = stack_keys.placer.hand_out(keys)
     print("Rotated. What was signed before stays valid until the next rotation.")
-    for arn in lost:
+    for arn in unreachable:
         advice = "Place it again, or take it away by `signpost executors remove`."
         print(f"signpost: the secret of {arn} is gone, so it cannot be called. {advice}", file=sys.stderr)
     return 0

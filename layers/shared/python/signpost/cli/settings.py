@@ -1,19 +1,19 @@
-"""`signpost settings`: what an operator sets while everything runs."""
+"""`signpost settings`: lists, sets and unsets the runtime settings of a tenant and its functions."""
 
 import argparse
 import json
 from typing import TYPE_CHECKING
 
+from signpost.calling.limits import SETTINGS, parse_value, placement_of, problem_with
+from signpost.calling.lookup import may_exist
 from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
-from signpost.execution.functions import may_exist
-from signpost.execution.tuning import SETTINGS, placement_of, problem_with, value_of
 
 if TYPE_CHECKING:
+    from signpost.calling.ports import FunctionStates
     from signpost.cli import Commands
     from signpost.contract import Placement
     from signpost.model import SettingValue
-    from signpost.ports import FunctionStates
 
 
 def register(commands: "Commands") -> None:
@@ -25,7 +25,7 @@ def register(commands: "Commands") -> None:
         "set",
         help="set something for a function, or for all of a tenant",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_known(),
+        epilog=_settings_help(),
     )
     setting.add_argument("name", help="see below")
     setting.add_argument("value", help="a number or a text, see below; switches are 0 or 1")
@@ -34,19 +34,21 @@ def register(commands: "Commands") -> None:
     unsetting.add_argument("name", help="from `signpost settings list`")
     unsetting.set_defaults(handler=_unset)
     for action in actions.choices.values():
-        action.add_argument("--function", type=function, metavar="ID", help="only for this one, as email::send")
+        action.add_argument(
+            "--function", type=parse_function_id, metavar="ID", help="only for this one, as email::send"
+        )
         stack.add_tenant_option(action)
         stack.add_option(action)
 
 
-def function(text: str) -> str:
+def parse_function_id(text: str) -> str:
     if not may_exist(text):
         raise argparse.ArgumentTypeError(f"a function id is written like email::send, not {text!r}")
     return text
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with stack.registry(arguments.stack) as registry:
+    with stack.open_registry(arguments.stack) as registry:
         by_function = registry.settings.of_tenant(arguments.tenant)
     for name in sorted(by_function, key=lambda name: name or ""):
         if arguments.function in (None, name):
@@ -56,9 +58,9 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _set(arguments: argparse.Namespace) -> int:
-    with stack.registry(arguments.stack) as registry:
+    with stack.open_registry(arguments.stack) as registry:
         placement = _placement(registry.functions, arguments.tenant, arguments.function)
-        value = value_of(arguments.name, arguments.value)
+        value = parse_value(arguments.name, arguments.value)
         problem = problem_with(arguments.name, value, function=arguments.function, placement=placement)
         if problem is not None:
             raise CommandFailed(problem)
@@ -68,12 +70,12 @@ def _set(arguments: argparse.Namespace) -> int:
 
 
 def _unset(arguments: argparse.Namespace) -> int:
-    """Takes any name: what an older release knew has to be removable."""
-    with stack.registry(arguments.stack) as registry:
-        before = registry.settings.of_tenant(arguments.tenant).get(arguments.function, {})
-        if arguments.name not in before:
-            whose = f"function {arguments.function}" if arguments.function else f"tenant {arguments.tenant}"
-            raise CommandFailed(f"{arguments.name} is not set for {whose}. See `signpost settings list`.")
+    """Remove a setting. Any name is accepted, so that settings of older releases can be removed."""
+    with stack.open_registry(arguments.stack) as registry:
+        current = registry.settings.of_tenant(arguments.tenant).get(arguments.function, {})
+        if arguments.name not in current:
+            owner = f"function {arguments.function}" if arguments.function else f"tenant {arguments.tenant}"
+            raise CommandFailed(f"{arguments.name} is not set for {owner}. See `signpost settings list`.")
         registry.settings.unset(arguments.tenant, arguments.function, arguments.name)
     print(_row(arguments.function, arguments.name, None))
     return 0
@@ -87,7 +89,7 @@ def _row(name: str | None, setting: str, value: "SettingValue | None") -> str:
     return json.dumps({"function": name, "setting": setting, "value": value})
 
 
-def _known() -> str:
+def _settings_help() -> str:
     lines = (
         f"  {name}  {setting.form}, by default {setting.default if setting.default != '' else 'none'}: {setting.says}"
         for name, setting in SETTINGS.items()

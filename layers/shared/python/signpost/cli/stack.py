@@ -1,4 +1,4 @@
-"""The deployed stack an operator works on, with the operator's own AWS credentials."""
+"""Opens the parts of a deployed stack for an operator, with the AWS credentials of the operator."""
 
 import argparse
 from collections.abc import Generator, Mapping
@@ -12,28 +12,24 @@ from signpost.settings import TENANT
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation.type_defs import StackTypeDef
 
-    from signpost.adapters.undelivered import GivenUp
-    from signpost.cli.deliveries import Retry
-    from signpost.cli.failed_work import FailedWork
-    from signpost.cli.policy import Rulebook
+    from signpost.adapters.undelivered_batches import UndeliveredBatch
+    from signpost.calling.ports import Breakers, FunctionStates, RuntimeSettings
+    from signpost.cli.deliveries import DeliveryRetry
+    from signpost.cli.failed_work import WorkRetry
+    from signpost.cli.policy import PolicyReader
     from signpost.cli.redrive import Redrive
-    from signpost.cli.runs import Runs
-    from signpost.execution.placement import Placer
-    from signpost.ports import (
-        ApiKeys,
-        Breakers,
-        Directory,
-        FunctionStates,
-        MasterKeyStore,
-        RuntimeSettings,
-    )
+    from signpost.cli.runs.store import WorkflowReader
+    from signpost.directory.placement import Placer
+    from signpost.directory.ports import Directory
+    from signpost.identity.ports import ApiKeys
+    from signpost.signing.ports import MasterKeyStore
 
 DEFAULT_STACK = "signpost"
 
 
 @dataclass(frozen=True, slots=True)
-class Registry:
-    """What operators change in the registry table."""
+class RegistryStores:
+    """The stores in the registry table that an operator changes directly."""
 
     api_keys: "ApiKeys"
     settings: "RuntimeSettings"
@@ -47,18 +43,18 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tenant_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tenant", default="default", type=_tenant, help="default: %(default)s")
+    parser.add_argument("--tenant", default="default", type=_parse_tenant, help="default: %(default)s")
 
 
 @contextmanager
-def registry(name: str) -> Generator[Registry]:
-    with _aws(name) as outputs:
-        import boto3  # noqa: PLC0415 - see _aws
+def open_registry(name: str) -> Generator[RegistryStores]:
+    with _open_outputs(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _describe_stack
 
-        from signpost.adapters import dynamodb  # noqa: PLC0415 - see _aws
+        from signpost.adapters import dynamodb  # noqa: PLC0415 - see _describe_stack
 
         client, table = boto3.client("dynamodb"), outputs["RegistryTableName"]
-        yield Registry(
+        yield RegistryStores(
             api_keys=dynamodb.DynamoApiKeys(client, table),
             settings=dynamodb.DynamoRuntimeSettings(client, table),
             breakers=dynamodb.DynamoBreakers(client, table),
@@ -68,130 +64,139 @@ def registry(name: str) -> Generator[Registry]:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
-    """The keys of the stack, and whoever gives executors theirs."""
+class StackKeys:
+    """The master keys of the stack, with the placer that hands executors their keys."""
 
     stack: "MasterKeyStore"
     placer: "Placer"
 
 
 @contextmanager
-def retry(name: str) -> "Generator[Retry]":
-    with _aws(name) as outputs:
-        import boto3  # noqa: PLC0415 - see _aws
+def open_delivery_retry(name: str) -> "Generator[DeliveryRetry]":
+    with _open_outputs(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _describe_stack
 
-        from signpost.adapters.sqs import SetAside, SqsQueue  # noqa: PLC0415 - see _aws
-        from signpost.cli.deliveries import Retry  # noqa: PLC0415 - it imports this module
+        from signpost.adapters.sqs import SqsDeadLetters, SqsQueue  # noqa: PLC0415 - see _describe_stack
+        from signpost.cli.deliveries import DeliveryRetry  # noqa: PLC0415 - it imports this module
 
         sqs = boto3.client("sqs")
-        yield Retry(
-            unheard=SetAside(lambda: sqs, outputs["UnheardChangesUrl"]),
-            failed=SetAside(lambda: sqs, outputs["FailedDeliveriesUrl"]),
+        yield DeliveryRetry(
+            failed_changes=SqsDeadLetters(lambda: sqs, outputs["UnheardChangesUrl"]),
+            failed_deliveries=SqsDeadLetters(lambda: sqs, outputs["FailedDeliveriesUrl"]),
             changes=SqsQueue(lambda: sqs, outputs["ChangesUrl"]),
             deliveries=SqsQueue(lambda: sqs, outputs["DeliveryQueueUrl"]),
         )
 
 
 @contextmanager
-def failed_work(name: str) -> "Generator[FailedWork]":
-    with _aws(name) as outputs:
-        import boto3  # noqa: PLC0415 - see _aws
+def open_work_retry(name: str) -> "Generator[WorkRetry]":
+    with _open_outputs(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _describe_stack
 
-        from signpost.adapters.sqs import SetAside, SqsQueue  # noqa: PLC0415 - see _aws
-        from signpost.cli.failed_work import FailedWork  # noqa: PLC0415 - it imports this module
+        from signpost.adapters.sqs import SqsDeadLetters, SqsQueue  # noqa: PLC0415 - see _describe_stack
+        from signpost.cli.failed_work import WorkRetry  # noqa: PLC0415 - it imports this module
 
         sqs = boto3.client("sqs")
         failed, work = outputs["FailedWorkUrl"], outputs["WorkQueueUrl"]
-        yield FailedWork(SetAside(lambda: sqs, failed), SqsQueue(lambda: sqs, work))
+        yield WorkRetry(SqsDeadLetters(lambda: sqs, failed), SqsQueue(lambda: sqs, work))
 
 
 @contextmanager
-def redrive(name: str) -> "Generator[Redrive[GivenUp]]":
-    with _aws(name) as outputs:
-        import boto3  # noqa: PLC0415 - see _aws
-        from botocore.config import Config  # noqa: PLC0415 - see _aws
+def open_redrive(name: str) -> "Generator[Redrive[UndeliveredBatch]]":
+    with _open_outputs(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _describe_stack
+        from botocore.config import Config  # noqa: PLC0415 - see _describe_stack
 
-        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb.outbox import KEPT_FOR  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb.shown_steps import ShownSteps  # noqa: PLC0415 - see _aws
-        from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
-        from signpost.adapters.sqs import SetAside  # noqa: PLC0415 - see _aws
-        from signpost.adapters.undelivered import UndeliveredChanges  # noqa: PLC0415 - see _aws
-        from signpost.cli.redrive import PATIENCE, ByPlace, ByTime, Redrive, Teller  # noqa: PLC0415 - see _aws
-        from signpost.wiring.clients import CALLS  # noqa: PLC0415 - see _aws
+        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb.outbox import RETENTION_SECONDS  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb.shown_steps import WorkflowStreamReader  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.lambdas import BotoLambdaTransport  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.sqs import SqsDeadLetters  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.undelivered_batches import UndeliveredBatches  # noqa: PLC0415 - see _describe_stack
+        from signpost.cli.redrive import PATIENCE, OutboxRecovery, Redrive, RedriveRelay, StreamRecovery  # noqa: PLC0415 - see _describe_stack
+        from signpost.wiring.aws_clients import CALL_CONFIG  # noqa: PLC0415 - see _describe_stack
 
-        patient = CALLS.merge(Config(read_timeout=PATIENCE))
+        patient = CALL_CONFIG.merge(Config(read_timeout=PATIENCE))
         lambdas, clock = boto3.client("lambda", config=patient), SystemClock()
         changes = DynamoOutboxTimes(boto3.client("dynamodb"), outputs["RegistryTableName"])
-        steps = ShownSteps(boto3.client("dynamodbstreams"))
+        steps = WorkflowStreamReader(boto3.client("dynamodbstreams"))
         yield Redrive(
-            queue=UndeliveredChanges(SetAside(lambda: boto3.client("sqs"), outputs["UndeliveredChangesUrl"])),
-            tellers=[
-                Teller(outputs["RelayFunctionName"], ByTime(changes, kept_for=KEPT_FOR, clock=clock)),
-                Teller(outputs["HeraldFunctionName"], ByPlace(steps.again)),
+            queue=UndeliveredBatches(SqsDeadLetters(lambda: boto3.client("sqs"), outputs["UndeliveredChangesUrl"])),
+            relays=[
+                RedriveRelay(
+                    outputs["RelayFunctionName"], OutboxRecovery(changes, retention=RETENTION_SECONDS, clock=clock)
+                ),
+                RedriveRelay(outputs["HeraldFunctionName"], StreamRecovery(steps.read_batch)),
             ],
-            link=LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None),
+            link=BotoLambdaTransport(lambda: lambdas, clock=clock, log_abandoned_call=lambda _: None),
             clock=clock,
         )
 
 
 @contextmanager
-def keys(name: str) -> Generator[Keys]:
-    with _aws(name) as outputs:
-        import boto3  # noqa: PLC0415 - see _aws
+def open_keys(name: str) -> Generator[StackKeys]:
+    with _open_outputs(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _describe_stack
 
-        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb import DynamoDirectory  # noqa: PLC0415 - see _aws
-        from signpost.adapters.executor_configuration import LambdaConfiguration  # noqa: PLC0415 - see _aws
-        from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415 - see _aws
-        from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets  # noqa: PLC0415 - see _aws
-        from signpost.execution.executor_keys import ExecutorKeys  # noqa: PLC0415 - see _aws
-        from signpost.execution.offers import Offers  # noqa: PLC0415 - see _aws
-        from signpost.execution.placement import Placer  # noqa: PLC0415 - see _aws
+        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb import DynamoDirectory  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.executor_configuration import LambdaConfiguration  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.lambdas import BotoLambdaTransport  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedExecutorSecrets  # noqa: PLC0415 - see _describe_stack
+        from signpost.directory.keys import ExecutorKeys  # noqa: PLC0415 - see _describe_stack
+        from signpost.directory.offers import Offers  # noqa: PLC0415 - see _describe_stack
+        from signpost.directory.placement import Placer  # noqa: PLC0415 - see _describe_stack
 
         secrets, lambdas, clock = boto3.client("secretsmanager"), boto3.client("lambda"), SystemClock()
         stack_keys = SecretMasterKeys(lambda: secrets, outputs["MasterSecretArn"])
         directory = DynamoDirectory(boto3.client("dynamodb"), outputs["RegistryTableName"])
-        link = LambdaLink(lambda: lambdas, clock=clock, left_behind=lambda _: None)
+        link = BotoLambdaTransport(lambda: lambdas, clock=clock, log_abandoned_call=lambda _: None)
         placer = Placer(
             offers=Offers(inspector=LambdaConfiguration(lambda: lambdas), link=link, clock=clock),
-            keys=ExecutorKeys(stack_keys=stack_keys, secrets=TaggedSecrets(lambda: secrets), directory=directory),
+            keys=ExecutorKeys(
+                stack_keys=stack_keys, secrets=TaggedExecutorSecrets(lambda: secrets), directory=directory
+            ),
             directory=directory,
         )
-        yield Keys(stack_keys, placer)
+        yield StackKeys(stack_keys, placer)
 
 
-def beside(name: str) -> Mapping[str, str]:
-    """What an executor in a stack of its own has to know of this one; and `McpUrl`, where its tools will be, and
-    `ExecutorFunctions`, which this one may call."""
-    with _described(name) as stack:
-        outputs = _outputs(stack)
-        given = {one.get("ParameterKey", ""): one.get("ParameterValue", "") for one in stack.get("Parameters", [])}
-        named = {output: outputs[output] for output in ("LayerArn", "GatewayFunctionArn", "McpUrl")}
-        asked = ("Architecture", "EndpointUrl", "ExecutorFunctions")
-        return {**named, **{parameter: given.get(parameter, "") for parameter in asked}}
+def read_executor_parameters(name: str) -> Mapping[str, str]:
+    """Read the parameters that the stack of an executor takes from this stack.
+
+    Two more are for the command itself: `McpUrl`, the endpoint at which the tools of the executor appear, and
+    `ExecutorFunctions`, the Lambda functions that this stack may call."""
+    with _describe_stack(name) as stack:
+        outputs = _outputs_of(stack)
+        parameters = {
+            parameter.get("ParameterKey", ""): parameter.get("ParameterValue", "")
+            for parameter in stack.get("Parameters", [])
+        }
+        from_outputs = {output: outputs[output] for output in ("LayerArn", "GatewayFunctionArn", "McpUrl")}
+        names = ("Architecture", "EndpointUrl", "ExecutorFunctions")
+        return {**from_outputs, **{parameter: parameters.get(parameter, "") for parameter in names}}
 
 
 @contextmanager
-def runs(name: str) -> "Generator[Runs]":
-    with _aws(name) as outputs:
-        import boto3  # noqa: PLC0415 - see _aws
+def open_workflows(name: str) -> "Generator[WorkflowReader]":
+    with _open_outputs(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _describe_stack
 
-        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb import DynamoRevisionRows  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb.instances import DynamoInstances  # noqa: PLC0415 - see _aws
-        from signpost.adapters.s3 import S3Values  # noqa: PLC0415 - see _aws
-        from signpost.cli.runs import Runs  # noqa: PLC0415 - see _aws
-        from signpost.execution.revisions import RevisionView  # noqa: PLC0415 - see _aws
-        from signpost.registry.catalogue import CatalogueView  # noqa: PLC0415 - see _aws
+        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb import DynamoRevisionRows  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb.instances import DynamoInstanceStore  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.s3 import S3Values  # noqa: PLC0415 - see _describe_stack
+        from signpost.catalogue.cache import CatalogueView  # noqa: PLC0415 - see _describe_stack
+        from signpost.cli.runs.store import WorkflowReader  # noqa: PLC0415 - see _describe_stack
+        from signpost.revisions import RevisionView  # noqa: PLC0415 - see _describe_stack
 
         tables, s3, clock = boto3.client("dynamodb"), boto3.client("s3"), SystemClock()
         registry, bucket = outputs["RegistryTableName"], outputs["ContentBucketName"]
         values, rows = S3Values(lambda: s3, bucket), DynamoRevisionRows(tables, registry)
-        yield Runs(
-            instances=DynamoInstances(tables, outputs["WorkflowsTableName"], values),
+        yield WorkflowReader(
+            instances=DynamoInstanceStore(tables, outputs["WorkflowsTableName"], values),
             definitions=DynamoDefinitionTexts(tables, registry, values),
             catalogue=CatalogueView(revisions=RevisionView(rows=rows, clock=clock), texts=values),
             clock=clock,
@@ -200,24 +205,24 @@ def runs(name: str) -> "Generator[Runs]":
 
 
 @contextmanager
-def rulebook(name: str) -> "Generator[Rulebook]":
-    with _aws(name) as outputs:
-        import boto3  # noqa: PLC0415 - see _aws
+def open_policies(name: str) -> "Generator[PolicyReader]":
+    with _open_outputs(name) as outputs:
+        import boto3  # noqa: PLC0415 - see _describe_stack
 
-        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb import DynamoPlacedFunctions, DynamoRevisionRows  # noqa: PLC0415 - see _aws
-        from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts  # noqa: PLC0415 - see _aws
-        from signpost.adapters.s3 import S3Values  # noqa: PLC0415 - see _aws
-        from signpost.cli.policy import Rulebook  # noqa: PLC0415 - it imports this module
-        from signpost.execution.functions import FunctionLists  # noqa: PLC0415 - see _aws
-        from signpost.execution.revisions import RevisionView  # noqa: PLC0415 - see _aws
-        from signpost.registry.catalogue import CatalogueView  # noqa: PLC0415 - see _aws
+        from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb import DynamoPlacedFunctions, DynamoRevisionRows  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.s3 import S3Values  # noqa: PLC0415 - see _describe_stack
+        from signpost.calling.lookup import FunctionLists  # noqa: PLC0415 - see _describe_stack
+        from signpost.catalogue.cache import CatalogueView  # noqa: PLC0415 - see _describe_stack
+        from signpost.cli.policy import PolicyReader  # noqa: PLC0415 - it imports this module
+        from signpost.revisions import RevisionView  # noqa: PLC0415 - see _describe_stack
 
         tables, s3, clock = boto3.client("dynamodb"), boto3.client("s3"), SystemClock()
         table, bucket = outputs["RegistryTableName"], outputs["ContentBucketName"]
         values = S3Values(lambda: s3, bucket)
         revisions = RevisionView(rows=DynamoRevisionRows(tables, table), clock=clock)
-        yield Rulebook(
+        yield PolicyReader(
             catalogue=CatalogueView(revisions=revisions, texts=values),
             texts=DynamoDefinitionTexts(tables, table, values),
             lists=FunctionLists(placed=DynamoPlacedFunctions(tables, table), revisions=revisions),
@@ -225,15 +230,15 @@ def rulebook(name: str) -> "Generator[Rulebook]":
 
 
 @contextmanager
-def _aws(name: str) -> Generator[Mapping[str, str]]:
-    """The outputs of the stack; around what is done with them, AWS's refusals become sentences."""
-    with _described(name) as stack:
-        yield _outputs(stack)
+def _open_outputs(name: str) -> Generator[Mapping[str, str]]:
+    """Yield the outputs of the stack. Errors of AWS inside the context become CommandFailed."""
+    with _describe_stack(name) as stack:
+        yield _outputs_of(stack)
 
 
 @contextmanager
-def _described(name: str) -> "Generator[StackTypeDef]":
-    # boto3 takes a tenth of a second to import, which `signpost --help` should not pay.
+def _describe_stack(name: str) -> "Generator[StackTypeDef]":
+    # boto3 takes a tenth of a second to import, which would slow down `signpost --help`.
     import boto3  # noqa: PLC0415
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
 
@@ -248,11 +253,11 @@ def _described(name: str) -> "Generator[StackTypeDef]":
         raise CommandFailed(f"Stack {name!r}: {reason}. Check --stack, AWS_PROFILE and AWS_REGION.") from fault
 
 
-def _outputs(stack: "StackTypeDef") -> Mapping[str, str]:
+def _outputs_of(stack: "StackTypeDef") -> Mapping[str, str]:
     return {output.get("OutputKey", ""): output.get("OutputValue", "") for output in stack.get("Outputs", [])}
 
 
-def _tenant(text: str) -> str:
+def _parse_tenant(text: str) -> str:
     if not TENANT.fullmatch(text):
         raise argparse.ArgumentTypeError(
             f"a tenant name is made of a-z, 0-9 and -, at most 32 characters; not {text!r}"

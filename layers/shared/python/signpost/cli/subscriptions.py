@@ -1,15 +1,14 @@
-"""`signpost triggers` and `signpost webhooks`: who hears of changes, and the secret that a receiver checks."""
+"""`signpost triggers` and `signpost webhooks`: list the subscriptions to changes, and show the secret of a webhook."""
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING
 
-from signpost.cli import remote, stack
+from signpost.cli import remote, stack, terminal
 from signpost.cli.failure import CommandFailed
 from signpost.model import as_object
-from signpost.policy.egress import destination_of
-from signpost.policy.webhooks import shown, signing_key
+from signpost.policy.egress import parse_destination
+from signpost.signing.webhook_signatures import derive_signing_key, format_key
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
@@ -37,18 +36,18 @@ def _add_list(actions: "Commands", kind: str) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with remote.registry(arguments.stack, arguments.url, lambda line: print(line, file=sys.stderr)) as ask:
-        listed = ask("manifest::subscriptions", {}).get(arguments.kind)
-    for one in listed if isinstance(listed, list) else ():
-        print(json.dumps(as_object(one)))
+    with remote.connect_registry(arguments.stack, arguments.url, terminal.print_progress) as call_registry:
+        subscriptions = call_registry("manifest::subscriptions", {}).get(arguments.kind)
+    for subscription in subscriptions if isinstance(subscriptions, list) else ():
+        print(json.dumps(as_object(subscription)))
     return 0
 
 
 def _secret(arguments: argparse.Namespace) -> int:
-    """Worked out rather than looked up: it is there before the webhook is published."""
-    destination = destination_of(arguments.url)
+    """Print the secret of a webhook. It is derived from its URL, so it exists before the webhook is published."""
+    destination = parse_destination(arguments.url)
     if isinstance(destination, str):
         raise CommandFailed(destination)
-    with stack.keys(arguments.stack) as held:
-        print(shown(signing_key(held.stack.read().current, arguments.tenant, arguments.url)))
+    with stack.open_keys(arguments.stack) as keys:
+        print(format_key(derive_signing_key(keys.stack.read().current, arguments.tenant, arguments.url)))
     return 0

@@ -1,37 +1,51 @@
-"""Text for people at a terminal. What others wrote is only ever shown: nothing of it can give the terminal orders."""
+"""Format text for a terminal.
+
+Text that other people wrote is made printable first, so that no control sequence in it reaches the terminal."""
 
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
 
 from signpost.model import Json
 
+type ShowLine = Callable[[str], None]
+"""Shows the operator one line about the progress of a command."""
+
 GAP = "  "
 
 
-def visible(text: str) -> str:
-    """On one line, with names for the characters that nobody could see."""
+def print_progress(line: str) -> None:
+    """Print to standard error: standard output carries only the result, which other programs may read."""
+    print(line, file=sys.stderr)
+
+
+def make_printable(text: str) -> str:
+    """Put the text on one line, with an escape sequence for each character that is not printable."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Aligned columns. The last one may be as long as it wants to be."""
-    shown = [headings, *([visible(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip_longest(*shown, fillvalue="")]
-    for row in shown:
+def format_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table with aligned columns. The width of the last column is not limited."""
+    printable_rows = [headings, *([make_printable(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip_longest(*printable_rows, fillvalue="")]
+    for row in printable_rows:
         yield GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
 
 
-def moment(at: float) -> str:
-    """In UTC, to the second."""
+def format_time(at: float) -> str:
+    """Format a time in UTC, to the second."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%SZ}"
 
 
-def value(name: str, found: Json) -> Iterator[str]:
-    """As JSON, so that a text and a number cannot be mistaken for each other; but long texts as they are read."""
-    if isinstance(found, str) and "\n" in found:
-        yield f"{visible(name)}:"
-        yield from (f"{GAP}| {visible(line)}" for line in found.split("\n"))
+def format_value(name: str, value: Json) -> Iterator[str]:
+    """Yield the lines that show a value.
+
+    A value is shown as JSON, so that a text and a number cannot be mistaken for each other. A text of several lines is
+    shown line by line."""
+    if isinstance(value, str) and "\n" in value:
+        yield f"{make_printable(name)}:"
+        yield from (f"{GAP}| {make_printable(line)}" for line in value.split("\n"))
     else:
-        yield f"{visible(name)}: {visible(json.dumps(found, ensure_ascii=False))}"
+        yield f"{make_printable(name)}: {make_printable(json.dumps(value, ensure_ascii=False))}"

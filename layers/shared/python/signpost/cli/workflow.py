@@ -1,32 +1,32 @@
-"""`signpost workflow`: what can be started, and what has become of what was."""
+"""`signpost workflow`: lists, shows, draws and switches workflows, and shows the timeline of an instance."""
 
 import argparse
 import json
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from signpost.cli import failed_work, orders, outline, remote, stack, terminal, timeline
+from signpost.cli import failed_work, overrides, remote, stack, terminal
 from signpost.cli.failure import CommandFailed
+from signpost.cli.runs import outline, timeline
 from signpost.model import CatalogueItem
-from signpost.workflow.picture import Trail, mermaid, pictured, trail_of
+from signpost.workflow.pictures.model import Trail, build_picture, render_mermaid, trail_of
 
 if TYPE_CHECKING:
+    from signpost.catalogue.cache import CachedCatalogue
     from signpost.cli import Commands
-    from signpost.cli.runs import Runs
-    from signpost.registry.catalogue import Snapshot
+    from signpost.cli.runs.store import WorkflowReader
     from signpost.workflow.definition import Definition
 
 HEADINGS = ("ID", "KIND", "STATE", "TITLE")
-SWITCHED: Mapping[bool, str] = {
+SWITCH_MESSAGES: Mapping[bool, str] = {
     True: "is switched on: it is listed and can be started, if its author says so too (`enabled` in the manifest).",
     False: "is switched off: it is not listed and cannot be started, whatever is published, until somebody enables it. "
     "What runs already goes on.",
 }
-NO_FILE_NAME = re.compile(r"^\.+|[^\w.-]")
+UNSAFE_IN_FILE_NAME = re.compile(r"^\.+|[^\w.-]")
 LONGEST_FILE_NAME = 100
 
 
@@ -38,16 +38,16 @@ def register(commands: "Commands") -> None:
         ("enable", True, "let a workflow be started again"),
         ("disable", False, "keep a workflow from being started; runs go on"),
     ):
-        action = actions.add_parser(name, help=purpose, description=_whose(purpose))
+        action = actions.add_parser(name, help=purpose, description=_switch_description(purpose))
         action.add_argument("id", help="from `signpost workflow list`")
         action.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
         stack.add_option(action)
         action.set_defaults(handler=_switch, enabled=enabled)
-    orders.register(actions)
+    overrides.register(actions)
     failed_work.register(actions)
 
 
-def _whose(purpose: str) -> str:
+def _switch_description(purpose: str) -> str:
     return (
         f"Will {purpose}. With a credential in {remote.AUTHORIZATION} it is a workflow of the credential's tenant, "
         "without one of the operator's."
@@ -60,9 +60,9 @@ def _register_reading(actions: "Commands") -> None:
     showing = actions.add_parser("show", help="the states of a workflow, and who may do what in them")
     showing.add_argument("id", help="from `signpost workflow list`")
     showing.set_defaults(handler=_show)
-    telling = actions.add_parser("timeline", help="what has happened in a run of a workflow")
-    telling.add_argument("run", metavar="WF", help="the id of the run, wf_…")
-    telling.set_defaults(handler=_timeline)
+    timeline_action = actions.add_parser("timeline", help="what has happened in a run of a workflow")
+    timeline_action.add_argument("run", metavar="WF", help="the id of the run, wf_…")
+    timeline_action.set_defaults(handler=_timeline)
     drawing = actions.add_parser("graph", help="write a picture of a workflow as Mermaid and as SVG")
     drawing.add_argument("id", nargs="?", help="from `signpost workflow list`; not needed with --instance")
     drawing.add_argument("--instance", metavar="WF", help="mark where this run stands, and the way it came")
@@ -70,31 +70,33 @@ def _register_reading(actions: "Commands") -> None:
     drawing.set_defaults(handler=_graph)
     for action in (listing, showing):
         action.add_argument("--json", action="store_true", help="print JSON")
-    for action in (listing, showing, telling, drawing):
+    for action in (listing, showing, timeline_action, drawing):
         stack.add_tenant_option(action)
         stack.add_option(action)
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with stack.runs(arguments.stack) as runs:
-        snapshot = runs.snapshot(arguments.tenant)
-    states = [(item, _state(item, snapshot)) for item in snapshot.published.items]
+    with stack.open_workflows(arguments.stack) as reader:
+        snapshot = reader.read_snapshot(arguments.tenant)
+    states = [(item, _state(item, snapshot)) for item in snapshot.snapshot.items]
     if arguments.json:
         for item, state in states:
-            print(json.dumps({**_described(item), "state": state}, ensure_ascii=False))
+            print(json.dumps({**_item_fields(item), "state": state}, ensure_ascii=False))
     elif states:
-        for line in terminal.table(HEADINGS, [(item.id, item.kind, state, item.title) for item, state in states]):
+        for line in terminal.format_table(
+            HEADINGS, [(item.id, item.kind, state, item.title) for item, state in states]
+        ):
             print(line)
     else:
         print(f"Tenant {arguments.tenant} has published nothing that could be started: see `signpost publish`.")
     return 0
 
 
-def _described(item: CatalogueItem) -> Mapping[str, object]:
+def _item_fields(item: CatalogueItem) -> Mapping[str, object]:
     return {name: value for name, value in asdict(item).items() if name != "text"}
 
 
-def _state(item: CatalogueItem, snapshot: "Snapshot") -> str:
+def _state(item: CatalogueItem, snapshot: "CachedCatalogue") -> str:
     if item.switched_off:
         return "switched off"
     if not item.enabled:
@@ -103,16 +105,16 @@ def _state(item: CatalogueItem, snapshot: "Snapshot") -> str:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    with stack.runs(arguments.stack) as runs:
-        digest = runs.current(arguments.tenant, arguments.id)
-        definition = runs.definition(arguments.tenant, arguments.id, digest)
-        text = runs.text(arguments.tenant, digest)
-        items = runs.snapshot(arguments.tenant).published.items
+    with stack.open_workflows(arguments.stack) as reader:
+        digest = reader.find_current_digest(arguments.tenant, arguments.id)
+        definition = reader.read_definition(arguments.tenant, arguments.id, digest)
+        text = reader.read_text(arguments.tenant, digest)
+        items = reader.read_snapshot(arguments.tenant).snapshot.items
     workflows = [item for item in items if item.kind == "workflow" and item.id == arguments.id]
     if arguments.json:
         print(json.dumps(json.loads(text), indent=2, ensure_ascii=False))
         return 0
-    for line in outline.outlined(definition):
+    for line in outline.describe_definition(definition):
         print(line)
     if any(item.switched_off for item in workflows):
         print("\nIt is switched off: `signpost workflow enable` lets it be started again.")
@@ -120,48 +122,54 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _timeline(arguments: argparse.Namespace) -> int:
-    with stack.runs(arguments.stack) as runs:
-        instance = runs.instance(arguments.tenant, arguments.run)
-        definition = runs.pinned(arguments.tenant, instance)
-        events = runs.instances.audit(arguments.tenant, instance.id)
-        steps = runs.instances.history(arguments.tenant, instance.id)
-        now = runs.clock.now()
-    for line in timeline.told(definition, instance, events, steps, now):
+    with stack.open_workflows(arguments.stack) as reader:
+        instance = reader.find_instance(arguments.tenant, arguments.run)
+        definition = reader.load_pinned(arguments.tenant, instance)
+        events = reader.instances.audit(arguments.tenant, instance.id)
+        steps = reader.instances.history(arguments.tenant, instance.id)
+        now = reader.clock.now()
+    for line in timeline.build_timeline(definition, instance, events, steps, now):
         print(line)
     return 0
 
 
 def _graph(arguments: argparse.Namespace) -> int:
-    with stack.runs(arguments.stack) as runs:
-        name, definition, trail = _pictured(runs, arguments)
-    from signpost.workflow.drawing import drawn  # noqa: PLC0415 - what writes XML brings HTTP with it
+    with stack.open_workflows(arguments.stack) as reader:
+        name, definition, trail = _find_picture_subject(reader, arguments)
+    from signpost.workflow.pictures.svg import render_svg  # noqa: PLC0415 - the XML writer imports HTTP
 
-    picture = pictured(definition, trail)
-    _write(arguments.out, name, {"mmd": mermaid(picture), "svg": drawn(picture)})
+    picture = build_picture(definition, trail)
+    _write_pictures(arguments.out, name, {"mmd": render_mermaid(picture), "svg": render_svg(picture)})
     return 0
 
 
-def _pictured(runs: "Runs", arguments: argparse.Namespace) -> "tuple[str, Definition, Trail | None]":
-    """What the files are called, and what they show."""
-    tenant, asked = arguments.tenant, arguments.id
+def _find_picture_subject(
+    reader: "WorkflowReader", arguments: argparse.Namespace
+) -> "tuple[str, Definition, Trail | None]":
+    """Return the name of the files, the definition to draw, and the trail of the instance, if one is drawn."""
+    tenant, definition_id = arguments.tenant, arguments.id
     if arguments.instance is None:
-        if asked is None:
+        if definition_id is None:
             raise CommandFailed("Say which workflow, or with --instance which run of one.")
-        return asked, runs.definition(tenant, asked, runs.current(tenant, asked)), None
-    instance = runs.instance(tenant, arguments.instance)
-    if asked not in (None, instance.definition_id):
-        message = f"{instance.id} is a run of {instance.definition_id}, not of {asked}."
-        raise CommandFailed(terminal.visible(message))
-    hops = [hop for step, _ in runs.instances.history(tenant, instance.id) for hop in step]
-    return instance.id, runs.pinned(tenant, instance), trail_of(instance, hops, runs.clock.now())
+        return (
+            definition_id,
+            reader.read_definition(tenant, definition_id, reader.find_current_digest(tenant, definition_id)),
+            None,
+        )
+    instance = reader.find_instance(tenant, arguments.instance)
+    if definition_id not in (None, instance.definition_id):
+        message = f"{instance.id} is a run of {instance.definition_id}, not of {definition_id}."
+        raise CommandFailed(terminal.make_printable(message))
+    hops = [hop for step, _ in reader.instances.history(tenant, instance.id) for hop in step]
+    return instance.id, reader.load_pinned(tenant, instance), trail_of(instance, hops, reader.clock.now())
 
 
-def _write(folder: Path, name: str, texts: Mapping[str, str]) -> None:
-    called = NO_FILE_NAME.sub("_", name)[:LONGEST_FILE_NAME]
+def _write_pictures(folder: Path, name: str, texts: Mapping[str, str]) -> None:
+    file_name = UNSAFE_IN_FILE_NAME.sub("_", name)[:LONGEST_FILE_NAME]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for suffix, text in texts.items():
-            path = folder / f"{called}.{suffix}"
+            path = folder / f"{file_name}.{suffix}"
             path.write_text(text, "utf-8")
             print(path)
     except OSError as fault:
@@ -170,9 +178,9 @@ def _write(folder: Path, name: str, texts: Mapping[str, str]) -> None:
 
 
 def _switch(arguments: argparse.Namespace) -> int:
-    with remote.registry(arguments.stack, arguments.url, lambda line: print(line, file=sys.stderr)) as ask:
-        changed = ask("manifest::switch", {"id": arguments.id, "enabled": arguments.enabled}).get("changed")
+    with remote.connect_registry(arguments.stack, arguments.url, terminal.print_progress) as call_registry:
+        changed = call_registry("manifest::switch", {"id": arguments.id, "enabled": arguments.enabled}).get("changed")
     if not changed:
-        print("That it was already.", file=sys.stderr)
-    print(f"{terminal.visible(arguments.id)} {SWITCHED[arguments.enabled]}")
+        terminal.print_progress("That it was already.")
+    print(f"{terminal.make_printable(arguments.id)} {SWITCH_MESSAGES[arguments.enabled]}")
     return 0

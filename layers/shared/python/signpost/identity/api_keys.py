@@ -1,28 +1,29 @@
-"""API keys: `sp_<tenant>_<id>_<secret>`, of which only a digest of the secret is stored.
+"""API keys of the form `sp_<tenant>_<id>_<secret>`. Only a digest of the secret is stored.
 
-The tenant in the key is where to look, not what to believe: the secret decides.
+The tenant in the key only says where to look the key up; the secret decides whether the key is accepted.
 """
 
 import hashlib
 import hmac
 import re
-from collections import OrderedDict
 
-from signpost.credentials import ApiKey
-from signpost.identity.denial import Denial, Reason
+from signpost.caches import BoundedCache
+from signpost.identity.credentials import ApiKey
+from signpost.identity.denial import Denial, DenialReason
+from signpost.identity.ports import ApiKeys
 from signpost.model import Principal
-from signpost.ports import ApiKeys, Clock
+from signpost.ports import Clock
 from signpost.records import dataclass
 from signpost.settings import TENANT
 
 PREFIX = "sp_"
 ISSUER = "signpost:api-keys"
-REVOKED_WITHIN = 2.0
-"""Seconds after which a revoked key is refused everywhere: as long as a lookup is remembered."""
-REMEMBERED = 1024
+LOOKUP_LIFETIME = 2.0
+"""Seconds for which a lookup is cached, and so after which a revoked key is refused everywhere."""
+CACHE_SIZE = 1024
 
 _FORM = re.compile(rf"{PREFIX}(?P<tenant>{TENANT.pattern})_(?P<id>[0-9a-f]{{12}})_(?P<secret>[0-9a-f]{{64}})")
-_INVALID = Denial(Reason.INVALID, "The API key is invalid.")
+_INVALID = Denial(DenialReason.INVALID, "The API key is invalid.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,13 @@ class PresentedKey:
         return f"{PREFIX}{self.tenant}_{self.key_id}_{self.secret}"
 
 
-def parse(credential: str) -> PresentedKey | None:
-    found = _FORM.fullmatch(credential)
-    return PresentedKey(found["tenant"], found["id"], found["secret"]) if found else None
+def parse_api_key(credential: str) -> PresentedKey | None:
+    parts = _FORM.fullmatch(credential)
+    return PresentedKey(parts["tenant"], parts["id"], parts["secret"]) if parts else None
 
 
-def digest(secret: str) -> str:
-    """A plain digest is enough: the secret has 256 random bits, so there is nothing to guess."""
+def digest_of_secret(secret: str) -> str:
+    """The SHA-256 of the secret. A plain digest is enough: the secret has 256 random bits and cannot be guessed."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -52,17 +53,17 @@ def principal_of(key: ApiKey) -> Principal:
         issuer=ISSUER,
         roles=key.roles,
         permissions=key.permissions,
-        human=False,  # a key can be copied; only an interactive login shows that a person is there
+        human=False,  # a key can be copied; only an interactive login proves that a person is present
     )
 
 
-def judge(key: ApiKey | None, secret: str, now: float) -> Principal | Denial:
-    if key is None or not hmac.compare_digest(key.secret_digest, digest(secret)):
+def judge_api_key(key: ApiKey | None, secret: str, now: float) -> Principal | Denial:
+    if key is None or not hmac.compare_digest(key.secret_digest, digest_of_secret(secret)):
         return _INVALID
     if key.revoked_at is not None:
-        return Denial(Reason.REVOKED, "The API key was revoked.")
+        return Denial(DenialReason.REVOKED, "The API key was revoked.")
     if key.expires_at is not None and key.expires_at <= now:
-        return Denial(Reason.EXPIRED, "The API key has expired.")
+        return Denial(DenialReason.EXPIRED, "The API key has expired.")
     return principal_of(key)
 
 
@@ -70,27 +71,24 @@ class ApiKeyAuthenticator:
     def __init__(self, *, keys: ApiKeys, clock: Clock) -> None:
         self._keys = keys
         self._clock = clock
-        self._seen: OrderedDict[tuple[str, str], tuple[float, ApiKey | None]] = OrderedDict()
+        self._seen = BoundedCache[tuple[str, str], tuple[float, ApiKey | None]](CACHE_SIZE)
 
     def authenticate(self, credential: str) -> Principal | Denial:
-        presented = parse(credential)
+        presented = parse_api_key(credential)
         if presented is None:
             return _INVALID
         now = self._clock.now()
-        return judge(self._look_up(presented.tenant, presented.key_id, now), presented.secret, now)
+        return judge_api_key(self._look_up(presented.tenant, presented.key_id, now), presented.secret, now)
 
     @property
-    def remembered(self) -> int:
-        """How many lookups are kept; never more than REMEMBERED, whatever is presented."""
+    def cached_count(self) -> int:
+        """The number of cached lookups; at most CACHE_SIZE, whichever keys are presented."""
         return len(self._seen)
 
     def _look_up(self, tenant: str, key_id: str, now: float) -> ApiKey | None:
-        seen_at, key = self._seen.get((tenant, key_id), (float("-inf"), None))
-        if 0 <= now - seen_at < REVOKED_WITHIN:
+        seen_at, key = self._seen.get((tenant, key_id)) or (float("-inf"), None)
+        if 0 <= now - seen_at < LOOKUP_LIFETIME:
             return key
         key = self._keys.find(tenant, key_id)
-        self._seen[tenant, key_id] = (now, key)
-        self._seen.move_to_end((tenant, key_id))
-        if len(self._seen) > REMEMBERED:
-            self._seen.popitem(last=False)
+        self._seen.put((tenant, key_id), (now, key))
         return key

@@ -1,14 +1,14 @@
-"""Who is calling: one decision for all ways of saying so."""
+"""Authenticates a request by its access token or API key, or as the anonymous caller."""
 
 import ipaddress
 from typing import Protocol
 
 from signpost.identity import api_keys, bearer
-from signpost.identity.denial import NO_CREDENTIALS, Denial, Reason
+from signpost.identity.denial import NO_CREDENTIALS, Denial, DenialReason
 from signpost.model import Principal
 
-_KEYS_NOT_ACCEPTED = Denial(Reason.NOT_ACCEPTED, "API keys are not accepted here; send an access token.")
-_TOKENS_NOT_ACCEPTED = Denial(Reason.NOT_ACCEPTED, "Access tokens are not accepted here; send an API key.")
+_KEYS_NOT_ACCEPTED = Denial(DenialReason.NOT_ACCEPTED, "API keys are not accepted here; send an access token.")
+_TOKENS_NOT_ACCEPTED = Denial(DenialReason.NOT_ACCEPTED, "Access tokens are not accepted here; send an API key.")
 
 
 class CredentialAuthenticator(Protocol):
@@ -16,7 +16,10 @@ class CredentialAuthenticator(Protocol):
 
 
 class Authenticator:
-    """What is None is not accepted. `anonymous` is the caller without credentials from the loopback address."""
+    """Chooses the authenticator for a credential. One that is None accepts nothing.
+
+    `anonymous` is the principal of requests without credentials from the loopback address.
+    """
 
     def __init__(
         self,
@@ -30,7 +33,7 @@ class Authenticator:
         self._anonymous = anonymous
 
     def authenticate(self, header: str | None, source_ip: str) -> Principal | Denial:
-        credential = bearer.credential(header)
+        credential = bearer.parse_credential(header)
         if credential is NO_CREDENTIALS and self._anonymous is not None and _is_loopback(source_ip):
             return self._anonymous
         if isinstance(credential, Denial):

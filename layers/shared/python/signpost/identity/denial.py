@@ -1,11 +1,11 @@
-"""Why a caller was not let in, and what the answer tells it."""
+"""The reasons for which a credential is not accepted, with the message to the caller."""
 
 from enum import StrEnum
 
 from signpost.records import dataclass
 
 
-class Reason(StrEnum):
+class DenialReason(StrEnum):
     MISSING = "missing"
     MALFORMED = "malformed"
     INVALID = "invalid"
@@ -17,12 +17,12 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    reason: Reason
+    reason: DenialReason
     message: str
 
 
 NO_CREDENTIALS = Denial(
-    Reason.MISSING,
+    DenialReason.MISSING,
     "Credentials are missing. Send them in the header `Authorization: Bearer <token>`; "
     "a token in the URL or the body is not read.",
 )

@@ -1,4 +1,4 @@
-"""Permissions that Signpost itself asks for."""
+"""The permissions that Signpost itself checks."""
 
 ADMINISTRATION = "signpost.admin"
-"""To change what a tenant has. Whoever reads needs none."""
+"""The permission to change a tenant's content and settings. Reading needs no permission."""

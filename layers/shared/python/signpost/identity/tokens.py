@@ -1,4 +1,4 @@
-"""Access tokens: JWTs of one issuer, for our audience, under pinned algorithms."""
+"""Verifies access tokens: JWTs of one issuer, for the stack's audiences, under pinned algorithms."""
 
 from collections.abc import Collection
 from typing import Any
@@ -6,29 +6,29 @@ from typing import Any
 import jwt
 
 from signpost.identity.claims import principal_of
-from signpost.identity.denial import Denial, Reason
-from signpost.identity.key_set import IssuerKeys
+from signpost.identity.denial import Denial, DenialReason
+from signpost.identity.key_set import IssuerKeyCache
 from signpost.model import Principal
 from signpost.ports import Clock
 from signpost.settings import ClaimNames
 
 ALGORITHMS = {"RS256": "RSA", "PS256": "RSA", "ES256": "EC"}
-"""Signature algorithms we accept, with the type of key each needs. All are asymmetric, so that a public key
-can never serve as a shared secret."""
+"""The accepted signature algorithms, with the key type of each. All are asymmetric, so that a public key can never
+serve as a shared secret."""
 CLOCK_LEEWAY = 10
-"""Seconds by which the issuer's clock and ours may differ."""
-LATEST = 1e11
-"""A time beyond the year 5000 is a mistake, milliseconds for seconds perhaps."""
-REQUIRED = ("iss", "aud", "sub", "exp")
-TYPES = ("at+jwt", "application/at+jwt", "jwt")
+"""Seconds by which the clocks of issuer and gateway may differ."""
+LATEST_TIME = 1e11
+"""The latest time of a claim. A time beyond the year 5000 is a mistake, such as milliseconds for seconds."""
+REQUIRED_CLAIMS = ("iss", "aud", "sub", "exp")
+TOKEN_TYPES = ("at+jwt", "application/at+jwt", "jwt")
 
-_INVALID = Denial(Reason.INVALID, "The access token is invalid.")
-_NOT_AN_ACCESS_TOKEN = Denial(Reason.NOT_ACCEPTED, "This is an ID token; an access token is needed.")
-_EXPIRED = Denial(Reason.EXPIRED, "The access token has expired.")
-_NOT_YET = Denial(Reason.INVALID, "The access token is not valid yet.")
-_FAULTS: tuple[tuple[type[Exception], Denial], ...] = (
-    (jwt.InvalidIssuerError, Denial(Reason.INVALID, "The access token is from another issuer.")),
-    (jwt.InvalidAudienceError, Denial(Reason.INVALID, "The access token is for another audience.")),
+_INVALID = Denial(DenialReason.INVALID, "The access token is invalid.")
+_NOT_AN_ACCESS_TOKEN = Denial(DenialReason.NOT_ACCEPTED, "This is an ID token; an access token is needed.")
+_EXPIRED = Denial(DenialReason.EXPIRED, "The access token has expired.")
+_NOT_YET = Denial(DenialReason.INVALID, "The access token is not valid yet.")
+_DENIALS: tuple[tuple[type[Exception], Denial], ...] = (
+    (jwt.InvalidIssuerError, Denial(DenialReason.INVALID, "The access token is from another issuer.")),
+    (jwt.InvalidAudienceError, Denial(DenialReason.INVALID, "The access token is for another audience.")),
 )
 
 
@@ -38,7 +38,7 @@ class TokenAuthenticator:
         *,
         issuer: str,
         audiences: Collection[str],
-        keys: IssuerKeys,
+        keys: IssuerKeyCache,
         claims: ClaimNames,
         default_tenant: str,
         clock: Clock,
@@ -52,22 +52,22 @@ class TokenAuthenticator:
 
     def authenticate(self, credential: str) -> Principal | Denial:
         try:
-            claims = self._verified(credential)
+            claims = self._verify(credential)
         except (jwt.PyJWTError, ValueError, RecursionError) as fault:
-            return next((denial for kind, denial in _FAULTS if isinstance(fault, kind)), _INVALID)
-        fault = _out_of_time(claims, self._clock.now())
+            return next((denial for kind, denial in _DENIALS if isinstance(fault, kind)), _INVALID)
+        fault = _find_time_fault(claims, self._clock.now())
         if fault is None and _is_id_token(claims):
             fault = _NOT_AN_ACCESS_TOKEN
         return fault or principal_of(claims, self._claims, self._default_tenant)
 
-    def _verified(self, credential: str) -> dict[str, Any]:
+    def _verify(self, credential: str) -> dict[str, Any]:
         header = jwt.get_unverified_header(credential)
         algorithm, kid = header.get("alg"), header.get("kid")
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS or not isinstance(kid, str):
             raise jwt.InvalidAlgorithmError
-        if str(header.get("typ", "jwt")).lower() not in TYPES:
+        if str(header.get("typ", "jwt")).lower() not in TOKEN_TYPES:
             raise jwt.InvalidTokenError
-        key = self._keys.key(kid)
+        key = self._keys.find_key(kid)
         if key is None or key.get("kty") != ALGORITHMS[algorithm]:
             raise jwt.InvalidKeyError
         return jwt.decode(
@@ -76,12 +76,12 @@ class TokenAuthenticator:
             algorithms=[algorithm],
             issuer=self._issuer,
             audience=self._audiences,
-            options={"require": list(REQUIRED), "verify_exp": False, "verify_nbf": False, "verify_iat": False},
+            options={"require": list(REQUIRED_CLAIMS), "verify_exp": False, "verify_nbf": False, "verify_iat": False},
         )
 
 
-def _out_of_time(claims: dict[str, Any], now: float) -> Denial | None:
-    """PyJWT would read the system's clock."""
+def _find_time_fault(claims: dict[str, Any], now: float) -> Denial | None:
+    """Compares the token's times with the injected clock; PyJWT would read the system's."""
     expires, begins = claims["exp"], claims.get("nbf", 0)
     if not (_is_time(expires) and _is_time(begins)):
         return _INVALID
@@ -91,10 +91,11 @@ def _out_of_time(claims: dict[str, Any], now: float) -> Denial | None:
 
 
 def _is_time(claim: Any) -> bool:
-    """Seconds since the epoch. JSON's readers let NaN and Infinity through, which would mean for ever."""
-    return isinstance(claim, int | float) and not isinstance(claim, bool) and 0 <= claim < LATEST
+    """Whether a claim is a time in seconds since the epoch. JSON parsers accept NaN and Infinity, which would never
+    expire."""
+    return isinstance(claim, int | float) and not isinstance(claim, bool) and 0 <= claim < LATEST_TIME
 
 
 def _is_id_token(claims: dict[str, Any]) -> bool:
-    """An ID token speaks to the client, not to us, even when its audience happens to be ours."""
+    """Whether this is an ID token. It is meant for the client, even when its audience is the gateway's."""
     return "nonce" in claims or "at_hash" in claims or claims.get("token_use") == "id"

@@ -1,4 +1,4 @@
-"""What can be measured of a tenant, under the names that monitoring knows it by."""
+"""The gauges of a tenant, under the names that monitoring uses."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,15 +8,15 @@ from signpost.records import dataclass
 @dataclass(frozen=True, slots=True)
 class Gauge:
     name: str
-    says: str
+    help_text: str
     labels: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class GaugeReading:
     gauge: Gauge
     samples: Mapping[tuple[str, ...], int]
-    """By the values of its labels, in their order."""
+    """The samples by the values of the gauge's labels, in their order."""
 
 
 BUILD = Gauge("signpost_build_info", "The release that answers; always 1.", ("version",))
@@ -58,4 +58,4 @@ GAUGES = (
     BUILD, TOOLS, FUNCTIONS, SKILL_DOCUMENTS, PROMPTS, WORKFLOWS, CAPABILITIES, CONNECTIONS, CATALOGUE,
     CONTENT_VERSION, BREAKERS, BREAKER_FAILURES,
 )  # fmt: skip
-"""In the order in which they are written."""
+"""All gauges, in the order of the output."""

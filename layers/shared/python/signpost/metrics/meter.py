@@ -1,25 +1,26 @@
-"""Takes the gauges of a tenant from what the lists have in memory, which a look at a row keeps up to date."""
+"""Reads the gauges of a tenant from the lists in memory, which a read of the revision rows keeps up to date."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from signpost import __version__
-from signpost.execution.function_access import FunctionAccess
-from signpost.execution.functions import FunctionLists
+from signpost.calling.access import FunctionAccess
+from signpost.calling.lookup import FunctionLists
+from signpost.calling.ports import Breakers
+from signpost.catalogue.cache import CatalogueView
+from signpost.content.api.functions import addressable_skills
+from signpost.content.cache import ContentView
+from signpost.mcp.surface import Surface
 from signpost.metrics import gauges
-from signpost.metrics.gauges import Gauge, Measured
+from signpost.metrics.gauges import Gauge, GaugeReading
 from signpost.model import Call, Principal
-from signpost.ports import Breakers, Clock
-from signpost.protocol.surface import Surface
-from signpost.registry.catalogue import CatalogueView
-from signpost.registry.functions import readable
-from signpost.registry.view import ContentView
+from signpost.ports import Clock
 
-type Samples = Mapping[tuple[str, ...], int]
+type SamplesByLabels = Mapping[tuple[str, ...], int]
 
 
 class Meter:
-    """`surfaces` are those that clients see, by their paths."""
+    """Reads the gauges of a tenant. `surfaces` are the ones that clients see, by path."""
 
     def __init__(
         self,
@@ -40,39 +41,39 @@ class Meter:
         self._breakers = breakers
         self._clock = clock
 
-    def read(self, call: Call) -> Sequence[Measured]:
-        """Of the caller's tenant, and of no other."""
+    def read(self, call: Call) -> Sequence[GaugeReading]:
+        """Reads all gauges of the caller's tenant."""
         tenant = call.principal.tenant
-        found: Mapping[Gauge, Samples] = {
+        samples: Mapping[Gauge, SamplesByLabels] = {
             gauges.BUILD: {(__version__,): 1},
-            gauges.TOOLS: self._tools(call),
-            gauges.FUNCTIONS: self._functions(tenant),
-            **self._documents(tenant),
-            **self._catalogued(tenant),
-            **self._not_closed(call.principal),
+            gauges.TOOLS: self._tool_samples(call),
+            gauges.FUNCTIONS: self._function_samples(tenant),
+            **self._content_samples(tenant),
+            **self._catalogue_samples(tenant),
+            **self._breaker_samples(call.principal),
         }
-        return [Measured(gauge, found[gauge]) for gauge in gauges.GAUGES]
+        return [GaugeReading(gauge, samples[gauge]) for gauge in gauges.GAUGES]
 
-    def _tools(self, call: Call) -> Samples:
+    def _tool_samples(self, call: Call) -> SamplesByLabels:
         return {
             (path,): sum(len(provider.tools(call)) for provider in surface.tools)
             for path, surface in self._surfaces.items()
         }
 
-    def _functions(self, tenant: str) -> Samples:
-        found = self._function_lists.of(tenant)
-        return {("own",): len(found.own), ("shipped",): len(found.functions) - len(found.own)}
+    def _function_samples(self, tenant: str) -> SamplesByLabels:
+        lists = self._function_lists.of(tenant)
+        return {("own",): len(lists.own), ("shipped",): len(lists.functions) - len(lists.own)}
 
-    def _documents(self, tenant: str) -> Mapping[Gauge, Samples]:
+    def _content_samples(self, tenant: str) -> Mapping[Gauge, SamplesByLabels]:
         return {
-            gauges.SKILL_DOCUMENTS: {(): len(readable(self._content.skills(tenant)))},
+            gauges.SKILL_DOCUMENTS: {(): len(addressable_skills(self._content.skills(tenant)))},
             gauges.PROMPTS: {(): len(self._content.prompts(tenant))},
             gauges.CONTENT_VERSION: {(): self._content.version(tenant)},
         }
 
-    def _catalogued(self, tenant: str) -> Mapping[Gauge, Samples]:
-        snapshot = self._catalogue.snapshot(tenant)
-        published = snapshot.published
+    def _catalogue_samples(self, tenant: str) -> Mapping[Gauge, SamplesByLabels]:
+        snapshot = self._catalogue.load(tenant)
+        published = snapshot.snapshot
         offered = [item.is_offered for item in published.items if item.kind == "workflow"]
         return {
             gauges.WORKFLOWS: {("enabled",): offered.count(True), ("disabled",): offered.count(False)},
@@ -81,8 +82,8 @@ class Meter:
             gauges.CATALOGUE: {(snapshot.digest,): 1} if snapshot.digest is not None else {},
         }
 
-    def _not_closed(self, principal: Principal) -> Mapping[Gauge, Samples]:
-        """These samples name functions: of those only that the caller may use."""
+    def _breaker_samples(self, principal: Principal) -> Mapping[Gauge, SamplesByLabels]:
+        """Counts the breakers of functions that the caller may use, since these samples name functions."""
         now = self._clock.now()
         failures = {
             (function, "open" if breaker.opened_until > now else "half_open"): breaker.failures

@@ -1,4 +1,4 @@
-"""What policy leaves to somebody, as everything asks that finds or lists anything."""
+"""The access that the rules of a tenant leave to a principal, as asked by all code that finds or lists items."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -6,57 +6,61 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from signpost.model import Principal
-    from signpost.policy.items import Item
-    from signpost.policy.rules import Decision
+    from signpost.policy.policy_items import PolicyItem
+    from signpost.policy.rules import PolicyDecision
 
-    type Notice = Callable[[Item, Decision], None]
-    """Hears of what somebody asked for by name and is denied."""
+    type DenialListener = Callable[[PolicyItem, PolicyDecision], None]
+    """Receives each denial of an item that a caller requested by name."""
 
 
 class Access:
-    """Everything, where no rule says anything. One object for all whom the same rules concern, so that what is made by
-    it can be kept with it."""
+    """Access to everything, for principals that no rule restricts.
+
+    Principals with the same rules share one object, so that lists derived from it can be cached with it.
+    """
 
     is_open = True
-    """Whether nothing is denied, and nothing shown that is hidden from others."""
+    """Whether no item is denied, and no hidden item is shown."""
 
-    def allows(self, item: "Item", *, over_mcp: bool = True) -> bool:
-        """For lists."""
+    def allows(self, item: "PolicyItem", *, over_mcp: bool = True) -> bool:
+        """Whether the principal may use the item. For lists: denials are not reported."""
         del item, over_mcp
         return True
 
-    def admits(self, item: "Item", *, over_mcp: bool = True) -> bool:
-        """The same of what was asked for by name. That it was denied is noticed, by others than who asked."""
+    def admits(self, item: "PolicyItem", *, over_mcp: bool = True) -> bool:
+        """Whether the principal may use an item that it requested by name. Reports a denial to the operator, not to the
+        caller."""
         del item, over_mcp
         return True
 
-    def shows(self, item: "Item") -> bool:
-        """Whether it is listed although it is hidden."""
+    def shows(self, item: "PolicyItem") -> bool:
+        """Whether the item is listed for the principal although it is hidden."""
         del item
         return False
 
-    def missed(self, name: str, items: "Callable[[], Iterable[Item]]") -> None:
-        """Somebody asked for it, and was told that there is nothing of this name. If it is one of these that is denied,
-        that is noticed."""
+    def report_missing(self, name: str, items: "Callable[[], Iterable[PolicyItem]]") -> None:
+        """Reports a denial if a name that was answered as not existing belongs to one of the items and that item is
+        denied."""
         del name, items
 
 
 OPEN = Access()
 
 
-class Accesses(Protocol):
+class AccessLookup(Protocol):
     def of(self, principal: "Principal") -> Access:
-        """Raises Unavailable where that cannot be said now: nobody gets by because the rules cannot be read."""
+        """The access of the principal. Raises Unavailable if the rules cannot be read, so that no caller gets past
+        them."""
         ...
 
 
-class Unrestricted:
-    """Where others have decided already who may do what."""
+class UnrestrictedAccess:
+    """Allows everything, for code whose caller has checked access already."""
 
     def of(self, principal: "Principal") -> Access:
         del principal
         return OPEN
 
-    def uses(self, principal: "Principal", function: str) -> bool:
+    def may_use(self, principal: "Principal", function: str) -> bool:
         del principal, function
         return True

@@ -1,9 +1,9 @@
-"""Where the stack lets itself be sent by somebody who names a URL: public addresses.
+"""The rules for outgoing requests to URLs that callers name: public addresses only.
 
-Anything else would lend the caller our place in the network: instance metadata, neighbours, the machine itself. A
-deployment names the hosts that are excepted; what gives credentials away is not, whoever names it. Addresses are judged
-after the name was resolved, since a name is what its owner says it is at that moment; whoever connects has to connect
-to the addresses that were judged.
+Any other address would lend the caller the stack's place in the network: instance metadata, neighbours, the machine
+itself. A deployment lists the hosts that are exempt; addresses that give credentials away are never exempt. Addresses
+are judged after the name was resolved, since its owner can change them at any moment; the client must then connect to
+the addresses that were judged.
 """
 
 import re
@@ -14,33 +14,34 @@ from signpost.records import dataclass
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 VISIBLE = re.compile(r"[!-\[\]-~]+")
-"""ASCII without spaces, control characters and the backslash, about which readers of URLs disagree."""
-URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<place>[^/?#]*)(?P<target>[^#]*)(?P<fragment>#.*)?")
+"""Visible ASCII without spaces, control characters and the backslash, about which URL parsers disagree."""
+URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<target>[^#]*)(?P<fragment>#.*)?")
 LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
-"""Programs take a name that ends so for a number, and not all for the same one."""
+"""The last label of a host that programs parse as a number, and not all as the same one."""
 PORT = re.compile(r"[0-9]{1,5}")
 LONGEST_HOST = 253
 
-GLOBAL_V6 = IPv6Network("2000::/3")
-"""All that is assigned to anybody. Outside lie loopback, link-local, unique local and multicast addresses, and what
-carries an address of IPv4: mapped, compatible, NAT64."""
-NOT_PUBLIC: Sequence[IPv4Network | IPv6Network] = (
+GLOBAL_IPV6 = IPv6Network("2000::/3")
+"""All assigned global addresses of IPv6. Outside it lie loopback, link-local, unique local and multicast addresses, and
+those that embed an address of IPv4: mapped, compatible, NAT64."""
+NON_PUBLIC_NETWORKS: Sequence[IPv4Network | IPv6Network] = (
     IPv4Network("100.64.0.0/10"),  # shared by the customers of a provider
     IPv4Network("192.0.0.0/24"),  # protocol assignments
     IPv4Network("192.88.99.0/24"),  # relays to 6to4
     IPv4Network("168.63.129.16/32"),  # the inside of another cloud
-    IPv6Network("2001::/23"),  # protocol assignments; Teredo, which carries an address of IPv4
+    IPv6Network("2001::/23"),  # protocol assignments; Teredo, which embeds an address of IPv4
     IPv6Network("2002::/16"),  # 6to4, likewise
     IPv6Network("2001:db8::/32"),
     IPv6Network("3fff::/20"),
 )
-FOR_NOBODY: Sequence[IPv4Network | IPv6Network] = (
+FORBIDDEN_NETWORKS: Sequence[IPv4Network | IPv6Network] = (
     IPv4Network("169.254.0.0/16"),  # link-local: metadata and credentials of instances and containers, Lambda's runtime
     IPv6Network("fe80::/10"),  # link-local
     IPv6Network("fd00:ec2::/32"),  # metadata and credentials again
 )
-"""Where machines are told who they are. A name that a deployment allows may be made to lead there."""
+"""Networks at which machines get metadata and credentials. The name of an allowed host may be made to resolve to
+them."""
 NAT64 = IPv6Network("64:ff9b::/96")
 
 
@@ -48,15 +49,15 @@ NAT64 = IPv6Network("64:ff9b::/96")
 class Destination:
     scheme: str
     host: str
-    """A name in lowercase without its last dot, or an address in its one spelling."""
+    """A name in lowercase without its last dot, or an address in its canonical form."""
     port: int
     target: str
-    """Path and query."""
+    """The path and the query."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Of this machine, at which it is controlled."""
+class Address:
+    """An address of this machine at which it is controlled."""
 
     host: str
     port: int
@@ -72,17 +73,17 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class EgressRules:
     allowed_hosts: frozenset[str]
-    """Names and addresses that may be private, and need neither TLS nor a usual port."""
-    own_places: Sequence[Place] = ()
-    """Not even an allowed host leads to one of these."""
+    """Names and addresses that may be private, and need neither TLS nor a permitted port."""
+    own_addresses: Sequence[Address] = ()
+    """Addresses that not even an allowed host may resolve to."""
     needs_tls: bool = True
     ports: frozenset[int] | None = None
-    """None if any will do."""
+    """The permitted ports; None permits all."""
 
     def refusal(self, destination: Destination, addresses: Sequence[str]) -> str | None:
-        """Why not one of these addresses of the destination may be connected to. None if all may."""
+        """Why none of these addresses of the destination may be connected to; None if all may be."""
         host = destination.host
-        if any(map(is_for_nobody, addresses)) or self._is_own(destination, addresses):
+        if any(map(is_forbidden, addresses)) or self._is_own(destination, addresses):
             return f"{host} is not a public address."
         if host in self.allowed_hosts:
             return None
@@ -93,126 +94,135 @@ class EgressRules:
         return None if all(map(is_public, addresses)) else f"{host} is not a public address."
 
     def _is_own(self, destination: Destination, addresses: Sequence[str]) -> bool:
-        return any(place.is_reached_by(destination, addresses) for place in self.own_places)
+        return any(address.is_reached_by(destination, addresses) for address in self.own_addresses)
 
 
-def egress_rules(
+def build_egress_rules(
     allowed_hosts: Iterable[str],
     *,
-    own_places: Iterable[str] = (),
+    own_addresses: Iterable[str] = (),
     needs_tls: bool = True,
     ports: frozenset[int] | None = None,
 ) -> EgressRules:
-    """`own_places` as variables of the environment have them: `127.0.0.1:9001`, or a URL. An empty one is none."""
-    allowed = frozenset(_address_or_name(host.lower().removesuffix(".")) for host in allowed_hosts)
-    places = tuple(_own_place(place) for place in own_places if place)
-    return EgressRules(allowed, places, needs_tls, ports)
+    """Builds the rules. `own_addresses` are written as in environment variables: `127.0.0.1:9001`, or a URL. An empty
+    one is ignored."""
+    allowed = frozenset(_normalize_host(host.lower().removesuffix(".")) for host in allowed_hosts)
+    addresses = tuple(_parse_own_address(address) for address in own_addresses if address)
+    return EgressRules(allowed, addresses, needs_tls, ports)
 
 
-def destination_of(url: str) -> Destination | str:
-    """Where a URL leads, or a sentence that says why nobody can tell. There is one reading of what is accepted."""
-    found = URL.fullmatch(url) if VISIBLE.fullmatch(url) else None
-    if found is None:
+def parse_destination(url: str) -> Destination | str:
+    """Parses a URL strictly, or returns a sentence that says why it is refused. An accepted URL has only one
+    reading."""
+    parts = URL.fullmatch(url) if VISIBLE.fullmatch(url) else None
+    if parts is None:
         return "This is no URL: it has a scheme and a host, and visible ASCII characters without a backslash only."
-    scheme = found["scheme"].lower()
+    scheme = parts["scheme"].lower()
     if scheme not in DEFAULT_PORTS:
         return "The URL must begin with https:// (or http://, for hosts that the deployment allows)."
-    if found["fragment"] is not None:
+    if parts["fragment"] is not None:
         return "The URL must not have a fragment (#…)."
-    place = _place(found["place"].lower(), DEFAULT_PORTS[scheme])
-    if isinstance(place, str):
-        return place
-    host, port = place
-    target = found["target"]
+    host_and_port = _parse_host_and_port(parts["authority"].lower(), DEFAULT_PORTS[scheme])
+    if isinstance(host_and_port, str):
+        return host_and_port
+    host, port = host_and_port
+    target = parts["target"]
     return Destination(scheme, host, port, target if target.startswith("/") else f"/{target}")
 
 
 def is_public(address: str) -> bool:
-    """Whether this address leads out, to where anybody else could go as well."""
+    """Whether the address is a public one, which any machine on the internet could reach as well."""
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return False
-    if isinstance(found, IPv6Address) and found not in GLOBAL_V6:
+    if isinstance(parsed, IPv6Address) and parsed not in GLOBAL_IPV6:
         return False
-    if any(found in network for network in NOT_PUBLIC if network.version == found.version):
+    if any(parsed in network for network in NON_PUBLIC_NETWORKS if network.version == parsed.version):
         return False
-    return found.is_global and not found.is_multicast
+    return parsed.is_global and not parsed.is_multicast
 
 
-def is_for_nobody(address: str) -> bool:
-    """Whether this address, or one that it carries, is where machines are told who they are."""
+def is_forbidden(address: str) -> bool:
+    """Whether the address, or an address of IPv4 embedded in it, lies in a forbidden network."""
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return False
     return any(
-        one in network for one in (found, *_carried(found)) for network in FOR_NOBODY if network.version == one.version
+        candidate in network
+        for candidate in (parsed, *_embedded_ipv4(parsed))
+        for network in FORBIDDEN_NETWORKS
+        if network.version == candidate.version
     )
 
 
 def is_loopback(host: str) -> bool:
-    """Or any address of this machine, which is the same to whoever connects."""
+    """Whether the host is a loopback or unspecified address; a client reaches this machine by either."""
     try:
-        found = ip_address(host)
+        parsed = ip_address(host)
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-    return any(one.is_loopback or one.is_unspecified for one in (found, *_carried(found)))
+    return any(address.is_loopback or address.is_unspecified for address in (parsed, *_embedded_ipv4(parsed)))
 
 
-def _carried(address: IPv4Address | IPv6Address) -> Sequence[IPv4Address]:
-    """The addresses of IPv4 that one of IPv6 stands for, to those who translate."""
+def _embedded_ipv4(address: IPv4Address | IPv6Address) -> Sequence[IPv4Address]:
+    """The addresses of IPv4 that translators read from an address of IPv6."""
     if isinstance(address, IPv4Address):
         return ()
     translated = IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 or int(address) < 1 << 32 else None
-    return [one for one in (address.ipv4_mapped, address.sixtofour, translated) if one is not None]
+    embedded = (address.ipv4_mapped, address.sixtofour, translated)
+    return [ipv4 for ipv4 in embedded if ipv4 is not None]
 
 
-def _own_place(named: str) -> Place:
-    place = named.lower().partition("://")[2] or named.lower()
-    host, _, port = place.partition("/")[0].rpartition(":")
-    return Place(_address_or_name(host), int(port)) if port.isdecimal() and host else Place(_address_or_name(port), 80)
+def _parse_own_address(text: str) -> Address:
+    address = text.lower().partition("://")[2] or text.lower()
+    host, _, port = address.partition("/")[0].rpartition(":")
+    return (
+        Address(_normalize_host(host), int(port)) if port.isdecimal() and host else Address(_normalize_host(port), 80)
+    )
 
 
-def _place(place: str, default_port: int) -> tuple[str, int] | str:
-    if "@" in place or "%" in place:
+def _parse_host_and_port(authority: str, default_port: int) -> tuple[str, int] | str:
+    if "@" in authority or "%" in authority:
         return "The URL must not have a user, a password or an encoded host."
-    if place.startswith("["):
-        host, bracket, rest = place[1:].partition("]")
-        known = _ipv6(host) if bracket else None
+    if authority.startswith("["):
+        host, bracket, rest = authority[1:].partition("]")
+        normal_host = _normalize_ipv6(host) if bracket else None
         colon, port = rest[:1], rest[1:]
         if colon not in ("", ":"):
-            known = None
+            normal_host = None
     else:
-        host, colon, port = place.partition(":")
-        known = _name(host.removesuffix("."))
-    if known is None:
+        host, colon, port = authority.partition(":")
+        normal_host = _normalize_name(host.removesuffix("."))
+    if normal_host is None:
         return "The host of the URL is neither a name nor an address in its usual form."
     if not colon:
-        return known, default_port
-    return (known, int(port)) if PORT.fullmatch(port) and 0 < int(port) < 65_536 else "The port of the URL is none."
+        return normal_host, default_port
+    is_valid = PORT.fullmatch(port) and 0 < int(port) < 65_536
+    return (normal_host, int(port)) if is_valid else "The port of the URL is none."
 
 
-def _name(host: str) -> str | None:
+def _normalize_name(host: str) -> str | None:
     labels = host.split(".")
     if len(host) > LONGEST_HOST or not all(LABEL.fullmatch(label) for label in labels):
         return None
-    return _ipv4(host) if NUMERIC.fullmatch(labels[-1]) else host
+    return _normalize_ipv4(host) if NUMERIC.fullmatch(labels[-1]) else host
 
 
-def _ipv4(host: str) -> str | None:
+def _normalize_ipv4(host: str) -> str | None:
     try:
         return str(IPv4Address(host))  # four decimal numbers without leading zeros, and nothing else
     except AddressValueError:
         return None
 
 
-def _ipv6(host: str) -> str | None:
+def _normalize_ipv6(host: str) -> str | None:
     try:
         return str(IPv6Address(host))
     except AddressValueError:
         return None
 
 
-def _address_or_name(host: str) -> str:
-    return _ipv6(host.strip("[]")) or host
+def _normalize_host(host: str) -> str:
+    return _normalize_ipv6(host.strip("[]")) or host

@@ -1,20 +1,20 @@
-"""Who may use what, and which rule says so: deny goes before allow, and allow before the default.
+"""Decides whether a principal may use an item, and by which rule: deny goes before allow, and allow before the default.
 
-Rules are asked about items, never about the spelling in which somebody asked for one: an item goes by all its names.
-What cannot be read denies everything, since nobody knows what it would have denied.
+Rules are matched against items, never against the spelling in a request: an item counts by all its names. A rule that
+cannot be read denies everything, since it is unknown what it would have denied.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from signpost.model import Principal
-from signpost.policy.items import Item
+from signpost.policy.policy_items import PolicyItem
 from signpost.records import dataclass
 
 type Effect = Literal["allow", "deny"]
 type RuleKind = Literal["allow", "deny", "mcp_restriction", "show", "unreadable"]
 
-EVERYBODY = "*"
+ANY_PRINCIPAL = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,68 +22,77 @@ class Rule:
     id: str
     kind: RuleKind
     who: Sequence[str] = ()
-    """`subject:`, `role:` or `permission:` with a pattern behind it, or `*`; whoever fits one of them is meant."""
+    """Patterns of principals: `subject:`, `role:` or `permission:` with a pattern behind it, or `*`. One match is
+    enough."""
     what: Sequence[str] = ()
-    """Patterns of names, of which an item has one or more."""
+    """Patterns of item names. One match with any name of the item is enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What a tenant has set. In a tenant that has set nothing, everybody who is let in may use everything."""
+    """The rules and the default of a tenant. Without any, each authenticated principal may use everything."""
 
     default: Effect = "allow"
     rules: Sequence[Rule] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class PolicyDecision:
     allowed: bool
     rule: str | None
-    """The id of the rule that decided; None if none did, which leaves it to the default."""
+    """The id of the deciding rule; None if the default decided."""
     reason: str
-    """For operators and logs. Clients are not told why something is not there."""
+    """The reason, for operators and logs. Clients do not learn why an item is missing."""
 
 
 def decide(
-    rules: Iterable[Rule], default: Effect, principal: Principal, item: Item, *, over_mcp: bool = True
-) -> Decision:
-    """Over MCP means: by a client, not by a function that calls another one."""
-    concern = [rule for rule in rules if concerns(rule, principal) and _names(rule, item)]
-    denying = [rule for rule in concern if _denies(rule, over_mcp=over_mcp)]
+    rules: Iterable[Rule], default: Effect, principal: Principal, item: PolicyItem, *, over_mcp: bool = True
+) -> PolicyDecision:
+    """Decides whether the principal may use the item. `over_mcp` is False for a function that calls another
+    function."""
+    relevant = [rule for rule in rules if is_about_principal(rule, principal) and _is_about_item(rule, item)]
+    denying = [rule for rule in relevant if _is_denying(rule, over_mcp=over_mcp)]
     if denying:
-        first = _first(denying)
-        return Decision(allowed=False, rule=first.id, reason=_REASONS[first.kind])
-    allowing = [rule for rule in concern if rule.kind == "allow"]
+        first = _first_rule(denying)
+        return PolicyDecision(allowed=False, rule=first.id, reason=_REASONS[first.kind])
+    allowing = [rule for rule in relevant if rule.kind == "allow"]
     if allowing:
-        return Decision(allowed=True, rule=_first(allowing).id, reason=_REASONS["allow"])
-    return Decision(default == "allow", None, f"no rule decides, and the default is to {default}")
+        return PolicyDecision(allowed=True, rule=_first_rule(allowing).id, reason=_REASONS["allow"])
+    return PolicyDecision(default == "allow", None, f"no rule decides, and the default is to {default}")
 
 
-def showing(rules: Iterable[Rule], principal: Principal, item: Item) -> Rule | None:
-    """What has a hidden item listed for a principal. That is no permission: whether it may be used is decided apart."""
-    found = [rule for rule in rules if rule.kind == "show" and concerns(rule, principal) and _names(rule, item)]
-    return _first(found) if found else None
+def find_show_rule(rules: Iterable[Rule], principal: Principal, item: PolicyItem) -> Rule | None:
+    """Finds the rule that lists a hidden item for the principal. Being listed is no permission: use is decided
+    separately."""
+    showing = [
+        rule
+        for rule in rules
+        if rule.kind == "show" and is_about_principal(rule, principal) and _is_about_item(rule, item)
+    ]
+    return _first_rule(showing) if showing else None
 
 
-def concerns(rule: Rule, principal: Principal) -> bool:
-    return rule.kind == "unreadable" or any(_is_meant(pattern, principal) for pattern in rule.who)
+def is_about_principal(rule: Rule, principal: Principal) -> bool:
+    return rule.kind == "unreadable" or any(_is_principal_match(pattern, principal) for pattern in rule.who)
 
 
-def fits(pattern: str, name: str) -> bool:
-    """`*` stands for anything, also for nothing. Looked for from the left, part by part, so that no pattern takes
-    long."""
-    begins, *parts = pattern.split("*")
+def is_match(pattern: str, name: str) -> bool:
+    """Whether the name matches the pattern, in which `*` stands for any text, also for none.
+
+    The parts are searched from the left, one by one, so that no pattern takes long.
+    """
+    prefix, *parts = pattern.split("*")
     if not parts:
         return pattern == name
-    *between, ends = parts
-    if not name.startswith(begins) or not name.endswith(ends) or len(name) < len(begins) + len(ends):
+    *middle, suffix = parts
+    if not name.startswith(prefix) or not name.endswith(suffix) or len(name) < len(prefix) + len(suffix):
         return False
-    place, end = len(begins), len(name) - len(ends)
-    for part in between:
-        found = name.find(part, place, end)
-        if found < 0:
+    start, end = len(prefix), len(name) - len(suffix)
+    for part in middle:
+        found_at = name.find(part, start, end)
+        if found_at < 0:
             return False
-        place = found + len(part)
+        start = found_at + len(part)
     return True
 
 
@@ -95,27 +104,27 @@ _REASONS = {
 }
 
 
-def _denies(rule: Rule, *, over_mcp: bool) -> bool:
+def _is_denying(rule: Rule, *, over_mcp: bool) -> bool:
     return rule.kind in ("deny", "unreadable") or (rule.kind == "mcp_restriction" and over_mcp)
 
 
-def _names(rule: Rule, item: Item) -> bool:
-    return rule.kind == "unreadable" or any(fits(pattern, name) for pattern in rule.what for name in item)
+def _is_about_item(rule: Rule, item: PolicyItem) -> bool:
+    return rule.kind == "unreadable" or any(is_match(pattern, name) for pattern in rule.what for name in item)
 
 
-def _first(rules: Sequence[Rule]) -> Rule:
-    """The same whatever their order."""
+def _first_rule(rules: Sequence[Rule]) -> Rule:
+    """The rule with the smallest id, so that the order of the rules does not matter."""
     return min(rules, key=lambda rule: rule.id)
 
 
-def _is_meant(who: str, principal: Principal) -> bool:
-    if who == EVERYBODY:
+def _is_principal_match(principal_pattern: str, principal: Principal) -> bool:
+    if principal_pattern == ANY_PRINCIPAL:
         return True
-    attribute, _, pattern = who.partition(":")
-    return any(fits(pattern, value) for value in _values(attribute, principal))
+    attribute, _, value_pattern = principal_pattern.partition(":")
+    return any(is_match(value_pattern, value) for value in _attribute_values(attribute, principal))
 
 
-def _values(attribute: str, principal: Principal) -> Iterable[str]:
+def _attribute_values(attribute: str, principal: Principal) -> Iterable[str]:
     match attribute:
         case "subject":
             return (principal.subject,)

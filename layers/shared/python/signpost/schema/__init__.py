@@ -1,1 +1,1 @@
-"""JSON Schema 2020-12: which schemas we take, and whether a value satisfies one."""
+"""JSON Schema 2020-12: the accepted subset of schemas, defaults, and the validation of values."""

@@ -1,5 +1,5 @@
-"""Values that satisfy a schema beyond doubt, told without the library, whose import a first call would feel: most
-schemas say nothing but what kind of thing each member is."""
+"""Validates values against plain schemas without the JSON Schema library, whose import would slow the first call. Most
+schemas state only the type of each member."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,8 +8,8 @@ from signpost.model import Json, JsonObject
 
 _MOST_LEVELS = 8
 _MOST_MEMBERS = 50
-_LONGEST_WORDS = 300
-_IS: Mapping[str, Callable[[Json], bool]] = {
+_LONGEST_TEXT = 300
+_TYPE_CHECKS: Mapping[str, Callable[[Json], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
     "string": lambda value: isinstance(value, str),
@@ -20,71 +20,77 @@ _IS: Mapping[str, Callable[[Json], bool]] = {
 }
 
 
-def satisfies(schema: JsonObject, value: Json) -> bool:
-    """Only True is an answer; whatever else has to be looked at."""
-    return _is_plain(schema, _MOST_LEVELS) and _fits(schema, value)
+def is_surely_valid(schema: JsonObject, value: Json) -> bool:
+    """Whether the value satisfies the schema for certain. False means only that the library has to decide."""
+    return _is_plain(schema, _MOST_LEVELS) and _is_valid(schema, value)
 
 
 def _is_plain(schema: Any, levels: int) -> bool:
-    """Whether all of it is understood here, so that there is nothing in it that would be refused."""
-    if not _IS["object"](schema) or levels == 0:
+    """Whether this module understands the whole schema, so that it contains nothing that would be refused."""
+    if not _TYPE_CHECKS["object"](schema) or levels == 0:
         return False
-    return all(word in _UNDERSTOOD and _UNDERSTOOD[word](said, levels - 1) for word, said in schema.items())
+    return all(
+        keyword in _KEYWORD_FORMS and _KEYWORD_FORMS[keyword](operand, levels - 1)
+        for keyword, operand in schema.items()
+    )
 
 
-def _are_words(said: Any, _levels: int) -> bool:
-    return isinstance(said, str) and len(said) <= _LONGEST_WORDS
+def _is_short_text(operand: Any, _levels: int) -> bool:
+    return isinstance(operand, str) and len(operand) <= _LONGEST_TEXT
 
 
-def _are_names(said: Any, _levels: int) -> bool:
-    is_list = _IS["array"](said) and len(said) <= _MOST_MEMBERS
-    return is_list and all(isinstance(one, str) for one in said) and len(set(said)) == len(said)
+def _is_list_of_names(operand: Any, _levels: int) -> bool:
+    is_list = _TYPE_CHECKS["array"](operand) and len(operand) <= _MOST_MEMBERS
+    return is_list and all(isinstance(name, str) for name in operand) and len(set(operand)) == len(operand)
 
 
-def _is_count(said: Any, _levels: int) -> bool:
-    return isinstance(said, int) and not isinstance(said, bool) and said >= 0
+def _is_count(operand: Any, _levels: int) -> bool:
+    return isinstance(operand, int) and not isinstance(operand, bool) and operand >= 0
 
 
-def _are_members(said: Any, levels: int) -> bool:
-    is_object = _IS["object"](said) and len(said) <= _MOST_MEMBERS
-    return is_object and all(_is_plain(member, levels) for member in said.values())
+def _is_plain_properties(operand: Any, levels: int) -> bool:
+    is_object = _TYPE_CHECKS["object"](operand) and len(operand) <= _MOST_MEMBERS
+    return is_object and all(_is_plain(member, levels) for member in operand.values())
 
 
-_UNDERSTOOD: Mapping[str, Callable[[Any, int], bool]] = {
-    "type": lambda said, _: isinstance(said, str) and said in _IS,
-    "title": _are_words,
-    "description": _are_words,
-    "default": lambda said, _: not isinstance(said, dict | list),
-    "enum": _are_names,
+_KEYWORD_FORMS: Mapping[str, Callable[[Any, int], bool]] = {
+    "type": lambda operand, _: isinstance(operand, str) and operand in _TYPE_CHECKS,
+    "title": _is_short_text,
+    "description": _is_short_text,
+    "default": lambda operand, _: not isinstance(operand, dict | list),
+    "enum": _is_list_of_names,
     "minLength": _is_count,
     "maxLength": _is_count,
     "minimum": _is_count,
     "items": _is_plain,
-    "properties": _are_members,
-    "required": _are_names,
-    "additionalProperties": lambda said, _: isinstance(said, bool),
+    "properties": _is_plain_properties,
+    "required": _is_list_of_names,
+    "additionalProperties": lambda operand, _: isinstance(operand, bool),
 }
 
 
-def _fits(schema: Any, value: Json) -> bool:
-    """The schema is understood."""
+def _is_valid(schema: Any, value: Json) -> bool:
+    """Whether the value satisfies a plain schema."""
     if isinstance(value, dict) and schema.get("additionalProperties") is False:
         properties: JsonObject = schema.get("properties", {})
         if not value.keys() <= properties.keys():
             return False
-    return all(_HOLDS[word](said, value) for word, said in schema.items() if word in _HOLDS)
+    return all(
+        _KEYWORD_CHECKS[keyword](operand, value) for keyword, operand in schema.items() if keyword in _KEYWORD_CHECKS
+    )
 
 
-_HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "type": lambda said, value: _IS[said](value),
-    "enum": lambda said, value: value in said,
-    "minLength": lambda said, value: not isinstance(value, str) or len(value) >= said,
-    "maxLength": lambda said, value: not isinstance(value, str) or len(value) <= said,
-    "minimum": lambda said, value: not _IS["number"](value) or value >= said,
-    "items": lambda said, value: not _IS["array"](value) or all(_fits(said, one) for one in value),
-    "required": lambda said, value: not _IS["object"](value) or all(name in value for name in said),
-    "properties": lambda said, value: (
-        not _IS["object"](value) or all(_fits(one, value[name]) for name, one in said.items() if name in value)
+_KEYWORD_CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "type": lambda operand, value: _TYPE_CHECKS[operand](value),
+    "enum": lambda operand, value: value in operand,
+    "minLength": lambda operand, value: not isinstance(value, str) or len(value) >= operand,
+    "maxLength": lambda operand, value: not isinstance(value, str) or len(value) <= operand,
+    "minimum": lambda operand, value: not _TYPE_CHECKS["number"](value) or value >= operand,
+    "items": lambda operand, value: not _TYPE_CHECKS["array"](value) or all(_is_valid(operand, item) for item in value),
+    "required": lambda operand, value: not _TYPE_CHECKS["object"](value) or all(name in value for name in operand),
+    "properties": lambda operand, value: (
+        not _TYPE_CHECKS["object"](value)
+        or all(_is_valid(member, value[name]) for name, member in operand.items() if name in value)
     ),
 }
-"""What each word asks of a value."""
+"""The check of a value for each keyword."""

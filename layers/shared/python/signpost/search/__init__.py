@@ -1,1 +1,1 @@
-"""Which things of a catalogue a query is about: the literal rule, and a stronger ranking of words and spellings."""
+"""Searches a catalogue by a published literal rule, or by a stronger ranking of words and spellings."""

@@ -1,4 +1,4 @@
-"""What is searched."""
+"""The documents that a search covers."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A thing of the catalogue as search sees it. The text is what describes its inside: states, transitions, goals."""
+class SearchDocument:
+    """A catalogue item as search sees it. `text` describes its contents: states, transitions and goals."""
 
     id: str
     kind: str
@@ -18,5 +18,5 @@ class Document:
     text: str = ""
 
     def fields(self) -> tuple[str, ...]:
-        """In the order in which every ranking states its weights."""
+        """The fields in the order of the weights of each ranking."""
         return (self.title, self.id, " ".join(self.tags), " ".join(self.aliases), self.description, self.text)

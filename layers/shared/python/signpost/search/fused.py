@@ -1,7 +1,8 @@
-"""A stronger ranking: by words, by spelling, and a little by the literal rule, each relative to its best.
+"""A stronger ranking, fused from words, spelling and a little of the literal rule, each relative to its best score.
 
-By words a rare one counts for more than a common one, and a long description for no more than a short one. Spelling
-finds what no stem has in common. The literal rule finds any part of a word, and whatever it finds is found here.
+By words, a rare word counts for more than a common one, and a long description for no more than a short one. Spelling
+finds documents that share no stem with the query. The literal rule finds any part of a word, and each of its hits is
+found here too.
 """
 
 import math
@@ -9,110 +10,114 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from signpost.search.documents import Document
-from signpost.search.literal import WHOLE, LiteralIndex
-from signpost.search.stems import Occurrences, Reading, Stems, read
-from signpost.search.trigrams import bearers, trigrams
+from signpost.search.documents import SearchDocument
+from signpost.search.literal import FULL_SCORE, LiteralIndex
+from signpost.search.stems import Occurrences, StemCounts, StemsByWord, count_stems
+from signpost.search.trigrams import trigrams, words_by_trigram
 
 BY_WORDS, BY_SPELLING, BY_RULE = 0.45, 0.45, 0.1
 SATURATION, LENGTH_PENALTY = 1.2, 0.75
-"""BM25's k1 and b as textbooks have them."""
-SIMILAR = 0.2
-"""Cosine above which another spelling counts."""
+"""BM25's k1 and b with their textbook values."""
+SIMILARITY_THRESHOLD = 0.2
+"""The cosine above which another spelling counts as similar."""
 
 
 class FusedIndex:
-    def __init__(self, documents: Sequence[Document], literal: LiteralIndex) -> None:
-        reading = read(documents)
-        self._words = _Words(reading)
-        self._spelling = _Spelling(reading.occurrences, len(documents))
+    def __init__(self, documents: Sequence[SearchDocument], literal: LiteralIndex) -> None:
+        counts = count_stems(documents)
+        self._words = _StemIndex(counts)
+        self._spelling = _TrigramIndex(counts.occurrences, len(documents))
         self._literal = literal
 
     def scores(self, query: str) -> Sequence[int]:
-        """By document, in millionths of the best there could be."""
-        stems = tuple(dict.fromkeys(Stems().of(query)))
+        """Scores the documents in millionths of the best possible score."""
+        stems = tuple(dict.fromkeys(StemsByWord().of(query)))
         words, spelling, rule = self._words.scores(stems), self._spelling.scores(stems), self._literal.scores(query)
-        a, b, c = _share(BY_WORDS, words), _share(BY_SPELLING, spelling), _share(BY_RULE, rule)
-        # A word in common is a spelling in common, so where neither of the other two says anything nothing does.
+        by_word, by_spelling = _scale_of(BY_WORDS, words), _scale_of(BY_SPELLING, spelling)
+        by_rule = _scale_of(BY_RULE, rule)
+        # A shared word is also a shared spelling, so a document without spelling and literal scores has no score.
         return [
-            int(a * word + b * spelt + c * ruled + 0.5) if spelt or ruled else 0
-            for word, spelt, ruled in zip(words, spelling, rule, strict=True)
+            int(by_word * word + by_spelling * spelled + by_rule * literal + 0.5) if spelled or literal else 0
+            for word, spelled, literal in zip(words, spelling, rule, strict=True)
         ]
 
 
-def _share(weight: float, scores: Sequence[float]) -> float:
-    return weight * WHOLE / (max(scores, default=0) or 1)
+def _scale_of(weight: float, scores: Sequence[float]) -> float:
+    return weight * FULL_SCORE / (max(scores, default=0) or 1)
 
 
-class _Words:
-    """BM25 over stems."""
+class _StemIndex:
+    """Scores documents by BM25 over stems."""
 
-    def __init__(self, reading: Reading) -> None:
-        lengths = reading.lengths
+    def __init__(self, counts: StemCounts) -> None:
+        lengths = counts.lengths
         average = sum(lengths) / (len(lengths) or 1) or 1
-        self._occurrences = reading.occurrences
-        self._brakes = [SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * length / average) for length in lengths]
+        self._occurrences = counts.occurrences
+        self._length_factors = [
+            SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * length / average) for length in lengths
+        ]
 
     def scores(self, stems: Iterable[str]) -> Sequence[float]:
-        brakes = self._brakes
-        totals = [0.0] * len(brakes)
+        length_factors = self._length_factors
+        totals = [0.0] * len(length_factors)
         for stem in stems:
-            found = self._occurrences.get(stem, {})
-            rarity = math.log(1 + (len(brakes) - len(found) + 0.5) / (len(found) + 0.5))
-            for document, count in found.items():
-                totals[document] += rarity * count / (count + brakes[document])
+            counts = self._occurrences.get(stem, {})
+            rarity = math.log(1 + (len(length_factors) - len(counts) + 0.5) / (len(counts) + 0.5))
+            for document, count in counts.items():
+                totals[document] += rarity * count / (count + length_factors[document])
         return totals
 
 
-class _Spelling:
-    """The cosine of trigrams, taken stem by stem, so that only stems that resemble the query's have to be looked at."""
+class _TrigramIndex:
+    """Scores documents by the cosine of trigrams, stem by stem, so that only stems that resemble the query's are
+    visited."""
 
     def __init__(self, occurrences: Occurrences, size: int) -> None:
         self._occurrences = occurrences
-        self._trigrams = {stem: trigrams(_bounded(stem)) for stem in occurrences}
-        self._bearers = bearers(self._trigrams)
+        self._trigrams = {stem: trigrams(_mark_ends(stem)) for stem in occurrences}
+        self._stems_by_trigram = words_by_trigram(self._trigrams)
         self._rarities = {
             trigram: math.log(1 + size / sum(len(occurrences[stem]) for stem in stems)) ** 2
-            for trigram, stems in self._bearers.items()
+            for trigram, stems in self._stems_by_trigram.items()
         }
         self._unknown = math.log(1 + size) ** 2
-        self._norms = {stem: self._norm(found) for stem, found in self._trigrams.items()}
-        most = max(chain.from_iterable(found.values() for found in occurrences.values()), default=0)
+        self._norms = {stem: self._norm(stem_trigrams) for stem, stem_trigrams in self._trigrams.items()}
+        most = max(chain.from_iterable(counts.values() for counts in occurrences.values()), default=0)
         self._damped = [0.0, *(1 + math.log(count) for count in range(1, most + 1))]
         self._scales = self._document_scales(size)
 
     def scores(self, stems: Iterable[str]) -> Sequence[float]:
         scales, damped = self._scales, self._damped
         totals = [0.0] * len(scales)
-        for likeness, other in chain.from_iterable(map(self._similar, stems)):
+        for similarity, other in chain.from_iterable(map(self._find_similar, stems)):
             for document, count in self._occurrences[other].items():
-                totals[document] += likeness * damped[count] * scales[document]
+                totals[document] += similarity * damped[count] * scales[document]
         return totals
 
-    def _similar(self, stem: str) -> Iterator[tuple[float, str]]:
-        own = trigrams(_bounded(stem))
+    def _find_similar(self, stem: str) -> Iterator[tuple[float, str]]:
+        stem_trigrams = trigrams(_mark_ends(stem))
         shared: defaultdict[str, float] = defaultdict(float)
-        # In one order, lest the same sum end on different digits.
-        for trigram in sorted(own):
-            for other in self._bearers.get(trigram, ()):
+        # Sorted, so that the rounding of the floating-point sum is always the same.
+        for trigram in sorted(stem_trigrams):
+            for other in self._stems_by_trigram.get(trigram, ()):
                 shared[other] += self._rarities[trigram]
-        norm = self._norm(own)
+        norm = self._norm(stem_trigrams)
         for other, product in shared.items():
-            if product > SIMILAR * norm * self._norms[other]:
+            if product > SIMILARITY_THRESHOLD * norm * self._norms[other]:
                 yield product / self._norms[other], other
 
-    def _norm(self, found: Iterable[str]) -> float:
-        return math.sqrt(sum(self._rarities.get(trigram, self._unknown) for trigram in sorted(found)))
+    def _norm(self, stem_trigrams: Iterable[str]) -> float:
+        return math.sqrt(sum(self._rarities.get(trigram, self._unknown) for trigram in sorted(stem_trigrams)))
 
     def _document_scales(self, size: int) -> Sequence[float]:
         squares = [0.0] * size
-        for stem, found in self._occurrences.items():
+        for stem, counts in self._occurrences.items():
             norm = self._norms[stem] ** 2
-            for document, count in found.items():
+            for document, count in counts.items():
                 squares[document] += norm * self._damped[count] ** 2
         return [1 / (math.sqrt(square) or 1) for square in squares]
 
 
-def _bounded(stem: str) -> str:
-    """With its beginning and its end marked, so that they count as well."""
+def _mark_ends(stem: str) -> str:
+    """Marks the start and the end of a stem, so that they form trigrams too."""
     return f"<{stem}>"

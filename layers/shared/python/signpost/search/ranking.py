@@ -1,49 +1,53 @@
-"""The best of a catalogue for a query."""
+"""Finds the best matches of a query in a catalogue."""
 
 import heapq
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from signpost.search.documents import Document
+from signpost.search.documents import SearchDocument
 from signpost.search.fused import FusedIndex
-from signpost.search.literal import WHOLE, LiteralIndex
-from signpost.search.words import words
+from signpost.search.literal import FULL_SCORE, LiteralIndex
+from signpost.search.words import split_words
 
 type Ranking = Literal["literal", "fused"]
-type Hit = tuple[float, str]
-"""Score and id."""
+type SearchHit = tuple[float, str]
+"""A score and an id."""
 
 DEFAULT_LIMIT = 10
 
 
-class Search:
-    """One version of a catalogue. It is read at the first query, since most who load a catalogue do not search it."""
+class CatalogueSearch:
+    """The search index of one version of a catalogue. It is built at the first query, since most loads of a catalogue
+    serve no search."""
 
-    def __init__(self, documents: Iterable[Document]) -> None:
-        # In the order of ids, which for characters is that of their bytes, so that of equals the first come first.
+    def __init__(self, documents: Iterable[SearchDocument]) -> None:
+        # Sorted by id, in the order of its bytes, so that of equal scores the smallest ids come first.
         self._documents = sorted(documents, key=lambda document: document.id)
         self._literal: LiteralIndex | None = None
         self._fused: FusedIndex | None = None
 
     def find(
         self, query: str, *, ranking: Ranking = "literal", kind: str | None = None, limit: int = DEFAULT_LIMIT
-    ) -> Sequence[Hit]:
-        """Scores and ids."""
+    ) -> Sequence[SearchHit]:
+        """Finds the scores and ids of the best matches."""
         hits = self.hits(query, ranking=ranking, kind=kind, limit=limit)
         return [(score, document.id) for score, document in hits]
 
     def hits(
         self, query: str, *, ranking: Ranking = "literal", kind: str | None = None, limit: int = DEFAULT_LIMIT
-    ) -> Sequence[tuple[float, Document]]:
-        """The best first, equals by id. A query without words finds everything, a limit of 0 is the default."""
-        scores = self._index(ranking).scores(query) if words(query) else [WHOLE] * len(self._documents)
-        found = (
+    ) -> Sequence[tuple[float, SearchDocument]]:
+        """Finds the best matches, best first and equal ones by id.
+
+        A query without words matches every document. A limit of 0 means the default.
+        """
+        scores = self._index(ranking).scores(query) if split_words(query) else [FULL_SCORE] * len(self._documents)
+        matches = (
             number
             for number, document in enumerate(self._documents)
             if scores[number] and (kind is None or document.kind == kind)
         )
-        best = heapq.nlargest(limit or DEFAULT_LIMIT, found, key=scores.__getitem__)
-        return [(scores[number] / WHOLE, self._documents[number]) for number in best]
+        best = heapq.nlargest(limit or DEFAULT_LIMIT, matches, key=scores.__getitem__)
+        return [(scores[number] / FULL_SCORE, self._documents[number]) for number in best]
 
     def _index(self, ranking: Ranking) -> LiteralIndex | FusedIndex:
         self._literal = literal = self._literal or LiteralIndex(self._documents)

@@ -1,4 +1,4 @@
-"""Text as words: runs of letters and digits, without the words that hold English sentences together."""
+"""Splits text into words, runs of letters and digits, and drops the stop words of English."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ AUXILIARIES = (
     "am is are was were be been being do does did doing done have has had having can could may might must shall should "
     "will would cannot"
 )
-CONTRACTED = "s t d m ll re ve don doesn didn isn aren wasn weren hasn haven hadn won wouldn couldn shouldn mustn ain"
+CONTRACTIONS = "s t d m ll re ve don doesn didn isn aren wasn weren hasn haven hadn won wouldn couldn shouldn mustn ain"
 PREPOSITIONS = (
     "about above after against among around as at before below between by down during for from in into of off on onto "
     "out over through to toward towards under until up upon with within without"
@@ -24,23 +24,24 @@ CONJUNCTIONS = "and but or nor so if then than because while although though whe
 ADVERBS = "not only too very just also again ever here there now more most few own once further"
 
 STOP_WORDS = frozenset(
-    f"{ARTICLES} {PRONOUNS} {AUXILIARIES} {CONTRACTED} {PREPOSITIONS} {CONJUNCTIONS} {ADVERBS}".split()
+    f"{ARTICLES} {PRONOUNS} {AUXILIARIES} {CONTRACTIONS} {PREPOSITIONS} {CONJUNCTIONS} {ADVERBS}".split()
 )
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-def telling(terms: Sequence[str]) -> Sequence[str]:
-    """Without stop words, unless there is nothing else."""
+def drop_stop_words(terms: Sequence[str]) -> Sequence[str]:
+    """Drops stop words, unless all terms are stop words."""
     return [term for term in terms if term not in STOP_WORDS] or terms
 
 
-def parts(word: str) -> Sequence[str]:
-    """The words of which an identifier is made, and itself, since `GitHub` is one word to those who look for it."""
-    found = [part.lower() for part in _HUMP.split(word)]
-    return found if len(found) == 1 else [*found, word.lower()]
+def split_identifier(word: str) -> Sequence[str]:
+    """Splits an identifier into its words, and adds the identifier itself, since a query may spell `GitHub` as one
+    word."""
+    parts = [part.lower() for part in _HUMP.split(word)]
+    return parts if len(parts) == 1 else [*parts, word.lower()]
 
 
 _ENDINGS = (
@@ -48,21 +49,22 @@ _ENDINGS = (
     "ing", "ion", "ity", "ive", "ize", "ise", "ful", "ed", "al", "ly", "er", "or", "est",
 )  # fmt: skip
 _SHORTEST = {"ing": 3, "ed": 3}
-"""What has to remain of a word when an ending goes; four letters for the others."""
+"""Letters that must remain of a word when an ending is removed; four for the other endings."""
 _VOWEL = re.compile("[aeiouy]")
 
 
 def stem(word: str) -> str:
-    """What `deploys`, `deploying` and `deployment` have in common. Rough, for it only ever meets its own kind."""
+    """Returns the common stem of words such as `deploys`, `deploying` and `deployment`. It is rough, which is enough,
+    since stems are compared only with stems."""
     if len(word) < 4 or not word.isascii():
         return word
-    word = _without_ending(_singular(word))
+    word = _strip_ending(_to_singular(word))
     if len(word) > 4 and word.endswith("e"):
         return word[:-1]
     return f"{word[:-1]}i" if len(word) > 3 and word.endswith("y") else word
 
 
-def _singular(word: str) -> str:
+def _to_singular(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     if word.endswith(("sses", "shes", "ches", "xes", "zes")):
@@ -70,7 +72,7 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-def _without_ending(word: str) -> str:
+def _strip_ending(word: str) -> str:
     for ending in _ENDINGS:
         rest = word.removesuffix(ending)
         if rest != word and len(rest) >= _SHORTEST.get(ending, 4) and _VOWEL.search(rest):

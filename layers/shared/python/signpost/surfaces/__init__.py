@@ -1,0 +1,1 @@
+"""The surfaces: the views of the registry as MCP servers."""

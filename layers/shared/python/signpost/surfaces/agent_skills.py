@@ -1,33 +1,36 @@
-"""Skill documents as Agent Skills, and their files as resources that can be read but are not listed: as `iii://`
-documents they are listed already."""
+"""Skill documents as Agent Skills, with their files as resources that can be read but are not listed: lists have the
+documents under their `iii://` URIs."""
 
 from base64 import b64encode
 from collections.abc import Sequence
 
-from signpost.content import AgentSkill, ListedSkill, StoredFile
+from signpost.content.agent_skills.files import is_text
+from signpost.content.agent_skills.tree import AgentSkills
+from signpost.content.markdown import MARKDOWN
+from signpost.content.model import AgentSkill, ListedSkill, StoredFile
+from signpost.mcp.messages import encode
 from signpost.model import Call, JsonObject, Resource, ResourceTemplate
-from signpost.protocol.messages import encode
-from signpost.registry.agent_skills import AgentSkills
-from signpost.registry.markdown import MARKDOWN
-from signpost.registry.skill_files import is_text
 from signpost.surfaces.documents import caller_of
 
 LONGEST_TEXT = 4_000_000
-"""Bytes as JSON, where quotation marks and control characters are longer: as many as the largest file has in base64."""
+"""Bytes of a text as JSON, in which quotation marks and control characters are longer. As many as the largest file has
+in base64."""
 
 
 class AgentSkillFiles:
+    """The provider of Agent Skills and of their files."""
+
     def __init__(self, skills: AgentSkills) -> None:
         self._skills = skills
 
     def skills(self, call: Call) -> Sequence[ListedSkill]:
-        return self._skills.all(caller_of(call))
+        return self._skills.list_skills(caller_of(call))
 
     def skill(self, uri: str, call: Call) -> AgentSkill | None:
         return self._skills.get(uri, caller_of(call))
 
     def directory(self, uri: str, call: Call) -> Sequence[Resource] | None:
-        children = self._skills.directory(uri, caller_of(call))
+        children = self._skills.list_directory(uri, caller_of(call))
         if children is None:
             return None
         return [
@@ -48,7 +51,7 @@ class AgentSkillFiles:
         text = self._skills.read(uri, caller)
         if text is not None:
             return [{"uri": uri, "mimeType": MARKDOWN, "text": text}]
-        found = self._skills.file(uri, caller)
+        found = self._skills.read_file(uri, caller)
         return None if found is None else [{"uri": uri, **_content(*found)}]
 
 

@@ -1,28 +1,36 @@
-"""Calls of functions that take longer than a client waits: answered at once with where the run stands that makes the
-call, and made by the worker."""
+"""Calls of functions that take longer than a client waits: the worker makes the call in a run of a workflow, and the
+client gets the state of that run at once."""
 
 import json
 from dataclasses import replace
 from math import ceil
 
-from signpost.execution.breaker import Breaker
-from signpost.execution.functions import FunctionView
-from signpost.execution.tuning import LONGEST_WAIT_MS, placement_of
-from signpost.model import PROXY, Call, JsonObject, Tool, ToolResult, as_object
+from signpost.calling.breaker import Breaker
+from signpost.calling.limits import LONGEST_WAIT_MS, placement_of
+from signpost.calling.lookup import FunctionView
+from signpost.mcp.names import simplify_name
+from signpost.mcp.tools import explain_violation
+from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, JsonObject, Tool, as_object
 from signpost.ports import Clock
-from signpost.protocol.names import simplest
-from signpost.protocol.tools import explained
 from signpost.schema.validation import Validators
-from signpost.surfaces.hosted import retried, text
-from signpost.surfaces.runs import in_words
-from signpost.surfaces.seven import GET
-from signpost.surfaces.workflows import begun
-from signpost.workflow.calls import called, input_of, is_a_call
-from signpost.workflow.executing import TO_SETTLE
-from signpost.workflow.service import Declined, Found, Start, Told, Workflows
+from signpost.surfaces.flat.workflow_tools import add_failure_text
+from signpost.surfaces.function_calls import add_retry_hint, text_block
+from signpost.surfaces.gateway.tool_specs import GET
+from signpost.surfaces.gateway.workflow_tools import start_workflow
+from signpost.workflow.running.attempts import SETTLE_SECONDS
+from signpost.workflow.running.long_call_definition import build_long_call, input_of, is_long_call
+from signpost.workflow.running.service import (
+    LoadedInstance,
+    StartRequest,
+    StepResult,
+    WorkflowRefusal,
+    Workflows,
+)
 
 
 class LongCalls:
+    """Starts runs for long calls."""
+
     def __init__(self, *, workflows: Workflows, functions: FunctionView, breaker: Breaker, clock: Clock) -> None:
         self._workflows = workflows
         self._functions = functions
@@ -30,63 +38,70 @@ class LongCalls:
         self._clock = clock
         self._validators = Validators()
 
-    def made(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> ToolResult:
-        wanted = Start(PROXY, input_of(function, arguments), call.client.token)
+    def start(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> CallToolResult:
+        """Start a run that makes the call, unless it would be refused. If the client's token has started the run
+        before, return that."""
+        request = StartRequest(PROXY_WORKFLOW, input_of(function, arguments), call.client.token)
         refusal = self._refusal(function, arguments, tool, call)
-        if refusal is not None and not self._was_started(wanted, call):
-            return ToolResult([text(refusal)], is_error=True)
-        return self._begun(wanted, function, tool, call)
+        if refusal is not None and not self._was_started(request, call):
+            return CallToolResult([text_block(refusal)], is_error=True)
+        return self._start_run(request, function, tool, call)
 
-    def made_before(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> ToolResult | None:
-        """What the client's token started while the function was said to take long; None if it started nothing."""
-        wanted = Start(PROXY, input_of(function, arguments), call.client.token)
-        if not self._was_started(wanted, call):
+    def find_started(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> CallToolResult | None:
+        """Return the run that the client's token started while the function was declared to take long; None if there is
+        none."""
+        request = StartRequest(PROXY_WORKFLOW, input_of(function, arguments), call.client.token)
+        if not self._was_started(request, call):
             return None
-        made = self._begun(wanted, function, tool, call)
-        # Clients hold an ordinary result against the output schema, which a run cannot satisfy.
-        return made if tool.output_schema is None else replace(made, is_error=True)
+        result = self._start_run(request, function, tool, call)
+        # Clients validate a result that is no error against the output schema, which a run does not satisfy.
+        return result if tool.output_schema is None else replace(result, is_error=True)
 
-    def _begun(self, wanted: Start, function: str, tool: Tool, call: Call) -> ToolResult:
+    def _start_run(self, request: StartRequest, function: str, tool: Tool, call: Call) -> CallToolResult:
         placement = placement_of(self._functions.state(call.principal.tenant, function))
-        published = called(function, idempotent=placement is not None and placement.hosted.idempotent)
-        # As long as a client waits, and no longer: what may take more is left to the worker.
-        ends_at = min(call.deadline, self._clock.now() + LONGEST_WAIT_MS / 1000 + TO_SETTLE)
+        published = build_long_call(function, idempotent=placement is not None and placement.hosted.idempotent)
+        # Only work that fits into the client's wait is done here; longer work is left to the worker.
+        ends_at = min(call.deadline, self._clock.now() + LONGEST_WAIT_MS / 1000 + SETTLE_SECONDS)
 
-        def start(named: Start) -> Told | Declined:
-            return self._workflows.begun(named, published, named.given, call.principal, ends_at)
+        def start(with_id: StartRequest) -> StepResult | WorkflowRefusal:
+            return self._workflows.start_published(with_id, published, with_id.input, call.principal, ends_at)
 
-        return _told(begun(self._workflows, wanted, call.principal, start), tool, call)
+        return _describe_pending(start_workflow(self._workflows, request, call.principal, start), tool, call)
 
-    def _was_started(self, wanted: Start, call: Call) -> bool:
-        """Whoever comes again is to find it, whatever is so now."""
-        if wanted.client_token is None:
+    def _was_started(self, request: StartRequest, call: Call) -> bool:
+        """Tell whether the client's token has started this run before: a repeated call finds it even if it would be
+        refused now."""
+        if request.client_token is None:
             return False
-        found = self._workflows.found(self._workflows.id_for(wanted, call.principal), call.principal)
-        return isinstance(found, Found) and is_a_call(found.instance.digest)
+        found = self._workflows.load_visible(self._workflows.id_for(request, call.principal), call.principal)
+        return isinstance(found, LoadedInstance) and is_long_call(found.instance.digest)
 
     def _refusal(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> str | None:
-        """What the executor would say of it, as far as it is known already: later nobody listens."""
+        """Return the refusal of the call, as far as it is known before the run starts: afterwards no client waits for
+        it."""
         tenant = call.principal.tenant
         placement = placement_of(self._functions.state(tenant, function))
         schema = None if placement is None else placement.hosted.input_schema
-        violation = None if schema is None else self._validators.violation(schema, arguments)
+        violation = None if schema is None else self._validators.find_violation(schema, arguments)
         if violation is not None:
-            return explained(tool, violation)
-        left_alone = self._breaker.left_alone(tenant, function)
-        return None if left_alone is None else retried(left_alone.message, left_alone.retry_after_ms)
+            return explain_violation(tool, violation)
+        open_breaker = self._breaker.find_refusal(tenant, function)
+        return None if open_breaker is None else add_retry_hint(open_breaker.message, open_breaker.retry_after_ms)
 
 
-def _told(started: ToolResult, tool: Tool, call: Call) -> ToolResult:
-    stand = as_object(started.structured)
-    if "pending" not in stand:
-        return in_words(started, tool.title or tool.name)
-    wait = as_object(stand["pending"])["retryAfterMs"]
+def _describe_pending(started: CallToolResult, tool: Tool, call: Call) -> CallToolResult:
+    """Add a text that tells the client how to follow the run or, if it is not pending, why it failed."""
+    answer = as_object(started.structured)
+    if "pending" not in answer:
+        return add_failure_text(started, tool.title or tool.name)
+    wait = as_object(answer["pending"])["retryAfterMs"]
     seconds = ceil(wait / 1000) if isinstance(wait, int | float) else 1
-    look = simplest(GET.name) if call.portable_names else GET.name
+    get_tool = simplify_name(GET.name) if call.portable_names else GET.name
     sentence = (
         f"{tool.title or tool.name} takes longer than a call can wait. It goes on without you, as the run "
-        f"{stand['workflowId']}: do not call it again. Call {look} with "
-        f"{json.dumps({'workflowId': stand['workflowId']})} in {seconds} s. While the answer has `pending` it is under "
-        "way, and after that `context.lastResult` is its result, unless `fault` or `inDoubt` says what went wrong."
+        f"{answer['workflowId']}: do not call it again. Call {get_tool} with "
+        f"{json.dumps({'workflowId': answer['workflowId']})} in {seconds} s. While the answer has `pending` it is "
+        "under way, and after that `context.lastResult` is its result, unless `fault` or `inDoubt` says what went "
+        "wrong."
     )
-    return replace(started, content=[text(sentence)])
+    return replace(started, content=[text_block(sentence)])

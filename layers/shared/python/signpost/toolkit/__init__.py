@@ -1,4 +1,4 @@
-"""What an author needs to make a Lambda function an executor: functions as tools, and one line that hosts them."""
+"""The public API for authors: declare functions as tools, and make a Lambda function the executor that hosts them."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ _AT_FIRST_USE = {
     "PromptResult": "messages", "assistant": "messages", "system": "messages", "user": "messages",
     "registered": "registration",
 }  # fmt: skip
-"""An executor of plain functions starts without them."""
+"""The modules of names that are imported on first use: an executor of plain functions starts without them."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""What an annotation of Python's says, in the words of a field spec."""
+"""Translation of Python type annotations into field specs."""
 
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -21,122 +21,128 @@ from typing import (
 )
 
 MAKE = " make"
-"""The option of an object that is no mapping to its author: what makes it. Nobody can write it by accident."""
-type Words = dict[str, Any]
+"""The option of an object field that holds the class to construct, such as a dataclass. The leading space keeps an
+author from writing it by accident."""
+type FieldSpecDict = dict[str, Any]
 
 
-class Unsupported(Exception):  # noqa: N818 - it names what the annotation is
-    """There is no field for it; the message says so."""
+class UnsupportedAnnotation(Exception):  # noqa: N818 - it names a property of the annotation
+    """Raised for an annotation that no field type expresses; the message names the annotation."""
 
 
-def spec_of(annotation: Any) -> Words:
-    """Raises Unsupported."""
+def spec_of(annotation: Any) -> FieldSpecDict:
+    """Translate an annotation into a field spec. Raises UnsupportedAnnotation."""
     annotation = annotation.__value__ if isinstance(annotation, TypeAliasType) else annotation
     origin = get_origin(annotation)
-    if origin in _FORMS:
-        return _FORMS[origin](annotation)
+    if origin in _SPEC_BUILDERS:
+        return _SPEC_BUILDERS[origin](annotation)
     if origin in (list, Sequence):
         return {"type": "array", "items": spec_of(get_args(annotation)[0])}
     if origin in (dict, Mapping):
-        return _map(annotation)
+        return _spec_of_map(annotation)
     if isinstance(annotation, type) and origin is None:
-        return _of_class(annotation)
-    raise Unsupported(f"there is no field for {annotation!r}")
+        return _spec_of_class(annotation)
+    raise UnsupportedAnnotation(f"there is no field for {annotation!r}")
 
 
-def _annotated(annotation: Any) -> Words:
-    """A text describes it; a mapping has options."""
-    words = spec_of(annotation.__origin__)
-    for one in annotation.__metadata__:
-        if isinstance(one, str):
-            words["description"] = one
-        elif isinstance(one, Mapping):
-            words |= cast("Mapping[str, Any]", one)
-    return words
+def _spec_of_annotated(annotation: Any) -> FieldSpecDict:
+    """Add the metadata of `Annotated`: a text is the description, a mapping holds options."""
+    spec = spec_of(annotation.__origin__)
+    for note in annotation.__metadata__:
+        if isinstance(note, str):
+            spec["description"] = note
+        elif isinstance(note, Mapping):
+            spec |= cast("Mapping[str, Any]", note)
+    return spec
 
 
-def _literal(annotation: Any) -> Words:
+def _spec_of_literal(annotation: Any) -> FieldSpecDict:
     values = get_args(annotation)
-    words: Words = {"type": "enum", "values": [value for value in values if value is not None]}
-    return {**words, "nullable": True} if None in values else words
+    spec: FieldSpecDict = {"type": "enum", "values": [value for value in values if value is not None]}
+    return {**spec, "nullable": True} if None in values else spec
 
 
-def _union(annotation: Any) -> Words:
+def _spec_of_union(annotation: Any) -> FieldSpecDict:
     branches = get_args(annotation)
-    some = [branch for branch in branches if branch is not types.NoneType]
-    words = spec_of(some[0]) if len(some) == 1 else {"type": "any_of", "of": [spec_of(branch) for branch in some]}
-    return {**words, "nullable": True} if len(some) < len(branches) else words
+    members = [branch for branch in branches if branch is not types.NoneType]
+    spec = (
+        spec_of(members[0]) if len(members) == 1 else {"type": "any_of", "of": [spec_of(branch) for branch in members]}
+    )
+    return {**spec, "nullable": True} if len(members) < len(branches) else spec
 
 
-def _inside(annotation: Any) -> Words:
+def _spec_of_inner(annotation: Any) -> FieldSpecDict:
     return spec_of(get_args(annotation)[0])
 
 
-def _map(annotation: Any) -> Words:
+def _spec_of_map(annotation: Any) -> FieldSpecDict:
     key, value = get_args(annotation)
     if key is not str:
-        raise Unsupported(f"the keys of {annotation!r} are no texts")
+        raise UnsupportedAnnotation(f"the keys of {annotation!r} are no texts")
     return {"type": "map", "items": spec_of(value)}
 
 
-_FORMS: Mapping[Any, Callable[[Any], Words]] = {
-    Annotated: _annotated,
-    Literal: _literal,
-    Union: _union,
-    types.UnionType: _union,
-    Required: _inside,
-    NotRequired: _inside,
-    ReadOnly: _inside,
+_SPEC_BUILDERS: Mapping[Any, Callable[[Any], FieldSpecDict]] = {
+    Annotated: _spec_of_annotated,
+    Literal: _spec_of_literal,
+    Union: _spec_of_union,
+    types.UnionType: _spec_of_union,
+    Required: _spec_of_inner,
+    NotRequired: _spec_of_inner,
+    ReadOnly: _spec_of_inner,
 }
-_CLASSES: Mapping[Any, str] = {
+_TYPE_NAMES: Mapping[Any, str] = {
     str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "map", object: "any",
     types.NoneType: "null", Any: "any",
 }  # fmt: skip
 _MOMENTS = ("date", "time", "datetime")
 
 
-def _of_class(annotation: Any) -> Words:
-    if annotation in _CLASSES:
-        return {"type": _CLASSES[annotation]}
-    # By name: whoever has no dates need not import their module.
+def _spec_of_class(annotation: Any) -> FieldSpecDict:
+    if annotation in _TYPE_NAMES:
+        return {"type": _TYPE_NAMES[annotation]}
+    # Compared by name, so that an executor without dates does not import datetime.
     if annotation.__module__ == "datetime" and annotation.__name__ in _MOMENTS:
         return {"type": annotation.__name__}
     if issubclass(annotation, Enum):
         return {"type": "enum", "values": annotation}
     if is_typeddict(annotation):
-        return _typed_dict(annotation)
+        return _spec_of_typed_dict(annotation)
     if is_dataclass(annotation):
-        return _dataclass(annotation)
-    raise Unsupported(f"there is no field for {annotation.__qualname__}")
+        return _spec_of_dataclass(annotation)
+    raise UnsupportedAnnotation(f"there is no field for {annotation.__qualname__}")
 
 
-def _typed_dict(annotation: Any) -> Words:
+def _spec_of_typed_dict(annotation: Any) -> FieldSpecDict:
     hints = hints_of(annotation)
     required = annotation.__required_keys__
     members = {name: {**spec_of(hints[name]), "required": name in required} for name in hints}
     return {"type": "object", "fields": members}
 
 
-def _dataclass(annotation: Any) -> Words:
+def _spec_of_dataclass(annotation: Any) -> FieldSpecDict:
     hints = hints_of(annotation)
-    own = [one for one in fields(annotation) if one.init]
-    members = {one.name: member_of(hints[one.name], one.default, one.default_factory) for one in own}
+    init_fields = [member for member in fields(annotation) if member.init]
+    members = {
+        member.name: spec_of_member(hints[member.name], member.default, member.default_factory)
+        for member in init_fields
+    }
     return {"type": "object", "fields": members, MAKE: annotation}
 
 
-def member_of(annotation: Any, default: object, factory: object = MISSING) -> Words:
-    """One of what is called with names, as functions and classes are."""
-    words = spec_of(annotation)
+def spec_of_member(annotation: Any, default: object, factory: object = MISSING) -> FieldSpecDict:
+    """Translate the annotation and default of a parameter or a dataclass field into a field spec."""
+    spec = spec_of(annotation)
     if default is MISSING:
-        return {**words, "required": factory is MISSING}
-    # What stands for "not given" is nobody's value.
-    is_value = default is not None or "nullable" in words or words["type"] in ("any", "null")
-    return {**words, "default": default} if is_value else words
+        return {**spec, "required": factory is MISSING}
+    # A default of None on a field that may not be null means "not given"; it is no value to publish.
+    is_value = default is not None or "nullable" in spec or spec["type"] in ("any", "null")
+    return {**spec, "default": default} if is_value else spec
 
 
 def hints_of(annotated: Any) -> Mapping[str, Any]:
-    """Raises Unsupported."""
+    """Read the resolved type hints of a function or a class. Raises UnsupportedAnnotation."""
     try:
         return get_type_hints(annotated, include_extras=True)
     except (NameError, TypeError, AttributeError, SyntaxError) as fault:
-        raise Unsupported(f"its annotations cannot be read: {fault}") from fault
+        raise UnsupportedAnnotation(f"its annotations cannot be read: {fault}") from fault

@@ -1,9 +1,9 @@
-"""What a function may answer besides plain JSON, and what it may raise to say why it does not."""
+"""Answers of a function besides plain JSON, and the exceptions by which a function reports a failure."""
 
 from collections.abc import Sequence
 
-from signpost.contract import Failure, FailureClass, Outcome
-from signpost.execution.wire import CLASSES
+from signpost.calling.wire import FAILURE_CLASSES
+from signpost.contract import Failure, FailureClass, FailureOutcome
 from signpost.model import JsonObject
 from signpost.records import dataclass
 from signpost.schema.validation import Violation
@@ -17,14 +17,15 @@ class Answer:
     evidence: Sequence[JsonObject] = ()
 
 
-class Rich:
-    """What says more than a value of JSON does."""
+class RichValue:
+    """Base class of answers that carry content blocks or messages besides a JSON value."""
 
     __slots__ = ()
 
 
-class ArgumentsRefused(Exception):  # noqa: N818 - it names what happened to them
-    """They satisfy their schema, and cannot be made what the function takes. Nothing of it ran."""
+class ArgumentsRefused(Exception):  # noqa: N818 - it names a refusal
+    """Raised for arguments that satisfy their schema but cannot be cast to the types the function takes. The function
+    did not run."""
 
     def __init__(self, violation: Violation) -> None:
         super().__init__(violation.message)
@@ -32,13 +33,16 @@ class ArgumentsRefused(Exception):  # noqa: N818 - it names what happened to the
 
 
 class ToolError(Exception):
-    """Raised by a function that did nothing, and says why; whoever called reads the message. One that does not count
-    says nothing of whether the function works: somebody whom the caller named does not."""
+    """Raised by a function that did nothing, to report the reason; the caller reads the message.
+
+    `counts` says whether the breaker counts the failure. A failure of a host that the caller named does not count: it
+    says nothing about whether the function works.
+    """
 
     message = ""
     kind: FailureClass = "permanent_error"
     retry_after_ms: int | None = None
-    outcome: Outcome = "none"
+    outcome: FailureOutcome = "none"
     counts = True
 
     def __init__(
@@ -49,22 +53,22 @@ class ToolError(Exception):
         *,
         counts: bool = True,
     ) -> None:
-        if kind not in CLASSES:
-            raise ValueError(f"{kind!r} is none of {', '.join(CLASSES)}")
+        if kind not in FAILURE_CLASSES:
+            raise ValueError(f"{kind!r} is none of {', '.join(FAILURE_CLASSES)}")
         super().__init__(message)
         self.message, self.kind, self.retry_after_ms, self.counts = message, kind, retry_after_ms, counts
 
 
-class CallFailed(ToolError):  # noqa: N818 - it names what happened, as CallEnded does
-    """A function that was called from another one failed. If nobody catches it, the calling one fails likewise, and
-    nobody can say what that had done before."""
+class CallFailed(ToolError):  # noqa: N818 - it names an event, as CallEnded does
+    """Raised by `Context.call` when the called function failed. If the calling function does not catch it, that
+    function fails too; its outcome is "unknown", because it may have done something before the call."""
 
     outcome = "unknown"
 
-    def __init__(self, failed: Failure) -> None:
-        super().__init__(failed.message, failed.kind, failed.retry_after_ms, counts=failed.counts)
-        self.failure = failed
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message, failure.kind, failure.retry_after_ms, counts=failure.counts)
+        self.failure = failure
 
 
 class CallEnded(Exception):  # noqa: N818 - it names a state, as Unavailable does
-    """The call that a context belongs to is over: what still holds the context was left behind."""
+    """Raised by a context whose call is over: the code that still uses the context was left running."""

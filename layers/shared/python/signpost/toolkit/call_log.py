@@ -1,4 +1,5 @@
-"""What a function says while it runs: lines of its executor's log under the id of its call, without secrets."""
+"""Log lines and progress of a running function, written to the executor's log under the call id, with secrets
+masked."""
 
 import json
 import math
@@ -8,54 +9,62 @@ from collections.abc import Callable, Mapping
 from signpost.contract import FunctionCall
 from signpost.model import JsonObject
 from signpost.toolkit.json_text import json_text
-from signpost.toolkit.ports import Events
+from signpost.toolkit.ports import EventLog
 from signpost.toolkit.secrets import Secrets
 
 LONGEST_TEXT = 4_000
 LONGEST_NAME = 128
-SAID, PROGRESS = "said", "progress"
-EVERY = 1.0
-"""Seconds between two lines about how far a function has come."""
+SAID_EVENT, PROGRESS_EVENT = "said", "progress"
+PROGRESS_INTERVAL = 1.0
+"""Minimum seconds between two progress lines of a call."""
 
-type Seconds = Callable[[], float]
+type MonotonicClock = Callable[[], float]
 
 
 class CallLog:
-    """Its lines are told apart from those of the harness: what an author says stands below `said` and `facts`."""
+    """The log that a function writes to. The author's words stand in the members `said` and `facts`, which sets these
+    lines apart from those of the harness."""
 
-    def __init__(self, events: Events, call: FunctionCall, secrets: Secrets) -> None:
+    def __init__(self, events: EventLog, call: FunctionCall, secrets: Secrets) -> None:
         self._events = events
-        self._names = {"call_id": call.call_id[:LONGEST_NAME], "function": call.function[:LONGEST_NAME]}
+        self._names = names_of(call)
         self._secrets = secrets
 
     def debug(self, said: str, **facts: object) -> None:
-        self._line("DEBUG", said, facts)
+        self._write_line("DEBUG", said, facts)
 
     def info(self, said: str, **facts: object) -> None:
-        self._line("INFO", said, facts)
+        self._write_line("INFO", said, facts)
 
     def warning(self, said: str, **facts: object) -> None:
-        self._line("WARNING", said, facts)
+        self._write_line("WARNING", said, facts)
 
     def error(self, said: str, **facts: object) -> None:
-        self._line("ERROR", said, facts)
+        self._write_line("ERROR", said, facts)
 
     def progress(self, done: float, total: float | None, said: str) -> None:
-        self._events.event("INFO", PROGRESS, **self._names, done=done, total=total, said=self._text(said))
+        self._events.write_event(
+            "INFO", PROGRESS_EVENT, **self._names, done=done, total=total, said=self._masked_text(said)
+        )
 
-    def _line(self, level: str, said: str, facts: Mapping[str, object]) -> None:
-        added: JsonObject = {"facts": json.loads(self._secrets.masked_json(_text_of(facts)))} if facts else {}
-        self._events.event(level, SAID, **self._names, said=self._text(said), **added)
+    def _write_line(self, level: str, text: str, facts: Mapping[str, object]) -> None:
+        added: JsonObject = {"facts": json.loads(self._secrets.mask_json(_encode_facts(facts)))} if facts else {}
+        self._events.write_event(level, SAID_EVENT, **self._names, said=self._masked_text(text), **added)
 
-    def _text(self, said: object) -> str:
-        return self._secrets.masked(_words_of(said))[:LONGEST_TEXT]
+    def _masked_text(self, value: object) -> str:
+        return self._secrets.mask(_words_of(value))[:LONGEST_TEXT]
 
 
-def _text_of(facts: Mapping[str, object]) -> str:
-    """What has no form in JSON, or cannot say it, is told in Python's words: a line of a log fails nobody's call."""
+def names_of(call: FunctionCall) -> Mapping[str, str]:
+    """Build the members by which a log line names its call."""
+    return {"call_id": call.call_id[:LONGEST_NAME], "function": call.function[:LONGEST_NAME]}
+
+
+def _encode_facts(facts: Mapping[str, object]) -> str:
+    """Encode facts as JSON. A fact that JSON cannot express is written by `str`: a log line must not fail the call."""
     try:
         return json_text(dict(facts))
-    except Exception:  # noqa: BLE001 - methods of the author's raise what they like
+    except Exception:  # noqa: BLE001 - methods of the author's objects may raise anything
         return json.dumps({name: _words_of(fact) for name, fact in facts.items()})
 
 
@@ -67,25 +76,27 @@ def _words_of(value: object) -> str:
 
 
 def _is_finite(number: float) -> bool:
-    """Also of an integer that no float could be."""
+    """Whether the number is finite. Works also for an integer that is too large for a float."""
     return -math.inf < number < math.inf
 
 
-class Progress:
-    """How far a function has come, which only grows. What is said with a number that is none, or has no end, is left
-    out: nothing could follow it."""
+class ProgressReporter:
+    """Writes the progress of one call to its log. Progress only grows.
 
-    def __init__(self, log: CallLog, every: float, now: Seconds = time.monotonic) -> None:
+    A report whose number is NaN or infinite is dropped: no later report could exceed it.
+    """
+
+    def __init__(self, log: CallLog, every: float, now: MonotonicClock = time.monotonic) -> None:
         self._log = log
         self._every = every
         self._now = now
         self._done = -math.inf
         self._next = -math.inf
 
-    def report(self, done: float, total: float | None, said: str) -> None:
+    def report(self, done: float, total: float | None, text: str) -> None:
         if done <= self._done or not _is_finite(done) or not (total is None or _is_finite(total)):
             return
         self._done = done
         if self._now() >= self._next or done == total:
             self._next = self._now() + self._every
-            self._log.progress(done, total, said)
+            self._log.progress(done, total, text)

@@ -1,22 +1,23 @@
-"""What an author says of a prompt, a resource or a template beside its function, and what of it cannot be."""
+"""Options of prompts, resources and templates, and their checks."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType
 from typing import Any, TypedDict, cast
 
+from signpost.calling.components import fault_of_pattern, fault_of_uri
 from signpost.contract import PROMPT, RESOURCE, TEMPLATE
-from signpost.execution.components import fault_of_pattern, fault_of_uri
-from signpost.execution.listing import no_flag
+from signpost.directory.listing import check_flag
 from signpost.model import Json, JsonObject
 from signpost.toolkit import function, options
-from signpost.toolkit.content import About, annotations_in
+from signpost.toolkit.content import ContentAnnotations, build_annotations
 from signpost.toolkit.options import Schema
 
 type Completions = Mapping[str, Sequence[str] | Callable[..., Sequence[str]]]
-"""By argument: what it may be, or what says so of what was typed, of the other arguments, and in which context."""
+"""By argument: the list of its possible values, or a function that answers them. The function takes the typed text, the
+other arguments and the context."""
 
 
-class _Options(TypedDict, total=False):
+class _ComponentOptions(TypedDict, total=False):
     name: str
     title: str
     description: str
@@ -29,20 +30,20 @@ class _Options(TypedDict, total=False):
     isolate: bool
 
 
-class PromptOptions(_Options, total=False):
+class PromptOptions(_ComponentOptions, total=False):
     arguments: Schema
     complete: Completions
 
 
-class ResourceOptions(_Options, total=False):
+class ResourceOptions(_ComponentOptions, total=False):
     mime_type: str
     size: int
-    annotations: About
+    annotations: ContentAnnotations
 
 
-class TemplateOptions(_Options, total=False):
+class TemplateOptions(_ComponentOptions, total=False):
     mime_type: str
-    annotations: About
+    annotations: ContentAnnotations
     complete: Completions
     enumerate: Callable[..., Sequence[Any]]
 
@@ -52,18 +53,18 @@ OPTIONS: Mapping[str, Collection[str]] = {
     RESOURCE: ResourceOptions.__annotations__,
     TEMPLATE: TemplateOptions.__annotations__,
 }
-PLAIN = tuple(option for option in _Options.__annotations__ if option != "visible")
-"""Options that a function has under the same name."""
+COPIED_OPTIONS = tuple(option for option in _ComponentOptions.__annotations__ if option != "visible")
+"""Options that are copied to the Function field of the same name."""
 
 
 def fault_of_option(kind: str, name: str, value: object) -> str | None:
-    """In words that follow its name."""
+    """Find the fault of an option, in words that follow its name; None if it has none."""
     if name == "uri":
         return _fault_of_uri(kind, value)
     if name not in OPTIONS[kind]:
         return f"is no option of a {kind}; there are {', '.join(sorted(OPTIONS[kind]))}"
-    if name in _SPECIAL:
-        return _SPECIAL[name](value)
+    if name in _OPTION_CHECKS:
+        return _OPTION_CHECKS[name](value)
     return "is None" if value is None else function.OPTIONS[name](value)
 
 
@@ -74,55 +75,55 @@ def _fault_of_uri(kind: str, value: object) -> str | None:
     return f"{value!r} {fault}" if fault else None
 
 
-def _arguments(value: object) -> str | None:
+def _fault_of_arguments(value: object) -> str | None:
     return options.fault_of_option("input", value)
 
 
-def _completions(value: object) -> str | None:
+def _fault_of_completions(value: object) -> str | None:
     if not isinstance(value, Mapping):
         return "is no mapping of arguments"
-    for name, said in cast("Mapping[object, object]", value).items():
-        if not isinstance(said, FunctionType) and not _are_texts(said):
+    for name, completion in cast("Mapping[object, object]", value).items():
+        if not isinstance(completion, FunctionType) and not _are_texts(completion):
             return f"has for {name!r} neither a list of texts nor a function"
     return None
 
 
 def _are_texts(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in cast("Sequence[object]", value))
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in cast("Sequence[object]", value))
 
 
-def _function(value: object) -> str | None:
+def _fault_of_function(value: object) -> str | None:
     return None if isinstance(value, FunctionType) else "is no function"
 
 
-def _mime_type(value: object) -> str | None:
+def _fault_of_mime_type(value: object) -> str | None:
     return None if isinstance(value, str) and "/" in value else "is no text of the form type/subtype"
 
 
-def _size(value: object) -> str | None:
+def _fault_of_size(value: object) -> str | None:
     fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return None if fits else "is no whole number from 0"
 
 
-def _annotations(value: object) -> str | None:
+def _fault_of_annotations(value: object) -> str | None:
     if not isinstance(value, Mapping):
         return "is no mapping"
-    about = cast("About", value)
-    if unknown := [name for name in about if name not in About.__annotations__]:
-        return f"has no {unknown[0]!r}; there are {', '.join(About.__annotations__)}"
+    annotations = cast("ContentAnnotations", value)
+    if unknown := [name for name in annotations if name not in ContentAnnotations.__annotations__]:
+        return f"has no {unknown[0]!r}; there are {', '.join(ContentAnnotations.__annotations__)}"
     try:
-        annotations_in(about)
+        build_annotations(annotations)
     except (AttributeError, TypeError, ValueError) as fault:
         return f"cannot be: {fault}"
     return None
 
 
-_SPECIAL: Mapping[str, Callable[[object], str | None]] = {
-    "arguments": _arguments,
-    "complete": _completions,
-    "enumerate": _function,
-    "mime_type": _mime_type,
-    "size": _size,
-    "annotations": _annotations,
-    "visible": no_flag,
+_OPTION_CHECKS: Mapping[str, Callable[[object], str | None]] = {
+    "arguments": _fault_of_arguments,
+    "complete": _fault_of_completions,
+    "enumerate": _fault_of_function,
+    "mime_type": _fault_of_mime_type,
+    "size": _fault_of_size,
+    "annotations": _fault_of_annotations,
+    "visible": check_flag,
 }

@@ -1,26 +1,26 @@
-"""Prompts, resources and templates of a toolkit as functions of its executor."""
+"""Builds executor functions from the prompts, resources and templates of a toolkit."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter, getdoc, signature
 from typing import Any, cast
 
+from signpost.calling.components import COMPLETE_SUFFIX, ENUMERATE_SUFFIX, fault_of_component
+from signpost.calling.uri_templates import parse_uri_template
 from signpost.contract import HELPER, PROMPT, RESOURCE, TEMPLATE, Component
-from signpost.execution.components import COMPLETES, ENUMERATES, fault_of_component
-from signpost.execution.uri_templates import uri_template
 from signpost.model import JsonObject, as_object
-from signpost.toolkit.component_options import PLAIN
-from signpost.toolkit.content import annotations_in
-from signpost.toolkit.contents import instances_value, name_in, resource_value
+from signpost.toolkit.component_options import COPIED_OPTIONS
+from signpost.toolkit.content import build_annotations
 from signpost.toolkit.context import Context
-from signpost.toolkit.function import DeclarationError, Function, check_called
+from signpost.toolkit.function import DeclarationError, Function, check_callable
 from signpost.toolkit.json_text import NotJson
 from signpost.toolkit.messages import prompt_value
-from signpost.toolkit.signatures import Run, called
-from signpost.toolkit.texts import Texts
+from signpost.toolkit.resource_contents import instances_value, name_from_uri, resource_value
+from signpost.toolkit.signatures import FunctionBody, build_call
+from signpost.toolkit.text_arguments import TextArguments
 
 MOST_COMPLETIONS = 100
-NOTHING: JsonObject = {"type": "object"}
-COMPLETION: JsonObject = {
+NO_ARGUMENTS_SCHEMA: JsonObject = {"type": "object"}
+COMPLETION_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
         "argument": {"type": "string"},
@@ -31,148 +31,169 @@ COMPLETION: JsonObject = {
 }
 
 
-def functions_of(name: str, run: Callable[..., object], kind: str, said: Mapping[str, Any]) -> Iterator[Function]:
-    """What becomes of one, and what helps it. Raises DeclarationError."""
-    yield _MAKERS[kind](name, run, said)
-    callbacks = {argument: one for argument, one in said.get("complete", {}).items() if callable(one)}
+def build_component_functions(
+    name: str, run: Callable[..., object], kind: str, options: Mapping[str, Any]
+) -> Iterator[Function]:
+    """Build the function of a component and its helpers for completion and enumeration. Raises DeclarationError."""
+    yield _BUILDERS[kind](name, run, options)
+    callbacks = {argument: callback for argument, callback in options.get("complete", {}).items() if callable(callback)}
     if callbacks:
-        yield _helper(name + COMPLETES, _completing(name, callbacks), COMPLETION, said)
-    if enumerates := said.get("enumerate"):
-        yield _helper(name + ENUMERATES, _enumerating(name, enumerates, said["uri"]), NOTHING, said)
+        yield _build_helper(name + COMPLETE_SUFFIX, _build_completer(name, callbacks), COMPLETION_SCHEMA, options)
+    if enumerates := options.get("enumerate"):
+        yield _build_helper(
+            name + ENUMERATE_SUFFIX, _build_enumerator(name, enumerates, options["uri"]), NO_ARGUMENTS_SCHEMA, options
+        )
 
 
-def _prompt(name: str, run: Callable[..., object], said: Mapping[str, Any]) -> Function:
-    stated = {"input": said["arguments"]} if "arguments" in said else {}
-    call, texts = _taking_texts(name, run, stated, "say what it takes as `arguments`")
-    component = Component(PROMPT, arguments=tuple(texts.arguments), complete=_completions(said))
-    return _function(name, run, said, component, lambda args, ctx: prompt_value(call(args, ctx)), texts.schema)
+def _build_prompt(name: str, run: Callable[..., object], options: Mapping[str, Any]) -> Function:
+    declared_input = {"input": options["arguments"]} if "arguments" in options else {}
+    call, texts = _build_text_call(name, run, declared_input, "say what it takes as `arguments`")
+    component = Component(PROMPT, arguments=tuple(texts.arguments), complete=_completions_of(options))
+    return _build_function(name, run, options, component, lambda args, ctx: prompt_value(call(args, ctx)), texts.schema)
 
 
-def _resource(name: str, run: Callable[..., object], said: Mapping[str, Any]) -> Function:
-    component = Component(RESOURCE, _uri(name, said), said.get("mime_type"), said.get("size"), _annotations(said))
-    takes = _positions(name, run, 1, "takes `ctx` or nothing")
-    return _function(
+def _build_resource(name: str, run: Callable[..., object], options: Mapping[str, Any]) -> Function:
+    component = Component(
+        RESOURCE, _uri_of(name, options), options.get("mime_type"), options.get("size"), _annotations_of(options)
+    )
+    parameter_count = _count_positional(name, run, 1, "takes `ctx` or nothing")
+    return _build_function(
         name,
         run,
-        {"name": name_in(said["uri"]), **said},
+        {"name": name_from_uri(options["uri"]), **options},
         component,
-        lambda _args, ctx: resource_value(run(*(ctx,)[:takes]), component.mime_type),
-        NOTHING,
+        lambda _args, ctx: resource_value(run(*(ctx,)[:parameter_count]), component.mime_type),
+        NO_ARGUMENTS_SCHEMA,
     )
 
 
-def _template(name: str, run: Callable[..., object], said: Mapping[str, Any]) -> Function:
-    call, texts = _taking_texts(name, run, {}, "annotate it")
-    variables = uri_template(_uri(name, said)).names
-    _check_variables(name, [one.name for one in texts.arguments], variables)
+def _build_template(name: str, run: Callable[..., object], options: Mapping[str, Any]) -> Function:
+    call, texts = _build_text_call(name, run, {}, "annotate it")
+    variables = parse_uri_template(_uri_of(name, options)).names
+    _check_variables(name, [argument.name for argument in texts.arguments], variables)
     component = Component(
         TEMPLATE,
-        said["uri"],
-        said.get("mime_type"),
-        annotations=_annotations(said),
-        complete=_completions(said),
-        enumerates="enumerate" in said,
+        options["uri"],
+        options.get("mime_type"),
+        annotations=_annotations_of(options),
+        complete=_completions_of(options),
+        enumerates="enumerate" in options,
     )
     schema: JsonObject = {
         "type": "object",
         "properties": {variable: {"type": "string"} for variable in variables},
         "required": list(variables),
     }
-    return _function(
-        name, run, said, component, lambda args, ctx: resource_value(call(args, ctx), component.mime_type), schema
+    return _build_function(
+        name, run, options, component, lambda args, ctx: resource_value(call(args, ctx), component.mime_type), schema
     )
 
 
-_MAKERS: Mapping[str, Callable[[str, Callable[..., object], Mapping[str, Any]], Function]] = {
-    PROMPT: _prompt,
-    RESOURCE: _resource,
-    TEMPLATE: _template,
+_BUILDERS: Mapping[str, Callable[[str, Callable[..., object], Mapping[str, Any]], Function]] = {
+    PROMPT: _build_prompt,
+    RESOURCE: _build_resource,
+    TEMPLATE: _build_template,
 }
 
 
-def _function(
-    name: str, run: Callable[..., object], said: Mapping[str, Any], component: Component, call: Run, schema: JsonObject
+def _build_function(
+    name: str,
+    run: Callable[..., object],
+    options: Mapping[str, Any],
+    component: Component,
+    call: FunctionBody,
+    schema: JsonObject,
 ) -> Function:
     if fault := fault_of_component(component):
         raise DeclarationError(f"{name}: it {fault}.")
     defaults: dict[str, Any] = {
         "name": run.__name__,
         "description": getdoc(run) or "",
-        "hidden": not said.get("visible", True),
+        "hidden": not options.get("visible", True),
     }
-    plain = {option: said[option] for option in PLAIN if option in said}
-    # It is read where it is, and not through sections of skills.
+    plain = {option: options[option] for option in COPIED_OPTIONS if option in options}
+    # Not readable: clients read the component itself, not sections of skills made of it.
     return Function(name, call, component=component, input_schema=schema, readable=False, **{**defaults, **plain})
 
 
-def _helper(name: str, run: Run, schema: JsonObject, said: Mapping[str, Any]) -> Function:
-    same = {option: said[option] for option in ("timeout_ms", "permissions", "isolate") if option in said}
-    return Function(name, run, component=Component(HELPER), input_schema=schema, readable=False, hidden=True, **same)
+def _build_helper(name: str, run: FunctionBody, schema: JsonObject, options: Mapping[str, Any]) -> Function:
+    shared = {option: options[option] for option in ("timeout_ms", "permissions", "isolate") if option in options}
+    return Function(name, run, component=Component(HELPER), input_schema=schema, readable=False, hidden=True, **shared)
 
 
-def _uri(name: str, said: Mapping[str, Any]) -> str:
-    if "uri" not in said:
+def _uri_of(name: str, options: Mapping[str, Any]) -> str:
+    if "uri" not in options:
         raise DeclarationError(f"{name}: nobody says at which uri it is.")
-    return said["uri"]
+    return options["uri"]
 
 
-def _annotations(said: Mapping[str, Any]) -> JsonObject:
-    return annotations_in(said.get("annotations", {}))
+def _annotations_of(options: Mapping[str, Any]) -> JsonObject:
+    return build_annotations(options.get("annotations", {}))
 
 
-def _completions(said: Mapping[str, Any]) -> Mapping[str, Sequence[str] | None]:
-    return {name: None if callable(one) else tuple(one) for name, one in said.get("complete", {}).items()}
+def _completions_of(options: Mapping[str, Any]) -> Mapping[str, Sequence[str] | None]:
+    return {
+        name: None if callable(completion) else tuple(completion)
+        for name, completion in options.get("complete", {}).items()
+    }
 
 
-def _taking_texts(name: str, run: Callable[..., object], said: Mapping[str, Any], otherwise: str) -> tuple[Run, Texts]:
-    call, shape = called(name, run, said, otherwise)
-    texts = Texts(shape)
+def _build_text_call(
+    name: str, run: Callable[..., object], options: Mapping[str, Any], advice: str
+) -> tuple[FunctionBody, TextArguments]:
+    call, cast_schema = build_call(name, run, options, advice)
+    texts = TextArguments(cast_schema)
     return lambda args, ctx: call(texts.read(args), ctx), texts
 
 
-def _check_variables(name: str, taken: Sequence[str], variables: Sequence[str]) -> None:
-    if taken and (missing := [variable for variable in variables if variable not in taken]):
+def _check_variables(name: str, parameters: Sequence[str], variables: Sequence[str]) -> None:
+    if parameters and (missing := [variable for variable in variables if variable not in parameters]):
         raise DeclarationError(f"{name}: its uri has {missing[0]}, which it does not take.")
-    if unknown := [one for one in taken if one not in variables]:
+    if unknown := [parameter for parameter in parameters if parameter not in variables]:
         raise DeclarationError(f"{name}: it takes {unknown[0]}, which its uri does not have.")
 
 
-def _positions(name: str, run: Callable[..., object], most: int, takes: str) -> int:
-    """How many of what there is it takes. Raises DeclarationError."""
-    check_called(name, run)
+def _count_positional(name: str, run: Callable[..., object], maximum: int, expected: str) -> int:
+    """Count the positional parameters of a function that takes at most `maximum`. Raises DeclarationError."""
+    check_callable(name, run)
     parameters = signature(run).parameters.values()
-    places = [one for one in parameters if one.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
-    if len(places) > most or len(places) < len(parameters):
-        raise DeclarationError(f"{name}: its parameters are {signature(run)}; it {takes}.")
-    return len(places)
+    positional = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(positional) > maximum or len(positional) < len(parameters):
+        raise DeclarationError(f"{name}: its parameters are {signature(run)}; it {expected}.")
+    return len(positional)
 
 
-def _completing(name: str, callbacks: Mapping[str, Callable[..., object]]) -> Run:
-    words = "takes what was typed, the other arguments and `ctx`, or the first of these, or nothing"
-    takes = {
-        argument: _positions(f"{name}: complete of {argument}", one, 3, words) for argument, one in callbacks.items()
+def _build_completer(name: str, callbacks: Mapping[str, Callable[..., object]]) -> FunctionBody:
+    expected = "takes what was typed, the other arguments and `ctx`, or the first of these, or nothing"
+    parameter_counts = {
+        argument: _count_positional(f"{name}: complete of {argument}", callback, 3, expected)
+        for argument, callback in callbacks.items()
     }
 
     def complete(args: JsonObject, ctx: Context) -> object:
         argument = str(args["argument"])
         if argument not in callbacks:
             return completion_value(())
-        given = (args["value"], as_object(args.get("given")), ctx)
-        return completion_value(callbacks[argument](*given[: takes[argument]]))
+        inputs = (args["value"], as_object(args.get("given")), ctx)
+        return completion_value(callbacks[argument](*inputs[: parameter_counts[argument]]))
 
     return complete
 
 
 def completion_value(answer: object) -> JsonObject:
-    """What goes over the wire. Raises NotJson."""
-    listed = cast("Sequence[object]", answer if isinstance(answer, list | tuple) else (answer,))
-    if not all(isinstance(one, str) for one in listed):
+    """Encode completions in the form of MCP. Raises NotJson."""
+    items = cast("Sequence[object]", answer if isinstance(answer, list | tuple) else (answer,))
+    if not all(isinstance(item, str) for item in items):
         raise NotJson("what completes an argument answers no list of texts")
-    texts = cast("Sequence[str]", listed)
+    texts = cast("Sequence[str]", items)
     return {"values": list(texts[:MOST_COMPLETIONS]), "total": len(texts), "hasMore": len(texts) > MOST_COMPLETIONS}
 
 
-def _enumerating(name: str, enumerates: Callable[..., object], pattern: str) -> Run:
-    takes = _positions(f"{name}: enumerate", enumerates, 1, "takes `ctx` or nothing")
-    template = uri_template(pattern)
-    return lambda _args, ctx: instances_value(enumerates(*(ctx,)[:takes]), template)
+def _build_enumerator(name: str, enumerates: Callable[..., object], pattern: str) -> FunctionBody:
+    parameter_count = _count_positional(f"{name}: enumerate", enumerates, 1, "takes `ctx` or nothing")
+    template = parse_uri_template(pattern)
+    return lambda _args, ctx: instances_value(enumerates(*(ctx,)[:parameter_count]), template)

@@ -1,4 +1,4 @@
-"""What a tool shows its caller beside plain values: blocks of content, and a whole result."""
+"""Content blocks and complete tool results, for tools that show clients more than a plain value."""
 
 from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
@@ -7,41 +7,55 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast
 
 from signpost.model import Json, JsonObject
 from signpost.records import dataclass
-from signpost.toolkit.answers import Rich
+from signpost.toolkit.answers import RichValue
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-type Reader = Literal["user", "assistant"]
-READERS = ("user", "assistant")
+type AudienceRole = Literal["user", "assistant"]
+AUDIENCE_ROLES = ("user", "assistant")
 
 
-class About(TypedDict, total=False):
-    """For whom a block is, how much it matters, and of when it is."""
+class ContentAnnotations(TypedDict, total=False):
+    """The audience of a block, its priority, and the time of its last modification."""
 
-    audience: Sequence[Reader]
+    audience: Sequence[AudienceRole]
     priority: float
     last_modified: "datetime | str"
 
 
 @dataclass(frozen=True, slots=True)
-class Content(Rich):
-    """A block of content, made by the method that is named for its kind. Raises ValueError for what MCP has no form
-    for."""
+class Content(RichValue):
+    """A content block of MCP, built by the class method named for its kind. The methods raise ValueError for values
+    that MCP cannot express."""
 
     block: JsonObject
 
     @classmethod
-    def text(cls, text: str, **about: Unpack[About]) -> "Content":
-        return cls({"type": "text", "text": _text(text, "text"), **_annotated(about)})
+    def text(cls, text: str, **annotations: Unpack[ContentAnnotations]) -> "Content":
+        return cls({"type": "text", "text": _require_text(text, "text"), **_annotations_member(annotations)})
 
     @classmethod
-    def image(cls, data: bytes, mime_type: str, **about: Unpack[About]) -> "Content":
-        return cls({"type": "image", "data": _base64(data), **_mime_type(mime_type), **_annotated(about)})
+    def image(cls, data: bytes, mime_type: str, **annotations: Unpack[ContentAnnotations]) -> "Content":
+        return cls(
+            {
+                "type": "image",
+                "data": encode_base64(data),
+                **_mime_type_member(mime_type),
+                **_annotations_member(annotations),
+            }
+        )
 
     @classmethod
-    def audio(cls, data: bytes, mime_type: str, **about: Unpack[About]) -> "Content":
-        return cls({"type": "audio", "data": _base64(data), **_mime_type(mime_type), **_annotated(about)})
+    def audio(cls, data: bytes, mime_type: str, **annotations: Unpack[ContentAnnotations]) -> "Content":
+        return cls(
+            {
+                "type": "audio",
+                "data": encode_base64(data),
+                **_mime_type_member(mime_type),
+                **_annotations_member(annotations),
+            }
+        )
 
     @classmethod
     def resource(
@@ -51,14 +65,14 @@ class Content(Rich):
         text: str | None = None,
         blob: bytes | None = None,
         mime_type: str | None = None,
-        **about: Unpack[About],
+        **annotations: Unpack[ContentAnnotations],
     ) -> "Content":
-        """A resource and what it holds: a text, or bytes."""
+        """Build an embedded resource with its content: a text, or bytes."""
         if (text is None) == (blob is None):
             raise ValueError("a resource has either text or blob")
-        held: JsonObject = {"text": _text(text, "text")} if blob is None else {"blob": _base64(blob)}
-        resource: JsonObject = {"uri": _text(uri, "uri"), **_mime_type(mime_type), **held}
-        return cls({"type": "resource", "resource": resource, **_annotated(about)})
+        contents: JsonObject = {"text": _require_text(text, "text")} if blob is None else {"blob": encode_base64(blob)}
+        resource: JsonObject = {"uri": _require_text(uri, "uri"), **_mime_type_member(mime_type), **contents}
+        return cls({"type": "resource", "resource": resource, **_annotations_member(annotations)})
 
     @classmethod
     def link(
@@ -70,81 +84,89 @@ class Content(Rich):
         description: str | None = None,
         mime_type: str | None = None,
         size: int | None = None,
-        **about: Unpack[About],
+        **annotations: Unpack[ContentAnnotations],
     ) -> "Content":
-        """A resource that can be read where it is."""
-        said = {"title": title, "description": description, "size": size}
-        present: JsonObject = {key: value for key, value in said.items() if value is not None}
-        named: JsonObject = {"uri": _text(uri, "uri"), "name": _text(name, "name")}
-        return cls({"type": "resource_link", **named, **present, **_mime_type(mime_type), **_annotated(about)})
+        """Build a link to a resource, which the client reads at its URI."""
+        optional = {"title": title, "description": description, "size": size}
+        present: JsonObject = {key: value for key, value in optional.items() if value is not None}
+        required: JsonObject = {"uri": _require_text(uri, "uri"), "name": _require_text(name, "name")}
+        return cls(
+            {
+                "type": "resource_link",
+                **required,
+                **present,
+                **_mime_type_member(mime_type),
+                **_annotations_member(annotations),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult(Rich):
-    """A whole result, for what no plain value says."""
+class ToolResult(RichValue):
+    """A complete tool result, for answers that no plain value can express."""
 
     content: Sequence[Content] = ()
-    """Empty to have what is structured shown as text."""
+    """If empty, clients are shown `structured` as text."""
     structured: object = None
-    """An object; what an output schema is about."""
+    """The object that the output schema describes."""
     is_error: bool = False
-    """Whether it says that nothing was done, and why; then the output schema is not asked."""
+    """Whether the result reports that nothing was done, and the reason; it is not checked against the output schema."""
     meta: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-def _text(value: object, name: str) -> str:
+def _require_text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name} is no text")  # noqa: TRY004 - whatever is wrong with a block is one kind of error
+        raise ValueError(f"{name} is no text")  # noqa: TRY004 - every fault of a block is a ValueError
     return value
 
 
-def _base64(data: object) -> str:
+def encode_base64(data: object) -> str:
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise ValueError("data are no bytes")  # noqa: TRY004 - as in _text
+        raise ValueError("data are no bytes")  # noqa: TRY004 - as in _require_text
     return b2a_base64(cast("bytes", data), newline=False).decode()
 
 
-def _mime_type(mime_type: str | None) -> JsonObject:
+def _mime_type_member(mime_type: str | None) -> JsonObject:
     if mime_type is None:
         return {}
-    if "/" not in _text(mime_type, "mime_type"):
+    if "/" not in _require_text(mime_type, "mime_type"):
         raise ValueError(f"{mime_type!r} is no mime_type, which has the form type/subtype")
     return {"mimeType": mime_type}
 
 
-def _annotated(about: About) -> JsonObject:
-    annotations = annotations_in(about)
-    return {"annotations": annotations} if annotations else {}
+def _annotations_member(annotations: ContentAnnotations) -> JsonObject:
+    members = build_annotations(annotations)
+    return {"annotations": members} if members else {}
 
 
-def annotations_in(about: About) -> JsonObject:
-    """In the words of MCP. Raises ValueError."""
-    annotations: dict[str, Json] = {}
-    if "audience" in about:
-        annotations["audience"] = _audience(about["audience"])
-    if "priority" in about:
-        annotations["priority"] = _priority(about["priority"])
-    if "last_modified" in about:
-        annotations["lastModified"] = _moment(about["last_modified"])
-    return annotations
+def build_annotations(annotations: ContentAnnotations) -> JsonObject:
+    """Translate annotations into the members of MCP. Raises ValueError."""
+    members: dict[str, Json] = {}
+    if "audience" in annotations:
+        members["audience"] = _read_audience(annotations["audience"])
+    if "priority" in annotations:
+        members["priority"] = _read_priority(annotations["priority"])
+    if "last_modified" in annotations:
+        members["lastModified"] = _format_moment(annotations["last_modified"])
+    return members
 
 
-def _audience(readers: object) -> Sequence[str]:
+def _read_audience(readers: object) -> Sequence[str]:
     if not isinstance(readers, list | tuple | set | frozenset):
-        raise ValueError("audience is no list")  # noqa: TRY004 - as in _text
-    if unknown := [reader for reader in cast("list[object]", readers) if reader not in READERS]:
-        raise ValueError(f"audience names {unknown[0]!r}, and there are only {' and '.join(READERS)}")
-    return [reader for reader in READERS if reader in readers]
+        raise ValueError("audience is no list")  # noqa: TRY004 - as in _require_text
+    if unknown := [reader for reader in cast("list[object]", readers) if reader not in AUDIENCE_ROLES]:
+        raise ValueError(f"audience names {unknown[0]!r}, and there are only {' and '.join(AUDIENCE_ROLES)}")
+    return [reader for reader in AUDIENCE_ROLES if reader in readers]
 
 
-def _priority(value: object) -> float:
+def _read_priority(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValueError("priority is no number from 0 to 1")
     return value
 
 
-def _moment(value: "datetime | str") -> str:
-    # Few results say of when they are.
+def _format_moment(value: "datetime | str") -> str:
+    # Imported on first use: few results have a time of modification.
     from datetime import datetime  # noqa: PLC0415
 
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value

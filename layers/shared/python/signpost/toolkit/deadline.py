@@ -1,8 +1,8 @@
-"""The first ring around a function: once its time is over, DeadlinePassed is raised in it.
+"""The deadline timer: it raises DeadlinePassed in a function at its deadline. It is the first of three safeguards.
 
-A function may do with signals and timers what it likes. Hence nothing that it left is trusted: handler, timer and mask
-are put right before and after each call, and the handler raises only while a function runs whose time is over, so that
-an alarm that comes late, or from elsewhere, hits neither the harness nor the next call.
+A function may change signals and timers as it likes. Hence no state that it leaves is trusted: handler, timer and mask
+are reset before and after each call. The handler raises only while a function runs past its deadline, so that an alarm
+that comes late, or from another source, hits neither the harness nor the next call.
 """
 
 import signal
@@ -14,40 +14,44 @@ from types import FrameType
 from signpost.errors import DeadlinePassed
 
 NEVER = float("inf")
-SOONEST = 0.001
-AGAIN_AFTER = 0.1
-"""Seconds after which it is raised again: the first one may end in a destructor, in a `with` block that waits for a
-process or a thread, or in an event loop. Whatever cleans up has as long."""
+SHORTEST_TIMER = 0.001
+REPEAT_AFTER = 0.1
+"""Seconds after which DeadlinePassed is raised again: the first one may be swallowed in a destructor, in a `with` block
+that waits for a process or a thread, or in an event loop. Clean-up code has the same time."""
 
 
-class Ring:
+class DeadlineTimer:
+    """The signal timer that raises DeadlinePassed in a function at its deadline."""
+
     def __init__(self) -> None:
         self._ends_at = NEVER
 
-    def within[Answer](self, ends_at: float, act: Callable[[], Answer]) -> Answer:
-        """What `act` answers by then, on the monotonic clock. Raises DeadlinePassed."""
+    def run_within[Answer](self, ends_at: float, act: Callable[[], Answer]) -> Answer:
+        """Run `act` and return its answer. Raises DeadlinePassed at `ends_at`, a time of the monotonic clock."""
         if threading.current_thread() is not threading.main_thread():
-            # Signals are the main thread's, where Lambda calls handlers. Elsewhere the other two rings hold.
+            # Python handles signals only in the main thread, where Lambda calls handlers. In other threads the other
+            # two safeguards stop the function.
             return act()
-        self._put_right()
+        self._reset_signals()
         try:
             try:
                 self._ends_at = ends_at
-                signal.setitimer(signal.ITIMER_REAL, max(ends_at - time.monotonic(), SOONEST), AGAIN_AFTER)
+                signal.setitimer(signal.ITIMER_REAL, max(ends_at - time.monotonic(), SHORTEST_TIMER), REPEAT_AFTER)
                 return act()
             finally:
-                # The interpreter looks for signals when it calls something, or jumps back. Here it does neither, so
-                # that an alarm is raised in the block above or never.
+                # The interpreter checks for signals at calls and at backward jumps. This line has neither, so an alarm
+                # is raised in the block above or never.
                 self._ends_at = NEVER
         finally:
-            self._put_right()
+            self._reset_signals()
 
-    def _put_right(self) -> None:
-        """The handler before the mask: what was held back arrives where it does nothing."""
+    def _reset_signals(self) -> None:
+        """Reset timer, handler and mask. The handler is set before the mask, so that a blocked alarm then arrives at a
+        handler that ignores it."""
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._ring)
+        signal.signal(signal.SIGALRM, self._raise_if_passed)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
 
-    def _ring(self, _signal: int, _frame: FrameType | None) -> None:
+    def _raise_if_passed(self, _signal: int, _frame: FrameType | None) -> None:
         if time.monotonic() >= self._ends_at:
             raise DeadlinePassed

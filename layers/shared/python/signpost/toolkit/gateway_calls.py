@@ -1,28 +1,30 @@
-"""Calls of other functions: they go to the gateway, which knows where those run and what this call may do there."""
+"""Nested calls through the gateway, which knows the executors of functions and the permissions of the call."""
 
 import json
 
-from signpost.contract import FunctionCall, Reply, Undelivered
-from signpost.execution import wire
-from signpost.execution.failures import failure
+from signpost.calling import wire
+from signpost.calling.failures import failure
+from signpost.calling.ports import LambdaTransport
+from signpost.contract import CallReply, FunctionCall, TransportFailure
 from signpost.model import JsonObject
-from signpost.ports import Link
 
 
 class GatewayCalls:
-    def __init__(self, link: Link, gateway_arn: str) -> None:
-        self._link = link
+    """Sends nested calls to the gateway's Lambda function."""
+
+    def __init__(self, transport: LambdaTransport, gateway_arn: str) -> None:
+        self._link = transport
         self._gateway_arn = gateway_arn
 
-    def call(self, token: str, parent: FunctionCall, function: str, arguments: JsonObject) -> Reply:
+    def call(self, token: str, parent: FunctionCall, function: str, arguments: JsonObject) -> CallReply:
         nested = wire.NestedCall(token, parent.call_id, function, arguments, trace=parent.trace)
         payload = json.dumps(wire.nested_message(nested), separators=(",", ":")).encode()
         if len(payload) > wire.LARGEST_PAYLOAD:
             return failure("request_too_large", function)
         answer = self._link.send(self._gateway_arn, payload, parent.deadline)
-        if isinstance(answer, Undelivered):
+        if isinstance(answer, TransportFailure):
             return failure(answer.code, function)
         try:
-            return wire.reply_of(answer)
-        except wire.NotOurs:
+            return wire.parse_reply(answer)
+        except wire.MalformedMessage:
             return failure("malformed_reply", function)

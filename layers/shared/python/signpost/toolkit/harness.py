@@ -1,5 +1,7 @@
-"""What stands between a call and the function: nothing of it runs before the call is known to be allowed, and however
-it ends, there is a reply."""
+"""The harness: the code between a call and the function.
+
+It checks token, deadline and arguments before any of the function's code runs, and always replies.
+"""
 
 import hashlib
 import json
@@ -8,99 +10,103 @@ import time
 import traceback
 from dataclasses import replace
 
-from signpost.contract import Failure, FunctionCall, KeptResult, Reply, Result, Shown
+from signpost.calling.failures import failure
+from signpost.calling.wire import LARGEST_REPLY, MalformedMessage, operation_of, parse_call, reply_message
+from signpost.contract import CallReply, ClientPresentation, Failure, FunctionCall, KeptResult, Result
+from signpost.directory.manifest import manifest_message
 from signpost.errors import DeadlinePassed, Unavailable
-from signpost.execution.failures import failure
-from signpost.execution.manifest import manifest_message
-from signpost.execution.wire import (
-    LARGEST_REPLY,
-    NotOurs,
-    call_of,
-    operation_of,
-    reply_message,
-)
 from signpost.model import InputRequired, Json, JsonObject, as_object
 from signpost.ports import Clock
-from signpost.schema.validation import SchemaRefused, Validators, Violation
-from signpost.toolkit.attempt import Ran, Value, attempt, fault_of_result, refused_arguments, shown_of
-from signpost.toolkit.context import Context, World
-from signpost.toolkit.deadline import Ring
-from signpost.toolkit.function import DeclarationError, Function, Hosting
-from signpost.toolkit.isolation import run_apart
-from signpost.toolkit.leftovers import Leftovers, kill
+from signpost.schema.validation import SchemaRefusal, Validators, Violation
+from signpost.toolkit.attempt import (
+    EncodedResult,
+    RunResult,
+    arguments_failure,
+    attempt,
+    fault_of_result,
+    shown_of,
+)
+from signpost.toolkit.call_log import LONGEST_NAME, names_of
+from signpost.toolkit.context import Context, ContextServices
+from signpost.toolkit.deadline import DeadlineTimer
+from signpost.toolkit.function import DeclarationError, ExecutorFunctions, Function
+from signpost.toolkit.isolation import run_isolated
+from signpost.toolkit.orphans import OrphanTracker, kill_processes
 from signpost.toolkit.ports import KeptResults, TokenCheck
 
 RESERVE = 0.2
-"""Seconds before the end of the sandbox by which a function is stopped, so that its reply still leaves."""
-CHECKED_WITHIN = 2.0
-"""Seconds for holding arguments, or a result, against their schema."""
+"""Seconds before the Lambda timeout at which a function is stopped, so that the reply can still be sent."""
+CHECK_TIMEOUT = 2.0
+"""Maximum seconds for checking arguments, or a result, against their schema."""
 LONGEST_MESSAGE = 4_000
-LONGEST_NAME = 128
-ENVELOPE = len(json.dumps(reply_message(Result([], [{}], Shown()))))
+ENVELOPE = len(json.dumps(reply_message(Result([], [{}], ClientPresentation()))))
 
 
 class Harness:
+    """Handles the events of one executor: calls of its functions, and requests for its manifest."""
+
     def __init__(
         self,
-        hosting: Hosting,
+        hosting: ExecutorFunctions,
         *,
         tokens: TokenCheck,
         clock: Clock,
         validators: Validators,
-        world: World,
+        services: ContextServices,
         kept_results: KeptResults | None = None,
     ) -> None:
-        """Without a place for them, results that are too long to be sent are refused."""
+        """Without `kept_results`, results that are too large to be sent are refused."""
         self._functions = hosting.functions
         self._version = hosting.version
         self._tokens = tokens
         self._clock = clock
-        self._log = world.log
+        self._log = services.log
         self._validators = validators
         self._kept_results = kept_results
-        self._world = world
-        self._ring = Ring()
+        self._services = services
+        self._timer = DeadlineTimer()
         for function in hosting.functions.values():
             self._compile(function)
 
     def handle(self, event: Json, remaining_ms: float) -> JsonObject:
-        """Raises nothing. `remaining_ms` is what the sandbox has left."""
+        """Answer an event of the gateway. Raises nothing. `remaining_ms` is the time until the Lambda timeout."""
         try:
             return self._answer(event, remaining_ms)
-        except Exception as fault:  # noqa: BLE001 - a fault of ours: whoever called learns no more than that
-            self._log.event("ERROR", "failed", fault=type(fault).__name__, traceback=traceback.format_exc())
-            return reply_message(_clean(failure("exception", _named(event))))
+        except Exception as fault:  # noqa: BLE001 - a fault of the harness; the caller learns no details
+            self._log.write_event("ERROR", "failed", fault=type(fault).__name__, traceback=traceback.format_exc())
+            return reply_message(_clean(failure("exception", _function_name_in(event))))
 
     def _compile(self, function: Function) -> None:
-        """At init, where the processor is ours alone. What a call would show of a schema shows now."""
+        """Compile the schemas of a function. This happens at init, where the full processor is available and a refused
+        schema stops the deployment instead of a call. Raises DeclarationError."""
         for name, schema in (("input_schema", function.input_schema), ("output_schema", function.output_schema)):
             try:
                 if schema is not None:
-                    self._validators.violation(schema, {})
-            except SchemaRefused as fault:
+                    self._validators.find_violation(schema, {})
+            except SchemaRefusal as fault:
                 raise DeclarationError(f"{function.id}: {name} is refused, because {fault}.") from fault
 
     def _answer(self, event: Json, remaining_ms: float) -> JsonObject:
         try:
             if operation_of(event) == "manifest":
                 return manifest_message([function.hosted for function in self._functions.values()], self._version)
-            call, token = _call_in(event)
-        except NotOurs as fault:
-            self._log.event("ERROR", "not understood", reason=str(fault))
-            return reply_message(_clean(failure("not_understood", _named(event))))
-        return reply_message(self._called(call, token, remaining_ms))
+            call, token = _parse_call(event)
+        except MalformedMessage as fault:
+            self._log.write_event("ERROR", "not understood", reason=str(fault))
+            return reply_message(_clean(failure("not_understood", _function_name_in(event))))
+        return reply_message(self._handle_call(call, token, remaining_ms))
 
-    def _called(self, call: FunctionCall, token: str, remaining_ms: float) -> Reply:
-        began = time.monotonic()
+    def _handle_call(self, call: FunctionCall, token: str, remaining_ms: float) -> CallReply:
+        started_at = time.monotonic()
         seconds = min(call.deadline - self._clock.now(), remaining_ms / 1000 - RESERVE)
-        reply = self._reply(call, token, began + seconds)
+        reply = self._reply_to(call, token, started_at + seconds)
         if isinstance(reply, Failure):
             reply = _clean(reply)
-        milliseconds = round((time.monotonic() - began) * 1000, 2)
-        self._note("INFO", "called", call, outcome=_word_for(reply), ms=milliseconds)
+        milliseconds = round((time.monotonic() - started_at) * 1000, 2)
+        self._note("INFO", "called", call, outcome=_outcome_word(reply), ms=milliseconds)
         return reply
 
-    def _reply(self, call: FunctionCall, token: str, ends_at: float) -> Reply:
+    def _reply_to(self, call: FunctionCall, token: str, ends_at: float) -> CallReply:
         refusal = self._refusal(call, token)
         if refusal:
             return failure(refusal, call.function)
@@ -113,10 +119,10 @@ class Harness:
         return refused or self._run(function, call, token, ends_at)
 
     def _refusal(self, call: FunctionCall, token: str) -> str | None:
-        """A check that cannot be made is not passed."""
+        """Check the token of a call and return the code of the refusal. A check that fails to run is a refusal, too."""
         try:
             return self._tokens.refusal(token, call)
-        except Exception as fault:  # noqa: BLE001 - whatever keeps us from the keys, nothing runs
+        except Exception as fault:  # noqa: BLE001 - if the token cannot be checked for any reason, nothing runs
             self._note("ERROR", "token not checked", call, fault=type(fault).__name__, reason=str(fault))
             return "unreachable" if isinstance(fault, Unavailable) else "not_loadable"
 
@@ -124,114 +130,128 @@ class Harness:
         if function.input_schema is None:
             return None
         try:
-            violation = self._violation(function.input_schema, call.arguments, ends_at)
+            violation = self._find_violation(function.input_schema, call.arguments, ends_at)
         except DeadlinePassed:
             return failure("late", call.function)
-        except SchemaRefused as fault:
+        except SchemaRefusal as fault:
             message = f"{call.function} cannot be called: its input schema is refused, because {fault}."
             return failure("invalid_arguments", call.function, message=message)
-        return refused_arguments(call.function, violation) if violation else None
+        return arguments_failure(call.function, violation) if violation else None
 
-    def _violation(self, schema: JsonObject, value: Json, ends_at: float) -> Violation | None:
-        """Raises DeadlinePassed, or SchemaRefused."""
-        until = min(ends_at, time.monotonic() + CHECKED_WITHIN)
+    def _find_violation(self, schema: JsonObject, value: Json, ends_at: float) -> Violation | None:
+        """Validate a value within the time limit of checks. Raises DeadlinePassed, or SchemaRefusal."""
+        until = min(ends_at, time.monotonic() + CHECK_TIMEOUT)
         try:
-            return self._ring.within(until, lambda: self._validators.violation(schema, value))
+            return self._timer.run_within(until, lambda: self._validators.find_violation(schema, value))
         except DeadlinePassed:
             if until == ends_at:
                 raise
             return Violation("", "takes too long to check")
 
-    def _run(self, function: Function, call: FunctionCall, token: str, ends_at: float) -> Reply:
-        context = Context(call, token, self._world, seconds=ends_at - time.monotonic())
-        leftovers = Leftovers()
+    def _run(self, function: Function, call: FunctionCall, token: str, ends_at: float) -> CallReply:
+        context = Context(call, token, self._services, seconds=ends_at - time.monotonic())
+        orphans = OrphanTracker()
         try:
-            ran = self._checked(self._ran(function, call.arguments, context, ends_at), function, call, ends_at)
+            run_result = self._check_result(
+                self._run_function(function, call.arguments, context, ends_at), function, call, ends_at
+            )
         finally:
             context.end()
-        word = _word_for(ran.outcome)
-        if ran.fault:
-            self._note("ERROR", "fault", call, outcome=word, fault=ran.fault)
-        self._look_after(leftovers, call, failed=isinstance(ran.outcome, Failure), overran=word == "timed_out")
-        return self._delivered(ran.outcome, call) if isinstance(ran.outcome, Value) else ran.outcome
+        outcome = _outcome_word(run_result.outcome)
+        if run_result.fault:
+            self._note("ERROR", "fault", call, outcome=outcome, fault=run_result.fault)
+        self._clean_up_orphans(
+            orphans, call, failed=isinstance(run_result.outcome, Failure), overran=outcome == "timed_out"
+        )
+        return (
+            self._deliver(run_result.outcome, call)
+            if isinstance(run_result.outcome, EncodedResult)
+            else run_result.outcome
+        )
 
-    def _checked(self, ran: Ran, function: Function, call: FunctionCall, ends_at: float) -> Ran:
-        """What does not conform is not sent, and its author is told where."""
-        if function.output_schema is None or not isinstance(ran.outcome, Value):
-            return ran
+    def _check_result(self, run_result: RunResult, function: Function, call: FunctionCall, ends_at: float) -> RunResult:
+        """Check the result against the output schema. A result that does not satisfy it becomes a failure, and its
+        fault is logged for the author."""
+        if function.output_schema is None or not isinstance(run_result.outcome, EncodedResult):
+            return run_result
         try:
-            violation = self._violation(function.output_schema, json.loads(ran.outcome.text), ends_at)
+            violation = self._find_violation(function.output_schema, json.loads(run_result.outcome.text), ends_at)
         except DeadlinePassed:
-            return Ran(failure("timed_out", call.function), "its result came too late to be checked")
-        except SchemaRefused as refused:
+            return RunResult(failure("timed_out", call.function), "its result came too late to be checked")
+        except SchemaRefusal as refused:
             violation = Violation("", f"the schema is refused, because {refused}")
-        return Ran(failure("result_refused", call.function), fault_of_result(violation)) if violation else ran
+        return (
+            RunResult(failure("result_refused", call.function), fault_of_result(violation)) if violation else run_result
+        )
 
-    def _ran(self, function: Function, arguments: JsonObject, context: Context, ends_at: float) -> Ran:
-        own = os.getpid()
+    def _run_function(self, function: Function, arguments: JsonObject, context: Context, ends_at: float) -> RunResult:
+        own_pid = os.getpid()
 
-        def act() -> Ran:
-            return attempt(function, arguments, context, self._world.secrets)
+        def act() -> RunResult:
+            return attempt(function, arguments, context, self._services.secrets)
 
         try:
             if function.isolate:
-                return run_apart(context.function, ends_at, act)
-            ran = self._ring.within(ends_at, act)
+                return run_isolated(context.function, ends_at, act)
+            run_result = self._timer.run_within(ends_at, act)
         except DeadlinePassed:
             if time.monotonic() < ends_at:
-                return Ran(failure("exception", context.function), "it raised DeadlinePassed itself")
-            return Ran(failure("timed_out", context.function), "it was stopped at its deadline")
-        if os.getpid() != own:
-            os._exit(1)  # a process that the function forked came back with it: the reply is its parent's to give
+                return RunResult(failure("exception", context.function), "it raised DeadlinePassed itself")
+            return RunResult(failure("timed_out", context.function), "it was stopped at its deadline")
+        if os.getpid() != own_pid:
+            os._exit(1)  # this is a process that the function forked; only its parent replies
         if time.monotonic() >= ends_at:
-            told = f"it was not to be stopped, and came back late. {ran.fault}"
-            return Ran(failure("timed_out", context.function), told)
-        return ran
+            fault = f"it was not to be stopped, and came back late. {run_result.fault}"
+            return RunResult(failure("timed_out", context.function), fault)
+        return run_result
 
-    def _look_after(self, leftovers: Leftovers, call: FunctionCall, *, failed: bool, overran: bool) -> None:
-        """Threads cannot be ended from outside. Processes can; while a function works, they are its own business."""
-        threads = leftovers.threads()
-        processes = leftovers.processes() if failed else ()
+    def _clean_up_orphans(self, orphans: OrphanTracker, call: FunctionCall, *, failed: bool, overran: bool) -> None:
+        """Log the threads and processes that a function left running, and kill the processes if it overran its
+        deadline.
+
+        Threads cannot be ended from outside. Processes of a function that succeeded are left alone: it may want them.
+        """
+        threads = orphans.threads()
+        processes = orphans.processes() if failed else ()
         if threads or processes:
-            named = [str(process) for process in processes]
-            self._note("WARNING", "left behind", call, threads=threads, processes=named, killed=overran)
+            descriptions = [str(process) for process in processes]
+            self._note("WARNING", "left behind", call, threads=threads, processes=descriptions, killed=overran)
         if overran:
-            kill(processes)
+            kill_processes(processes)
 
-    def _delivered(self, value: Value, call: FunctionCall) -> Reply:
+    def _deliver(self, value: EncodedResult, call: FunctionCall) -> CallReply:
         evidence = json.loads(value.evidence)
         if ENVELOPE + len(value.text) + len(value.evidence) + len(value.shown) <= LARGEST_REPLY:
             return Result(json.loads(value.text), evidence, shown_of(value))
-        # What is shown beside a value has no place of its own to be kept at.
+        # Only the value can be kept in the bucket; there is no place for a presentation beside it.
         fits = not value.shown and len(value.evidence) <= LARGEST_REPLY - ENVELOPE
         if self._kept_results is None or call.keep_at is None or not fits:
             return failure("result_too_large", call.function)
         body = value.text.encode("ascii")
         try:
             self._kept_results.keep(call.keep_at, body)
-        except Exception as fault:  # noqa: BLE001 - whatever happened to the result, the function has run
+        except Exception as fault:  # noqa: BLE001 - the function has run; the caller must learn that its result is lost
             self._note("ERROR", "result not kept", call, fault=type(fault).__name__, reason=str(fault))
             return failure("service_error", call.function)
         return KeptResult(call.keep_at, len(body), hashlib.sha256(body).hexdigest(), evidence)
 
     def _note(self, level: str, message: str, call: FunctionCall, **facts: Json) -> None:
-        names = {"call_id": call.call_id[:LONGEST_NAME], "function": call.function[:LONGEST_NAME]}
-        self._log.event(level, message, **names, **facts)
+        self._log.write_event(level, message, **names_of(call), **facts)
 
 
-def _call_in(event: Json) -> tuple[FunctionCall, str]:
-    """Raises NotOurs."""
+def _parse_call(event: Json) -> tuple[FunctionCall, str]:
+    """Parse the call and its token. Raises MalformedMessage."""
     if operation_of(event) != "call":
-        raise NotOurs("there is no such operation")
-    return call_of(as_object(event))
+        raise MalformedMessage("there is no such operation")
+    return parse_call(as_object(event))
 
 
-def _named(event: Json) -> str:
+def _function_name_in(event: Json) -> str:
     name = as_object(as_object(event).get("call")).get("function")
     return name[:LONGEST_NAME] if isinstance(name, str) else "the function"
 
 
-def _word_for(outcome: Value | Reply) -> str:
+def _outcome_word(outcome: EncodedResult | CallReply) -> str:
     match outcome:
         case Failure(code):
             return code
@@ -243,6 +263,7 @@ def _word_for(outcome: Value | Reply) -> str:
             return "result"
 
 
-def _clean(failed: Failure) -> Failure:
-    """With a message that can be sent: it may quote what a caller or an author wrote, half characters and all."""
-    return replace(failed, message=failed.message[:LONGEST_MESSAGE].encode(errors="replace").decode())
+def _clean(failure: Failure) -> Failure:
+    """Make the message of a failure sendable: it may quote texts of callers or authors that are long or hold lone
+    surrogates."""
+    return replace(failure, message=failure.message[:LONGEST_MESSAGE].encode(errors="replace").decode())

@@ -1,4 +1,4 @@
-"""The one line that makes a Lambda function an executor."""
+"""The `executor` function, which makes a Lambda function an executor in one line."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from signpost.model import JsonObject
 from signpost.toolkit.function import (
     DeclarationError,
+    ExecutorFunctions,
     Function,
-    Hosting,
     check_distinct,
-    checked_version,
+    check_version,
     functions_of,
 )
 
@@ -20,43 +20,44 @@ if TYPE_CHECKING:
 
     from signpost.toolkit.harness import Harness
     from signpost.toolkit.kit import Toolkit
-    from signpost.toolkit.registration import Registered
+    from signpost.toolkit.registration import RegisteredToolkit
 
 type Handler = Callable[[dict[str, Any], LambdaContext], JsonObject]
 
 
-def executor(*hosts: "Function | Toolkit | Registered", version: str | None = None) -> Handler:
-    """The Lambda handler that hosts these functions, in this version or that of its toolkits. Raises
-    DeclarationError."""
-    hosting = Hosting(by_id(hosts), version_of(hosts, version))
+def executor(*hosts: "Function | Toolkit | RegisteredToolkit", version: str | None = None) -> Handler:
+    """Build the Lambda handler that hosts these functions. Without `version`, the version is that of the toolkits.
+    Raises DeclarationError."""
+    hosting = ExecutorFunctions(functions_by_id(hosts), version_of(hosts, version))
 
     @cache
-    def harness() -> "Harness":
-        # Here and not above: whoever tests functions needs no AWS for it.
-        from signpost.toolkit.production import harness_of  # noqa: PLC0415
+    def get_harness() -> "Harness":
+        # Imported on first use: tests of functions need no AWS libraries.
+        from signpost.toolkit.production import build_harness  # noqa: PLC0415
 
-        return harness_of(hosting, os.environ)
+        return build_harness(hosting, os.environ)
 
     def handler(event: dict[str, Any], context: "LambdaContext") -> JsonObject:
-        return harness().handle(event, context.get_remaining_time_in_millis())
+        return get_harness().handle(event, context.get_remaining_time_in_millis())
 
     if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
-        harness()  # at init; a test that imports the module has neither keys nor a use for them
+        get_harness()  # at init; outside of Lambda, as in tests, there are no keys
     return handler
 
 
-def by_id(hosted: "Sequence[Function | Toolkit | Registered]") -> Mapping[str, Function]:
-    functions = [function for one in hosted for function in functions_of(one)]
+def functions_by_id(hosts: "Sequence[Function | Toolkit | RegisteredToolkit]") -> Mapping[str, Function]:
+    functions = [function for host in hosts for function in functions_of(host)]
     check_distinct(functions)
     return {function.id: function for function in functions}
 
 
-def version_of(hosted: "Sequence[Function | Toolkit | Registered]", version: str | None) -> str | None:
-    """What is said of the whole goes before what toolkits say of themselves."""
+def version_of(hosts: "Sequence[Function | Toolkit | RegisteredToolkit]", version: str | None) -> str | None:
+    """Return the executor's version: the given one, else that of its toolkits. Raises DeclarationError if those
+    differ."""
     if version is not None:
-        return checked_version("executor", version)
-    said = {of_toolkit for one in hosted if (of_toolkit := getattr(one, "version", None)) is not None}
-    if len(said) > 1:
-        versions = ", ".join(sorted(map(str, said)))
+        return check_version("executor", version)
+    declared = {toolkit_version for host in hosts if (toolkit_version := getattr(host, "version", None)) is not None}
+    if len(declared) > 1:
+        versions = ", ".join(sorted(map(str, declared)))
         raise DeclarationError(f"The toolkits of an executor have the versions {versions}. Say executor(…, version=…).")
-    return next(iter(said), None)
+    return next(iter(declared), None)

@@ -1,6 +1,6 @@
-"""The function in a process of its own, in a group of its own: whatever it does there, all of it can be killed.
+"""Runs a function in a child process with a process group of its own, so that the executor can kill all of it.
 
-A pipe and a fork, because that is what Lambda has: there is no /dev/shm, which the queues of multiprocessing need.
+It uses a pipe and a fork, because Lambda has no /dev/shm, which the queues of multiprocessing need.
 """
 
 import contextlib
@@ -14,37 +14,40 @@ import warnings
 from collections.abc import Callable
 from typing import NoReturn
 
+from signpost.calling.failures import failure
+from signpost.calling.wire import MalformedMessage, parse_reply, reply_message
 from signpost.contract import Failure
 from signpost.errors import DeadlinePassed
-from signpost.execution.failures import failure
-from signpost.execution.wire import NotOurs, reply_message, reply_of
 from signpost.model import InputRequired, as_object
-from signpost.toolkit.attempt import Ran, Value
+from signpost.toolkit.attempt import EncodedResult, RunResult
 
-LENGTH = 8
-PIECE = 1 << 20
-LOOK_AFTER = 0.05
-"""Seconds between looks whether the child lives: what it started may hold the pipe open when it is gone."""
+LENGTH_BYTES = 8
+READ_SIZE = 1 << 20
+POLL_INTERVAL = 0.05
+"""Seconds between checks whether the child still runs. Processes that it started may hold the pipe open after it
+ended."""
 DEATH_SHOWS_WITHIN = 0.1
+"""Seconds to wait for the exit status of a child that has closed its pipe."""
 
 
-def run_apart(function: str, ends_at: float, act: Callable[[], Ran]) -> Ran:
-    """Raises DeadlinePassed. Afterwards nothing of the child's group is left."""
+def run_isolated(function: str, ends_at: float, act: Callable[[], RunResult]) -> RunResult:
+    """Run `act` in a child process and return its result. Afterwards the child's whole group is killed. Raises
+    DeadlinePassed."""
     try:
-        reading, child = _started(act)
+        reading, child = _start_child(act)
     except OSError as fault:
-        return Ran(failure("unreachable", function), f"no process could be started: {fault}")
+        return RunResult(failure("unreachable", function), f"no process could be started: {fault}")
     try:
-        sent = _received(reading, child, ends_at)
-        return _unpacked(sent, function) if sent is not None else _died(child, function)
+        message = _receive(reading, child, ends_at)
+        return _unpack(message, function) if message is not None else _explain_death(child, function)
     finally:
         os.close(reading)
-        _kill(child)
+        _kill_group(child)
 
 
-def _started(act: Callable[[], Ran]) -> tuple[int, int]:
-    """Where its result can be read, and the child that runs. Raises OSError."""
-    _flush()  # what is buffered here would be written twice
+def _start_child(act: Callable[[], RunResult]) -> tuple[int, int]:
+    """Start the child. Return the file descriptor that its result is read from, and its process id. Raises OSError."""
+    _flush()  # else parent and child would both write the buffered output
     reading, writing = os.pipe()
     try:
         child = _fork()
@@ -60,22 +63,23 @@ def _started(act: Callable[[], Ran]) -> tuple[int, int]:
 
 def _fork() -> int:
     with warnings.catch_warnings():
-        # A function before may have left a thread behind. If the child hangs because of it, the deadline ends that.
+        # An earlier function may have left a thread running. If the child hangs because of it, the deadline ends it.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 
 
-def _run_in_child(writing: int, act: Callable[[], Ran]) -> NoReturn:
-    """Never returns: beyond the caller is the loop of Lambda's runtime, which belongs to the parent."""
+def _run_in_child(writing: int, act: Callable[[], RunResult]) -> NoReturn:
+    """Run `act` in the child and exit. It never returns: the loop of Lambda's runtime, which called, belongs to the
+    parent."""
     status = 1
     try:
         os.setsid()
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        own = os.getpid()
-        ran = act()
+        own_pid = os.getpid()
+        run_result = act()
         _flush()
-        if os.getpid() == own:  # a function that forks comes back twice
-            _send(writing, ran)
+        if os.getpid() == own_pid:  # a process that the function forked also arrives here
+            _send(writing, run_result)
             status = 0
     finally:
         os._exit(status)
@@ -83,80 +87,82 @@ def _run_in_child(writing: int, act: Callable[[], Ran]) -> NoReturn:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # the author may have closed or replaced it
+        with contextlib.suppress(Exception):  # the author's code may have closed or replaced it
             stream.flush()
 
 
-def _send(writing: int, ran: Ran) -> None:
-    """A length, a line about it, and the result as it is."""
-    outcome = ran.outcome
-    result = outcome.text if isinstance(outcome, Value) else ""
-    beside = [outcome.evidence, outcome.shown] if isinstance(outcome, Value) else None
-    reply = None if isinstance(outcome, Value) else reply_message(outcome)
-    line = json.dumps({"fault": ran.fault, "beside": beside, "reply": reply}).encode() + b"\n"
-    _write(writing, (len(line) + len(result)).to_bytes(LENGTH) + line)
+def _send(writing: int, run_result: RunResult) -> None:
+    """Write the result: its length, a line of JSON with the other members, and the value's text as it is."""
+    outcome = run_result.outcome
+    result = outcome.text if isinstance(outcome, EncodedResult) else ""
+    parts = [outcome.evidence, outcome.shown] if isinstance(outcome, EncodedResult) else None
+    reply = None if isinstance(outcome, EncodedResult) else reply_message(outcome)
+    line = json.dumps({"fault": run_result.fault, "beside": parts, "reply": reply}).encode() + b"\n"
+    _write(writing, (len(line) + len(result)).to_bytes(LENGTH_BYTES) + line)
     _write(writing, result.encode("ascii"))
 
 
 def _write(writing: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(writing, left) :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[os.write(writing, remaining) :]
 
 
-def _received(reading: int, child: int, ends_at: float) -> bytearray | None:
-    """None if the child ended, or let go of the pipe, without having sent everything. Raises DeadlinePassed."""
+def _receive(reading: int, child: int, ends_at: float) -> bytearray | None:
+    """Read the child's message; None if the child ended or closed the pipe before all was sent. Raises
+    DeadlinePassed."""
     data = bytearray()
     ready = select.poll()
     ready.register(reading, select.POLLIN)
-    while len(data) < LENGTH or len(data) < LENGTH + int.from_bytes(data[:LENGTH]):
-        left = ends_at - time.monotonic()
-        if left <= 0:
+    while len(data) < LENGTH_BYTES or len(data) < LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES]):
+        remaining = ends_at - time.monotonic()
+        if remaining <= 0:
             raise DeadlinePassed
-        if ready.poll(min(left, LOOK_AFTER) * 1000):
-            piece = os.read(reading, PIECE)
-            if not piece:
+        if ready.poll(min(remaining, POLL_INTERVAL) * 1000):
+            chunk = os.read(reading, READ_SIZE)
+            if not chunk:
                 return None
-            data += piece
+            data += chunk
         elif _status_of(child) and not ready.poll(0):
             return None
     return data
 
 
-def _unpacked(sent: bytearray, function: str) -> Ran:
+def _unpack(message: bytearray, function: str) -> RunResult:
     try:
-        return _ran_of(sent)
-    except (KeyError, NotOurs, ValueError):
-        return Ran(failure("crashed", function), "it wrote into the pipe of its own result")
+        return _parse_run_result(message)
+    except (KeyError, MalformedMessage, ValueError):
+        return RunResult(failure("crashed", function), "it wrote into the pipe of its own result")
 
 
-def _ran_of(sent: bytearray) -> Ran:
-    """Raises KeyError, NotOurs or ValueError for what `_send` did not write."""
-    end = sent.find(b"\n", LENGTH)
-    line = as_object(json.loads(sent[LENGTH:end]))
-    fault, beside = str(line["fault"]), line["beside"]
-    if isinstance(beside, list):
-        evidence, shown = map(str, beside)
-        return Ran(Value(str(memoryview(sent)[end + 1 :], "ascii"), evidence, shown), fault)
-    reply = reply_of(json.dumps(line["reply"]).encode())
+def _parse_run_result(message: bytearray) -> RunResult:
+    """Parse a message of `_send`. Raises KeyError, MalformedMessage or ValueError for any other message."""
+    end = message.find(b"\n", LENGTH_BYTES)
+    line = as_object(json.loads(message[LENGTH_BYTES:end]))
+    fault, parts = str(line["fault"]), line["beside"]
+    if isinstance(parts, list):
+        evidence, shown = map(str, parts)
+        return RunResult(EncodedResult(str(memoryview(message)[end + 1 :], "ascii"), evidence, shown), fault)
+    reply = parse_reply(json.dumps(line["reply"]).encode())
     if not isinstance(reply, InputRequired | Failure):
-        raise NotOurs("it is no outcome")
-    return Ran(reply, fault)
+        raise MalformedMessage("it is no outcome")
+    return RunResult(reply, fault)
 
 
-def _died(child: int, function: str) -> Ran:
-    """Who died by SIGKILL was not killed by us: that comes later."""
-    status = _soon(child)
+def _explain_death(child: int, function: str) -> RunResult:
+    """Derive a failure from the child's exit status. SIGKILL means out of memory: the executor itself kills the child
+    only later."""
+    status = _wait_for_status(child)
     if status is None:
-        return Ran(failure("crashed", function), "it closed the pipe of its own result")
+        return RunResult(failure("crashed", function), "it closed the pipe of its own result")
     if status.si_code == os.CLD_EXITED:
-        return Ran(failure("crashed", function), f"its process ended with exit code {status.si_status}")
+        return RunResult(failure("crashed", function), f"its process ended with exit code {status.si_status}")
     code = "out_of_memory" if status.si_status == signal.SIGKILL else "crashed"
-    return Ran(failure(code, function), f"its process was ended by signal {status.si_status}")
+    return RunResult(failure(code, function), f"its process was ended by signal {status.si_status}")
 
 
-def _soon(child: int) -> os.waitid_result | None:
-    """A process lets go of its pipes a moment before it has ended."""
+def _wait_for_status(child: int) -> os.waitid_result | None:
+    """Wait briefly for the exit status: a process closes its pipes a moment before it has ended."""
     until = time.monotonic() + DEATH_SHOWS_WITHIN
     status = _status_of(child)
     while status is None and time.monotonic() < until:
@@ -166,15 +172,16 @@ def _soon(child: int) -> os.waitid_result | None:
 
 
 def _status_of(child: int) -> os.waitid_result | None:
-    """How it ended; None while it lives. It is left unreaped, so that its id, which is its group's, stays its own."""
+    """Read the exit status of the child; None while it runs. The child is not reaped, so that its id, which is also its
+    group's, is not given to another process."""
     try:
         return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return None  # a function before may have asked for no news of children
+        return None  # an earlier function may have set SIGCHLD to be ignored
 
 
-def _kill(child: int) -> None:
-    # The group, and the child itself, which may not have got as far as founding it.
+def _kill_group(child: int) -> None:
+    # The group, and the child itself, which may not have created its group yet.
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(child, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Strict JSON of what an author's code made: text that every reader understands alike, or a refusal."""
+"""Strict JSON of the values of an author's code: text that every parser reads alike, or a refusal."""
 
 import json
 import re
@@ -9,31 +9,32 @@ from enum import Enum
 from typing import cast
 
 from signpost.model import InputRequired, Json
-from signpost.toolkit.answers import Answer, Rich
+from signpost.toolkit.answers import Answer, RichValue
 
 DEEPEST = 9_000
-"""Levels. Python's readers and writers of JSON give up at ten thousand, and what comes after us adds some."""
+"""Maximum levels of nesting. Python's JSON module stops at ten thousand, and envelopes add some levels."""
 
 
 def plain_form(value: object) -> object:
-    """What stands for it in JSON. Raises TypeError if nothing does."""
+    """Convert a value that is no JSON, such as an enum member, a dataclass, a model or a date. Raises TypeError if it
+    has no form in JSON."""
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, type | Answer | InputRequired | Rich):
+    if isinstance(value, type | Answer | InputRequired | RichValue):
         raise TypeError(f"{type(value).__name__} is no part of a value")
     if is_dataclass(value):
-        return {one.name: getattr(value, one.name) for one in fields(value)}
+        return {member.name: getattr(value, member.name) for member in fields(value)}
     if "pydantic" in sys.modules:
-        # Not before: whoever has no models has no use for what knows them.
+        # Imported on first use: only authors with Pydantic models need it.
         from signpost.toolkit.models import is_model, plain_form_of  # noqa: PLC0415
 
         if is_model(value):
             return plain_form_of(value)
-    return _moment(value)
+    return _format_moment(value)
 
 
-def _moment(value: object) -> str:
-    # Whoever answers with a date has imported this; the others need not.
+def _format_moment(value: object) -> str:
+    # Imported on first use: most functions answer without dates.
     from datetime import date, time  # noqa: PLC0415
 
     if isinstance(value, date | time):
@@ -41,17 +42,17 @@ def _moment(value: object) -> str:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-# The separators that Lambda's runtime writes, so that what is measured is what will be sent.
+# The separators are those of Lambda's runtime, so that measured lengths are those of the sent reply.
 _encoder = json.JSONEncoder(allow_nan=False, separators=(", ", ": "), default=plain_form)
 _LONE_SURROGATE = re.compile(r"\\ud[89ab]..(?!\\ud[c-f])|(?<!\\ud[89ab]..)\\ud[c-f]")
 
 
-class NotJson(Exception):  # noqa: N818 - it names what the value is
-    """The message says why."""
+class NotJson(Exception):  # noqa: N818 - it names a property of the value
+    """Raised for a value that has no strict form in JSON; the message names the reason."""
 
 
 def json_text(value: object) -> str:
-    """ASCII. Raises NotJson; and whatever the methods of the value raise."""
+    """Encode a value as JSON in ASCII. Raises NotJson, and any exception of the value's own methods."""
     try:
         text = _encoder.encode(value)
     except (OverflowError, RecursionError, TypeError, ValueError) as fault:
@@ -63,12 +64,13 @@ def json_text(value: object) -> str:
 
 
 def json_of(value: object) -> Json:
-    """The value as whoever reads its JSON has it. Raises NotJson."""
+    """Convert a value to the plain data that a reader of its JSON receives. Raises NotJson."""
     return json.loads(json_text(value))
 
 
 def _check_containers(value: object) -> None:
-    """Level by level. It is known to end: it was written before."""
+    """Check keys and depth, level by level. The loop ends: the value was encoded before, so it has no cycles. Raises
+    NotJson."""
     level = _containers([value])
     for _ in range(DEEPEST):
         if not level:
@@ -89,14 +91,14 @@ def _children(node: _Container) -> list[_Container]:
 
 
 def _containers(values: list[object] | tuple[object, ...]) -> list[_Container]:
-    return [value for value in map(_as_written, values) if isinstance(value, (dict, list, tuple))]
+    return [value for value in map(_reduce_to_plain, values) if isinstance(value, (dict, list, tuple))]
 
 
-def _as_written(value: object) -> object:
-    written = value
-    while not isinstance(written, _PLAIN):
-        written = plain_form(written)
-    return cast("object", written)
+def _reduce_to_plain(value: object) -> object:
+    reduced = value
+    while not isinstance(reduced, _PLAIN_TYPES):
+        reduced = plain_form(reduced)
+    return cast("object", reduced)
 
 
-_PLAIN = (str, int, float, dict, list, tuple, types.NoneType)
+_PLAIN_TYPES = (str, int, float, dict, list, tuple, types.NoneType)

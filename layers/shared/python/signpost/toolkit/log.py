@@ -1,5 +1,7 @@
-"""The log of an executor: one JSON line an event. Names, ids and times go in, and what an author says by `ctx.log`;
-never a token, an argument, a result."""
+"""The log of an executor: one JSON line per event.
+
+It holds names, ids, times and the author's own lines of `ctx.log`; never a token, an argument or a result.
+"""
 
 import contextlib
 import json
@@ -9,14 +11,15 @@ from signpost.model import Json
 
 
 class Log:
-    """Lines are made by hand: importing Powertools alone would take longer than an executor's whole start."""
+    """Writes events to standard output. It does not use Powertools, whose import alone would take longer than the whole
+    start of an executor."""
 
     def __init__(self, executor: str = "") -> None:
         self._executor = executor
 
-    def event(self, level: str, message: str, **facts: Json) -> None:
+    def write_event(self, level: str, message: str, **facts: Json) -> None:
         line = json.dumps({"level": level, "message": message, "executor": self._executor, **facts})
-        # The output is the author's too, who may have closed or replaced it.
+        # The author's code may have closed or replaced the standard output.
         with contextlib.suppress(Exception):
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Pydantic's models, for authors who import them. Nobody else waits for that import."""
+"""Support for Pydantic models. It never imports Pydantic itself, so that other executors start without it."""
 
 import sys
 from typing import Any
@@ -9,11 +9,11 @@ from signpost.toolkit.answers import ArgumentsRefused
 
 
 def is_model(value: object) -> bool:
-    return isinstance(value, _base())
+    return isinstance(value, _model_base())
 
 
 def is_model_class(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, _base())
+    return isinstance(value, type) and issubclass(value, _model_base())
 
 
 def schema_of(model: Any, *, output: bool) -> JsonObject:
@@ -21,15 +21,16 @@ def schema_of(model: Any, *, output: bool) -> JsonObject:
 
 
 def instance_of(model: Any, text: str) -> object:
-    """Made from JSON, which even strict models take dates and the like from. Raises ArgumentsRefused."""
+    """Build an instance from JSON text, from which even strict models accept dates and the like. Raises
+    ArgumentsRefused."""
     try:
         return model.model_validate_json(text)
     except sys.modules["pydantic"].ValidationError as fault:
-        raise ArgumentsRefused(_violation(fault)) from fault
+        raise ArgumentsRefused(_violation_of(fault)) from fault
 
 
-def _violation(fault: Any) -> Violation:
-    """The first one, without the value that is wrong."""
+def _violation_of(fault: Any) -> Violation:
+    """Convert the first error to a violation, without the wrong value."""
     first = fault.errors(include_url=False, include_input=False, include_context=False)[0]
     return Violation(".".join(map(str, first["loc"])), str(first["msg"]))
 
@@ -38,7 +39,7 @@ def plain_form_of(model: Any) -> Json:
     return model.model_dump(mode="json", by_alias=True)
 
 
-def _base() -> type | tuple[()]:
-    """Empty while nobody has imported it, so that nothing is one."""
+def _model_base() -> type | tuple[()]:
+    """Return the class of all models; an empty tuple while Pydantic is not imported, so that no value is a model."""
     pydantic = sys.modules.get("pydantic")
     return getattr(pydantic, "BaseModel", ()) if pydantic is not None else ()

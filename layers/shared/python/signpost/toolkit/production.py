@@ -1,4 +1,5 @@
-"""Which adapter stands behind which port of the harness in an AWS account. One a warm function, made at init."""
+"""Composition of the harness in an AWS account: the adapters behind its ports. It is built once per sandbox, at
+init."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -6,16 +7,16 @@ from typing import TYPE_CHECKING
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.s3 import S3KeptResults
 from signpost.adapters.secrets_manager import SecretMasterKeys, SecretsManagerTexts
-from signpost.policy.capabilities import TokenVerifier
-from signpost.policy.key_ring import KeyRing
 from signpost.ports import Clock
 from signpost.schema.validation import Validators
-from signpost.toolkit.context import World
-from signpost.toolkit.function import DeclarationError, Hosting
+from signpost.signing.capability_tokens import TokenVerifier
+from signpost.signing.key_ring import KeyRing
+from signpost.toolkit.context import ContextServices
+from signpost.toolkit.function import DeclarationError, ExecutorFunctions
 from signpost.toolkit.gateway_calls import GatewayCalls
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.log import Log
-from signpost.toolkit.secrets import Secrets, named_in
+from signpost.toolkit.secrets import Secrets, find_secret_arns
 
 if TYPE_CHECKING:
     from botocore.config import Config
@@ -24,27 +25,27 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 
-def harness_of(hosting: Hosting, environment: Mapping[str, str]) -> Harness:
-    """Raises DeclarationError."""
-    own, clock = _own_secret(environment), SystemClock()
-    manager = _secrets_manager()
+def build_harness(hosting: ExecutorFunctions, environment: Mapping[str, str]) -> Harness:
+    """Build the harness from the environment variables of the executor. Raises DeclarationError."""
+    key_secret_arn, clock = _key_secret_arn(environment), SystemClock()
+    manager = _secrets_manager_client()
     log = Log(environment.get("AWS_LAMBDA_FUNCTION_NAME", ""))
-    keys = KeyRing(store=SecretMasterKeys(lambda: manager, own), clock=clock)
+    keys = KeyRing(store=SecretMasterKeys(lambda: manager, key_secret_arn), clock=clock)
     return Harness(
         hosting,
         tokens=TokenVerifier(keys, clock=clock),
         clock=clock,
         validators=Validators(),
-        world=World(
-            nested=_nested(environment, clock, log),
-            secrets=Secrets(named_in(environment), SecretsManagerTexts(lambda: manager), clock),
+        services=ContextServices(
+            nested=_build_gateway_calls(environment, clock, log),
+            secrets=Secrets(find_secret_arns(environment), SecretsManagerTexts(lambda: manager), clock),
             log=log,
         ),
-        kept_results=_kept_results(environment),
+        kept_results=_build_kept_results(environment),
     )
 
 
-def _own_secret(environment: Mapping[str, str]) -> str:
+def _key_secret_arn(environment: Mapping[str, str]) -> str:
     secret = environment.get("EXECUTOR_KEY_SECRET_ARN")
     if not secret:
         raise DeclarationError(
@@ -53,46 +54,46 @@ def _own_secret(environment: Mapping[str, str]) -> str:
     return secret
 
 
-def _secrets_manager() -> "SecretsManagerClient":
-    # Only who builds for production pays for the SDK, and does so at init, where the processor is ours alone.
+def _secrets_manager_client() -> "SecretsManagerClient":
+    # Imported here: only production needs the SDK, and imports it at init, where the full processor is available.
     import boto3  # noqa: PLC0415
 
-    return boto3.client("secretsmanager", config=_patience())
+    return boto3.client("secretsmanager", config=_client_config())
 
 
-def _nested(environment: Mapping[str, str], clock: Clock, log: Log) -> GatewayCalls | None:
+def _build_gateway_calls(environment: Mapping[str, str], clock: Clock, log: Log) -> GatewayCalls | None:
     gateway = environment.get("GATEWAY_FUNCTION")
     if not gateway:
         return None
-    # Not before: it imports botocore.
-    from signpost.adapters.lambdas import LambdaLink  # noqa: PLC0415
+    # Imported on first use: it imports botocore.
+    from signpost.adapters.lambdas import BotoLambdaTransport  # noqa: PLC0415
 
-    def left_behind(thread: str) -> None:
-        log.event("WARNING", "left behind", threads=[thread])
+    def log_left_behind(thread: str) -> None:
+        log.write_event("WARNING", "left behind", threads=[thread])
 
-    return GatewayCalls(LambdaLink(_lambda, clock=clock, left_behind=left_behind), gateway)
+    return GatewayCalls(BotoLambdaTransport(_lambda_client, clock=clock, log_abandoned_call=log_left_behind), gateway)
 
 
-def _lambda() -> "LambdaClient":
-    import boto3  # noqa: PLC0415 - as in _secrets_manager
-    from botocore.config import Config  # noqa: PLC0415 - as in _secrets_manager
+def _lambda_client() -> "LambdaClient":
+    import boto3  # noqa: PLC0415 - as in _secrets_manager_client
+    from botocore.config import Config  # noqa: PLC0415 - as in _secrets_manager_client
 
-    # A second attempt may run a slow function twice; that of whoever called ends this one's time.
+    # No retries: a second attempt may run a slow function twice. The deadline of the call ends the wait.
     return boto3.client("lambda", config=Config(connect_timeout=1, read_timeout=60, retries={"total_max_attempts": 1}))
 
 
-def _kept_results(environment: Mapping[str, str]) -> S3KeptResults | None:
+def _build_kept_results(environment: Mapping[str, str]) -> S3KeptResults | None:
     bucket = environment.get("CONTENT_BUCKET")
-    return S3KeptResults(_s3, bucket) if bucket else None
+    return S3KeptResults(_s3_client, bucket) if bucket else None
 
 
-def _s3() -> "S3Client":
-    import boto3  # noqa: PLC0415 - as in _secrets_manager
+def _s3_client() -> "S3Client":
+    import boto3  # noqa: PLC0415 - as in _secrets_manager_client
 
-    return boto3.client("s3", config=_patience())
+    return boto3.client("s3", config=_client_config())
 
 
-def _patience() -> "Config":
-    from botocore.config import Config  # noqa: PLC0415 - as in _secrets_manager
+def _client_config() -> "Config":
+    from botocore.config import Config  # noqa: PLC0415 - as in _secrets_manager_client
 
     return Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts": 3, "mode": "standard"})

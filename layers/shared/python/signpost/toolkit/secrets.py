@@ -1,79 +1,83 @@
-"""Secrets of an executor, by the names that its environment gives them, and where they must not be seen."""
+"""Secrets of an executor, by the names of its environment variables, and the masking of secrets in its output."""
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from signpost.errors import Unavailable, Withheld
+from signpost.errors import PermanentlyUnavailable, Unavailable
 from signpost.ports import Clock
 from signpost.toolkit.answers import ToolError
 from signpost.toolkit.ports import SecretTexts
 
-KEPT_FOR = 300.0
-"""Seconds after which one is read again, since it may have been rotated."""
-SHORTEST = 8
-"""Characters of a secret that is looked for. A shorter one would be found by chance."""
+CACHE_SECONDS = 300.0
+"""Seconds after which a secret is read again, because it may have been rotated."""
+SHORTEST_MASKED = 8
+"""Minimum characters of a secret that is masked. A shorter one would match other text by chance."""
 MASK = "***"
-LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
-VARIABLE = re.compile(r"SECRET_([A-Z0-9_]+)_ARN")
+JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+SECRET_VARIABLE = re.compile(r"SECRET_([A-Z0-9_]+)_ARN")
 
 
-def named_in(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """The ARNs of secrets by their names: `SECRET_MAIL_KEY_ARN` is that of `mail_key`."""
-    found = ((VARIABLE.fullmatch(name), arn) for name, arn in environment.items())
-    return {match[1].lower(): arn for match, arn in found if match and arn}
+def find_secret_arns(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Find the ARNs of secrets by their names: `SECRET_MAIL_KEY_ARN` holds the ARN of `mail_key`."""
+    matches = ((SECRET_VARIABLE.fullmatch(name), arn) for name, arn in environment.items())
+    return {match[1].lower(): arn for match, arn in matches if match and arn}
 
 
 class Secrets:
+    """Reads the secrets of an executor, caches them, and masks the ones that were read."""
+
     def __init__(self, arns: Mapping[str, str], texts: SecretTexts, clock: Clock) -> None:
         self._arns = arns
         self._texts = texts
         self._clock = clock
-        self._kept: dict[str, tuple[float, str]] = {}
+        self._cache: dict[str, tuple[float, str]] = {}
         self._seen: set[str] = set()
-        self._looked_for: tuple[int, Sequence[str]] = (0, ())
+        self._masked_forms: tuple[int, Sequence[str]] = (0, ())
 
     def read(self, name: str, member: str | None, *, fresh: bool) -> str:
-        """Raises ToolError, whose message is for whoever deploys."""
-        until, text = self._kept.get(name, (0.0, ""))
+        """Read a secret, or one member of a secret that is a JSON object. Raises ToolError, whose message is for the
+        operator who deploys the executor."""
+        until, text = self._cache.get(name, (0.0, ""))
         if fresh or self._clock.now() >= until:
-            text = self._read(name)
-            self._kept[name] = (self._clock.now() + KEPT_FOR, text)
+            text = self._fetch(name)
+            self._cache[name] = (self._clock.now() + CACHE_SECONDS, text)
         self._seen.add(text)
         if member is None:
-            self._seen.update(_parts(text), _members(text))
+            self._seen.update(_parts_of(text), _texts_of_members(text))
             return text
-        found = _member(text, member)
-        if found is None:
+        value = _text_of_member(text, member)
+        if value is None:
             raise ToolError(f"The secret `{name}` is no JSON object with a text {member!r}; tell whoever deploys it.")
-        self._seen.update((found, *_parts(found)))
-        return found
+        self._seen.update((value, *_parts_of(value)))
+        return value
 
     @property
-    def any_was_read(self) -> bool:
+    def has_read_any(self) -> bool:
         return bool(self._seen)
 
-    def masked(self, text: str) -> str:
-        """Without any secret that was read, also one that is not valid any more."""
-        for form in self._forms_of_seen():
+    def mask(self, text: str) -> str:
+        """Mask all secrets that were read, including those that were rotated since."""
+        for form in self._forms_to_mask():
             text = text.replace(form, MASK)
         return text
 
-    def masked_json(self, text: str) -> str:
-        """Of JSON, where a secret is looked for in texts and names alone: a number stays what it is."""
-        return LITERAL.sub(lambda found: json.dumps(self.masked(json.loads(found[0]))), text)
+    def mask_json(self, text: str) -> str:
+        """Mask secrets in JSON text. Only strings and names are masked; numbers stay unchanged."""
+        return JSON_STRING.sub(lambda match: json.dumps(self.mask(json.loads(match[0]))), text)
 
-    def _forms_of_seen(self) -> Sequence[str]:
-        """The longest first. Sorted when there are more of them: a long result is made of many texts."""
-        count, forms = self._looked_for
+    def _forms_to_mask(self) -> Sequence[str]:
+        """List the texts to mask, the longest first. The list is sorted only after another secret was read, because a
+        long result consists of many texts to mask."""
+        count, forms = self._masked_forms
         if count != len(self._seen):
-            seen = self._seen.copy()  # another thread may read one meanwhile
-            forms = sorted({form for secret in seen for form in _forms(secret)}, key=len, reverse=True)
-            self._looked_for = len(seen), forms
+            seen = self._seen.copy()  # another thread may read a secret meanwhile
+            forms = sorted({form for secret in seen for form in _forms_of(secret)}, key=len, reverse=True)
+            self._masked_forms = len(seen), forms
         return forms
 
-    def _read(self, name: str) -> str:
+    def _fetch(self, name: str) -> str:
         arn = self._arns.get(name)
         if arn is None:
             raise ToolError(f"There is no secret `{name}`; whoever deploys this names it by SECRET_{name.upper()}_ARN.")
@@ -82,35 +86,38 @@ class Secrets:
         except Unavailable as fault:
             message = f"The secret `{name}` cannot be read. {fault} Try again."
             raise ToolError(message, "transient_error") from None
-        except Withheld as fault:
+        except PermanentlyUnavailable as fault:
             raise ToolError(f"The secret `{name}` cannot be read ({fault}); tell whoever deploys it.") from None
 
 
-def _forms(secret: str) -> Iterable[str]:
-    """As it is, and as Python and JSON write it; none of one that is too short."""
-    if len(secret) < SHORTEST:
+def _forms_of(secret: str) -> Iterable[str]:
+    """List the forms of a secret: as it is, and as Python and JSON escape it. A short secret has none."""
+    if len(secret) < SHORTEST_MASKED:
         return ()
     return secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
 
 
-def _parts(text: str) -> Iterable[str]:
-    """What is used of a text: without what surrounds it, and by its lines, as those of a private key."""
+def _parts_of(text: str) -> Iterable[str]:
+    """List the parts of a secret that code may use: the text without surrounding white space, and its lines, as those
+    of a private key."""
     return text.strip(), *(line.strip() for line in text.splitlines())
 
 
-def _members(text: str) -> Iterable[str]:
-    return [found for value in _object_in(text).values() if isinstance(value, str) for found in (value, *_parts(value))]
+def _texts_of_members(text: str) -> Iterable[str]:
+    return [
+        form for value in _object_in(text).values() if isinstance(value, str) for form in (value, *_parts_of(value))
+    ]
 
 
-def _member(text: str, name: str) -> str | None:
-    found = _object_in(text).get(name)
-    return found if isinstance(found, str) else None
+def _text_of_member(text: str, name: str) -> str | None:
+    value = _object_in(text).get(name)
+    return value if isinstance(value, str) else None
 
 
 def _object_in(text: str) -> Mapping[str, object]:
-    """Nothing if it is none."""
+    """Parse a JSON object; empty if the text is none."""
     try:
         parsed = json.loads(text)
-    except (RecursionError, ValueError):  # nested too deeply is none, too
+    except (RecursionError, ValueError):  # RecursionError: nested too deeply
         return {}
     return cast("Mapping[str, object]", parsed) if isinstance(parsed, Mapping) else {}

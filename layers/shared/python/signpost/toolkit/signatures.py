@@ -1,53 +1,60 @@
-"""How a function is called for its arguments: as its author says what it takes, or by the names of its parameters."""
+"""Builds the body of a function from a callable: by its declared input, or by the names of its parameters."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from signpost.model import JsonObject
-from signpost.toolkit import forms, options
-from signpost.toolkit.by_name import Named, named
+from signpost.toolkit import options, schemas
 from signpost.toolkit.context import Context
-from signpost.toolkit.fields import Reader, SpecRefused
-from signpost.toolkit.forms import Shape, ShapeRefused
-from signpost.toolkit.function import DeclarationError, parameters_taken
+from signpost.toolkit.fields import FieldSpecReader, SpecRefused
+from signpost.toolkit.function import DeclarationError, count_parameters
+from signpost.toolkit.parameters import NamedParameters, read_named_parameters
+from signpost.toolkit.schemas import CastSchema, CastSchemaRefused
 
-type Run = Callable[[JsonObject, Context], object]
+type FunctionBody = Callable[[JsonObject, Context], object]
 
 
-def called(
-    name: str, run: Callable[..., object], said: Mapping[str, Any], otherwise: str = "say what it takes as `input`"
-) -> tuple[Run, Shape]:
-    """What calls it, and what it takes. Raises DeclarationError."""
-    stated = declared(name, "input", said)
-    by_name = named(name, run, otherwise) if stated is None else None
+def build_call(
+    name: str,
+    run: Callable[..., object],
+    author_options: Mapping[str, Any],
+    advice: str = "say what it takes as `input`",
+) -> tuple[FunctionBody, CastSchema]:
+    """Build the function body and the schema of its arguments. Raises DeclarationError."""
+    declared = find_declared_schema(name, "input", author_options)
+    by_name = read_named_parameters(name, run, advice) if declared is None else None
     if by_name is not None:
-        return _called_by_name(name, run, by_name, strict=said.get("strict", False))
-    takes = parameters_taken(name, run)
-    if stated is None and said.get("strict"):
+        return _build_call_by_name(name, run, by_name, strict=author_options.get("strict", False))
+    parameter_count = count_parameters(name, run)
+    if declared is None and author_options.get("strict"):
         raise DeclarationError(f"{name}: strict is for what is declared, and it takes any arguments.")
-    shape = stated or forms.ANYTHING
-    return lambda args, ctx: run(*(shape.delivered(args), ctx)[:takes]), shape
+    cast_schema = declared or schemas.ANY_OBJECT
+    return lambda args, ctx: run(*(cast_schema.deliver(args), ctx)[:parameter_count]), cast_schema
 
 
-def _called_by_name(name: str, run: Callable[..., object], by_name: Named, *, strict: bool) -> tuple[Run, Shape]:
+def _build_call_by_name(
+    name: str, run: Callable[..., object], by_name: NamedParameters, *, strict: bool
+) -> tuple[FunctionBody, CastSchema]:
     try:
-        # Made into what is given by name: what is left out has Python's default.
-        read = Reader(strict=strict).record(by_name.fields, make=dict)
+        # Cast to keyword arguments: an argument that is left out has the default of the Python function.
+        record = FieldSpecReader(strict=strict).read_record(by_name.fields, make=dict)
     except SpecRefused as fault:
         raise DeclarationError(f"{name}: {fault}.") from fault
-    shape = Shape(read.schema, read.cast)
+    cast_schema = CastSchema(record.schema, record.cast)
     context = by_name.context
     if context is None:
-        return lambda args, ctx: run(**shape.delivered(args)), shape  # noqa: ARG005 - it is called as any other
-    return lambda args, ctx: run(**shape.delivered(args), **{context: ctx}), shape
+        return lambda args, ctx: run(**cast_schema.deliver(args)), cast_schema  # noqa: ARG005 - all bodies take the context
+    return lambda args, ctx: run(**cast_schema.deliver(args), **{context: ctx}), cast_schema
 
 
-def declared(name: str, of: str, said: Mapping[str, Any]) -> Shape | None:
-    """None if nothing is. Raises DeclarationError."""
-    option = next((form for form in options.FORMS if form in said and form.startswith(of)), None)
+def find_declared_schema(name: str, direction: str, author_options: Mapping[str, Any]) -> CastSchema | None:
+    """Read the declared schema of "input" or "output"; None if there is none. Raises DeclarationError."""
+    option = next(
+        (form for form in options.SCHEMA_OPTIONS if form in author_options and form.startswith(direction)), None
+    )
     if option is None:
         return None
     try:
-        return options.shape(option, said[option], strict=said.get("strict", False))
-    except ShapeRefused as fault:
+        return options.read_schema_option(option, author_options[option], strict=author_options.get("strict", False))
+    except CastSchemaRefused as fault:
         raise DeclarationError(f"{name}: {option} cannot be: {fault}.") from fault

@@ -1,1 +1,1 @@
-"""The composition of each function, in a module of its own: a cold start imports what its function needs."""
+"""The compositions of the Lambda functions, in a module each, so that a cold start imports only its own."""

@@ -1,37 +1,38 @@
-"""How functions are called, alike from every function of the stack that calls any."""
+"""Builds the call services, the same for every Lambda function that calls executors."""
 
-from signpost.execution.breaker import Breaker
-from signpost.execution.caller import FunctionCaller, GuardedCaller
-from signpost.execution.functions import FunctionView
-from signpost.policy.capabilities import TokenMint
-from signpost.policy.key_ring import KeyRing
-from signpost.ports import Breakers, Clock, Executors, FunctionStates, Ids, Link
+from signpost.calling.breaker import Breaker
+from signpost.calling.caller import FunctionCaller, GuardedCaller
+from signpost.calling.lookup import FunctionView
+from signpost.calling.ports import Breakers, FunctionInvoker, FunctionStates, LambdaTransport
+from signpost.ports import Clock, Ids
 from signpost.records import dataclass
+from signpost.signing.capability_tokens import TokenMint
+from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class CallServices:
     functions: FunctionView
     breaker: Breaker
     mint: TokenMint
-    executors: Executors
-    unguarded: Executors
-    """For whoever guards several attempts at once."""
+    executors: FunctionInvoker
+    unguarded: FunctionInvoker
+    """Calls without the breaker, for callers that apply it to several attempts at once."""
 
 
-def calling(
+def build_call_services(
     *,
     function_states: FunctionStates,
     breakers: Breakers,
-    link: Link,
+    link: LambdaTransport,
     keys: KeyRing,
     clock: Clock,
     ids: Ids,
     telemetry: Telemetry,
-) -> Calling:
+) -> CallServices:
     mint = TokenMint(keys)
     functions = FunctionView(states=function_states, clock=clock)
     caller = FunctionCaller(functions=functions, mint=mint, link=link, clock=clock, ids=ids)
-    breaker = Breaker(view=functions, store=breakers, clock=clock, notice=telemetry.breaker)
-    return Calling(functions, breaker, mint, GuardedCaller(caller, breaker), caller)
+    breaker = Breaker(view=functions, store=breakers, clock=clock, notice=telemetry.log_breaker)
+    return CallServices(functions, breaker, mint, GuardedCaller(caller, breaker), caller)

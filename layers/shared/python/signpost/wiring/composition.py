@@ -1,79 +1,79 @@
-"""What the doors and surfaces of a gateway share: one graph, over whatever adapters there are."""
+"""The composition of a gateway over a set of adapters: the object graph that its entry points and surfaces share."""
 
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from signpost.execution.functions import FunctionLists
-from signpost.execution.nested import NestedCalls
-from signpost.execution.revisions import RevisionView
-from signpost.policy.key_ring import KeyRing
-from signpost.policy.seals import Sealer
+from signpost.calling.lookup import FunctionLists
+from signpost.calling.nested import NestedCalls
+from signpost.catalogue.cache import CatalogueView
 from signpost.ports import Clock
 from signpost.records import dataclass
-from signpost.registry.catalogue import CatalogueView
-from signpost.surfaces.components import ToolkitComponents
-from signpost.surfaces.hosted import LongCalls
+from signpost.revisions import RevisionView
+from signpost.signing.key_ring import KeyRing
+from signpost.signing.seals import Sealer
+from signpost.surfaces.function_calls import LongCallStarter
+from signpost.surfaces.toolkit_components import ToolkitComponents
 from signpost.telemetry import Telemetry
-from signpost.wiring.adapters import Adapters
-from signpost.wiring.calling import Calling, calling
-from signpost.wiring.documents import Documents, documents
-from signpost.wiring.policy import Policy, policy
+from signpost.wiring.calling import CallServices, build_call_services
+from signpost.wiring.documents import DocumentServices, build_document_services
+from signpost.wiring.gateway_adapters import GatewayAdapters
+from signpost.wiring.policy import PolicyServices, build_policy_services
 
 if TYPE_CHECKING:
-    from signpost.wiring.workflows import Driven
+    from signpost.wiring.workflows import WorkflowServices
     from signpost.workflow import ports as workflow_ports
 
 
 @dataclass(frozen=True, slots=True)
-class Composition:
-    """What the doors and surfaces of a gateway share."""
+class GatewayComposition:
+    """The object graph that the entry points and surfaces of a gateway share."""
 
-    adapters: Adapters
+    adapters: GatewayAdapters
     sealer: Sealer
     catalogue: CatalogueView
     function_lists: FunctionLists
-    policy: Policy
-    calling: Calling
-    documents: Documents
+    policy: PolicyServices
+    calling: CallServices
+    documents: DocumentServices
     components: ToolkitComponents
     nested: NestedCalls
-    definitions: "Callable[[], workflow_ports.Definitions]"
-    driven: "Callable[[], Driven]"
-    long_calls: Callable[[], LongCalls]
+    definitions: "Callable[[], workflow_ports.DefinitionSource]"
+    workflow_services: "Callable[[], WorkflowServices]"
+    long_calls: Callable[[], LongCallStarter]
 
 
-def composed(adapters: Adapters, telemetry: Telemetry) -> Composition:
+def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayComposition:
     clock = adapters.clock
     revisions = RevisionView(rows=adapters.revisions, clock=clock)
     catalogue = CatalogueView(revisions=revisions, texts=adapters.values)
     lists = FunctionLists(placed=adapters.placed_functions, revisions=revisions)
-    allowed = policy(catalogue=catalogue, texts=adapters.definitions, lists=lists, telemetry=telemetry)
-    definitions = cache(lambda: _definitions(adapters, catalogue, allowed))
-    driven = cache(lambda: _driven(adapters, definitions(), calls))
+    policy = build_policy_services(catalogue=catalogue, texts=adapters.definitions, lists=lists, telemetry=telemetry)
+    definitions = cache(lambda: _build_definitions(adapters, catalogue, policy))
+    workflow_services = cache(lambda: _build_workflow_services(adapters, definitions(), calls))
     keys = KeyRing(store=adapters.master_keys, clock=clock)
-    calls = _calling(adapters, keys, telemetry)
-    written = _documents(adapters, revisions, calls, allowed)
-    return Composition(
+    calls = _build_call_services(adapters, keys, telemetry)
+    documents = _build_document_services(adapters, revisions, calls, policy)
+    return GatewayComposition(
         adapters=adapters,
         sealer=Sealer(keys),
         catalogue=catalogue,
         function_lists=lists,
-        policy=allowed,
+        policy=policy,
         calling=calls,
-        documents=written,
+        documents=documents,
         components=ToolkitComponents(
-            access=allowed.functions, executors=calls.executors, prompts=written.prompts, clock=clock
+            access=policy.functions, executors=calls.executors, prompts=documents.prompts, clock=clock
         ),
-        nested=NestedCalls(mint=calls.mint, executors=calls.executors, access=allowed.functions, clock=clock),
+        nested=NestedCalls(mint=calls.mint, executors=calls.executors, access=policy.functions, clock=clock),
         definitions=definitions,
-        driven=driven,
-        long_calls=cache(lambda: _long_calls(driven(), calls, clock)),
+        workflow_services=workflow_services,
+        long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, clock)),
     )
 
 
-def _calling(adapters: Adapters, keys: KeyRing, telemetry: Telemetry) -> Calling:
-    return calling(
+def _build_call_services(adapters: GatewayAdapters, keys: KeyRing, telemetry: Telemetry) -> CallServices:
+    return build_call_services(
         function_states=adapters.function_states,
         breakers=adapters.breakers,
         link=adapters.link,
@@ -84,34 +84,40 @@ def _calling(adapters: Adapters, keys: KeyRing, telemetry: Telemetry) -> Calling
     )
 
 
-def _documents(adapters: Adapters, revisions: RevisionView, calls: Calling, allowed: Policy) -> Documents:
-    return documents(
+def _build_document_services(
+    adapters: GatewayAdapters, revisions: RevisionView, calls: CallServices, policy: PolicyServices
+) -> DocumentServices:
+    return build_document_services(
         content=adapters.content,
         revisions=revisions,
         bodies=adapters.bodies,
         calling=calls,
-        access=allowed.functions,
+        access=policy.functions,
         clock=adapters.clock,
         timestamps=adapters.timestamps,
     )
 
 
-# The engine behind workflows takes a tenth of a cold start to import, and waits for the first call that needs it.
+# Imported at the first call that needs it: the workflow engine takes a tenth of a cold start to import.
 
 
-def _definitions(adapters: Adapters, catalogue: CatalogueView, allowed: Policy) -> "workflow_ports.Definitions":
+def _build_definitions(
+    adapters: GatewayAdapters, catalogue: CatalogueView, policy: PolicyServices
+) -> "workflow_ports.DefinitionSource":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
-    return workflows.definitions(catalogue, allowed.catalogue, allowed.functions.allows, adapters.definitions)
+    return workflows.build_definitions(catalogue, policy.catalogue, policy.functions.allows, adapters.definitions)
 
 
-def _driven(adapters: Adapters, definitions: "workflow_ports.Definitions", calls: Calling) -> "Driven":
+def _build_workflow_services(
+    adapters: GatewayAdapters, definitions: "workflow_ports.DefinitionSource", calls: CallServices
+) -> "WorkflowServices":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
-    return workflows.driven(
+    return workflows.build_workflow_services(
         definitions=definitions,
         instances=adapters.instances(),
-        machines={**workflows.machines(calls), **adapters.machines()},
+        step_executors={**workflows.build_step_executors(calls), **adapters.step_executors()},
         clock=adapters.clock,
         ids=adapters.ids,
         pause=adapters.pause(),
@@ -119,7 +125,7 @@ def _driven(adapters: Adapters, definitions: "workflow_ports.Definitions", calls
     )
 
 
-def _long_calls(driven: "Driven", calls: Calling, clock: Clock) -> LongCalls:
+def _build_long_calls(services: "WorkflowServices", calls: CallServices, clock: Clock) -> LongCallStarter:
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
-    return workflows.long_calls(driven, calls, clock)
+    return workflows.build_long_calls(services, calls, clock)

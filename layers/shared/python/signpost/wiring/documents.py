@@ -1,20 +1,21 @@
-"""Skill documents and prompts, alike for the gateway, which reads them, and the registry, which changes them."""
+"""Builds the document services, the same for the gateway, which reads them, and the registry, which changes them."""
 
-from signpost.execution.function_access import FunctionAccess
-from signpost.execution.revisions import RevisionView
-from signpost.ports import Bodies, Clock, ContentStore, Timestamps
+from signpost.calling.access import FunctionAccess
+from signpost.content.agent_skills.tree import AgentSkills
+from signpost.content.api.functions import RegistryFunctions
+from signpost.content.cache import ContentView
+from signpost.content.documents import Skills
+from signpost.content.handlers import Handlers
+from signpost.content.ports import Bodies, ContentStore
+from signpost.content.prompts import Prompts
+from signpost.ports import Clock, Timestamps
 from signpost.records import dataclass
-from signpost.registry.agent_skills import AgentSkills
-from signpost.registry.functions import RegistryFunctions
-from signpost.registry.handlers import Handlers
-from signpost.registry.prompts import Prompts
-from signpost.registry.skills import Skills
-from signpost.registry.view import ContentView
-from signpost.wiring.calling import Calling
+from signpost.revisions import RevisionView
+from signpost.wiring.calling import CallServices
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class DocumentServices:
     view: ContentView
     skills: Skills
     prompts: Prompts
@@ -22,20 +23,22 @@ class Documents:
     agent_skills: AgentSkills
 
 
-def documents(
+def build_document_services(
     *,
     content: ContentStore,
     revisions: RevisionView,
     bodies: Bodies,
-    calling: Calling,
+    calling: CallServices,
     access: FunctionAccess,
     clock: Clock,
     timestamps: Timestamps,
-) -> Documents:
+) -> DocumentServices:
     view = ContentView(content=content, revisions=revisions)
     handlers = Handlers(functions=calling.functions, executors=calling.executors, access=access, clock=clock)
     skills = Skills(
         content=content, bodies=bodies, view=view, handlers=handlers, accesses=access, timestamps=timestamps
     )
     prompts = Prompts(content=content, view=view, handlers=handlers, accesses=access, timestamps=timestamps)
-    return Documents(view, skills, prompts, RegistryFunctions(skills=skills, prompts=prompts), AgentSkills(skills))
+    return DocumentServices(
+        view, skills, prompts, RegistryFunctions(skills=skills, prompts=prompts), AgentSkills(skills)
+    )

@@ -1,14 +1,15 @@
-"""How credentials are judged, alike at every door of the stack."""
+"""Builds the authenticator, the same at every entry point of the stack."""
 
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.authenticator import Authenticator, CredentialAuthenticator
-from signpost.identity.key_set import IssuerKeys
+from signpost.identity.key_set import IssuerKeyCache
+from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
 from signpost.model import Principal
-from signpost.ports import ApiKeys, Clock, IssuerKeySets, KeySetSource
+from signpost.ports import Clock
 from signpost.settings import IdentitySettings
 
 
-def authenticator(
+def build_authenticator(
     settings: IdentitySettings,
     *,
     api_keys: ApiKeys,
@@ -19,29 +20,31 @@ def authenticator(
 ) -> Authenticator:
     keys = ApiKeyAuthenticator(keys=api_keys, clock=clock)
     return Authenticator(
-        tokens=_tokens(settings, issuer_key_sets, key_set_source, clock) if settings.accepts_tokens else None,
+        tokens=_build_token_authenticator(settings, issuer_key_sets, key_set_source, clock)
+        if settings.accepts_tokens
+        else None,
         keys=keys if settings.accepts_api_keys else None,
         anonymous=anonymous,
     )
 
 
-def anonymous_in(settings: IdentitySettings) -> Principal | None:
-    """The caller without credentials, where there may be one."""
+def anonymous_principal(settings: IdentitySettings) -> Principal | None:
+    """Return the principal of callers without credentials; None if the settings require credentials."""
     if settings.auth_mode != "local":
         return None
     return Principal(subject="anonymous", tenant=settings.default_tenant, issuer="signpost:local")
 
 
-def _tokens(
+def _build_token_authenticator(
     settings: IdentitySettings, rows: IssuerKeySets, source: KeySetSource, clock: Clock
 ) -> CredentialAuthenticator:
-    # A deployment that takes no tokens does not pay for the JWT library.
+    # Imported on first use: a deployment without tokens never loads the JWT library.
     from signpost.identity.tokens import TokenAuthenticator  # noqa: PLC0415
 
     return TokenAuthenticator(
         issuer=settings.oidc_issuer,
         audiences=settings.oidc_audiences,
-        keys=IssuerKeys(issuer=settings.oidc_issuer, rows=rows, source=source, clock=clock),
+        keys=IssuerKeyCache(issuer=settings.oidc_issuer, rows=rows, source=source, clock=clock),
         claims=settings.claims,
         default_tenant=settings.default_tenant,
         clock=clock,

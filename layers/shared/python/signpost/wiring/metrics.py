@@ -1,17 +1,17 @@
-"""/metrics of a gateway. Imported when somebody asks for it: at a cold start of /mcp nobody does."""
+"""Builds the /metrics page of a gateway. Imported at its first request, since a cold start of /mcp does not need it."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from signpost.http.metrics import MetricsPage
+from signpost.entrypoints.http.metrics import MetricsPage
+from signpost.mcp.surface import Surface
 from signpost.metrics.meter import Meter
-from signpost.protocol.surface import Surface
 
 if TYPE_CHECKING:
-    from signpost.wiring.composition import Composition
+    from signpost.wiring.composition import GatewayComposition
 
 
-def metrics_page(composition: "Composition", surfaces: Mapping[str, Surface]) -> MetricsPage:
+def build_metrics_page(composition: "GatewayComposition", surfaces: Mapping[str, Surface]) -> MetricsPage:
     meter = Meter(
         surfaces=surfaces,
         function_lists=composition.function_lists,

@@ -1,26 +1,28 @@
-"""Who may use what of a tenant, alike for everything that a gateway serves."""
+"""Builds the policy services, which decide on every use of a function, document or workflow of a tenant."""
 
-from signpost.execution.function_access import FunctionAccess
-from signpost.execution.functions import FunctionLists
-from signpost.policy.access import Accesses
-from signpost.ports import Texts
+from signpost.calling.access import FunctionAccess
+from signpost.calling.lookup import FunctionLists
+from signpost.catalogue.access import CatalogueAccess
+from signpost.catalogue.cache import CatalogueView
+from signpost.catalogue.policies import TenantPolicies
+from signpost.policy.access import AccessLookup
+from signpost.ports import TextStore
 from signpost.records import dataclass
-from signpost.registry.catalogue import CatalogueView
-from signpost.registry.catalogue_access import CatalogueAccess
-from signpost.registry.policies import TenantPolicies
 from signpost.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    accesses: Accesses
+class PolicyServices:
+    accesses: AccessLookup
     catalogue: CatalogueAccess
     functions: FunctionAccess
 
 
-def policy(*, catalogue: CatalogueView, texts: Texts, lists: FunctionLists, telemetry: Telemetry) -> Policy:
-    accesses = TenantPolicies(catalogue=catalogue, texts=texts, notice=telemetry.denied)
-    return Policy(
+def build_policy_services(
+    *, catalogue: CatalogueView, texts: TextStore, lists: FunctionLists, telemetry: Telemetry
+) -> PolicyServices:
+    accesses = TenantPolicies(catalogue=catalogue, texts=texts, notice=telemetry.log_denial)
+    return PolicyServices(
         accesses=accesses,
         catalogue=CatalogueAccess(catalogue=catalogue, accesses=accesses),
         functions=FunctionAccess(accesses=accesses, lists=lists),

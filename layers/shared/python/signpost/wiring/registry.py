@@ -1,4 +1,4 @@
-"""The registry function: the thirteen functions, what is loaded at run time, and what a deployment ships."""
+"""The composition of the registry function: its thirteen functions, executors loaded at run time, shipped content."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -24,152 +24,159 @@ from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.loaded_executors import DynamoLoadedExecutors
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.ids import RandomIds
-from signpost.adapters.lambdas import LambdaLink
+from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.oidc import HttpKeySetSource
-from signpost.adapters.s3 import S3Bodies, S3Publications, S3Values
-from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedSecrets
-from signpost.adapters.shipped import shipped_in
-from signpost.deployment import Deployment
-from signpost.execution.allow_list import AllowList
-from signpost.execution.executor_keys import ExecutorKeys
-from signpost.execution.function_access import FunctionAccess
-from signpost.execution.functions import FunctionLists
-from signpost.execution.loader import Loader
-from signpost.execution.offers import Offers
-from signpost.execution.placement import Placer
-from signpost.execution.revisions import RevisionView
+from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore, S3Values
+from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedExecutorSecrets
+from signpost.adapters.shipped import read_shipped
+from signpost.calling.access import FunctionAccess
+from signpost.calling.lookup import FunctionLists
+from signpost.catalogue.publishing.catalogue import CataloguePublisher
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.content.api.load_functions import LoadFunctions
+from signpost.content.names import is_internal
+from signpost.content.ports import Bodies, ContentStore
+from signpost.directory.allow_list import AllowList
+from signpost.directory.keys import ExecutorKeys
+from signpost.directory.loader import Loader
+from signpost.directory.offers import Offers
+from signpost.directory.placement import Placer
+from signpost.entrypoints.registry_invoke import RegistryHandler
+from signpost.entrypoints.stack_resource import StackResource
 from signpost.identity.authenticator import Authenticator
-from signpost.identity.invocation import Invokers
+from signpost.identity.invocation import InvocationAuthenticator
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, Principal
-from signpost.policy.access import Unrestricted
-from signpost.policy.key_ring import KeyRing
-from signpost.ports import Bodies, ContentStore
+from signpost.policy.access import UnrestrictedAccess
 from signpost.records import dataclass
-from signpost.registry.catalogue_publisher import CataloguePublisher
-from signpost.registry.loading import LoadingFunctions
-from signpost.registry.names import is_internal
-from signpost.registry.publisher import ManifestFunctions, Publisher
-from signpost.registry_door import RegistryDoor
+from signpost.revisions import RevisionView
 from signpost.settings import RegistrySettings, problem_with, registry_settings
+from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
-from signpost.wiring.calling import calling
-from signpost.wiring.clients import CALLS, CLIENT
-from signpost.wiring.documents import Documents, documents
-from signpost.wiring.identity import authenticator
+from signpost.wiring.aws_clients import CALL_CONFIG, CLIENT_CONFIG
+from signpost.wiring.calling import build_call_services
+from signpost.wiring.documents import DocumentServices, build_document_services
+from signpost.wiring.identity import build_authenticator
 
 
 @dataclass(frozen=True, slots=True)
-class Registry:
-    """A warm registry function: everybody asks by `function_id` but CloudFormation, which has a form of its own."""
+class RegistryFunction:
+    """A warm registry function: it serves registry invocations and, recognised by `ResponseURL`, CloudFormation."""
 
-    deployment: Deployment
-    door: RegistryDoor
+    stack_resource: StackResource
+    handler: RegistryHandler
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
         if "ResponseURL" in event and "function_id" not in event:
-            return self.deployment.handle(event)
-        return self.door.handle(event, remaining_ms, request_id)
+            return self.stack_resource.handle(event)
+        return self.handler.handle(event, remaining_ms, request_id)
 
 
 @dataclass(frozen=True, slots=True)
-class Composition:
-    """What a registry function is made of, whoever its operator is."""
+class RegistryComposition:
+    """The object graph of a registry function, without its operator."""
 
     settings: RegistrySettings
-    deployment: Deployment
-    documents: Documents
+    stack_resource: StackResource
+    documents: DocumentServices
     publisher: Publisher
     loader: Loader
     authenticator: Authenticator
     telemetry: Telemetry
 
 
-def registry(environment: Mapping[str, str]) -> Registry:
-    composition = composed(environment)
-    return Registry(composition.deployment, operators_door(composition, composition.settings.operator_tenant))
+def build_registry(environment: Mapping[str, str]) -> RegistryFunction:
+    composition = compose_registry(environment)
+    return RegistryFunction(
+        composition.stack_resource, build_operator_handler(composition, composition.settings.operator_tenant)
+    )
 
 
-def composed(environment: Mapping[str, str]) -> Composition:
+def compose_registry(environment: Mapping[str, str]) -> RegistryComposition:
     settings = registry_settings(environment)
     telemetry = Telemetry("registry")
-    clients = _Clients()
-    content, bodies = _content(settings, clients), S3Bodies(clients.s3, settings.content_bucket)
+    clients = _RegistryClients()
+    content, bodies = _build_content_store(settings, clients), S3Bodies(clients.s3, settings.content_bucket)
     publisher = Publisher(
         content=content,
         bodies=bodies,
-        catalogues=_catalogues(settings, clients, content),
+        catalogues=_build_catalogue_publisher(settings, clients, content),
         timestamps=SystemTimestamps(),
     )
-    offers, keys = _offers(clients, telemetry), _executor_keys(settings, clients)
-    deployment = Deployment(
+    offers, keys = _build_offers(clients, telemetry), _build_executor_keys(settings, clients)
+    stack_resource = StackResource(
         placer=Placer(offers=offers, keys=keys, directory=DynamoDirectory(clients.dynamodb, settings.registry_table)),
         publisher=publisher,
-        content=lambda: shipped_in(Path(environment["LAMBDA_TASK_ROOT"])),
+        content=lambda: read_shipped(Path(environment["LAMBDA_TASK_ROOT"])),
         answer=put_answer,
         telemetry=telemetry,
     )
-    return Composition(
+    return RegistryComposition(
         settings=settings,
-        deployment=deployment,
-        documents=_documents(settings, clients, telemetry, content, bodies),
+        stack_resource=stack_resource,
+        documents=_build_document_services(settings, clients, telemetry, content, bodies),
         publisher=publisher,
-        loader=_loader(settings, clients, offers, keys),
-        authenticator=_authenticator(settings, clients),
+        loader=_build_loader(settings, clients, offers, keys),
+        authenticator=_build_authenticator(settings, clients),
         telemetry=telemetry,
     )
 
 
-def operators_door(composition: Composition, tenant: str) -> RegistryDoor:
+def build_operator_handler(composition: RegistryComposition, tenant: str) -> RegistryHandler:
     operator = Principal("operator", tenant, "signpost:operator", permissions=frozenset({ADMINISTRATION}))
     identity = composition.settings.identity
-    return RegistryDoor(
+    return RegistryHandler(
         functions=composition.documents.functions,
-        beside=[ManifestFunctions(composition.publisher), LoadingFunctions(composition.loader)],
-        identify=Invokers(operator=operator, authenticator=composition.authenticator, problem=problem_with(identity)),
+        administration=[PublishFunctions(composition.publisher), LoadFunctions(composition.loader)],
+        identify=InvocationAuthenticator(
+            operator=operator, authenticator=composition.authenticator, problem=problem_with(identity)
+        ),
         telemetry=composition.telemetry,
         clock=SystemClock(),
         alarm=alarm,
     )
 
 
-class _Clients:
-    """The one for the table is made at init, the rest at first use."""
+class _RegistryClients:
+    """The AWS clients of the registry: that of DynamoDB is made at init, the others at first use."""
 
     def __init__(self) -> None:
-        self.dynamodb = boto3.client("dynamodb", config=CLIENT)
-        self.s3 = cache(lambda: boto3.client("s3", config=CLIENT))
-        self.secrets = cache(lambda: boto3.client("secretsmanager", config=CLIENT))
-        self.lambdas = cache(lambda: boto3.client("lambda", config=CALLS))
+        self.dynamodb = boto3.client("dynamodb", config=CLIENT_CONFIG)
+        self.s3 = cache(lambda: boto3.client("s3", config=CLIENT_CONFIG))
+        self.secrets = cache(lambda: boto3.client("secretsmanager", config=CLIENT_CONFIG))
+        self.lambdas = cache(lambda: boto3.client("lambda", config=CALL_CONFIG))
 
 
-def _content(settings: RegistrySettings, clients: _Clients) -> ContentStore:
-    publications = S3Publications(clients.s3, settings.content_bucket)
-    return DynamoContentStore(clients.dynamodb, settings.registry_table, publications, settings.scopes)
+def _build_content_store(settings: RegistrySettings, clients: _RegistryClients) -> ContentStore:
+    change_batches = S3ChangeBatchStore(clients.s3, settings.content_bucket)
+    return DynamoContentStore(clients.dynamodb, settings.registry_table, change_batches, settings.scopes)
 
 
-def _catalogues(settings: RegistrySettings, clients: _Clients, content: ContentStore) -> CataloguePublisher:
+def _build_catalogue_publisher(
+    settings: RegistrySettings, clients: _RegistryClients, content: ContentStore
+) -> CataloguePublisher:
     values = S3Values(clients.s3, settings.content_bucket)
     definitions = DynamoDefinitionTexts(clients.dynamodb, settings.registry_table, values)
     return CataloguePublisher(content=content, values=values, definitions=definitions)
 
 
-def _documents(
-    settings: RegistrySettings, clients: _Clients, telemetry: Telemetry, content: ContentStore, bodies: Bodies
-) -> Documents:
+def _build_document_services(
+    settings: RegistrySettings, clients: _RegistryClients, telemetry: Telemetry, content: ContentStore, bodies: Bodies
+) -> DocumentServices:
     table, clock = settings.registry_table, SystemClock()
     revisions = RevisionView(rows=DynamoRevisionRows(clients.dynamodb, table, settings.tuning), clock=clock)
     lists = FunctionLists(placed=DynamoPlacedFunctions(clients.dynamodb, table), revisions=revisions)
-    return documents(
+    return build_document_services(
         content=content,
         revisions=revisions,
         bodies=bodies,
-        # Whoever may invoke this function may do so as the operator, too: IAM is the gate, and policy would be none.
-        access=FunctionAccess(accesses=Unrestricted(), lists=lists),
-        calling=calling(
+        # IAM decides on invocations of this function. A caller that may invoke it may act as the operator, so a policy
+        # would restrict no caller.
+        access=FunctionAccess(accesses=UnrestrictedAccess(), lists=lists),
+        calling=build_call_services(
             function_states=DynamoFunctionStates(clients.dynamodb, table, settings.tuning),
             breakers=DynamoBreakers(clients.dynamodb, table),
-            link=LambdaLink(clients.lambdas, clock=clock, left_behind=telemetry.left_behind),
+            link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
             keys=KeyRing(store=SecretMasterKeys(clients.secrets, settings.master_secret_arn), clock=clock),
             clock=clock,
             ids=RandomIds(),
@@ -180,36 +187,36 @@ def _documents(
     )
 
 
-def _authenticator(settings: RegistrySettings, clients: _Clients) -> Authenticator:
+def _build_authenticator(settings: RegistrySettings, clients: _RegistryClients) -> Authenticator:
     table = settings.registry_table
-    return authenticator(
+    return build_authenticator(
         settings.identity,
         api_keys=DynamoApiKeys(clients.dynamodb, table),
         issuer_key_sets=DynamoIssuerKeySets(clients.dynamodb, table),
         key_set_source=HttpKeySetSource(),
         clock=SystemClock(),
-        anonymous=None,  # an invocation has no address that it could come from
+        anonymous=None,  # an invocation has no client address, so it is never local
     )
 
 
-def _offers(clients: _Clients, telemetry: Telemetry) -> Offers:
+def _build_offers(clients: _RegistryClients, telemetry: Telemetry) -> Offers:
     clock = SystemClock()
     return Offers(
         inspector=LambdaConfiguration(clients.lambdas),
-        link=LambdaLink(clients.lambdas, clock=clock, left_behind=telemetry.left_behind),
+        link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
         clock=clock,
     )
 
 
-def _executor_keys(settings: RegistrySettings, clients: _Clients) -> ExecutorKeys:
+def _build_executor_keys(settings: RegistrySettings, clients: _RegistryClients) -> ExecutorKeys:
     return ExecutorKeys(
         stack_keys=SecretMasterKeys(clients.secrets, settings.master_secret_arn),
-        secrets=TaggedSecrets(clients.secrets),
+        secrets=TaggedExecutorSecrets(clients.secrets),
         directory=DynamoDirectory(clients.dynamodb, settings.registry_table),
     )
 
 
-def _loader(settings: RegistrySettings, clients: _Clients, offers: Offers, keys: ExecutorKeys) -> Loader:
+def _build_loader(settings: RegistrySettings, clients: _RegistryClients, offers: Offers, keys: ExecutorKeys) -> Loader:
     return Loader(
         allowed=AllowList(settings.executor_functions),
         offers=offers,

@@ -1,81 +1,91 @@
-"""Workflows: imported at the first call that drives one, since a gateway that lists needs nothing of it."""
+"""Builds the workflow services. Imported at the first call that drives a workflow, since lists do not need them."""
 
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from signpost.adapters.dynamodb.instances import DynamoInstances
-from signpost.ports import Clock, Ids, Texts
+from signpost.adapters.dynamodb.instances import DynamoInstanceStore
+from signpost.catalogue.access import CatalogueAccess
+from signpost.catalogue.cache import CatalogueView
+from signpost.catalogue.definitions import CatalogueDefinitions, FunctionFilter
+from signpost.ports import Clock, Ids, TextStore
 from signpost.records import dataclass
-from signpost.registry.catalogue import CatalogueView
-from signpost.registry.catalogue_access import CatalogueAccess
-from signpost.registry.definitions import CatalogueDefinitions, FunctionsLeft
-from signpost.steps import FUNCTION, FunctionSteps
+from signpost.surfaces.gateway.workflow_tools import WorkflowToolRunner
 from signpost.surfaces.long_calls import LongCalls
-from signpost.surfaces.workflows import Driving
-from signpost.wiring.calling import Calling
-from signpost.workflow.carrying import Carrier
-from signpost.workflow.children import Children
-from signpost.workflow.engine import Engine
-from signpost.workflow.executing import World
-from signpost.workflow.people import People
-from signpost.workflow.ports import Definitions, Instances, Machine, Pause
-from signpost.workflow.service import Workflows
-from signpost.workflow.steps import CHILD
-from signpost.workflow.waking import Waker
+from signpost.wiring.calling import CallServices
+from signpost.workflow.engine.engine import Engine
+from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND
+from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, StepExecutor
+from signpost.workflow.running.attempts import ExecutionServices
+from signpost.workflow.running.executors.child_workflow import ChildWorkflowExecutor
+from signpost.workflow.running.executors.function import FUNCTION, FunctionStepExecutor
+from signpost.workflow.running.executors.human import HumanExecutor
+from signpost.workflow.running.service import Workflows
+from signpost.workflow.running.step_writer import StepWriter
+from signpost.workflow.running.wakeups import Waker
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
 @dataclass(frozen=True, slots=True)
-class Driven:
-    """What drives workflows: for whoever asks, and for whoever is woken."""
+class WorkflowServices:
+    """The services that drive workflows, for tool calls and for the worker."""
 
     workflows: Workflows
-    driving: Driving
+    driving: WorkflowToolRunner
     waker: Waker
 
 
-def instances(dynamodb: "DynamoDBClient", table: str, values: Texts) -> Instances:
-    return DynamoInstances(dynamodb, table, values)
+def build_instance_store(dynamodb: "DynamoDBClient", table: str, values: TextStore) -> InstanceStore:
+    return DynamoInstanceStore(dynamodb, table, values)
 
 
-def definitions(
-    catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionsLeft, texts: Texts
-) -> Definitions:
+def build_definitions(
+    catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionFilter, texts: TextStore
+) -> DefinitionSource:
     return CatalogueDefinitions(catalogue=catalogue, access=access, functions=functions, texts=texts)
 
 
-def pause() -> Pause:
+def build_pause() -> Pause:
     return time.sleep
 
 
-def machines(calling: Calling) -> Mapping[str, Machine]:
-    """What executors run on, by their kinds."""
-    return {FUNCTION: FunctionSteps(functions=calling.functions, executors=calling.unguarded, breaker=calling.breaker)}
+def build_step_executors(calling: CallServices) -> Mapping[str, StepExecutor]:
+    """Build the step executors that call executor functions, by kind."""
+    return {
+        FUNCTION: FunctionStepExecutor(
+            functions=calling.functions, executors=calling.unguarded, breaker=calling.breaker
+        )
+    }
 
 
-def driven(
+def build_workflow_services(
     *,
-    definitions: Definitions,
-    instances: Instances,
-    machines: Mapping[str, Machine],
+    definitions: DefinitionSource,
+    instances: InstanceStore,
+    step_executors: Mapping[str, StepExecutor],
     clock: Clock,
     ids: Ids,
     pause: Pause,
     lease_margin: float,
-) -> Driven:
-    by_kind, engine = dict(machines), Engine()
-    world = World(machines=by_kind.get, clock=clock, pause=pause, margin=lease_margin)
-    carrier = Carrier(instances=instances, people=People(clock=clock, ids=ids), world=world, engine=engine, ids=ids)
-    workflows = Workflows(
-        definitions=definitions, instances=instances, carrier=carrier, engine=engine, clock=clock, ids=ids
+) -> WorkflowServices:
+    by_kind, engine = dict(step_executors), Engine()
+    services = ExecutionServices(find_executor=by_kind.get, clock=clock, pause=pause, margin=lease_margin)
+    carrier = StepWriter(
+        instances=instances,
+        human_executor=HumanExecutor(clock=clock, ids=ids),
+        services=services,
+        engine=engine,
+        ids=ids,
     )
-    by_kind[CHILD] = Children(workflows, clock)
-    waker = Waker(workflows=workflows, carrier=carrier, engine=engine, clock=clock, ids=ids)
-    return Driven(workflows, Driving(workflows), waker)
+    workflows = Workflows(
+        definitions=definitions, instances=instances, step_writer=carrier, engine=engine, clock=clock, ids=ids
+    )
+    by_kind[CHILD_WORKFLOW_KIND] = ChildWorkflowExecutor(workflows, clock)
+    waker = Waker(workflows=workflows, step_writer=carrier, engine=engine, clock=clock, ids=ids)
+    return WorkflowServices(workflows, WorkflowToolRunner(workflows), waker)
 
 
-def long_calls(driven: Driven, calling: Calling, clock: Clock) -> LongCalls:
-    return LongCalls(workflows=driven.workflows, functions=calling.functions, breaker=calling.breaker, clock=clock)
+def build_long_calls(services: WorkflowServices, calling: CallServices, clock: Clock) -> LongCalls:
+    return LongCalls(workflows=services.workflows, functions=calling.functions, breaker=calling.breaker, clock=clock)

@@ -1,1 +1,1 @@
-"""Workflows: definitions, and what may happen next. Nothing here does I/O or reads a clock."""
+"""Workflows: definitions, and the rules for the next moves. Nothing here does I/O or reads a clock."""

@@ -1,7 +1,7 @@
-"""The expressions of guards: one comparison of two operands, and no more, so that a guard can be read and checked.
+"""Parses the expressions of guards: one comparison of two operands, no more, so that a guard can be read and checked.
 
-They are taken apart from left to right. Whatever is no comparison is refused when it is read and holds never, so that
-nobody passes a guard because somebody else mistyped it.
+They are parsed from left to right. Text that is no comparison is refused when it is read and never holds, so that a
+mistyped guard lets no caller pass.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Literal, TypeIs
 
 from signpost.model import Json
 from signpost.records import dataclass
-from signpost.workflow.paths import Known, Path, path_of
+from signpost.workflow.paths import Path, ValueSources, path_of
 
 type Operator = Literal["==", "!=", "<", "<=", ">", ">=", "starts_with", "contains"]
 
@@ -32,8 +32,8 @@ FORM = (
 class Constant:
     value: Json
 
-    def of(self, known: Known) -> Json:
-        del known  # it is what it is
+    def resolve(self, sources: ValueSources) -> Json:
+        del sources  # a constant does not depend on them
         return self.value
 
 
@@ -46,8 +46,8 @@ class Comparison:
     operator: Operator
     right: Operand
 
-    def holds(self, known: Known) -> bool:
-        return _holds(self.left.of(known), self.operator, self.right.of(known))
+    def holds(self, sources: ValueSources) -> bool:
+        return _compare(self.left.resolve(sources), self.operator, self.right.resolve(sources))
 
     @property
     def operands(self) -> Sequence[Operand]:
@@ -59,52 +59,54 @@ class _Token:
     kind: str
     text: str
     stands_alone: bool
-    """Whether there are blanks before and after it."""
+    """Whether it has blanks before and after it."""
 
 
 def parse(expression: str) -> Comparison | None:
-    """None if it is no comparison."""
-    tokens = _tokens(expression)
+    """Parse a comparison; None if the text is none."""
+    tokens = _tokenize(expression)
     if tokens is None or len(tokens) != 3:
         return None
-    left, operator, right = _operand(tokens[0]), _operator(tokens[1]), _operand(tokens[2])
+    left, operator, right = _parse_operand(tokens[0]), _parse_operator(tokens[1]), _parse_operand(tokens[2])
     if left is None or operator is None or right is None:
         return None
     return Comparison(left, operator, right)
 
 
-def same(left: Json, right: Json) -> bool:
-    """Equal in type and value, at any depth; 1 is not true, and 5 is 5.0."""
+def is_same(left: Json, right: Json) -> bool:
+    """Return whether both are equal in type and value, at any depth; 1 is not true, and 5 is 5.0."""
     if _is_number(left) and _is_number(right):
-        return _same_number(left, right)
+        return _is_same_number(left, right)
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(same(value, right[name]) for name, value in left.items())
+        return left.keys() == right.keys() and all(is_same(value, right[name]) for name, value in left.items())
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_same, left, right))
     return type(left) is type(right) and left == right
 
 
-def _tokens(expression: str) -> Sequence[_Token] | None:
+def _tokenize(expression: str) -> Sequence[_Token] | None:
     tokens: list[_Token] = []
     at = 0
     end = len(expression.rstrip())
     while at < end:
-        found = _TOKEN.match(expression, at)
-        if found is None or found.lastgroup is None:
+        matched = _TOKEN.match(expression, at)
+        if matched is None or matched.lastgroup is None:
             return None
-        start, at = found.span(found.lastgroup)
-        around = expression[:start][-1:] + expression[at : at + 1]
-        tokens.append(_Token(found.lastgroup, found[found.lastgroup], len(around) > 1 and around.isspace()))
+        start, at = matched.span(matched.lastgroup)
+        neighbours = expression[:start][-1:] + expression[at : at + 1]
+        tokens.append(
+            _Token(matched.lastgroup, matched[matched.lastgroup], len(neighbours) > 1 and neighbours.isspace())
+        )
     return tokens
 
 
-def _operator(token: _Token) -> Operator | None:
+def _parse_operator(token: _Token) -> Operator | None:
     if token.kind == "symbol":
         return _SYMBOLS[token.text]
     return _WORDS.get(token.text) if token.kind == "word" and token.stands_alone else None
 
 
-def _operand(token: _Token) -> Operand | None:
+def _parse_operand(token: _Token) -> Operand | None:
     if token.kind == "text":
         return Constant(token.text[1:-1])
     if token.kind != "word":
@@ -112,22 +114,22 @@ def _operand(token: _Token) -> Operand | None:
     if token.text in _CONSTANTS:
         return Constant(_CONSTANTS[token.text])
     if _NUMBER.fullmatch(token.text):
-        return Constant(_number(token.text))
+        return Constant(_parse_number(token.text))
     path = path_of(token.text)
-    # Nothing has answered yet when guards are asked, and a whole scope is nothing to compare with.
+    # Guards are evaluated before an executor has answered, so there is no output; a whole scope cannot be compared.
     return path if path is not None and path.scope != "output" and path.steps else None
 
 
-def _number(text: str) -> Json:
+def _parse_number(text: str) -> Json:
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
 
-def _holds(left: Json, operator: Operator, right: Json) -> bool:
+def _compare(left: Json, operator: Operator, right: Json) -> bool:
     match operator:
         case "==":
-            return same(left, right)
+            return is_same(left, right)
         case "!=":
-            return not same(left, right)
+            return not is_same(left, right)
         case "starts_with":
             return isinstance(left, str) and isinstance(right, str) and left.startswith(right)
         case "contains":
@@ -143,7 +145,7 @@ def _is_number(value: Json) -> TypeIs[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _same_number(left: float, right: float) -> bool:
+def _is_same_number(left: float, right: float) -> bool:
     if left == right or (isinstance(left, int) and isinstance(right, int)):
         return left == right
     try:

@@ -1,4 +1,4 @@
-"""Guards: who may take a transition, and when."""
+"""Guards: the conditions on principal, values and evidence under which a transition may be taken."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -8,70 +8,70 @@ from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.workflow import expressions
 from signpost.workflow.expressions import Comparison
-from signpost.workflow.paths import Known
+from signpost.workflow.paths import ValueSources
 
-DEEPEST = 32
-"""Guards within guards. What is deeper is refused like any guard that nobody understands."""
+MAX_GUARD_DEPTH = 32
+"""How deep guards may contain guards. A deeper guard is refused like any guard that is not understood."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What there is of a kind of evidence."""
+    """How much evidence of one kind there is."""
 
     count: int = 0
     subjects: frozenset[str] = frozenset()
-    """Who gave it."""
+    """The subjects that gave it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
-    """What guards look at."""
+class GuardInput:
+    """The values, principal and evidence that guards are evaluated against."""
 
-    known: Known
+    sources: ValueSources
     principal: Principal
     evidence: Mapping[str, Tally] = field(default_factory=dict[str, Tally])
 
 
 type Verdict = bool | None
-"""None if it cannot be said, because something is not understood. That lets nobody in, not even turned round."""
+"""None if part of the guard is not understood, so that it has no result. It never passes then, not even negated."""
 
 
 class Guard(Protocol):
-    def verdict(self, situation: Situation) -> Verdict: ...
+    def verdict(self, guard_input: GuardInput) -> Verdict: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
     name: str
 
-    def verdict(self, situation: Situation) -> Verdict:
-        return self.name in situation.principal.permissions
+    def verdict(self, guard_input: GuardInput) -> Verdict:
+        return self.name in guard_input.principal.permissions
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
     name: str
 
-    def verdict(self, situation: Situation) -> Verdict:
-        return self.name in situation.principal.roles
+    def verdict(self, guard_input: GuardInput) -> Verdict:
+        return self.name in guard_input.principal.roles
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
     text: str
     comparison: Comparison | None
-    """None if it is none."""
+    """None if the text is no comparison."""
 
-    def verdict(self, situation: Situation) -> Verdict:
-        return None if self.comparison is None else self.comparison.holds(situation.known)
+    def verdict(self, guard_input: GuardInput) -> Verdict:
+        return None if self.comparison is None else self.comparison.holds(guard_input.sources)
 
 
 @dataclass(frozen=True, slots=True)
-class Required:
+class EvidenceRequirement:
     kind: str
     count: int = 1
     distinct: bool = False
-    """Whether each has to come from somebody else."""
+    """Whether each piece of evidence has to come from a different subject."""
 
     def is_met_by(self, tally: Tally) -> bool:
         return (len(tally.subjects) if self.distinct else tally.count) >= self.count
@@ -79,18 +79,18 @@ class Required:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    requires: Sequence[Required]
+    requires: Sequence[EvidenceRequirement]
 
-    def verdict(self, situation: Situation) -> Verdict:
-        return all(one.is_met_by(situation.evidence.get(one.kind, Tally())) for one in self.requires)
+    def verdict(self, guard_input: GuardInput) -> Verdict:
+        return all(required.is_met_by(guard_input.evidence.get(required.kind, Tally())) for required in self.requires)
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
     guards: Sequence[Guard]
 
-    def verdict(self, situation: Situation) -> Verdict:
-        verdicts = [guard.verdict(situation) for guard in self.guards]
+    def verdict(self, guard_input: GuardInput) -> Verdict:
+        verdicts = [guard.verdict(guard_input) for guard in self.guards]
         if False in verdicts:
             return False
         return None if None in verdicts else True
@@ -100,8 +100,8 @@ class AllOf:
 class AnyOf:
     guards: Sequence[Guard]
 
-    def verdict(self, situation: Situation) -> Verdict:
-        verdicts = [guard.verdict(situation) for guard in self.guards]
+    def verdict(self, guard_input: GuardInput) -> Verdict:
+        verdicts = [guard.verdict(guard_input) for guard in self.guards]
         if True in verdicts:
             return True
         return None if None in verdicts else False
@@ -111,8 +111,8 @@ class AnyOf:
 class Not:
     guard: Guard
 
-    def verdict(self, situation: Situation) -> Verdict:
-        verdict = self.guard.verdict(situation)
+    def verdict(self, guard_input: GuardInput) -> Verdict:
+        verdict = self.guard.verdict(guard_input)
         return None if verdict is None else not verdict
 
 
@@ -120,100 +120,102 @@ class Not:
 class NotUnderstood:
     why: str
 
-    def verdict(self, situation: Situation) -> Verdict:
-        del situation  # there is nothing to ask it
+    def verdict(self, guard_input: GuardInput) -> Verdict:
+        del guard_input  # no input makes it pass
         return None
 
 
-def passes(guard: Guard, situation: Situation) -> bool:
-    return guard.verdict(situation) is True
+def passes(guard: Guard, guard_input: GuardInput) -> bool:
+    return guard.verdict(guard_input) is True
 
 
-def guard_of(written: Json, depth: int = 0) -> Guard:
-    """As the author wrote it. What is not understood stays one that never passes."""
-    if not isinstance(written, Mapping):
+def guard_of(raw: Json, depth: int = 0) -> Guard:
+    """Read a guard as its author wrote it. One that is not understood becomes a guard that never passes."""
+    if not isinstance(raw, Mapping):
         return NotUnderstood("a guard is a mapping with a `kind`")
-    kind = written.get("kind")
-    read = _READERS.get(kind) if isinstance(kind, str) else None
-    if read is None:
+    kind = raw.get("kind")
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
         return NotUnderstood(f"there is no guard of the kind {kind!r}; there are {', '.join(KINDS)}")
-    return read(written, depth) if depth < DEEPEST else NotUnderstood(f"guards are more than {DEEPEST} deep")
+    return (
+        reader(raw, depth) if depth < MAX_GUARD_DEPTH else NotUnderstood(f"guards are more than {MAX_GUARD_DEPTH} deep")
+    )
 
 
-def guards_of(written: Json, depth: int = 0) -> Sequence[Guard]:
-    if written is None:
+def guards_of(raw: Json, depth: int = 0) -> Sequence[Guard]:
+    if raw is None:
         return ()
-    if not isinstance(written, list):
+    if not isinstance(raw, list):
         return (NotUnderstood("guards are a list"),)
-    return tuple(guard_of(one, depth) for one in written)
+    return tuple(guard_of(raw_guard, depth) for raw_guard in raw)
 
 
-def _named(kind: Callable[[str], Guard], member: str) -> "_Reader":
-    def read(written: JsonObject, depth: int) -> Guard:
+def _build_named_reader(kind: Callable[[str], Guard], member: str) -> "_GuardReader":
+    def read(raw: JsonObject, depth: int) -> Guard:
         del depth  # it holds no other guards
-        name = written.get(member)
+        name = raw.get(member)
         return kind(name) if isinstance(name, str) and name else NotUnderstood(f"`{member}` must be a text")
 
     return read
 
 
-def _expression(written: JsonObject, depth: int) -> Guard:
+def _read_expression(raw: JsonObject, depth: int) -> Guard:
     del depth
-    text = written.get("expr")
+    text = raw.get("expr")
     return (
         Expression(text, expressions.parse(text)) if isinstance(text, str) else NotUnderstood("`expr` must be a text")
     )
 
 
-def _evidence(written: JsonObject, depth: int) -> Guard:
+def _read_evidence(raw: JsonObject, depth: int) -> Guard:
     del depth
-    requires = written.get("requires")
+    requires = raw.get("requires")
     if not isinstance(requires, list) or not requires:
         return NotUnderstood("`requires` must be a list of kinds of evidence")
-    distinct = written.get("distinct") is True
-    found = [_required(one, distinct=distinct) for one in requires]
-    known = [one for one in found if one is not None]
-    if len(known) < len(found):
+    distinct = raw.get("distinct") is True
+    requirements = [_read_requirement(entry, distinct=distinct) for entry in requires]
+    understood = [requirement for requirement in requirements if requirement is not None]
+    if len(understood) < len(requirements):
         return NotUnderstood("what is required is a kind, or {kind, count, distinct}")
-    return Evidence(tuple(known))
+    return Evidence(tuple(understood))
 
 
-def _required(written: Json, *, distinct: bool) -> Required | None:
-    if isinstance(written, str) and written:
-        return Required(written, distinct=distinct)
-    if not isinstance(written, Mapping):
+def _read_requirement(raw: Json, *, distinct: bool) -> EvidenceRequirement | None:
+    if isinstance(raw, str) and raw:
+        return EvidenceRequirement(raw, distinct=distinct)
+    if not isinstance(raw, Mapping):
         return None
-    kind, count = written.get("kind"), written.get("count", 1)
+    kind, count = raw.get("kind"), raw.get("count", 1)
     if not isinstance(kind, str) or not kind or not isinstance(count, int) or isinstance(count, bool) or count < 1:
         return None
-    return Required(kind, count, distinct or written.get("distinct") is True)
+    return EvidenceRequirement(kind, count, distinct or raw.get("distinct") is True)
 
 
-def _combined(kind: Callable[[Sequence[Guard]], Guard]) -> "_Reader":
-    def read(written: JsonObject, depth: int) -> Guard:
-        if not isinstance(written.get("guards"), list):
+def _build_combined_reader(kind: Callable[[Sequence[Guard]], Guard]) -> "_GuardReader":
+    def read(raw: JsonObject, depth: int) -> Guard:
+        if not isinstance(raw.get("guards"), list):
             return NotUnderstood("`guards` must be a list")
-        return kind(guards_of(written["guards"], depth + 1))
+        return kind(guards_of(raw["guards"], depth + 1))
 
     return read
 
 
-def _negated(written: JsonObject, depth: int) -> Guard:
-    return Not(guard_of(written["guard"], depth + 1)) if "guard" in written else NotUnderstood("`guard` is missing")
+def _read_negation(raw: JsonObject, depth: int) -> Guard:
+    return Not(guard_of(raw["guard"], depth + 1)) if "guard" in raw else NotUnderstood("`guard` is missing")
 
 
-type _Reader = Callable[[JsonObject, int], Guard]
+type _GuardReader = Callable[[JsonObject, int], Guard]
 
-_READERS: Mapping[str, _Reader] = {
-    "permission": _named(Permission, "permission"),
-    "role": _named(Role, "role"),
-    "expr": _expression,
-    "jsonpath": _expression,
-    "evidence": _evidence,
-    "all_of": _combined(AllOf),
-    "allOf": _combined(AllOf),
-    "any_of": _combined(AnyOf),
-    "anyOf": _combined(AnyOf),
-    "not": _negated,
+_READERS: Mapping[str, _GuardReader] = {
+    "permission": _build_named_reader(Permission, "permission"),
+    "role": _build_named_reader(Role, "role"),
+    "expr": _read_expression,
+    "jsonpath": _read_expression,
+    "evidence": _read_evidence,
+    "all_of": _build_combined_reader(AllOf),
+    "allOf": _build_combined_reader(AllOf),
+    "any_of": _build_combined_reader(AnyOf),
+    "anyOf": _build_combined_reader(AnyOf),
+    "not": _read_negation,
 }
 KINDS = tuple(_READERS)

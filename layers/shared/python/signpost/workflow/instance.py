@@ -1,4 +1,4 @@
-"""One run of a definition, as a value: everything that decides what may happen next."""
+"""The instance of a workflow definition, as a value: all of the state that decides which moves are possible."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,18 +8,19 @@ from typing import Literal, Self
 
 from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
-from signpost.wakes import Wake
 from signpost.workflow.definition import Definition
-from signpost.workflow.guards import Tally
+from signpost.workflow.guards import GuardInput, Tally
+from signpost.workflow.paths import ValueSources
+from signpost.workflow.wakes import Wake
 
 FIRST_VERSION = 1
 HUMAN_REQUEST, HUMAN_APPROVAL = "human_request", "human_approval"
-"""Kinds of evidence. That people were asked does not mean that they agreed."""
+"""Kinds of evidence. A request is no approval: that people were asked does not mean that they agreed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """People are asked to approve what the context shows."""
+class ApprovalRequest:
+    """A request that people approve parts of the context."""
 
     id: str
     queue: str
@@ -27,20 +28,21 @@ class Request:
     asked_at: float
     expires_at: float | None = None
     state: str = ""
-    """Where their answer is waited for."""
+    """The state in which the answer is expected; empty if the request is closed."""
     shown: Sequence[str] = ()
     """The parts of the context that are to be approved."""
     digest: str = ""
-    """Of what these parts were when they were asked."""
+    """The digest of these parts at the time of the request."""
     approved_by: frozenset[str] = frozenset()
     lapsed: bool = False
-    """Whether it was said already that nobody has answered in time."""
+    """Whether the expiry of the request was recorded already."""
     asked_before_by: frozenset[str] = frozenset()
-    """Who has asked for exactly this already: nobody approves their own by having somebody else ask again."""
+    """Subjects that asked for exactly this before. Like the asker they do not count as distinct approvers, so that no
+    person can approve their own request by having another person ask again."""
 
     @property
     def tally(self) -> Tally:
-        """Each person counts once; where distinct persons are wanted, whoever asked does not count."""
+        """The approvals as evidence: each person counts once; where distinct persons are required, askers do not."""
         return Tally(len(self.approved_by), self.approved_by - self.askers)
 
     @property
@@ -48,15 +50,15 @@ class Request:
         return self.asked_before_by | {self.asked_by}
 
     @property
-    def rejected(self) -> "Request":
-        """It waits for nobody any more, and what was approved of it is not."""
+    def after_rejection(self) -> "ApprovalRequest":
+        """The request once it was rejected: it is closed, and earlier approvals of it are void."""
         return replace(self, state="", approved_by=frozenset())
 
     def has_expired(self, now: float) -> bool:
         return self.expires_at is not None and now >= self.expires_at
 
     def is_about(self, context: JsonObject) -> bool:
-        """Whether the context still shows what was to be approved."""
+        """Return whether the context still shows the same values as when approval was requested."""
         return self.digest == digest_of({name: context.get(name) for name in self.shown})
 
 
@@ -64,101 +66,104 @@ def digest_of(value: JsonObject) -> str:
     return sha256(json.dumps(value, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-UNHEARD = 3600.0
-"""Seconds after which somebody looks at a workflow that is waited for: that it ended may have been said to nobody."""
-SOONEST, LATEST = 0.2, 60.0
-"""Seconds after which whoever waits is told to look again."""
+CHILD_CHECK_INTERVAL = 3600.0
+"""Seconds after which a worker checks a child workflow that a parent waits for: the wake at its end may be lost."""
+SHORTEST_RETRY_AFTER, LONGEST_RETRY_AFTER = 0.2, 60.0
+"""Bounds, in seconds, of the time after which a waiting client is told to ask again."""
 
-type Standing = Literal["running", "waiting", "in_doubt"]
-type Awaited = Literal["executor", "retry", "workflow", "chain"]
+type ClaimStatus = Literal["running", "waiting", "in_doubt"]
+type WaitReason = Literal["executor", "retry", "workflow", "chain"]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A move that is under way, for whoever has to take it up: all that the engine needs to come to the same point."""
+    """A move that is under way, with all that the engine needs to reach the same point when a worker takes it up."""
 
     transition: str
-    """`on_enter`, where a state is being entered."""
+    """The name of the transition; `on_enter` while a state is being entered."""
     arguments: JsonObject
     principal: Principal
-    """Who wanted it. Whoever carries it on does so in that name."""
+    """The principal that submitted it. A worker that continues it acts in the name of this principal."""
     is_hop: bool = False
     chained: int = 0
-    """Hops that the chain had before it."""
+    """The number of hops in the chain before this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One owner of what comes next. Whoever else wants something has to wait, or to name the token."""
+    """The record that one worker or request owns the next move. Any other caller has to wait, or to name the token."""
 
     token: str
-    standing: Standing
-    """Somebody executes it; it may be taken up from a time on; or it was executed and nobody knows what came of it."""
+    standing: ClaimStatus
+    """`running`: a worker or request executes it; `waiting`: it may be taken up from `until` on; `in_doubt`: it was
+    executed and its result is unknown."""
     job: Job
     since: float
-    """When the last of its tries began."""
+    """When the last attempt began."""
     until: float
-    """Until then nobody else may have it."""
+    """Until this time no other worker or request may take the claim."""
     candidate: int = 0
     attempt: int = 1
     busy_until: float = 0.0
-    """Until then an earlier try may still go on, of which nobody hears any more."""
+    """Until this time an earlier attempt may still be running, although no result of it can be received any more."""
     repeatable: bool = False
-    """Whether the author consented to its being executed again, whatever became of the last time."""
+    """Whether the author consented to another execution even if the result of the last one is unknown."""
     resumable: bool = False
-    """Whether whoever finds it left may take it up: there is that consent, or to begin it again does nothing twice."""
+    """Whether a worker that finds it abandoned may take it up: the author consented to repetition, or beginning it
+    again does nothing twice."""
     tainted: bool = False
-    """Whether something was executed of which nobody knows what came of it, whatever the last try says."""
-    awaits: Awaited = "executor"
+    """Whether the result of some execution under it is unknown, even if the last attempt reports a certain one."""
+    awaits: WaitReason = "executor"
     child: str | None = None
-    """The workflow that it consists in, if it is one."""
+    """The start of the id of its child workflows, if the step runs them; `child_id_of` completes it."""
     gives_up_at: float | None = None
-    """When that workflow is not waited for any more."""
+    """When this instance stops waiting for the child workflow."""
     lost: int = 0
-    """How often nobody heard what came of it."""
+    """How often it was executed without a result being received."""
     handed_over: int = 0
-    """How often it went to the queue."""
+    """How often it was handed over to the work queue."""
     message: str = ""
-    """What is known of an outcome that is in doubt."""
+    """A sentence about an outcome that is in doubt."""
 
     def is_held(self, now: float) -> bool:
-        """Whether somebody may be executing it right now."""
+        """Return whether a worker or request may be executing it right now."""
         return self.standing == "running" and now < self.until
 
     def is_in_doubt(self, now: float) -> bool:
-        """A lease that is over says so as well: whoever held it was not heard of again."""
+        """Return whether the result of an execution is unknown. An expired lease that may not be resumed means this as
+        well: its holder has not reported."""
         return self.standing == "in_doubt" or (
             self.standing == "running" and not self.resumable and not self.is_held(now)
         )
 
     @property
-    def over_at(self) -> float:
-        """When nothing of it can go on any more, so that what somebody says of it stays true."""
+    def latest_end_at(self) -> float:
+        """When no attempt of it can still be running, so that a statement about its result stays true."""
         return max(self.until, self.busy_until)
 
     @property
-    def may_be_left(self) -> bool:
-        """Whether nothing is lost with it: what may have happened has to be settled first."""
+    def may_be_abandoned(self) -> bool:
+        """Whether dropping it loses nothing: an execution that may have happened has to be settled first."""
         return self.standing == "waiting" and not self.tainted
 
     @property
-    def waits_for_a_workflow(self) -> bool:
+    def is_waiting_for_child(self) -> bool:
         return self.standing == "waiting" and self.awaits == "workflow"
 
-    def patience_ms(self, now: float) -> int:
-        """After how long it makes sense to look again: what is executed is mostly over long before its lease."""
-        is_soon = self.standing == "running" or self.waits_for_a_workflow
-        left = 1.0 if is_soon else (self.over_at if self.standing == "in_doubt" else self.until) - now
-        return round(min(max(left, SOONEST), LATEST) * 1000)
+    def retry_after_ms(self, now: float) -> int:
+        """Return after how long it makes sense to ask again: an execution mostly ends long before its lease."""
+        is_soon = self.standing == "running" or self.is_waiting_for_child
+        left = 1.0 if is_soon else (self.latest_end_at if self.standing == "in_doubt" else self.until) - now
+        return round(min(max(left, SHORTEST_RETRY_AFTER), LONGEST_RETRY_AFTER) * 1000)
 
     def is_free(self, now: float) -> bool:
-        """Whether anybody may go on with it."""
+        """Return whether any worker may continue it."""
         return now >= self.until and not self.is_in_doubt(now)
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """What went wrong while nobody was waiting for the answer."""
+class InstanceFault:
+    """A failure that happened while no caller was waiting for the answer."""
 
     code: str
     message: str
@@ -168,7 +173,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelled:
+class Cancellation:
     by: str
     at: float
     left: str | None = None
@@ -180,7 +185,7 @@ class Instance:
     id: str
     definition_id: str
     digest: str
-    """Of the definition that it was started with. It follows that one to its end."""
+    """The digest of the definition that it was started with. It follows that definition to its end."""
     state: str
     version: int
     context: JsonObject
@@ -189,105 +194,120 @@ class Instance:
     ends_at: float | None = None
     """When it times out, in seconds since the epoch; None if it does not, or has."""
     evidence: Mapping[str, Tally] = field(default_factory=dict[str, Tally])
-    request: Request | None = None
-    """The last time that people were asked to approve something."""
+    request: ApprovalRequest | None = None
+    """The latest approval request."""
     started_by: str = ""
     starter_issuer: str = ""
-    """Who vouched for whoever started it; empty where that was not kept yet."""
+    """The issuer of the principal that started it; empty if it was stored before issuers were kept."""
     entering: bool = False
-    """Whether what its state does on being entered is still owed."""
+    """Whether the `onEnter` of its state is still owed."""
     claim: Claim | None = None
-    """What is under way."""
+    """The claim on the move that is under way."""
     parent: str | None = None
     """The workflow that waits for this one to end."""
     depth: int = 0
-    """How many workflows wait for each other above it."""
-    cancelled: Cancelled | None = None
-    fault: Fault | None = None
-    """Of what was last done without anybody waiting for it."""
+    """The number of workflows above it, each waiting for the next."""
+    cancelled: Cancellation | None = None
+    fault: InstanceFault | None = None
+    """The fault of the last move that failed while no caller was waiting for it."""
     releases: int = 0
-    """How often something that was claimed turned out not to have happened."""
-    untold_since: float | None = None
-    """When it ended, until it is known that whoever waits for that has heard of it."""
+    """How often a claim ended without another version, because the claimed move turned out not to have happened."""
+    end_unreported_since: float | None = None
+    """When it ended; kept until it is known that the parent that waits for the end has heard of it."""
 
     @property
-    def stand(self) -> "Stand":
-        return Stand(self.version, self.claim.token if self.claim is not None else None, self.releases)
+    def write_condition(self) -> "WriteCondition":
+        return WriteCondition(self.version, self.claim.token if self.claim is not None else None, self.releases)
 
     def is_overdue(self, now: float) -> bool:
         return self.ends_at is not None and now >= self.ends_at
 
     @property
-    def waits_for(self) -> Request | None:
-        """The request that is still open."""
+    def open_request(self) -> ApprovalRequest | None:
+        """The approval request if it is still open."""
         if self.cancelled is not None:
             return None
         return self.request if self.request is not None and self.request.state == self.state else None
 
-    def closes(self, after: Self) -> str | None:
-        """The request that was open, and is not after a step."""
-        before, now = self.waits_for, after.waits_for
+    def find_closed_request(self, after: Self) -> str | None:
+        """Return the id of the request that was open and is closed in `after`."""
+        before, now = self.open_request, after.open_request
         is_still_open = before is not None and now is not None and now.id == before.id and not now.lapsed
         return None if before is None or is_still_open else before.id
 
     @property
-    def proven(self) -> Mapping[str, Tally]:
-        """What guards may go by: approvals are of what the context shows, and of nothing else."""
+    def guard_evidence(self) -> Mapping[str, Tally]:
+        """The evidence that guards use: approvals count only while the context shows the values that were approved."""
         if self.request is None:
             return self.evidence
         tally = self.request.tally if self.request.is_about(self.context) else Tally()
         return {**self.evidence, HUMAN_APPROVAL: tally}
 
+    def guard_input(self, principal: Principal, arguments: JsonObject) -> GuardInput:
+        """Return the input of the guards of a transition that the principal takes with these arguments."""
+        return GuardInput(self.value_sources(arguments), principal, self.guard_evidence)
+
+    def value_sources(self, arguments: JsonObject, output: Json = None) -> ValueSources:
+        """Return the values that paths of this instance lead into."""
+        return ValueSources(self.context, arguments, self.input, output)
+
 
 def is_over(definition: Definition, instance: Instance) -> bool:
-    """What its last state does on being entered is part of it."""
+    """Return whether the instance has come to its end. The `onEnter` of the last state is part of the run."""
     return _has_arrived(definition, instance) and not instance.entering
 
 
 def has_ended(definition: Definition, instance: Instance) -> bool:
-    """Whether whoever waits for it has nothing more to wait for. After a fault somebody may have gone on."""
+    """Return whether a waiting parent has nothing more to wait for: it is over or stopped by a fault. A claim after a
+    fault means that a caller has continued it."""
     return is_over(definition, instance) or (instance.fault is not None and instance.claim is None)
 
 
 def _has_arrived(definition: Definition, instance: Instance) -> bool:
-    """Where it ends; also if something is left to do there."""
+    """Return whether it is cancelled or in a terminal state, even if the `onEnter` of that state is still owed."""
     return instance.cancelled is not None or definition.states[instance.state].terminal
 
 
-def deadline(definition: Definition, instance: Instance) -> float | None:
-    """When it times out. What is executed and not settled counts first, and nobody leaves the end."""
-    is_bound = instance.claim is not None and not instance.claim.may_be_left
+def deadline_of(definition: Definition, instance: Instance) -> float | None:
+    """Return when it times out. An execution that is not settled goes first, and an instance never leaves its end."""
+    is_bound = instance.claim is not None and not instance.claim.may_be_abandoned
     return None if is_bound or _has_arrived(definition, instance) else instance.ends_at
 
 
-def child_of(claim: Claim) -> str:
-    """Each try has a child of its own."""
+def child_id_of(claim: Claim) -> str:
+    """Return the id of the child workflow of the current attempt: each attempt has a child of its own."""
     return f"{claim.child}c{claim.candidate}t{claim.attempt}"
 
 
 def due_at(definition: Definition, instance: Instance) -> float | None:
-    """When something is over that nobody may be looking at: a lease, a pause, a deadline, the patience with people, or
-    all of it, which somebody else waits for."""
+    """Return the earliest time at which a worker has to look at the instance, since no caller may be doing so: at the
+    end of a lease, a pause, the deadline or an approval request, or when it has ended and its parent waits for that."""
     if is_over(definition, instance):
-        return instance.untold_since
-    request, claim = instance.waits_for, instance.claim
-    times = [deadline(definition, instance), instance.untold_since if has_ended(definition, instance) else None]
+        return instance.end_unreported_since
+    request, claim = instance.open_request, instance.claim
+    times = [
+        deadline_of(definition, instance),
+        instance.end_unreported_since if has_ended(definition, instance) else None,
+    ]
     if request is not None and not request.lapsed:
         times.append(request.expires_at)
     if claim is not None and claim.standing != "in_doubt":
-        times += (claim.gives_up_at, claim.until + UNHEARD) if claim.waits_for_a_workflow else (claim.until,)
+        times += (
+            (claim.gives_up_at, claim.until + CHILD_CHECK_INTERVAL) if claim.is_waiting_for_child else (claim.until,)
+        )
     return min((time for time in times if time is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
-    """What an instance must still stand at for a change of it to be made."""
+class WriteCondition:
+    """The version, claim token and release count that must still be stored for a write to succeed."""
 
     version: int
     token: str | None = None
-    """Of its claim; None if nothing is under way."""
+    """The token of the claim; None if nothing is under way."""
     releases: int = 0
-    """How often a claim ended without another version. A claim that was held up must not meet a later stand."""
+    """How often a claim ended without another version. Without this count, a delayed write of an old claim could match
+    a later state of the instance that has the same version and no claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,32 +318,32 @@ class Hop:
     transition: str
     to_state: str
     version: int
-    """The one that it led to."""
+    """The version that it led to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """Something that happened, for the audit."""
+class AuditRecord:
+    """One entry of the audit: something that happened."""
 
     type: str
     payload: JsonObject
     at: float | None = None
-    """When, if that was before it was written."""
+    """When it happened; None for the time at which it is written."""
 
 
-def in_doubt(claim: Claim) -> Record:
-    return Record("executor.in_doubt", {"transition": claim.job.transition, "attempt": claim.attempt})
+def build_in_doubt_record(claim: Claim) -> AuditRecord:
+    return AuditRecord("executor.in_doubt", {"transition": claim.job.transition, "attempt": claim.attempt})
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceItem:
     kind: str
     subject: str
-    """Who gave it."""
+    """The subject of the principal that gave it."""
     fields: JsonObject = field(default_factory=dict[str, Json])
 
 
-def with_evidence(evidence: Mapping[str, Tally], items: Sequence[EvidenceItem]) -> Mapping[str, Tally]:
+def add_evidence(evidence: Mapping[str, Tally], items: Sequence[EvidenceItem]) -> Mapping[str, Tally]:
     tallies = dict(evidence)
     for item in items:
         before = tallies.get(item.kind, Tally())
@@ -333,37 +353,37 @@ def with_evidence(evidence: Mapping[str, Tally], items: Sequence[EvidenceItem]) 
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """A record, with when it happened, in which call, and who was behind it."""
+    """An audit record with its time, the correlation id of its call and the subject of its principal."""
 
-    record: Record
+    record: AuditRecord
     at: float
     correlation_id: str
     subject: str
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What one call added to an instance. All of it is kept, or none."""
+class InstanceWrite:
+    """Everything that one write adds to an instance. The store keeps all of it, or nothing."""
 
     instance: Instance
-    """As it is now."""
+    """The instance as it is after the write."""
     hops: Sequence[Hop] = ()
     evidence: Sequence[EvidenceItem] = ()
     events: Sequence[AuditEvent] = ()
-    closed: str | None = None
-    """The request that nobody has to answer any more."""
+    closed_request_id: str | None = None
+    """The approval request that needs no answer any more."""
     wakes: Sequence[Wake] = ()
-    """What is to be looked at because of it."""
+    """The wakes that the write causes."""
     due_at: float | None = None
-    """When it has to be looked at again, whoever asks; None for never."""
+    """When a worker has to look at it even if no caller asks; None for never."""
     token: str = ""
-    """The same for whoever writes the same again."""
+    """The id of the write; a repetition of the same write has the same token."""
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A request that is open, and where."""
+class OpenApproval:
+    """An open approval request, and the instance that it belongs to."""
 
     workflow_id: str
     definition_id: str
-    request: Request
+    request: ApprovalRequest

@@ -1,4 +1,4 @@
-"""Paths into what an instance knows, in guards and in mappings alike."""
+"""Paths into the values of an instance, as guards and mappings use them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ _STEP = re.compile(r"\.([^.\[\]\s]+)|\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What values are taken from."""
+class ValueSources:
+    """The values that paths lead into."""
 
     context: JsonObject
     arguments: JsonObject
     input: JsonObject
     output: Json = None
-    """What the executor answered."""
+    """The answer of the executor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +35,26 @@ class Path:
     scope: Scope
     steps: Sequence[str]
 
-    def of(self, known: Known) -> Json:
-        """What is there; null where nothing is."""
-        found: Json = getattr(known, self.scope)
+    def resolve(self, sources: ValueSources) -> Json:
+        """Return the value at the path; null if there is none."""
+        value: Json = getattr(sources, self.scope)
         for step in self.steps:
-            found = _within(found, step)
-        return found
+            value = _value_at(value, step)
+        return value
 
 
 def path_of(text: str) -> Path | None:
-    """None if the text is no path."""
+    """Parse a path; None if the text is no path."""
     if text == "$":
         return Path("output", ())
-    found = _PATH.fullmatch(text)
-    if found is None:
+    matched = _PATH.fullmatch(text)
+    if matched is None:
         return None
-    steps = [name or index for name, index in cast("list[tuple[str, str]]", _STEP.findall(found[2]))]
-    return Path(_SCOPES[found[1]], tuple(steps))
+    steps = [name or index for name, index in cast("list[tuple[str, str]]", _STEP.findall(matched[2]))]
+    return Path(_SCOPES[matched[1]], tuple(steps))
 
 
-def _within(value: Json, step: str) -> Json:
+def _value_at(value: Json, step: str) -> Json:
     if isinstance(value, Mapping):
         return value.get(step)
     if isinstance(value, list | tuple) and step.isascii() and step.isdecimal() and int(step) < len(value):

@@ -1,125 +1,163 @@
-"""What workflows need of the world."""
+"""The ports of workflows: stores, definitions, executors, queue and waker."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from signpost.model import JsonObject, Principal
 from signpost.records import dataclass
-from signpost.workflow.definition import Definition, Executor
-from signpost.workflow.instance import AuditEvent, Awaited, Claim, Entry, Instance, Stand, Waiting
-from signpost.workflow.steps import Doing, Failed, Outcome
+from signpost.workflow.definition import Definition, ExecutorSpec
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome, PendingExecution
+from signpost.workflow.instance import (
+    AuditEvent,
+    Claim,
+    Instance,
+    InstanceWrite,
+    OpenApproval,
+    WaitReason,
+    WriteCondition,
+)
+
+if TYPE_CHECKING:
+    from signpost.workflow.wakes import QueuedWake, WakeMessage
 
 
-class Instances(Protocol):
+class InstanceStore(Protocol):
     def load(self, tenant: str, workflow_id: str) -> Instance | None:
-        """Raises Unavailable where that cannot be said now, as all of these do."""
+        """Return the instance, or None if there is none. Like all methods here it raises Unavailable if the store
+        cannot answer now."""
         ...
 
-    def save(self, tenant: str, entry: Entry, *, replacing: Stand | None) -> bool:
-        """All of the entry or nothing: False unless the instance still stands so; None for one that is not there yet.
-        Whoever saved the same before, and has not heard of it, is told that it is saved."""
+    def save(self, tenant: str, entry: InstanceWrite, *, replacing: WriteCondition | None) -> bool:
+        """Save all of the entry or nothing; return False unless the stored instance still meets `replacing`, which is
+        None for an instance that is not stored yet. A caller that repeats an entry because it did not hear the first
+        result gets True if that entry was saved."""
         ...
 
     def hold(
-        self, tenant: str, workflow_id: str, claim: Claim, *, replacing: Stand, due_at: float | None
+        self, tenant: str, workflow_id: str, claim: Claim, *, replacing: WriteCondition, due_at: float | None
     ) -> Claim | None:
-        """The claim that the instance has after this: the one given, if it stood so; else somebody else's, or None if
-        it stands at another version."""
+        """Store the claim if the instance still meets `replacing`. Return the claim that the instance has afterwards:
+        this one if it was stored, else the claim of another owner, or None if the instance is at another version."""
         ...
 
     def note(self, tenant: str, workflow_id: str, events: Sequence[AuditEvent]) -> None:
-        """What happened without changing anything."""
+        """Add events to the audit without changing the instance."""
         ...
 
-    def waiting(self, tenant: str) -> Sequence[Waiting]:
-        """The requests that are open, oldest first."""
+    def list_open_approvals(self, tenant: str) -> Sequence[OpenApproval]:
+        """Return the open approval requests, oldest first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """A definition, and the digest that it is known by."""
+class PublishedDefinition:
+    """A definition and its digest, under which instances find it."""
 
     definition: Definition
     digest: str
 
 
-class Definitions(Protocol):
-    def current(self, tenant: str, definition_id: str) -> Published | None:
-        """The one that is started now; None if there is none that may be."""
+class DefinitionSource(Protocol):
+    def find_current(self, tenant: str, definition_id: str) -> PublishedDefinition | None:
+        """Return the definition that a start uses now; None if none may be started."""
         ...
 
-    def pinned(self, tenant: str, definition_id: str, digest: str) -> Definition: ...
+    def load_pinned(self, tenant: str, definition_id: str, digest: str) -> Definition: ...
 
-    def ids(self, tenant: str) -> Sequence[str]:
-        """Of those that may be started."""
+    def list_ids(self, tenant: str) -> Sequence[str]:
+        """Return the ids of the definitions that may be started."""
         ...
 
-    def offered(self, principal: Principal, definition_id: str) -> Published | None:
-        """The same as `current` of what policy leaves to the principal."""
+    def find_offered(self, principal: Principal, definition_id: str) -> PublishedDefinition | None:
+        """Return the same as `find_current`, of the definitions that policy allows the principal."""
         ...
 
-    def offered_ids(self, principal: Principal) -> Sequence[str]: ...
+    def list_offered_ids(self, principal: Principal) -> Sequence[str]: ...
 
-    def seen(self, principal: Principal, published: Published, kept: str | None) -> Definition:
-        """Without the capabilities that policy denies, but for the one that something is under way of, which is
-        marked."""
+    def remove_denied_capabilities(
+        self, principal: Principal, published: PublishedDefinition, kept: str | None
+    ) -> Definition:
+        """Return the definition without the capabilities that policy denies. The denied capability of a move that is
+        under way (`kept`) stays and is marked as denied."""
         ...
 
 
-class Executors(Protocol):
-    """What does nothing outside of the instance."""
+class StepExecutors(Protocol):
+    """Performs the executors that do nothing outside of the instance."""
 
-    def perform(self, doing: Doing, principal: Principal) -> Outcome | Failed: ...
+    def perform(self, pending: PendingExecution, principal: Principal) -> ExecutorOutcome | ExecutorFailure: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """One try of one executor."""
+class StepAttempt:
+    """One attempt of one executor, with all that the executor may use."""
 
-    executor: Executor
+    executor: ExecutorSpec
     arguments: JsonObject
     instance: Instance
-    """As it stands without what comes of this."""
+    """The instance without the result of this attempt."""
     principal: Principal
     claim: Claim
     ends_at: float
-    """When whoever waits for it goes on without it."""
+    """When the caller that waits for it continues without it."""
     idempotency_key: str | None = None
     step: str = ""
-    """Which step of which workflow it is, the same for all tries."""
-    say: Callable[[str, JsonObject], None] = lambda _kind, _payload: None
-    """For the audit."""
+    """The id of the step in its workflow, the same for all attempts."""
+    record_event: Callable[[str, JsonObject], None] = lambda _kind, _payload: None
+    """Adds a record to the audit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
-    """It is not over yet, and nobody has to wait for it."""
+class Deferral:
+    """The outcome of an attempt that is not over and that no caller has to wait for."""
 
     until: float
-    awaits: Awaited
+    awaits: WaitReason
     child: str | None = None
     gives_up_at: float | None = None
 
 
 type Pause = Callable[[float], None]
-"""For so many seconds."""
-type Came = Outcome | Failed | Later
+"""Sleeps for the seconds."""
+type StepOutcome = ExecutorOutcome | ExecutorFailure | Deferral
 
 
-class Machine(Protocol):
-    """What executors of one kind run on."""
+class StepExecutor(Protocol):
+    """Runs the executors of one kind."""
 
-    def seconds(self, executor: Executor, principal: Principal) -> float | None:
-        """How long a try may take, where somebody said so."""
+    def timeout_seconds(self, executor: ExecutorSpec, principal: Principal) -> float | None:
+        """Return how long an attempt may take, if an author or operator has set it."""
         ...
 
-    def lingers(self, executor: Executor, principal: Principal) -> float:
-        """Seconds for which a try that nobody waits for any more may go on at most."""
+    def linger_seconds(self, executor: ExecutorSpec, principal: Principal) -> float:
+        """Return the seconds for which an attempt may at most continue after its caller has stopped waiting."""
         ...
 
-    def guarded(self, errand: Errand, tries: Callable[[], Came]) -> Came:
-        """All tries of one executor in one step; or a failure without any, if it should be left alone."""
+    def run_attempts(self, attempt: StepAttempt, run: Callable[[], StepOutcome]) -> StepOutcome:
+        """Run all attempts of one executor in one step; or return a failure without any, if it is not to be called
+        now."""
         ...
 
-    def perform(self, errand: Errand) -> Came: ...
+    def perform(self, attempt: StepAttempt) -> StepOutcome: ...
+
+
+class WorkQueue(Protocol):
+    """The queue of the instances that a worker is to look at."""
+
+    def put(self, posted: QueuedWake) -> None: ...
+
+
+class DueInstances(Protocol):
+    """Finds the instances that are due, also those that no wake message names any more."""
+
+    def find_due(self, now: float, most: int) -> Sequence[WakeMessage]:
+        """Return at most `most` instances, those that have waited longest first."""
+        ...
+
+
+class InstanceWaker(Protocol):
+    def wake(self, tenant: str, workflow_id: str, ends_at: float) -> None:
+        """Load an instance and do the work that is due, which may be nothing. Ends by `ends_at`."""
+        ...

@@ -1,4 +1,4 @@
-"""The registry's ports on its DynamoDB table. Decisions of more than one caller are conditional writes."""
+"""Implementations of the ports on the DynamoDB tables. Where callers compete, a conditional write decides."""
 
 from signpost.adapters.dynamodb.api_keys import DynamoApiKeys
 from signpost.adapters.dynamodb.breakers import DynamoBreakers

@@ -1,4 +1,4 @@
-"""API keys as rows of the registry table."""
+"""The store of API keys: one row of the registry table for each key."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.credentials import ApiKey
+from signpost.identity.credentials import ApiKey
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -19,20 +19,20 @@ class DynamoApiKeys:
 
     def find(self, tenant: str, key_id: str) -> ApiKey | None:
         row = rows.get(self._client, self._table, keys.api_key(tenant, key_id))
-        return _api_key(tenant, row) if row else None
+        return _api_key_in(tenant, row) if row else None
 
     def of_tenant(self, tenant: str) -> Sequence[ApiKey]:
-        found = [_api_key(tenant, row) for row in rows.query(self._client, self._table, keys.api_keys_of(tenant))]
-        return sorted(found, key=lambda key: (key.created_at, key.key_id))
+        api_keys = [_api_key_in(tenant, row) for row in rows.query(self._client, self._table, keys.api_keys_of(tenant))]
+        return sorted(api_keys, key=lambda key: (key.created_at, key.key_id))
 
     def add(self, key: ApiKey) -> bool:
-        row = {**keys.api_key(key.tenant, key.key_id), **_attributes(key)}
-        return rows.succeeds(
+        row = {**keys.api_key(key.tenant, key.key_id), **_attributes_of(key)}
+        return rows.write_if(
             self._client.put_item, TableName=self._table, Item=row, ConditionExpression="attribute_not_exists(pk)"
         )
 
     def revoke(self, tenant: str, key_id: str, at: float) -> ApiKey | None:
-        rows.succeeds(
+        rows.write_if(
             self._client.update_item,
             TableName=self._table,
             Key=keys.api_key(tenant, key_id),
@@ -43,7 +43,7 @@ class DynamoApiKeys:
         return self.find(tenant, key_id)
 
 
-def _api_key(tenant: str, row: Row) -> ApiKey:
+def _api_key_in(tenant: str, row: Row) -> ApiKey:
     return ApiKey(
         tenant=tenant,
         key_id=row["sk"]["S"],
@@ -57,13 +57,13 @@ def _api_key(tenant: str, row: Row) -> ApiKey:
     )
 
 
-def _attributes(key: ApiKey) -> Attributes:
+def _attributes_of(key: ApiKey) -> Attributes:
     times = {"created_at": key.created_at, "expires_at": key.expires_at, "revoked_at": key.revoked_at}
     return {
         "name": {"S": key.name},
         "secret_digest": {"S": key.secret_digest},
         "roles": rows.text_set(key.roles),
         "permissions": rows.text_set(key.permissions),
-        **rows.schema(),
+        **rows.schema_attribute(),
         **rows.numbers(times),
     }

@@ -1,4 +1,4 @@
-"""Breakers that are not closed, as rows of the registry table."""
+"""The store of breakers: one row of the registry table for each breaker that is not closed."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-def breaker_of(row: Row) -> BreakerState:
+def breaker_in(row: Row) -> BreakerState:
     return BreakerState(
         opened_until=float(row["opened_until"]["N"]),
         failures=int(row["failures"]["N"]),
@@ -30,15 +30,19 @@ class DynamoBreakers:
         self._table = table
 
     def of_tenant(self, tenant: str) -> Mapping[str, BreakerState]:
-        found = rows.query(self._client, self._table, keys.breakers_of(tenant))
-        return {row["sk"]["S"]: breaker_of(row) for row in found}
+        breaker_rows = rows.query(self._client, self._table, keys.breakers_of(tenant))
+        return {row["sk"]["S"]: breaker_in(row) for row in breaker_rows}
 
     def open(self, tenant: str, function: str, state: BreakerState) -> None:
-        row = {**keys.breaker(tenant, function), **_attributes(state)}
+        row = {**keys.breaker(tenant, function), **_attributes_of(state)}
         call(self._client.put_item, TableName=self._table, Item=row)
 
     def claim_probe(self, tenant: str, function: str, now: float, until: float) -> bool:
-        """Whose answer was lost finds its own claim in the way, and nobody probes until it expires."""
+        """Claim the probe of an open breaker until a time; False if another caller has claimed it.
+
+        A caller that claims, loses the answer and repeats the call is refused by its own claim. No caller probes then
+        until that claim expires.
+        """
         try:
             call(
                 self._client.update_item,
@@ -53,7 +57,7 @@ class DynamoBreakers:
             )
         except ClientError as fault:
             if code_of(fault) == "ConditionalCheckFailedException":
-                return "Item" not in fault.response  # without the row the breaker is closed
+                return "Item" not in fault.response  # no row: the breaker is closed
             raise
         return True
 
@@ -63,6 +67,6 @@ class DynamoBreakers:
         return bool(answer.get("Attributes"))
 
 
-def _attributes(state: BreakerState) -> Attributes:
+def _attributes_of(state: BreakerState) -> Attributes:
     times = {"opened_until": state.opened_until, "failures": state.failures, "probing_until": state.probing_until}
-    return {"last_failure": {"S": state.last_failure}, **rows.numbers(times), **rows.schema()}
+    return {"last_failure": {"S": state.last_failure}, **rows.numbers(times), **rows.schema_attribute()}

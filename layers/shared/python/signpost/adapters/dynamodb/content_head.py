@@ -1,4 +1,4 @@
-"""The row by which changes of skill documents and prompts in a scope follow each other."""
+"""The content head: the one row of a scope whose version orders all changes of its content."""
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
@@ -7,25 +7,25 @@ from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ContentHead:
     version: int = 0
     """The sequence number of the last change."""
     overlay: str | None = None
-    """The key of a publication that is not in its rows yet."""
+    """The object key of a change batch that is committed but not yet written into its rows."""
     written: int = 0
-    """How many of its changes are."""
+    """The number of the overlay's changes that are written into rows."""
     settled_at: float | None = None
-    """When the last overlay came off."""
+    """The time at which the last overlay was finished."""
     catalogue: str | None = None
-    """The digest of the snapshot of the catalogue that is the current one."""
+    """The digest of the current snapshot of the catalogue."""
     policies: str | None = None
-    """The digest of the tenant's rules that are the current ones."""
+    """The digest of the tenant's current rules."""
 
 
-def head_in(row: Row | None) -> Head:
+def head_in(row: Row | None) -> ContentHead:
     if row is None:
-        return Head()
-    return Head(
+        return ContentHead()
+    return ContentHead(
         version=int(row["version"]["N"]),
         overlay=row["overlay"]["S"] if "overlay" in row else None,
         written=rows.optional_integer(row, "written") or 0,
@@ -35,19 +35,22 @@ def head_in(row: Row | None) -> Head:
     )
 
 
-def head_row(tenant: str | None, head: Head) -> Attributes:
-    named = {"overlay": head.overlay, "catalogue": head.catalogue, "policies": head.policies}
-    texts: Attributes = {name: {"S": text} for name, text in named.items() if text is not None}
+def head_row(tenant: str | None, head: ContentHead) -> Attributes:
+    optional = {"overlay": head.overlay, "catalogue": head.catalogue, "policies": head.policies}
+    texts: Attributes = {name: {"S": text} for name, text in optional.items() if text is not None}
     return {
         **keys.content_version(tenant),
         **texts,
         **rows.numbers({"version": head.version, "written": head.written, "settled_at": head.settled_at}),
-        **rows.schema(),
+        **rows.schema_attribute(),
     }
 
 
-def unchanged(head: Head) -> Attributes:
-    """The condition that nobody moved it. An overlay comes with a version of its own, which it stays at."""
+def unchanged_condition(head: ContentHead) -> Attributes:
+    """Build the condition that the head's row is still as it was read.
+
+    While there is an overlay the version does not change, so the condition compares the overlay and its progress.
+    """
     if head.version == 0:
         return {"ConditionExpression": "attribute_not_exists(pk)"}
     if head.overlay is None:

@@ -1,6 +1,7 @@
-"""Skill documents, prompts, subscriptions and all changes as text: in rows, outbox and publications alike.
+"""The text form of skill documents, prompts, subscriptions and changes, the same in rows, outbox and change batches.
 
-An entry is one attribute. A list reads thousands of them, and taking apart an attribute each is what takes its time.
+An entry is one attribute with all its members. A list reads thousands of entries, and most of its time goes into
+decoding attributes.
 """
 
 import json
@@ -12,16 +13,16 @@ from signpost.adapters import keys
 from signpost.adapters.change_events import event_of
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.content import (
+from signpost.content.model import (
     CatalogueChange,
     Change,
     ChangeEvent,
-    Manifest,
     PolicyChange,
     PromptChange,
-    Scopes,
+    ScopeNames,
     Skill,
     SkillChange,
+    SkillMd,
     StoredFile,
     StoredPrompt,
     Subscription,
@@ -32,29 +33,29 @@ from signpost.model import PromptArgument
 from signpost.records import dataclass
 
 ENTRY = "entry"
-"""The attribute."""
+"""The name of the attribute that holds an entry."""
 
-type Name = tuple[str, str]
+type EntryName = tuple[str, str]
 """The kind of an entry, and its id or name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind[Entry]:
-    """What is different between skill documents, prompts and subscriptions."""
+class RowKind[Entry]:
+    """How one kind of entry (skill document, prompt, subscription) is keyed, read and written."""
 
     tag: str
-    """In the outbox and in publications: the type of the events about it, where there are any."""
-    partition: Callable[[str | None, Scopes], str]
+    """The kind's name in the outbox and in change batches: the type of its events, if it has events."""
+    partition: Callable[[str | None, ScopeNames], str]
     read: Callable[[str, str], Entry]
-    """By id or name, from text."""
-    entry: Callable[[Change], Entry | None]
-    """That a change leaves behind; None also for a change of another kind."""
+    """Reads an entry from its id or name and its text."""
+    entry_of: Callable[[Change], Entry | None]
+    """The entry after a change; None if the change removes it or is of another kind."""
 
-    def key(self, tenant: str | None, scopes: Scopes, name: str) -> keys.Key:
+    def key(self, tenant: str | None, scopes: ScopeNames, name: str) -> keys.RowKey:
         return keys.entry(self.partition(tenant, scopes), name)
 
 
-def _skill(skill_id: str, text: str) -> Skill:
+def _parse_skill(skill_id: str, text: str) -> Skill:
     members = json.loads(text)
     return Skill(
         id=skill_id,
@@ -63,37 +64,37 @@ def _skill(skill_id: str, text: str) -> Skill:
         size=members["size"],
         registered_at=members["registered_at"],
         digest=members["digest"],
-        manifest=_manifest(members.get("manifest")),
-        files=tuple(_file(file) for file in members.get("files", ())),
+        manifest=_parse_manifest(members.get("manifest")),
+        files=tuple(_parse_file(file) for file in members.get("files", ())),
     )
 
 
-def _manifest(members: Any) -> Manifest | None:
+def _parse_manifest(members: Any) -> SkillMd | None:
     if members is None:
         return None
-    return Manifest(members["form"], members["digest"], members["size"], members["front_matter"])
+    return SkillMd(members["form"], members["digest"], members["size"], members["front_matter"])
 
 
-def _file(members: Any) -> StoredFile:
+def _parse_file(members: Any) -> StoredFile:
     return StoredFile(members["path"], members["digest"], members["size"], members["mime_type"])
 
 
-def _prompt(name: str, text: str) -> StoredPrompt:
+def _parse_prompt(name: str, text: str) -> StoredPrompt:
     members = json.loads(text)
     return StoredPrompt(
         name=name,
         description=members["description"],
         function=members["function"],
-        arguments=tuple(_argument(argument) for argument in members["arguments"]),
+        arguments=tuple(_parse_argument(argument) for argument in members["arguments"]),
         registered_at=members["registered_at"],
     )
 
 
-def _argument(members: Any) -> PromptArgument:
+def _parse_argument(members: Any) -> PromptArgument:
     return PromptArgument(members["name"], members["description"], members["required"])
 
 
-def _subscription(_name: str, text: str) -> Subscription:
+def _parse_subscription(_name: str, text: str) -> Subscription:
     members = json.loads(text)
     return Subscription(
         kind=members["kind"],
@@ -116,29 +117,31 @@ def _subscription_of(change: Change) -> Subscription | None:
     return change.subscription if isinstance(change, SubscriptionChange) else None
 
 
-SKILLS = Kind("skills::on-change", keys.skills_of, _skill, _skill_of)
-PROMPTS = Kind("prompts::on-change", keys.prompts_of, _prompt, _prompt_of)
-SUBSCRIPTIONS = Kind("subscriptions", lambda tenant, _: keys.subscriptions_of(tenant), _subscription, _subscription_of)
+SKILLS = RowKind("skills::on-change", keys.skills_of, _parse_skill, _skill_of)
+PROMPTS = RowKind("prompts::on-change", keys.prompts_of, _parse_prompt, _prompt_of)
+SUBSCRIPTIONS = RowKind(
+    "subscriptions", lambda tenant, _: keys.subscriptions_of(tenant), _parse_subscription, _subscription_of
+)
 
 
 WORKFLOWS, POLICIES, CATALOGUE = "workflows::on-change", "policies::on-change", "catalogue"
-"""The tags of changes of the catalogue, which is no rows but a snapshot that the head names."""
+"""The tags of changes of the catalogue, which has no rows of its own: the head names its current snapshot."""
 
 type EntryChange = SkillChange | PromptChange | SubscriptionChange
 
 
-def is_of_an_entry(change: Change) -> TypeIs[EntryChange]:
-    """Whether it writes a row of its own."""
+def is_entry_change(change: Change) -> TypeIs[EntryChange]:
+    """Tell whether the change writes an entry row."""
     return not isinstance(change, WorkflowChange | PolicyChange | CatalogueChange)
 
 
-def kind_of(change: EntryChange) -> Kind[Skill] | Kind[StoredPrompt] | Kind[Subscription]:
+def kind_of(change: EntryChange) -> RowKind[Skill] | RowKind[StoredPrompt] | RowKind[Subscription]:
     if isinstance(change, SkillChange):
         return SKILLS
     return PROMPTS if isinstance(change, PromptChange) else SUBSCRIPTIONS
 
 
-def name_of(change: Change) -> Name:
+def name_of(change: Change) -> EntryName:
     if isinstance(change, WorkflowChange):
         return WORKFLOWS, change.id
     if isinstance(change, PolicyChange):
@@ -148,42 +151,42 @@ def name_of(change: Change) -> Name:
     return kind_of(change).tag, change.id if isinstance(change, SkillChange) else change.name
 
 
-def registers(change: Change) -> bool:
+def is_registration(change: Change) -> bool:
     return text_of(change) is not None
 
 
-def key_of(tenant: str | None, scopes: Scopes, change: EntryChange) -> keys.Key:
+def key_of(tenant: str | None, scopes: ScopeNames, change: EntryChange) -> keys.RowKey:
     return kind_of(change).key(tenant, scopes, name_of(change)[1])
 
 
 def text_of(change: Change) -> str | None:
-    """The entry without what its key says already; None if it is unregistered."""
+    """Return the entry's text without the members that its key repeats; None if the change unregisters it."""
     if isinstance(change, WorkflowChange | PolicyChange):
         return change.digest
     if isinstance(change, CatalogueChange):
         return " ".join((change.before or "", *((change.policies,) if change.policies else ())))
-    entry = kind_of(change).entry(change)
+    entry = kind_of(change).entry_of(change)
     if entry is None:
         return None
     members = asdict(entry)
-    if not isinstance(entry, Subscription):  # whose name is made of its members
+    if not isinstance(entry, Subscription):  # the name of a subscription is computed from its members
         del members["id" if isinstance(entry, Skill) else "name"]
     return rows.text(members)
 
 
-def row_of(key: keys.Key, text: str) -> Attributes:
-    return {**key, ENTRY: {"S": text}, **rows.schema()}
+def row_of(key: keys.RowKey, text: str) -> Attributes:
+    return {**key, ENTRY: {"S": text}, **rows.schema_attribute()}
 
 
-def entry_in[Entry](kind: Kind[Entry], row: Row) -> Entry:
+def entry_in[Entry](kind: RowKind[Entry], row: Row) -> Entry:
     return kind.read(row["sk"]["S"], row[ENTRY]["S"])
 
 
-def change_from(tag: str, name: str, text: str | None) -> Change:
+def parse_change(tag: str, name: str, text: str | None) -> Change:
     if tag == SKILLS.tag:
-        return SkillChange(name, _skill(name, text) if text is not None else None)
+        return SkillChange(name, _parse_skill(name, text) if text is not None else None)
     if tag == PROMPTS.tag:
-        return PromptChange(name, _prompt(name, text) if text is not None else None)
+        return PromptChange(name, _parse_prompt(name, text) if text is not None else None)
     if tag == WORKFLOWS:
         return WorkflowChange(name, text)
     if tag == POLICIES:
@@ -191,16 +194,16 @@ def change_from(tag: str, name: str, text: str | None) -> Change:
     if tag == CATALOGUE:
         before, _, policies = (text or "").partition(" ")
         return CatalogueChange(before or None, name, policies or None)
-    return SubscriptionChange(name, _subscription(name, text) if text is not None else None)
+    return SubscriptionChange(name, _parse_subscription(name, text) if text is not None else None)
 
 
 def size_of(change: Change) -> int:
-    """About as many bytes as its row takes."""
+    """Estimate the bytes of the change's row."""
     return len((text_of(change) or "").encode()) + len(name_of(change)[1])
 
 
-def fitting(changes: Sequence[Change], most: int, most_bytes: int) -> int:
-    """How many of them, from the first, go together. One always does."""
+def count_fitting(changes: Sequence[Change], most: int, most_bytes: int) -> int:
+    """Count the changes, from the first, that fit into one transaction; at least one."""
     total = 0
     for count, change in enumerate(changes[:most]):
         total += size_of(change)
@@ -210,6 +213,6 @@ def fitting(changes: Sequence[Change], most: int, most_bytes: int) -> int:
 
 
 def events_from(tenant: str | None, first: int, changes: Sequence[Change]) -> Sequence[ChangeEvent]:
-    """Those that there are: not every change is told."""
+    """Return the events of the changes; some changes have none."""
     events = (event_of(tenant, sequence, change) for sequence, change in enumerate(changes, first))
     return [event for event in events if event is not None]

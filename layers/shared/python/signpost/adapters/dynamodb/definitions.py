@@ -1,4 +1,4 @@
-"""Published workflow definitions as text, under what they are made of. They never change."""
+"""The store of published workflow definitions: texts under their digests. A stored text never changes."""
 
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -7,17 +7,17 @@ from signpost.adapters import keys
 from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes
-from signpost.ports import Texts
+from signpost.ports import TextStore
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 LONGEST_IN_A_ROW = 100_000
-"""Characters. A definition is read once by each gateway and then remembered."""
+"""Characters that fit into a row; a longer text goes to the content bucket. The gateway caches what it has read."""
 
 
 class DynamoDefinitionTexts:
-    def __init__(self, client: "DynamoDBClient", table: str, values: Texts) -> None:
+    def __init__(self, client: "DynamoDBClient", table: str, values: TextStore) -> None:
         self._client = client
         self._table = table
         self._values = values
@@ -27,7 +27,7 @@ class DynamoDefinitionTexts:
         value: Attributes = {"text": {"S": text}}
         if len(text) > LONGEST_IN_A_ROW:
             value = {"kept": {"S": self._values.keep(tenant, text)}}
-        row = {**keys.definition(tenant, digest), **value, **rows.schema()}
+        row = {**keys.definition(tenant, digest), **value, **rows.schema_attribute()}
         call(self._client.put_item, TableName=self._table, Item=row)
         return digest
 

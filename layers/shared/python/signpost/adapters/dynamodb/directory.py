@@ -1,11 +1,15 @@
-"""Which executor hosts which functions: a row for each function, and one for each executor with the ids it holds.
+"""The directory of functions: a row for each function, and one for each executor with the ids of its functions.
 
-A placement is longer than a transaction may be. It first takes all its ids at once, in the row of its executor; then it
-writes the rows of the functions, deletes those that are gone, and last gives the ids of these back. Who takes ids
-conditions on the scope's revision, so nobody takes one that somebody else took since they looked; whoever writes
-functions conditions on the executor's row being as they left it, so of two placements of one executor the later stands.
-Interrupted anywhere, everything served before is still served, and placing again completes it. What writes functions
-moves the revision too, so whoever read them after a revision finds another one as soon as they are no longer so.
+A placement may not fit into one transaction. It takes these steps:
+
+1. It takes all its ids at once, in the executor's row, under the condition that the scope's revision has not changed
+   since it was read. So no two executors take the same id.
+2. It writes the rows of its functions and deletes those of removed functions, under the condition that the executor's
+   row is as step 1 left it. So of two placements of one executor the later one wins.
+3. It gives the ids of the removed functions back.
+
+If it is interrupted anywhere, everything served before is still served, and the next placement completes it. Step 2
+increments the revision too, so a reader that read functions at one revision sees another once they have changed.
 """
 
 import json
@@ -15,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.contract import Component, Executor, Hosted, Placed, Placement, Terms
+from signpost.contract import Component, Executor, ExecutorVersion, HostedFunction, PlacedExecutor, Placement
 from signpost.errors import Unavailable
 from signpost.model import JsonObject, as_object
 
@@ -24,22 +28,22 @@ if TYPE_CHECKING:
 
 LONGEST_TRANSACTION = 100
 LARGEST_TRANSACTION = 1_000_000
-"""Far from the four megabytes of a transaction: not every engine counts the bytes of a letter alike."""
-LISTING = (
+"""Bytes; far below a transaction's limit of four megabytes, since not every engine counts a letter's bytes alike."""
+LISTING_MEMBERS = (
     "name", "title", "category", "output_schema", "annotations", "icons", "meta", "hidden", "idempotent", "doc",
     "component",
 )  # fmt: skip
-"""Members that came with toolkits; a function has few of them, or none."""
-SILENT = Hosted("")
+"""The members of a function that lists show. They came with toolkits; a function has few of them, or none."""
+DEFAULT_HOSTED = HostedFunction("")
 
 
 def placement_in(row: Row) -> Placement:
-    return Placement(hosted_in(row), _executor(row))
+    return Placement(hosted_in(row), _executor_in(row))
 
 
-def hosted_in(row: Row) -> Hosted:
-    """Rows of an earlier release say nothing of what tools show."""
-    return Hosted(
+def hosted_in(row: Row) -> HostedFunction:
+    """Read a function's row. Rows of an earlier release lack the members that tools show."""
+    return HostedFunction(
         function=row["sk"]["S"],
         timeout_ms=rows.optional_integer(row, "timeout_ms"),
         permissions=rows.set_of_texts(row, "permissions"),
@@ -47,24 +51,24 @@ def hosted_in(row: Row) -> Hosted:
         description=row["description"]["S"] if "description" in row else "",
         input_schema=json.loads(row["input_schema"]["S"]) if "input_schema" in row else None,
         exposed="exposed" in row,
-        **_listing(row),
+        **_listing_in(row),
     )
 
 
-def _listing(row: Row) -> dict[str, Any]:
-    """A later release may say more than is known here."""
-    said: JsonObject = json.loads(row["listing"]["S"]) if "listing" in row else {}
-    known: dict[str, Any] = {name: said[name] for name in LISTING if name in said}
-    return {**known, "icons": tuple(known.get("icons", ())), "component": _component_in(said)}
+def _listing_in(row: Row) -> dict[str, Any]:
+    """Read the listing members. A row of a later release may have more; those are left out."""
+    listing: JsonObject = json.loads(row["listing"]["S"]) if "listing" in row else {}
+    known: dict[str, Any] = {name: listing[name] for name in LISTING_MEMBERS if name in listing}
+    return {**known, "icons": tuple(known.get("icons", ())), "component": _component_in(listing)}
 
 
-def _component_in(said: JsonObject) -> Component | None:
-    if "component" not in said:
+def _component_in(listing: JsonObject) -> Component | None:
+    if "component" not in listing:
         return None
-    # Most functions are tools, and who lists or calls those need not wait for it.
-    from signpost.execution.components import component_of  # noqa: PLC0415
+    # Imported on first use: most functions are tools, and calls and lists of tools need no components.
+    from signpost.calling.components import component_of  # noqa: PLC0415
 
-    return component_of(as_object(said["component"]))
+    return component_of(as_object(listing["component"]))
 
 
 def revision_in(row: Row | None) -> int:
@@ -76,95 +80,111 @@ class DynamoDirectory:
         self._client = client
         self._table = table
 
-    def placed(self) -> Sequence[Placed]:
+    def list_placed(self) -> Sequence[PlacedExecutor]:
         return [placed_in(row) for row in rows.query(self._client, self._table, keys.EXECUTORS)]
 
     def place(
-        self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted], terms: Terms | None = None
+        self,
+        tenant: str | None,
+        executor: Executor,
+        hosted: Sequence[HostedFunction],
+        terms: ExecutorVersion | None = None,
     ) -> Sequence[str]:
-        wanted = {one.function: one for one in hosted}
+        by_id = {function.function: function for function in hosted}
         for attempt in range(rows.ATTEMPTS):
-            revision, held = self._look(tenant)
+            revision, held = self._read_held(tenant)
             own = held.pop(executor.arn, frozenset())
             foreign = frozenset[str]().union(*held.values())
-            if taken := [function for function in wanted if function in foreign]:
+            if taken := [function for function in by_id if function in foreign]:
                 return taken
-            if self._take(tenant, executor, own.union(wanted), revision):
-                gone = own.difference(wanted)
-                self._fill(tenant, executor, wanted.values(), gone, terms, revision=revision + 1)
+            if self._take_ids(tenant, executor, own.union(by_id), revision):
+                removed = own.difference(by_id)
+                self._write_functions(tenant, executor, by_id.values(), removed, terms, revision=revision + 1)
                 return []
             rows.pause(attempt)
         raise Unavailable("Others are placing functions all the time.")
 
     def remove(self, tenant: str | None, executor_arn: str) -> bool:
         row = rows.get(self._client, self._table, keys.executor(tenant, executor_arn))
-        return row is not None and not self.place(tenant, _executor(row), ())
+        return row is not None and not self.place(tenant, _executor_in(row), ())
 
-    def _look(self, tenant: str | None) -> tuple[int, dict[str, frozenset[str]]]:
-        """The scope's revision, and the ids that each executor holds. The revision first: if it is still the same
-        when ids are taken, then so is what was read after it."""
+    def _read_held(self, tenant: str | None) -> tuple[int, dict[str, frozenset[str]]]:
+        """Read the scope's revision, and the ids that each executor holds.
+
+        The revision is read first: if it is still the same when ids are taken, then so is everything read after it.
+        """
         row = rows.get(self._client, self._table, keys.placements(tenant))
-        beginning = keys.executors_of(tenant)
-        found = rows.query(self._client, self._table, keys.EXECUTORS, sk_begins=beginning)
-        held = {row["executor"]["S"]: rows.set_of_texts(row, "functions") for row in found}
+        prefix = keys.executors_of(tenant)
+        holders = rows.query(self._client, self._table, keys.EXECUTORS, sk_begins=prefix)
+        held = {row["executor"]["S"]: rows.set_of_texts(row, "functions") for row in holders}
         return revision_in(row), held
 
-    def _take(self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int) -> bool:
-        """False if somebody else took something in this scope since we looked."""
+    def _take_ids(self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int) -> bool:
+        """Take the ids for the executor; False if another placement changed the scope since the revision was read."""
         holder = holder_row(tenant, executor, functions, revision + 1)
-        scope = self._put(scope_row(tenant, revision + 1), scope_is(revision))
-        return rows.transact(self._client, [scope, self._put(holder)])
+        scope = rows.build_put(self._table, scope_row(tenant, revision + 1), scope_condition(revision))
+        return rows.transact(self._client, [scope, rows.build_put(self._table, holder)])
 
-    def _fill(
+    def _write_functions(
         self,
         tenant: str | None,
         executor: Executor,
-        hosted: Iterable[Hosted],
-        gone: frozenset[str],
-        terms: Terms | None,
+        hosted: Iterable[HostedFunction],
+        removed: frozenset[str],
+        terms: ExecutorVersion | None,
         *,
         revision: int,
     ) -> None:
-        """Gives way to whoever placed or removed this executor meanwhile: they know what we took, and what we left."""
+        """Write the functions' rows, and last the executor's row.
+
+        Stops if another call placed or removed this executor meanwhile: that call has read the ids taken here, and
+        completes the change.
+        """
         key = keys.executor(tenant, executor.arn)
-        still_ours = _revision_is(revision)
-        new = [{**keys.placed_function(tenant, one.function), **attributes_of(executor, one)} for one in hosted]
-        old = [keys.placed_function(tenant, function) for function in sorted(gone)]
-        check = {"ConditionCheck": {"TableName": self._table, "Key": key, **still_ours}}
-        moved = self._moved(tenant)
-        for batch in _batches((*map(self._put, new), *map(self._delete, old)), LONGEST_TRANSACTION - 2):
-            if not rows.transact(self._client, [check, moved, *batch]):
+        unchanged = _revision_condition(revision)
+        new = [{**keys.placed_function(tenant, each.function), **attributes_of(executor, each)} for each in hosted]
+        old = [keys.placed_function(tenant, function) for function in sorted(removed)]
+        check = {"ConditionCheck": {"TableName": self._table, "Key": key, **unchanged}}
+        increment = self._revision_increment(tenant)
+        writes = (
+            *(rows.build_put(self._table, row) for row in new),
+            *(rows.build_delete(self._table, row_key) for row_key in old),
+        )
+        for batch in _batches(writes, LONGEST_TRANSACTION - 2):
+            if not rows.transact(self._client, [check, increment, *batch]):
                 return
         functions = frozenset(row["sk"]["S"] for row in new)
         holder = holder_row(tenant, executor, functions, revision, terms)
-        last = self._put(holder, still_ours) if functions else self._delete(key, still_ours)
+        last = (
+            rows.build_put(self._table, holder, unchanged)
+            if functions
+            else rows.build_delete(self._table, key, unchanged)
+        )
         rows.transact(self._client, [last])
 
-    def _moved(self, tenant: str | None) -> Any:
-        """The revision by one more, whatever it is: somebody else may be placing another executor."""
-        moving = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": {":one": rows.number(1)}}
-        return {"Update": {"TableName": self._table, "Key": keys.placements(tenant), **moving}}
-
-    def _put(self, row: Attributes, condition: Attributes | None = None) -> Any:
-        return {"Put": {"TableName": self._table, "Item": row, **(condition or {})}}
-
-    def _delete(self, key: keys.Key, condition: Attributes | None = None) -> Any:
-        return {"Delete": {"TableName": self._table, "Key": key, **(condition or {})}}
+    def _revision_increment(self, tenant: str | None) -> Any:
+        """Build the increment of the scope's revision, without a condition: another placement may be running."""
+        addition = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": {":one": rows.number(1)}}
+        return {"Update": {"TableName": self._table, "Key": keys.placements(tenant), **addition}}
 
 
 def scope_row(tenant: str | None, revision: int) -> Attributes:
-    return {**keys.placements(tenant), "revision": rows.number(revision), **rows.schema()}
+    return {**keys.placements(tenant), "revision": rows.number(revision), **rows.schema_attribute()}
 
 
-def scope_is(revision: int) -> Attributes:
-    """The condition that nobody has placed anything since."""
-    return _revision_is(revision) if revision else {"ConditionExpression": "attribute_not_exists(pk)"}
+def scope_condition(revision: int) -> Attributes:
+    """Build the condition that the scope's placements are still at the revision; 0 is a scope without any."""
+    return _revision_condition(revision) if revision else {"ConditionExpression": "attribute_not_exists(pk)"}
 
 
 def holder_row(
-    tenant: str | None, executor: Executor, functions: Iterable[str], revision: int, terms: Terms | None = None
+    tenant: str | None,
+    executor: Executor,
+    functions: Iterable[str],
+    revision: int,
+    terms: ExecutorVersion | None = None,
 ) -> Attributes:
-    """Without terms where not all of the functions are written yet."""
+    """Build an executor's row. It has no terms before all rows of its functions are written."""
     return {
         **keys.executor(tenant, executor.arn),
         **_executor_attributes(executor),
@@ -172,29 +192,29 @@ def holder_row(
         "revision": rows.number(revision),
         **({"contract": {"S": terms.digest}} if terms is not None else {}),
         **({"version": {"S": terms.version}} if terms is not None and terms.version is not None else {}),
-        **rows.schema(),
+        **rows.schema_attribute(),
     }
 
 
-def _revision_is(revision: int) -> Attributes:
+def _revision_condition(revision: int) -> Attributes:
     return {
         "ConditionExpression": "revision = :revision",
         "ExpressionAttributeValues": {":revision": rows.number(revision)},
     }
 
 
-def placed_in(row: Row) -> Placed:
+def placed_in(row: Row) -> PlacedExecutor:
     tenant = row["sk"]["S"].partition("#")[0] or None
-    return Placed(tenant, _executor(row), sorted(rows.set_of_texts(row, "functions")), _terms_in(row))
+    return PlacedExecutor(tenant, _executor_in(row), sorted(rows.set_of_texts(row, "functions")), _terms_in(row))
 
 
-def _terms_in(row: Row) -> Terms | None:
+def _terms_in(row: Row) -> ExecutorVersion | None:
     if "contract" not in row:
         return None
-    return Terms(row["version"]["S"] if "version" in row else None, row["contract"]["S"])
+    return ExecutorVersion(row["version"]["S"] if "version" in row else None, row["contract"]["S"])
 
 
-def _executor(row: Row) -> Executor:
+def _executor_in(row: Row) -> Executor:
     return Executor(row["executor"]["S"], row["key_secret"]["S"], int(row["executor_timeout_ms"]["N"]))
 
 
@@ -206,7 +226,7 @@ def _executor_attributes(executor: Executor) -> Attributes:
     }
 
 
-def attributes_of(executor: Executor, hosted: Hosted) -> Attributes:
+def attributes_of(executor: Executor, hosted: HostedFunction) -> Attributes:
     return {
         **_executor_attributes(executor),
         **rows.numbers({"timeout_ms": hosted.timeout_ms}),
@@ -216,26 +236,28 @@ def attributes_of(executor: Executor, hosted: Hosted) -> Attributes:
         **({"input_schema": {"S": rows.text(hosted.input_schema)}} if hosted.input_schema is not None else {}),
         **({"exposed": {"BOOL": True}} if hosted.exposed else {}),
         **_listing_attribute(hosted),
-        **rows.schema(),
+        **rows.schema_attribute(),
     }
 
 
-def _listing_attribute(hosted: Hosted) -> Attributes:
-    """As one text: these are read together, and nothing is looked up by them."""
-    said = {name: value for name in LISTING if (value := getattr(hosted, name)) != getattr(SILENT, name)}
+def _listing_attribute(hosted: HostedFunction) -> Attributes:
+    """Build one attribute of all listing members: they are read together, and no query uses them."""
+    listing = {
+        name: value for name in LISTING_MEMBERS if (value := getattr(hosted, name)) != getattr(DEFAULT_HOSTED, name)
+    }
     if hosted.component is not None:
-        from signpost.execution.components import component_object  # noqa: PLC0415 - as in _component_in
+        from signpost.calling.components import component_object  # noqa: PLC0415 - as in _component_in
 
-        said["component"] = component_object(hosted.component)
-    return {"listing": {"S": rows.text(said)}} if said else {}
+        listing["component"] = component_object(hosted.component)
+    return {"listing": {"S": rows.text(listing)}} if listing else {}
 
 
 def _batches(writes: Iterable[Any], most: int) -> Iterator[Sequence[Any]]:
-    """What goes into a transaction together; a schema makes some rows long."""
+    """Split the writes into transactions by number and size; a schema makes some rows long."""
     batch: list[Any] = []
     size = 0
     for write in writes:
-        length = _size(write)
+        length = _size_of(write)
         if batch and (len(batch) == most or size + length > LARGEST_TRANSACTION):
             yield batch
             batch, size = [], 0
@@ -245,6 +267,6 @@ def _batches(writes: Iterable[Any], most: int) -> Iterator[Sequence[Any]]:
         yield batch
 
 
-def _size(write: Any) -> int:
-    """About as many bytes as the row has."""
+def _size_of(write: Any) -> int:
+    """Estimate the bytes of the row."""
     return len(json.dumps(write, ensure_ascii=False).encode())

@@ -1,4 +1,4 @@
-"""When an instance is to be looked at, as its row says it: at once, for the stream, and by when, for the index."""
+"""The attributes of an instance's row that get it continued: `wake` for the stream, `due_at` for the due index."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -8,17 +8,17 @@ from signpost.adapters import keys
 from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.wakes import Message, Wake, due_shard_of, due_shards, wakes_of, wakes_text
+from signpost.workflow.wakes import Wake, WakeMessage, due_shard_of, due_shards, wakes_of, wakes_text
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-INDEX = "due"
-"""Of rows that have both attributes, and of no others."""
+DUE_INDEX = "due"
+"""The index of the rows that have both `due_shard` and `due_at`."""
 
 
 def due_attributes(workflow_id: str, due_at: float | None) -> Attributes:
-    """None for an instance that time does nothing to."""
+    """Return the attributes of the due index; none for an instance that waits for no time."""
     if due_at is None:
         return {}
     return {"due_shard": {"S": due_shard_of(workflow_id)}, "due_at": rows.number(due_at)}
@@ -29,7 +29,7 @@ def wake_attributes(wakes: Sequence[Wake]) -> Attributes:
 
 
 def wakes_in(image: Row) -> Sequence[tuple[str, Wake]]:
-    """With the tenant, of a row as the stream shows it."""
+    """Return the wakes of a stream image, each with the tenant."""
     if "wake" not in image:
         return ()
     tenant, _ = keys.instance_of(image["pk"]["S"])
@@ -37,22 +37,25 @@ def wakes_in(image: Row) -> Sequence[tuple[str, Wake]]:
 
 
 class DynamoDue:
-    """The index lags behind the rows: what it shows may be settled by now, and what it does not show yet it will."""
+    """Finds due instances by the due index, which lags behind the rows.
+
+    An instance that it returns may be settled by now; an instance that it omits appears in a later query.
+    """
 
     def __init__(self, client: "DynamoDBClient", table: str) -> None:
         self._client = client
         self._table = table
 
-    def by(self, now: float, most: int) -> Sequence[Message]:
-        """Each shard shows its oldest first; the oldest of all are among as many of each."""
-        found = [row for shard in due_shards() for row in islice(self._in(shard, now, most), most)]
-        found.sort(key=lambda row: float(row["due_at"]["N"]))
-        return [Message(*keys.instance_of(row["pk"]["S"])) for row in found[:most]]
+    def find_due(self, now: float, most: int) -> Sequence[WakeMessage]:
+        """Return the oldest due instances, at most `most`. They are among the `most` oldest of each shard."""
+        due_rows = [row for shard in due_shards() for row in islice(self._query_shard(shard, now, most), most)]
+        due_rows.sort(key=lambda row: float(row["due_at"]["N"]))
+        return [WakeMessage(*keys.instance_of(row["pk"]["S"])) for row in due_rows[:most]]
 
-    def _in(self, shard: str, now: float, most: int) -> Iterator[Row]:
+    def _query_shard(self, shard: str, now: float, most: int) -> Iterator[Row]:
         arguments: Attributes = {
             "TableName": self._table,
-            "IndexName": INDEX,
+            "IndexName": DUE_INDEX,
             "KeyConditionExpression": "due_shard = :shard AND due_at <= :now",
             "ExpressionAttributeValues": {":shard": {"S": shard}, ":now": rows.number(now)},
             "Limit": most,

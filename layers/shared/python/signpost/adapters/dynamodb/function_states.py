@@ -1,48 +1,48 @@
-"""Everything about a function that a call has to look at: five rows, read at once. And what lists of functions show."""
+"""The state of one function, read for a call in five rows at once, and the list of all placed functions."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
-from signpost.adapters.dynamodb.breakers import breaker_of
+from signpost.adapters.dynamodb.breakers import breaker_in
 from signpost.adapters.dynamodb.directory import hosted_in, placement_in
 from signpost.adapters.dynamodb.runtime_settings import settings_in
-from signpost.contract import FunctionState, Hosted
+from signpost.contract import FunctionState, HostedFunction
 from signpost.model import SettingValue
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-NOTHING_SET: Mapping[str, SettingValue] = {}
+NO_SETTINGS: Mapping[str, SettingValue] = {}
 
 
 class DynamoFunctionStates:
-    """`deployment` is what the deployment sets for tenants that set nothing themselves."""
+    """Reads the state of a function. `deployment` holds the settings of tenants that set nothing themselves."""
 
     def __init__(
-        self, client: "DynamoDBClient", table: str, deployment: Mapping[str, SettingValue] = NOTHING_SET
+        self, client: "DynamoDBClient", table: str, deployment: Mapping[str, SettingValue] = NO_SETTINGS
     ) -> None:
         self._client = client
         self._table = table
         self._deployment = deployment
 
     def read(self, tenant: str, function: str) -> FunctionState:
-        wanted = (
+        row_keys = (
             keys.placed_function(tenant, function),
             keys.placed_function(None, function),
             keys.settings(tenant, function),
             keys.settings(tenant, None),
             keys.breaker(tenant, function),
         )
-        own, shipped, settings, tenant_settings, breaker = rows.get_each(self._client, self._table, wanted)
+        own, shipped, settings, tenant_settings, breaker = rows.get_each(self._client, self._table, row_keys)
         return FunctionState(
             own=placement_in(own) if own else None,
             shipped=placement_in(shipped) if shipped else None,
             settings=settings_in(settings or {}),
             tenant_settings={**self._deployment, **settings_in(tenant_settings or {})},
-            breaker=breaker_of(breaker) if breaker else None,
+            breaker=breaker_in(breaker) if breaker else None,
         )
 
 
@@ -51,5 +51,5 @@ class DynamoPlacedFunctions:
         self._client = client
         self._table = table
 
-    def functions(self, tenant: str | None) -> Sequence[Hosted]:
+    def functions(self, tenant: str | None) -> Sequence[HostedFunction]:
         return [hosted_in(row) for row in rows.query(self._client, self._table, keys.placed_functions_of(tenant))]

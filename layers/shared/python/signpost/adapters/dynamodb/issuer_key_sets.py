@@ -1,4 +1,4 @@
-"""The key sets of issuers as rows of the registry table."""
+"""The store of token issuers' key sets: one row of the registry table for each issuer."""
 
 import json
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from signpost.adapters import keys
 from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
-from signpost.credentials import IssuerKeySet
+from signpost.identity.credentials import IssuerKeySet
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -28,7 +28,7 @@ class DynamoIssuerKeySets:
         )
 
     def claim_refresh(self, issuer: str, now: float, until: float) -> bool:
-        return rows.succeeds(
+        return rows.write_if(
             self._client.update_item,
             TableName=self._table,
             Key=keys.issuer_keys(issuer),

@@ -1,5 +1,8 @@
-"""Executors that a tenant loads at run time: each load is one transaction of the rows that a placement writes by many
-(`directory`), with the row that tells subscribers. It conditions on the scope's revision, read before anything else."""
+"""The store of executors that a tenant loads at run time.
+
+Each load is one transaction. It writes the rows that a placement (`directory`) writes in several transactions, and the
+outbox row of its event, under a condition on the scope's revision, which is read first.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -12,21 +15,20 @@ from signpost.adapters.dynamodb.directory import (
     hosted_in,
     placed_in,
     revision_in,
-    scope_is,
+    scope_condition,
     scope_row,
 )
 from signpost.adapters.dynamodb.outbox import row_of_load
-from signpost.adapters.dynamodb.rows import Attributes
 from signpost.adapters.dynamodb.scopes import row_of_scope
-from signpost.contract import Hosted
+from signpost.contract import HostedFunction
+from signpost.directory.model import DirectoryChange, DirectorySnapshot
 from signpost.errors import Unavailable
-from signpost.loads import Holding, Loading
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 ATTEMPTS = 64
-"""Of many who load at once one succeeds each time; whoever waits has a minute."""
+"""Attempts of a load. Of many concurrent loads one succeeds each time, and a caller waits up to a minute."""
 
 
 class DynamoLoadedExecutors:
@@ -34,44 +36,42 @@ class DynamoLoadedExecutors:
         self._client = client
         self._table = table
 
-    def look(self, tenant: str) -> Holding:
-        found = (placed_in(row) for row in rows.query(self._client, self._table, keys.EXECUTORS))
-        placed = [one for one in found if one.tenant in (None, tenant)]
-        return Holding(placed, self._hosted(tenant), self._hosted(None))
+    def read(self, tenant: str) -> DirectorySnapshot:
+        all_placed = (placed_in(row) for row in rows.query(self._client, self._table, keys.EXECUTORS))
+        placed = [executor for executor in all_placed if executor.tenant in (None, tenant)]
+        return DirectorySnapshot(placed, self._read_hosted(tenant), self._read_hosted(None))
 
-    def change[Refusal](self, tenant: str, decide: Callable[[Holding], Loading | Refusal]) -> Loading | Refusal:
+    def change[Refusal](
+        self, tenant: str, decide: Callable[[DirectorySnapshot], DirectoryChange | Refusal]
+    ) -> DirectoryChange | Refusal:
         for attempt in range(ATTEMPTS):
             revision = revision_in(rows.get(self._client, self._table, keys.placements(tenant)))
-            decided = decide(self.look(tenant))
-            if not isinstance(decided, Loading):
-                return decided
-            if rows.transact(self._client, list(self._writes(tenant, decided, revision))):
-                return decided
+            decision = decide(self.read(tenant))
+            if not isinstance(decision, DirectoryChange):
+                return decision
+            if rows.transact(self._client, list(self._writes(tenant, decision, revision))):
+                return decision
             rows.pause(attempt)
         raise Unavailable("Others are loading executors all the time.")
 
-    def _hosted(self, tenant: str | None) -> list[Hosted]:
+    def _read_hosted(self, tenant: str | None) -> list[HostedFunction]:
         found = rows.query(self._client, self._table, keys.placed_functions_of(tenant))
         return [hosted_in(row) for row in found]
 
-    def _writes(self, tenant: str, loading: Loading, revision: int) -> Iterator[Any]:
-        executor, hosted = loading.executor, loading.hosted
-        yield self._put(scope_row(tenant, revision + 1), scope_is(revision))
+    def _writes(self, tenant: str, change: DirectoryChange, revision: int) -> Iterator[Any]:
+        executor, hosted = change.executor, change.hosted
+        yield rows.build_put(self._table, scope_row(tenant, revision + 1), scope_condition(revision))
         if hosted:
-            ids = [one.function for one in hosted]
-            yield self._put(holder_row(tenant, executor, ids, revision + 1, loading.terms))
+            ids = [function.function for function in hosted]
+            yield rows.build_put(self._table, holder_row(tenant, executor, ids, revision + 1, change.terms))
         else:
-            yield self._delete(keys.executor(tenant, executor.arn))
-        for one in hosted:
-            yield self._put({**keys.placed_function(tenant, one.function), **attributes_of(executor, one)})
-        for function in loading.gone:
-            yield self._delete(keys.placed_function(tenant, function))
-        if loading.told:
-            yield self._put(row_of_load(tenant, revision + 1, loading.told))
-            yield self._put(row_of_scope(tenant))
-
-    def _put(self, row: Attributes, condition: Attributes | None = None) -> Any:
-        return {"Put": {"TableName": self._table, "Item": row, **(condition or {})}}
-
-    def _delete(self, key: keys.Key) -> Any:
-        return {"Delete": {"TableName": self._table, "Key": key}}
+            yield rows.build_delete(self._table, keys.executor(tenant, executor.arn))
+        for each in hosted:
+            yield rows.build_put(
+                self._table, {**keys.placed_function(tenant, each.function), **attributes_of(executor, each)}
+            )
+        for function in change.removed:
+            yield rows.build_delete(self._table, keys.placed_function(tenant, function))
+        if change.notices:
+            yield rows.build_put(self._table, row_of_load(tenant, revision + 1, change.notices))
+            yield rows.build_put(self._table, row_of_scope(tenant))

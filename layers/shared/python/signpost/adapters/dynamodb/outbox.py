@@ -1,6 +1,6 @@
-"""What has changed, in the order of its sequence numbers: a row for each change, or one for a whole publication.
+"""The outbox: all changes of a scope by sequence number, with a row for each change or one for a whole change batch.
 
-The relay tells the bus what is in them. Who lists a tenant's entries looks here for what changed while they read.
+The content relay puts their events on the bus. A list of a scope's entries reads the changes made during the read here.
 """
 
 import json
@@ -13,39 +13,39 @@ from typing import TYPE_CHECKING, Any, Protocol
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.content_rows import (
-    Name,
-    change_from,
+    EntryName,
     events_from,
+    is_registration,
     name_of,
-    registers,
+    parse_change,
     text_of,
 )
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.content import Change, ChangeEvent, TriggerType
+from signpost.content.model import Change, ChangeEvent, TriggerType
 from signpost.records import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from signpost.loads import Told
+    from signpost.directory.model import LoadNotice
 
-LOAD: TriggerType = "skills::registry"
-KEPT_FOR = 7 * 24 * 3600
-"""Seconds. The stream forgets after a day; the rest is for whoever wants to know what happened."""
+LOAD_EVENT: TriggerType = "skills::registry"
+RETENTION_SECONDS = 7 * 24 * 3600
+"""Seconds for which a row is kept. The stream keeps its record for a day; operators may read the rows for longer."""
 
 
-class Publications(Protocol):
-    """Where the changes of a publication are."""
+class ChangeBatchStore(Protocol):
+    """Keeps change batches as objects that never change."""
 
-    def keep(self, tenant: str | None, publication_id: str, body: bytes) -> str:
-        """Answers the key to read it by."""
+    def keep(self, tenant: str | None, batch_id: str, body: bytes) -> str:
+        """Store a change batch and return the key to read it by."""
         ...
 
     def read(self, key: str) -> bytes: ...
 
 
-@dataclass(frozen=True)  # no slots: what is worked out once is kept
-class Publication:
+@dataclass(frozen=True)  # no slots: `by_name` is cached on the instance
+class ChangeBatch:
     first: int
     """The sequence number of the first change."""
     changes: Sequence[Change]
@@ -55,86 +55,86 @@ class Publication:
         return self.first + len(self.changes) - 1
 
     @cached_property
-    def by_name(self) -> Mapping[Name, Change]:
+    def by_name(self) -> Mapping[EntryName, Change]:
         """The last change of each entry."""
         return {name_of(change): change for change in self.changes}
 
-    def save(self, tenant: str | None, publications: Publications) -> str:
+    def save(self, tenant: str | None, change_batches: ChangeBatchStore) -> str:
         changes = [[*name_of(change), text_of(change)] for change in self.changes]
         body = json.dumps({"schema": keys.SCHEMA, "first": self.first, "changes": changes}).encode()
-        return publications.keep(tenant, sha256(body).hexdigest(), body)
+        return change_batches.keep(tenant, sha256(body).hexdigest(), body)
 
 
-def saved_publication(publications: Publications, key: str) -> Publication:
-    members = json.loads(publications.read(key))
-    return Publication(members["first"], [change_from(*change) for change in members["changes"]])
+def read_change_batch(change_batches: ChangeBatchStore, key: str) -> ChangeBatch:
+    members = json.loads(change_batches.read(key))
+    return ChangeBatch(members["first"], [parse_change(*change) for change in members["changes"]])
 
 
 def rows_of_changes(tenant: str | None, first: int, changes: Sequence[Change]) -> Iterator[Attributes]:
-    """Also of changes that nobody is told of: whoever lists entries looks for them here."""
+    """Build the outbox row of each change, also of changes without an event: lists of entries read them here."""
     for sequence, change in enumerate(changes, first):
         (tag, name), text = name_of(change), text_of(change)
         yield {
-            **_row(tenant, sequence),
+            **_sequence_attributes(tenant, sequence),
             "type": {"S": tag},
-            "op": {"S": "register" if registers(change) else "unregister"},
+            "op": {"S": "register" if is_registration(change) else "unregister"},
             "key": {"S": name},
             **({"entry": {"S": text}} if text is not None else {}),
         }
 
 
-def row_of_publication(tenant: str | None, publication: Publication, key: str) -> Attributes:
-    """Behind all its changes: whoever has seen the first of them has seen the last."""
+def row_of_change_batch(tenant: str | None, batch: ChangeBatch, key: str) -> Attributes:
+    """Build the one outbox row of a batch, at its last sequence number: a reader sees all its changes or none."""
     return {
-        **_row(tenant, publication.last),
+        **_sequence_attributes(tenant, batch.last),
         "publication": {"S": key},
-        "first": rows.number(publication.first),
-        "last": rows.number(publication.last),
+        "first": rows.number(batch.first),
+        "last": rows.number(batch.last),
     }
 
 
-def row_of_load(tenant: str, revision: int, told: "Sequence[Told]") -> Attributes:
-    """What became of callable skills in one change of the directory of functions."""
+def row_of_load(tenant: str, revision: int, notices: "Sequence[LoadNotice]") -> Attributes:
+    """Build the outbox row of one change of the directory, with the callable skills that it loaded or removed."""
     return {
         **keys.outbox_row_of_load(tenant, revision),
-        **_kept_for_a_while(),
-        "type": {"S": LOAD},
+        **_expiry_attributes(),
+        "type": {"S": LOAD_EVENT},
         "sequence": rows.number(revision),
-        "told": {"S": json.dumps([[one.op, one.name] for one in told], ensure_ascii=False)},
+        "told": {"S": json.dumps([[notice.op, notice.name] for notice in notices], ensure_ascii=False)},
     }
 
 
-def _row(tenant: str | None, sequence: int) -> Attributes:
-    return {**keys.outbox_row(tenant, sequence), **_kept_for_a_while()}
+def _sequence_attributes(tenant: str | None, sequence: int) -> Attributes:
+    return {**keys.outbox_row(tenant, sequence), **_expiry_attributes()}
 
 
-def _kept_for_a_while() -> Attributes:
-    return {"expires_at": rows.number(int(time()) + KEPT_FOR), **rows.schema()}
+def _expiry_attributes() -> Attributes:
+    return {"expires_at": rows.number(int(time()) + RETENTION_SECONDS), **rows.schema_attribute()}
 
 
-def publication_in(row: Row, saved: Callable[[str], Publication]) -> Publication:
-    """What an outbox row stands for; a single change is a short one."""
+def change_batch_in(row: Row, read_batch: Callable[[str], ChangeBatch]) -> ChangeBatch:
+    """Return the changes of an outbox row; the row of a single change is a batch of one."""
     if "publication" in row:
-        return saved(row["publication"]["S"])
+        return read_batch(row["publication"]["S"])
     text = row["entry"]["S"] if "entry" in row else None
-    return Publication(int(row["sk"]["S"]), [change_from(row["type"]["S"], row["key"]["S"], text)])
+    return ChangeBatch(int(row["sk"]["S"]), [parse_change(row["type"]["S"], row["key"]["S"], text)])
 
 
-def events_of(row: Mapping[str, Any], publications: Publications) -> Sequence[ChangeEvent]:
-    """Those that an outbox row stands for; the row as the table has it and as the stream shows it (`NewImage`)."""
+def events_of(row: Mapping[str, Any], change_batches: ChangeBatchStore) -> Sequence[ChangeEvent]:
+    """Return the events of an outbox row, as read from the table or from the stream (`NewImage`)."""
     if "told" in row:
         return _events_of_load(row)
-    found = publication_in(row, lambda key: saved_publication(publications, key))
-    return events_from(keys.owner_of(row["pk"]["S"]), found.first, found.changes)
+    batch = change_batch_in(row, lambda key: read_change_batch(change_batches, key))
+    return events_from(keys.owner_of(row["pk"]["S"]), batch.first, batch.changes)
 
 
 def _events_of_load(row: Row) -> Sequence[ChangeEvent]:
     tenant, sequence = keys.owner_of(row["pk"]["S"]), int(row["sequence"]["N"])
-    return [ChangeEvent(tenant, sequence, LOAD, op, name) for op, name in json.loads(row["told"]["S"])]
+    return [ChangeEvent(tenant, sequence, LOAD_EVENT, op, name) for op, name in json.loads(row["told"]["S"])]
 
 
-def between(client: "DynamoDBClient", table: str, tenant: str | None, after: int, last: int) -> Iterator[Row]:
-    """The rows of changes that came after one, up to another."""
+def query_changes(client: "DynamoDBClient", table: str, tenant: str | None, after: int, last: int) -> Iterator[Row]:
+    """Query the rows of the changes after one sequence number, up to and including another."""
     if after >= last:
         return
     yield from rows.query_between(client, table, keys.outbox_row(tenant, after + 1), keys.outbox_row(tenant, last))

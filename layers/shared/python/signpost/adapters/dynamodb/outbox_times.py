@@ -1,11 +1,11 @@
-"""Outbox rows by when they were written, of whomever they are."""
+"""Reads the outbox rows of all scopes by the time at which they were written."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
-from signpost.adapters.dynamodb.outbox import KEPT_FOR
+from signpost.adapters.dynamodb.outbox import RETENTION_SECONDS
 from signpost.adapters.dynamodb.rows import Row
 from signpost.adapters.dynamodb.scopes import scopes_in
 
@@ -20,17 +20,17 @@ class DynamoOutboxTimes:
         self._client = client
         self._table = table
 
-    def written_in(self, periods: Sequence[Period]) -> Iterator[tuple[str, Sequence[Row]]]:
-        """Of all whose content ever changed."""
+    def read_periods(self, periods: Sequence[Period]) -> Iterator[tuple[str, Sequence[Row]]]:
+        """Yield each scope whose content ever changed, with its outbox rows of the periods."""
         for tenant in scopes_in(self._client, self._table):
-            yield tenant or "what is shipped", list(self._of(tenant, periods))
+            yield tenant or "what is shipped", list(self._rows_of(tenant, periods))
 
-    def _of(self, tenant: str | None, periods: Sequence[Period]) -> Iterator[Row]:
+    def _rows_of(self, tenant: str | None, periods: Sequence[Period]) -> Iterator[Row]:
         for row in rows.query(self._client, self._table, keys.outbox_of(tenant)):
-            if any(first <= written_at(row) <= last for first, last in periods):
+            if any(first <= write_time_of(row) <= last for first, last in periods):
                 yield row
 
 
-def written_at(row: Row) -> float:
-    """By the clock of whoever wrote it, in whole seconds."""
-    return int(row["expires_at"]["N"]) - KEPT_FOR
+def write_time_of(row: Row) -> float:
+    """Return the time of the write by the writer's clock, in whole seconds."""
+    return int(row["expires_at"]["N"]) - RETENTION_SECONDS

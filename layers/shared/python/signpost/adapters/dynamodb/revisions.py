@@ -1,4 +1,4 @@
-"""The rows that every change of what lists show moves, read at once."""
+"""The versions of everything that lists are made of, read at once: every change moves one of these rows."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -7,36 +7,36 @@ from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.content_head import head_in
 from signpost.adapters.dynamodb.directory import revision_in
-from signpost.adapters.dynamodb.function_states import NOTHING_SET
+from signpost.adapters.dynamodb.function_states import NO_SETTINGS
 from signpost.adapters.dynamodb.runtime_settings import settings_in
-from signpost.content import Revisions
 from signpost.model import SettingValue
+from signpost.revisions import ListRevisions
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
 class DynamoRevisionRows:
-    """`deployment` is what the deployment sets for tenants that set nothing themselves."""
+    """Reads the revisions. `deployment` holds the settings of tenants that set nothing themselves."""
 
     def __init__(
-        self, client: "DynamoDBClient", table: str, deployment: Mapping[str, SettingValue] = NOTHING_SET
+        self, client: "DynamoDBClient", table: str, deployment: Mapping[str, SettingValue] = NO_SETTINGS
     ) -> None:
         self._client = client
         self._table = table
         self._deployment = deployment
 
-    def read(self, tenant: str) -> Revisions:
-        wanted = (
+    def read(self, tenant: str) -> ListRevisions:
+        row_keys = (
             keys.content_version(tenant),
             keys.content_version(None),
             keys.placements(tenant),
             keys.placements(None),
             keys.settings(tenant, None),
         )
-        content, shipped, placements, shipped_placements, settings = rows.get_each(self._client, self._table, wanted)
+        content, shipped, placements, shipped_placements, settings = rows.get_each(self._client, self._table, row_keys)
         head = head_in(content)
-        return Revisions(
+        return ListRevisions(
             content=head.version,
             shipped_content=head_in(shipped).version,
             catalogue=head.catalogue,

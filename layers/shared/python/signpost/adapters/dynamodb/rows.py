@@ -1,4 +1,4 @@
-"""Reading and writing rows: what all the tables' adapters do alike."""
+"""Reads and writes rows, for the adapters of all tables."""
 
 import json
 import random
@@ -21,41 +21,43 @@ type Row = Mapping[str, Any]
 type Attributes = dict[str, Any]
 
 ATTEMPTS = 8
-"""What goes on being in the way of others is given up: with the pauses between, after a second or so."""
-READS = 4
-"""As often a table is asked for the rows that it did not get to; somebody waits for them."""
+"""Attempts of a write that others keep in conflict; with the pauses between them they take about a second."""
+READ_ATTEMPTS = 4
+"""Attempts to read rows that a batch read left out; few, since a caller waits for them."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.4
 
-SAME_AGAIN = frozenset({"TransactionConflict", "TransactionConflictException", "TransactionInProgressException"})
-"""Another transaction was writing the same rows. botocore leaves it to us to repeat."""
-OVERLOADED = frozenset({"ProvisionedThroughputExceeded", "ThrottlingError"})
+CONFLICT_CODES = frozenset({"TransactionConflict", "TransactionConflictException", "TransactionInProgressException"})
+"""Error codes of a conflict with another transaction on the same rows. botocore does not retry these."""
+OVERLOAD_CODES = frozenset({"ProvisionedThroughputExceeded", "ThrottlingError"})
 
 
-def get(client: "DynamoDBClient", table: str, key: keys.Key) -> Row | None:
+def get(client: "DynamoDBClient", table: str, key: keys.RowKey) -> Row | None:
     return call(client.get_item, TableName=table, Key=key, ConsistentRead=True).get("Item")
 
 
 def query(client: "DynamoDBClient", table: str, pk: str, *, sk_begins: str = "") -> Iterator[Row]:
-    """The rows of a partition, by sort key."""
+    """Query the rows of a partition, by sort key."""
     if sk_begins:
-        return _matching(client, table, "pk = :pk AND begins_with(sk, :sk)", {":pk": pk, ":sk": sk_begins})
-    return _matching(client, table, "pk = :pk", {":pk": pk})
+        return _query_pages(client, table, "pk = :pk AND begins_with(sk, :sk)", {":pk": pk, ":sk": sk_begins})
+    return _query_pages(client, table, "pk = :pk", {":pk": pk})
 
 
-def query_between(client: "DynamoDBClient", table: str, first: keys.Key, last: keys.Key) -> Iterator[Row]:
-    """Those of one partition from one key to another, both included."""
+def query_between(client: "DynamoDBClient", table: str, first: keys.RowKey, last: keys.RowKey) -> Iterator[Row]:
+    """Query the rows of one partition from one key to another, both included."""
     bounds = {":pk": first["pk"]["S"], ":first": first["sk"]["S"], ":last": last["sk"]["S"]}
-    return _matching(client, table, "pk = :pk AND sk BETWEEN :first AND :last", bounds)
+    return _query_pages(client, table, "pk = :pk AND sk BETWEEN :first AND :last", bounds)
 
 
-def query_for(client: "DynamoDBClient", table: str, pk: str, attribute: str) -> Iterator[Row]:
-    """The rows of a partition, by sort key, with nothing but that and the attribute: what is the same in all of
-    thousands of rows takes as long to be read as what is not."""
+def query_attribute(client: "DynamoDBClient", table: str, pk: str, attribute: str) -> Iterator[Row]:
+    """Query the rows of a partition, by sort key, with only the sort key and one attribute.
+
+    The other attributes would take time in a list of thousands of rows, though they are the same in all of them.
+    """
     only: Attributes = {"ProjectionExpression": "sk, #wanted", "ExpressionAttributeNames": {"#wanted": attribute}}
-    return _matching(client, table, "pk = :pk", {":pk": pk}, only)
+    return _query_pages(client, table, "pk = :pk", {":pk": pk}, only)
 
 
-def _matching(
+def _query_pages(
     client: "DynamoDBClient", table: str, condition: str, values: Mapping[str, str], only: Attributes | None = None
 ) -> Iterator[Row]:
     arguments: Attributes = {
@@ -72,11 +74,11 @@ def _matching(
         yield from page["Items"]
 
 
-def get_all(client: "DynamoDBClient", table: str, wanted: Sequence[keys.Key]) -> Sequence[Row]:
-    """Those rows of a hundred at most that exist, in one call. Raises Unavailable if the table does not get to all."""
+def get_all(client: "DynamoDBClient", table: str, row_keys: Sequence[keys.RowKey]) -> Sequence[Row]:
+    """Read at most a hundred rows and return those that exist. Raises Unavailable if the table leaves some unread."""
     found: list[Row] = []
-    unread: Any = {table: {"Keys": wanted, "ConsistentRead": True}}
-    for attempt in range(READS):
+    unread: Any = {table: {"Keys": row_keys, "ConsistentRead": True}}
+    for attempt in range(READ_ATTEMPTS):
         answer = call(client.batch_get_item, RequestItems=unread)
         found.extend(answer["Responses"].get(table, ()))
         unread = answer.get("UnprocessedKeys")
@@ -86,14 +88,14 @@ def get_all(client: "DynamoDBClient", table: str, wanted: Sequence[keys.Key]) ->
     raise Unavailable("A service that this needs is overloaded.")
 
 
-def get_each(client: "DynamoDBClient", table: str, wanted: Sequence[keys.Key]) -> Sequence[Row | None]:
-    """The same in the order of the keys, with None for those that do not exist."""
-    found = {(row["pk"]["S"], row["sk"]["S"]): row for row in get_all(client, table, wanted)}
-    return [found.get((key["pk"]["S"], key["sk"]["S"])) for key in wanted]
+def get_each(client: "DynamoDBClient", table: str, row_keys: Sequence[keys.RowKey]) -> Sequence[Row | None]:
+    """Read at most a hundred rows, in the order of the keys, with None for each that does not exist."""
+    found = {(row["pk"]["S"], row["sk"]["S"]): row for row in get_all(client, table, row_keys)}
+    return [found.get((key["pk"]["S"], key["sk"]["S"])) for key in row_keys]
 
 
-def succeeds(write: Callable[..., object], **arguments: Any) -> bool:
-    """False if the write's condition did not hold."""
+def write_if(write: Callable[..., object], **arguments: Any) -> bool:
+    """Write under a condition; False if the condition did not hold."""
     try:
         call(write, **arguments)
     except ClientError as fault:
@@ -103,13 +105,13 @@ def succeeds(write: Callable[..., object], **arguments: Any) -> bool:
     return True
 
 
-def repeated(write: Callable[..., object], **arguments: Any) -> None:
-    """A write of one row, for as long as transactions are in its way. Raises Unavailable if they are all the time."""
+def repeat_write(write: Callable[..., object], **arguments: Any) -> None:
+    """Write one row, repeating the write on conflicts with transactions. Raises Unavailable if they do not end."""
     for attempt in range(ATTEMPTS):
         try:
             call(write, **arguments)
         except ClientError as fault:
-            if code_of(fault) not in SAME_AGAIN:
+            if code_of(fault) not in CONFLICT_CODES:
                 raise
         else:
             return
@@ -117,10 +119,22 @@ def repeated(write: Callable[..., object], **arguments: Any) -> None:
     raise Unavailable("A service that this needs is overloaded.")
 
 
+def build_put(table: str, row: Attributes, condition: Attributes | None = None) -> Any:
+    """Build the write of a row for a transaction."""
+    return {"Put": {"TableName": table, "Item": row, **(condition or {})}}
+
+
+def build_delete(table: str, key: keys.RowKey, condition: Attributes | None = None) -> Any:
+    """Build the deletion of a row for a transaction."""
+    return {"Delete": {"TableName": table, "Key": key, **(condition or {})}}
+
+
 def transact(client: "DynamoDBClient", writes: Sequence[Any], *, token: str = "") -> bool:
-    """All of at most a hundred writes, or none: False if a condition did not hold. Raises Unavailable if others were
-    in the way all the time. The attempts have one token: if an answer was lost, the next one says that it is done; so
-    it does to whoever comes again with the same."""
+    """Make all of at most a hundred writes, or none; False if a condition did not hold.
+
+    Raises Unavailable if conflicts do not end. All attempts have one token: if an answer was lost, the next attempt
+    succeeds without writing again. The same holds for a later call with the same token.
+    """
     token = token or uuid4().hex
     for attempt in range(ATTEMPTS):
         try:
@@ -129,7 +143,7 @@ def transact(client: "DynamoDBClient", writes: Sequence[Any], *, token: str = ""
             reasons = _reasons(fault)
             if "ConditionalCheckFailed" in reasons:
                 return False
-            if not reasons & (SAME_AGAIN | OVERLOADED):
+            if not reasons & (CONFLICT_CODES | OVERLOAD_CODES):
                 raise
         else:
             return True
@@ -138,18 +152,18 @@ def transact(client: "DynamoDBClient", writes: Sequence[Any], *, token: str = ""
 
 
 def _reasons(fault: ClientError) -> set[str]:
-    """Why each of the writes was refused; the others say None."""
+    """Return the codes of all refused writes; a write that was not refused has the code "None"."""
     cancelled = fault.response.get("CancellationReasons", [])
     return {code_of(fault), *(reason.get("Code", "None") for reason in cancelled)}
 
 
 def pause(attempt: int) -> None:
-    """Longer each time, and never as long as that of those who wait for the same."""
+    """Wait for a random time that grows with the attempts, so that competing callers wait for different times."""
     longest = min(FIRST_PAUSE * 2**attempt, LONGEST_PAUSE)
     time.sleep(random.uniform(longest / 4, longest))  # noqa: S311 - no secret
 
 
-def schema() -> Attributes:
+def schema_attribute() -> Attributes:
     return {"schema": number(keys.SCHEMA)}
 
 
@@ -158,7 +172,7 @@ def number(value: float) -> Mapping[str, str]:
 
 
 def numbers(values: Mapping[str, float | None]) -> Attributes:
-    """Attributes for those that there are."""
+    """Build the attributes of the values that are not None."""
     return {name: number(value) for name, value in values.items() if value is not None}
 
 

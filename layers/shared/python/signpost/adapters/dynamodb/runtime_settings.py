@@ -1,4 +1,4 @@
-"""What operators set, as a row for each function and one for all functions of a tenant."""
+"""The store of run-time settings of operators: a row for each function, and one for all functions of a tenant."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -13,20 +13,22 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 PREFIX = "setting:"
-"""Of the attribute of each setting, so that none is ever taken for a part of the row."""
+"""The start of the name of each setting's attribute, which keeps settings apart from the row's own attributes."""
 
 
 def settings_in(row: Row) -> Mapping[str, SettingValue]:
     return {
-        name.removeprefix(PREFIX): _value(set_to) for name, set_to in sorted(row.items()) if name.startswith(PREFIX)
+        name.removeprefix(PREFIX): _value_of(attribute)
+        for name, attribute in sorted(row.items())
+        if name.startswith(PREFIX)
     }
 
 
-def _value(attribute: Mapping[str, str]) -> SettingValue:
+def _value_of(attribute: Mapping[str, str]) -> SettingValue:
     return int(attribute["N"]) if "N" in attribute else attribute["S"]
 
 
-def _attribute(value: SettingValue) -> Mapping[str, str]:
+def _attribute_of(value: SettingValue) -> Mapping[str, str]:
     return {"S": value} if isinstance(value, str) else rows.number(value)
 
 
@@ -36,12 +38,12 @@ class DynamoRuntimeSettings:
         self._table = table
 
     def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, SettingValue]]:
-        found = rows.query(self._client, self._table, keys.settings_of(tenant))
-        by_function = {row["sk"]["S"]: settings_in(row) for row in found}
+        setting_rows = rows.query(self._client, self._table, keys.settings_of(tenant))
+        by_function = {row["sk"]["S"]: settings_in(row) for row in setting_rows}
         return {
             None if function == keys.ALL_FUNCTIONS else function: settings
             for function, settings in by_function.items()
-            if settings  # a row stays when its last setting is unset
+            if settings  # unsetting the last setting leaves an empty row
         }
 
     def set(self, tenant: str, function: str | None, name: str, value: SettingValue) -> None:
@@ -51,11 +53,11 @@ class DynamoRuntimeSettings:
             Key=keys.settings(tenant, function),
             UpdateExpression="SET #setting = :value, #schema = :schema",
             ExpressionAttributeNames={"#setting": f"{PREFIX}{name}", "#schema": "schema"},
-            ExpressionAttributeValues={":value": _attribute(value), ":schema": rows.number(keys.SCHEMA)},
+            ExpressionAttributeValues={":value": _attribute_of(value), ":schema": rows.number(keys.SCHEMA)},
         )
 
     def unset(self, tenant: str, function: str | None, name: str) -> None:
-        rows.succeeds(
+        rows.write_if(
             self._client.update_item,
             TableName=self._table,
             Key=keys.settings(tenant, function),

@@ -1,4 +1,7 @@
-"""What the herald was shown of the workflows table, read from the stream again, which keeps it for a day."""
+"""Reads records of the workflows table's stream again that the workflow relay gave up on.
+
+The stream keeps a record for a day.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,42 +11,42 @@ from botocore.exceptions import ClientError
 from signpost.adapters import keys
 from signpost.adapters.aws import call, code_of
 from signpost.adapters.dynamodb.rows import Row
-from signpost.adapters.undelivered import GivenUp, Place
+from signpost.adapters.undelivered_batches import StreamPlace, UndeliveredBatch
 from signpost.errors import Unavailable
 
-AT_ONCE = 1000
-"""Records; the most that a call answers."""
-MOST_EMPTY = 1000
-"""Answers without a record, one after the other; an open shard would go on with them for ever."""
-GONE = frozenset({"ResourceNotFoundException", "TrimmedDataAccessException"})
-"""What a day has passed of: the records, or with them the shard or the stream."""
+RECORDS_PER_CALL = 1000
+"""Records; the most that a call returns."""
+MOST_EMPTY_PAGES = 1000
+"""Consecutive answers without a record after which reading stops: an open shard returns empty answers for ever."""
+EXPIRED_CODES = frozenset({"ResourceNotFoundException", "TrimmedDataAccessException"})
+"""Error codes of records that the stream keeps no more, also if their shard or the stream itself is gone."""
 
 
-class ShownSteps:
-    def __init__(self, streams: Any, *, at_once: int = AT_ONCE) -> None:
-        """With a client of `dynamodbstreams`, which the stubs of boto3 that we have do not describe."""
+class WorkflowStreamReader:
+    def __init__(self, streams: Any, *, records_per_call: int = RECORDS_PER_CALL) -> None:
+        """Take a client of `dynamodbstreams`, which the installed stubs of boto3 do not describe."""
         self._streams = streams
-        self._at_once = at_once
+        self._records_per_call = records_per_call
 
-    def again(self, batch: GivenUp) -> Sequence[Row] | None:
-        """The rows that the herald tells of; None if the stream does not have all of the batch any more."""
+    def read_batch(self, batch: UndeliveredBatch) -> Sequence[Row] | None:
+        """Return the batch's rows that the workflow relay handles; None if the stream lacks a part of the batch."""
         try:
-            return [record["dynamodb"]["NewImage"] for record in self._between(batch.place) if is_shown(record)]
+            return [record["dynamodb"]["NewImage"] for record in self._records_in(batch.place) if is_relayed(record)]
         except ClientError as fault:
-            if code_of(fault) in GONE:
+            if code_of(fault) in EXPIRED_CODES:
                 return None
             raise
 
-    def _between(self, place: Place) -> Iterator[Mapping[str, Any]]:
-        for record in self._since(place):
+    def _records_in(self, place: StreamPlace) -> Iterator[Mapping[str, Any]]:
+        for record in self._records_from(place):
             number = int(record["dynamodb"]["SequenceNumber"])
             if number <= place.last:
                 yield record
             if number >= place.last:
                 return
 
-    def _since(self, place: Place) -> Iterator[Mapping[str, Any]]:
-        """To the end of the shard, if it has one."""
+    def _records_from(self, place: StreamPlace) -> Iterator[Mapping[str, Any]]:
+        """Yield the records from the batch's first to the end of the shard, if it is closed."""
         iterator = call(
             self._streams.get_shard_iterator,
             StreamArn=place.stream,
@@ -53,16 +56,19 @@ class ShownSteps:
         )["ShardIterator"]
         empty = 0
         while iterator:
-            page = call(self._streams.get_records, ShardIterator=iterator, Limit=self._at_once)
+            page = call(self._streams.get_records, ShardIterator=iterator, Limit=self._records_per_call)
             yield from page["Records"]
             empty = 0 if page["Records"] else empty + 1
-            if empty == MOST_EMPTY:
+            if empty == MOST_EMPTY_PAGES:
                 raise Unavailable(f"The stream shows nothing up to {place.last}, where a batch in the queue ends.")
             iterator = page.get("NextShardIterator")
 
 
-def is_shown(record: Mapping[str, Any]) -> bool:
-    """By the filter of the herald's source in the template: the stream has every row."""
+def is_relayed(record: Mapping[str, Any]) -> bool:
+    """Tell whether the workflow relay gets the record.
+
+    The stream has every row; this repeats the filter of the relay's event source in the template.
+    """
     event, change = record["eventName"], record["dynamodb"]
     if event == "INSERT" and change["Keys"]["sk"]["S"].startswith(keys.AUDIT):
         return True

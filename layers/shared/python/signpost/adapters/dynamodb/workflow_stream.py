@@ -1,16 +1,16 @@
-"""What the rows of the workflows table say to whom the stream shows them."""
+"""The workflow events of the workflows table's stream."""
 
 from collections.abc import Sequence
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb.rows import Row
-from signpost.workflow.announcing import Happened
-from signpost.workflow.story import audit_of
+from signpost.workflow.running.bus_events import WorkflowAuditEvent
+from signpost.workflow.running.serialization import audit_of
 
 
-def happened_in(image: Row) -> Sequence[Happened]:
+def workflow_events_in(image: Row) -> Sequence[WorkflowAuditEvent]:
     if not image["sk"]["S"].startswith(keys.AUDIT):
         return ()
     tenant, workflow_id = keys.instance_of(image["pk"]["S"])
     events = audit_of(image["text"]["S"], image["correlation"]["S"], image["subject"]["S"])
-    return [Happened(tenant, workflow_id, event) for event in events]
+    return [WorkflowAuditEvent(tenant, workflow_id, event) for event in events]

@@ -1,7 +1,7 @@
-"""The ports in memory: for tests, and for whoever embeds the gateway. Held to the same contracts as AWS."""
+"""Implementations of the ports in memory, for tests and embedded gateways. The contract tests hold for them, too."""
 
 from signpost.adapters.memory.bucket import MemoryBucket, MemoryReferences
-from signpost.adapters.memory.content import MemoryAnswers, MemoryTexts
+from signpost.adapters.memory.content import MemoryAnswers, MemoryTextStore
 from signpost.adapters.memory.content_store import MemoryBodies, MemoryContentStore
 from signpost.adapters.memory.functions import (
     FunctionTable,
@@ -11,7 +11,12 @@ from signpost.adapters.memory.functions import (
     MemoryPlacedFunctions,
     MemoryRuntimeSettings,
 )
-from signpost.adapters.memory.identity import FixedKeySet, MemoryApiKeys, MemoryIssuerKeySets, MemoryMasterKeys
+from signpost.adapters.memory.identity import (
+    FixedKeySet,
+    MemoryApiKeys,
+    MemoryIssuerKeySets,
+    MemoryMasterKeys,
+)
 from signpost.adapters.memory.loaded_executors import MemoryLoadedExecutors
 from signpost.adapters.memory.revisions import MemoryRevisionRows
 
@@ -33,5 +38,5 @@ __all__ = [
     "MemoryReferences",
     "MemoryRevisionRows",
     "MemoryRuntimeSettings",
-    "MemoryTexts",
+    "MemoryTextStore",
 ]

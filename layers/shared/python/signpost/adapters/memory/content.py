@@ -1,9 +1,9 @@
-"""What a stack publishes and what it answers, in memory."""
+"""The stores of texts and of long answers, in memory."""
 
 from hashlib import sha256
 
 
-class MemoryTexts:
+class MemoryTextStore:
     def __init__(self) -> None:
         self._texts: dict[tuple[str, str], str] = {}
 

@@ -1,4 +1,4 @@
-"""Skill documents, prompts and subscriptions, in memory."""
+"""The store of skill documents, prompts and subscriptions, in memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -6,7 +6,7 @@ from threading import Lock
 
 from signpost.adapters.change_events import event_of
 from signpost.adapters.memory.functions import FunctionTable
-from signpost.content import (
+from signpost.content.model import (
     CatalogueChange,
     Change,
     ChangeEvent,
@@ -26,8 +26,8 @@ from signpost.records import dataclass
 
 
 @dataclass(slots=True)
-class _Scope:
-    """What a tenant has, or what is shipped."""
+class _ScopeContent:
+    """The content of one tenant, or the shipped content."""
 
     version: int = 0
     catalogue: str | None = None
@@ -38,19 +38,19 @@ class _Scope:
 
 
 class MemoryContentStore:
-    """Takes the table that holds what is set for the tenants."""
+    """Keeps the content of all tenants. Takes the table with their settings."""
 
     def __init__(self, table: FunctionTable) -> None:
         self.table = table
         self._lock = Lock()
-        self._scopes: dict[str | None, _Scope] = {}
+        self._scopes: dict[str | None, _ScopeContent] = {}
         self.events: list[ChangeEvent] = []
-        """All that would have gone to the bus, in the order of the changes."""
+        """The events that a content relay would have put on the bus, in the order of the changes."""
         self.changes: list[tuple[str | None, int, Change]] = []
-        """All of them, with their sequence numbers."""
+        """All changes, with tenants and sequence numbers."""
 
     def versions(self, tenant: str) -> tuple[int, int, str | None, str | None]:
-        """How far the tenant's content and the shipped content have changed, and the tenant's catalogue and rules."""
+        """Return the versions of own and shipped content, and the digests of the tenant's catalogue and rules."""
         with self._lock:
             own = self._scope(tenant)
             return own.version, self._scope(None).version, own.catalogue, own.policies
@@ -87,13 +87,13 @@ class MemoryContentStore:
     def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
         with self._lock:
             catalogue = self._scope(tenant).catalogue
-            if any(one.before != catalogue for one in changes if isinstance(one, CatalogueChange)):
+            if any(change.before != catalogue for change in changes if isinstance(change, CatalogueChange)):
                 raise Overtaken
             return [self._apply(tenant, change) for change in changes]
 
     def _apply(self, tenant: str | None, change: Change) -> int | None:
         scope = self._scope(tenant)
-        if not _carried_out(scope, change):
+        if not _carry_out(scope, change):
             return None
         scope.version += 1
         self.changes.append((tenant, scope.version, change))
@@ -102,32 +102,32 @@ class MemoryContentStore:
             self.events.append(event)
         return scope.version
 
-    def _scope(self, tenant: str | None) -> _Scope:
-        return self._scopes.setdefault(tenant, _Scope())
+    def _scope(self, tenant: str | None) -> _ScopeContent:
+        return self._scopes.setdefault(tenant, _ScopeContent())
 
     def _settings(self, tenant: str) -> Mapping[str, SettingValue]:
         with self.table.lock:
             return self.table.settings.get((tenant, None), {})
 
 
-def _carried_out(scope: _Scope, change: Change) -> bool:
-    """False if it changes nothing."""
+def _carry_out(scope: _ScopeContent, change: Change) -> bool:
+    """Apply the change to the scope; False if it changes nothing."""
     match change:
         case SkillChange():
-            return _changed(scope.skills, change.id, change.skill)
+            return _set_entry(scope.skills, change.id, change.skill)
         case PromptChange():
-            return _changed(scope.prompts, change.name, change.prompt)
+            return _set_entry(scope.prompts, change.name, change.prompt)
         case SubscriptionChange():
-            return _changed(scope.subscriptions, change.name, change.subscription)
+            return _set_entry(scope.subscriptions, change.name, change.subscription)
         case CatalogueChange():
             scope.catalogue, scope.policies = change.after, change.policies
             return True
         case WorkflowChange() | PolicyChange():
-            return True  # the catalogue has them
+            return True  # recorded by the snapshot of the catalogue
 
 
-def _changed[Entry](entries: dict[str, Entry], key: str, entry: Entry | None) -> bool:
-    """False if there is nothing to remove."""
+def _set_entry[Entry](entries: dict[str, Entry], key: str, entry: Entry | None) -> bool:
+    """Set or remove an entry; False if there is no entry to remove."""
     if entry is None:
         return entries.pop(key, None) is not None
     entries[key] = entry

@@ -1,43 +1,44 @@
-"""Workflow definitions, in memory."""
+"""The store of published workflow definitions, in memory."""
 
 from collections.abc import Sequence
 from hashlib import sha256
 
 from signpost.model import JsonObject, Principal
-from signpost.workflow import story
-from signpost.workflow.definition import Definition
-from signpost.workflow.definition import published as read
-from signpost.workflow.ports import Published
+from signpost.workflow.definition import Definition, parse_published_definition
+from signpost.workflow.ports import PublishedDefinition
+from signpost.workflow.running import serialization
 
 
 class MemoryDefinitions:
     def __init__(self) -> None:
-        self._current: dict[tuple[str, str], Published] = {}
+        self._current: dict[tuple[str, str], PublishedDefinition] = {}
         self._by_digest: dict[tuple[str, str], Definition] = {}
 
     def publish(self, tenant: str, definition_id: str, document: JsonObject) -> None:
-        definition = read(definition_id, document)
-        digest = sha256(story.text_of(document).encode()).hexdigest()
-        self._current[tenant, definition_id] = Published(definition, digest)
+        definition = parse_published_definition(definition_id, document)
+        digest = sha256(serialization.text_of(document).encode()).hexdigest()
+        self._current[tenant, definition_id] = PublishedDefinition(definition, digest)
         self._by_digest[tenant, digest] = definition
 
-    def current(self, tenant: str, definition_id: str) -> Published | None:
-        found = self._current.get((tenant, definition_id))
-        return found if found is not None and found.definition.enabled else None
+    def find_current(self, tenant: str, definition_id: str) -> PublishedDefinition | None:
+        published = self._current.get((tenant, definition_id))
+        return published if published is not None and published.definition.enabled else None
 
-    def pinned(self, tenant: str, definition_id: str, digest: str) -> Definition:
-        del definition_id  # the digest says it all
+    def load_pinned(self, tenant: str, definition_id: str, digest: str) -> Definition:
+        del definition_id  # the digest alone identifies the definition
         return self._by_digest[tenant, digest]
 
-    def offered(self, principal: Principal, definition_id: str) -> Published | None:
-        return self.current(principal.tenant, definition_id)
+    def find_offered(self, principal: Principal, definition_id: str) -> PublishedDefinition | None:
+        return self.find_current(principal.tenant, definition_id)
 
-    def offered_ids(self, principal: Principal) -> Sequence[str]:
-        return self.ids(principal.tenant)
+    def list_offered_ids(self, principal: Principal) -> Sequence[str]:
+        return self.list_ids(principal.tenant)
 
-    def seen(self, principal: Principal, published: Published, kept: str | None) -> Definition:
-        del principal, kept  # no policy here
+    def remove_denied_capabilities(
+        self, principal: Principal, published: PublishedDefinition, kept: str | None
+    ) -> Definition:
+        del principal, kept  # definitions in memory have no policy
         return published.definition
 
-    def ids(self, tenant: str) -> Sequence[str]:
-        return sorted(name for owner, name in self._current if owner == tenant and self.current(tenant, name))
+    def list_ids(self, tenant: str) -> Sequence[str]:
+        return sorted(name for owner, name in self._current if owner == tenant and self.find_current(tenant, name))

@@ -1,36 +1,36 @@
-"""What is to be looked at again, in memory."""
+"""Due instances and the work queue, in memory."""
 
 from collections.abc import Sequence
 from threading import Lock
 
-from signpost.adapters.memory.instances import MemoryInstances
+from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.ports import Clock
-from signpost.wakes import Message, Posted
+from signpost.workflow.wakes import QueuedWake, WakeMessage
 
 
 class MemoryDue:
-    def __init__(self, instances: MemoryInstances) -> None:
+    def __init__(self, instances: MemoryInstanceStore) -> None:
         self._instances = instances
 
-    def by(self, now: float, most: int) -> Sequence[Message]:
-        return [Message(tenant, workflow_id) for tenant, workflow_id in self._instances.due(now)[:most]]
+    def find_due(self, now: float, most: int) -> Sequence[WakeMessage]:
+        return [WakeMessage(tenant, workflow_id) for tenant, workflow_id in self._instances.find_due(now)[:most]]
 
 
 class MemoryWorkQueue:
-    """Whoever plays the worker takes out what may be seen by now."""
+    """The work queue; `take` removes and returns the messages with an expired delay."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = Lock()
-        self._waiting: list[tuple[float, Message]] = []
+        self._waiting: list[tuple[float, WakeMessage]] = []
 
-    def put(self, posted: Posted) -> None:
+    def put(self, posted: QueuedWake) -> None:
         with self._lock:
             self._waiting.append((self._clock.now() + posted.seconds, posted.message))
 
-    def take(self) -> Sequence[Message]:
+    def take(self) -> Sequence[WakeMessage]:
         with self._lock:
             now = self._clock.now()
-            shown = [message for at, message in self._waiting if at <= now]
+            visible = [message for at, message in self._waiting if at <= now]
             self._waiting = [(at, message) for at, message in self._waiting if at > now]
-        return shown
+        return visible

@@ -1,4 +1,4 @@
-"""Where functions run, what was set for them, and which are left alone, in memory."""
+"""Placements, run-time settings and breakers of functions, in memory."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,15 +6,23 @@ from dataclasses import field, replace
 from itertools import groupby
 from threading import Lock
 
-from signpost.content import ChangeEvent
-from signpost.contract import BreakerState, Executor, FunctionState, Hosted, Placed, Placement, Terms
+from signpost.content.model import ChangeEvent
+from signpost.contract import (
+    BreakerState,
+    Executor,
+    ExecutorVersion,
+    FunctionState,
+    HostedFunction,
+    PlacedExecutor,
+    Placement,
+)
 from signpost.model import SettingValue
 from signpost.records import dataclass
 
 
 @dataclass(slots=True)
 class FunctionTable:
-    """What the ports below have in common, as the registry table is on AWS."""
+    """The state shared by the stores below, as the registry table on AWS."""
 
     lock: Lock = field(default_factory=Lock)
     placements: dict[tuple[str | None, str], Placement] = field(default_factory=dict[tuple[str | None, str], Placement])
@@ -23,20 +31,22 @@ class FunctionTable:
         default_factory=dict[tuple[str, str | None], Mapping[str, SettingValue]]
     )
     deployment: Mapping[str, SettingValue] = field(default_factory=dict[str, SettingValue])
-    """What the deployment sets for tenants that set nothing themselves."""
+    """The settings of tenants that set nothing themselves."""
     breakers: dict[tuple[str, str], BreakerState] = field(default_factory=dict[tuple[str, str], BreakerState])
-    terms: dict[tuple[str | None, str], Terms] = field(default_factory=dict[tuple[str | None, str], Terms])
-    told: list[ChangeEvent] = field(default_factory=list[ChangeEvent])
-    """What subscribers are told of loads, in their order."""
+    terms: dict[tuple[str | None, str], ExecutorVersion] = field(
+        default_factory=dict[tuple[str | None, str], ExecutorVersion]
+    )
+    load_events: list[ChangeEvent] = field(default_factory=list[ChangeEvent])
+    """The events of loads, in order."""
 
-    def keep_terms(self, tenant: str | None, executor_arn: str, terms: Terms | None) -> None:
-        """Under the lock."""
+    def keep_terms(self, tenant: str | None, executor_arn: str, terms: ExecutorVersion | None) -> None:
+        """Replace the terms of an executor. The caller holds the lock."""
         self.terms.pop((tenant, executor_arn), None)
         if terms is not None:
             self.terms[tenant, executor_arn] = terms
 
-    def of_tenant(self, tenant: str) -> Mapping[str, SettingValue]:
-        """What counts for the tenant. Under the lock."""
+    def settings_of(self, tenant: str) -> Mapping[str, SettingValue]:
+        """Return the effective settings of the tenant. The caller holds the lock."""
         return {**self.deployment, **self.settings.get((tenant, None), {})}
 
 
@@ -51,7 +61,7 @@ class MemoryFunctionStates:
                 own=table.placements.get((tenant, function)),
                 shipped=table.placements.get((None, function)),
                 settings=table.settings.get((tenant, function), {}),
-                tenant_settings=table.of_tenant(tenant),
+                tenant_settings=table.settings_of(tenant),
                 breaker=table.breakers.get((tenant, function)),
             )
 
@@ -60,7 +70,7 @@ class MemoryPlacedFunctions:
     def __init__(self, table: FunctionTable) -> None:
         self._table = table
 
-    def functions(self, tenant: str | None) -> Sequence[Hosted]:
+    def functions(self, tenant: str | None) -> Sequence[HostedFunction]:
         with self._table.lock:
             found = [placed.hosted for (scope, _), placed in self._table.placements.items() if scope == tenant]
         return sorted(found, key=lambda hosted: hosted.function)
@@ -70,32 +80,38 @@ class MemoryDirectory:
     def __init__(self, table: FunctionTable) -> None:
         self._table = table
 
-    def placed(self) -> Sequence[Placed]:
+    def list_placed(self) -> Sequence[PlacedExecutor]:
         with self._table.lock:
-            return self.placed_now()
+            return self.list_placed_locked()
 
-    def placed_now(self) -> Sequence[Placed]:
-        """Under the lock."""
-        held = [(scope, placed.executor, name) for (scope, name), placed in self._table.placements.items()]
-        held.sort(key=lambda one: (one[0] or "", one[1].arn, one[2]))
+    def list_placed_locked(self) -> Sequence[PlacedExecutor]:
+        """List the placed executors. The caller holds the lock."""
+        items = [(scope, placed.executor, name) for (scope, name), placed in self._table.placements.items()]
+        items.sort(key=lambda item: (item[0] or "", item[1].arn, item[2]))
         return [
-            Placed(tenant, executor, [name for *_, name in ones], self._table.terms.get((tenant, executor.arn)))
-            for (tenant, executor), ones in groupby(held, key=lambda one: one[:2])
+            PlacedExecutor(
+                tenant, executor, [name for *_, name in group], self._table.terms.get((tenant, executor.arn))
+            )
+            for (tenant, executor), group in groupby(items, key=lambda item: item[:2])
         ]
 
     def place(
-        self, tenant: str | None, executor: Executor, hosted: Sequence[Hosted], terms: Terms | None = None
+        self,
+        tenant: str | None,
+        executor: Executor,
+        hosted: Sequence[HostedFunction],
+        terms: ExecutorVersion | None = None,
     ) -> Sequence[str]:
-        wanted = {one.function: Placement(one, executor) for one in hosted}
+        new = {function.function: Placement(function, executor) for function in hosted}
         with self._table.lock:
             own = self._functions_of(tenant, executor.arn)
             placements = self._table.placements
-            if taken := [name for name in wanted if (tenant, name) in placements and name not in own]:
+            if taken := [name for name in new if (tenant, name) in placements and name not in own]:
                 return taken
             for name in own:
                 del placements[tenant, name]
-            placements.update({(tenant, name): placement for name, placement in wanted.items()})
-            self._table.keep_terms(tenant, executor.arn, terms if wanted else None)
+            placements.update({(tenant, name): placement for name, placement in new.items()})
+            self._table.keep_terms(tenant, executor.arn, terms if new else None)
             self._table.revisions[tenant] += 1
         return []
 

@@ -1,10 +1,10 @@
-"""Keys of callers, of issuers and of the stack, in memory."""
+"""The stores of API keys, issuers' key sets and master keys, in memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from signpost.credentials import ApiKey, IssuerKeySet
+from signpost.identity.credentials import ApiKey, IssuerKeySet
 from signpost.model import JsonObject, MasterKeys
 
 
@@ -17,8 +17,8 @@ class MemoryApiKeys:
         return self._keys.get((tenant, key_id))
 
     def of_tenant(self, tenant: str) -> Sequence[ApiKey]:
-        found = [key for key in self._keys.values() if key.tenant == tenant]
-        return sorted(found, key=lambda key: (key.created_at, key.key_id))
+        api_keys = [key for key in self._keys.values() if key.tenant == tenant]
+        return sorted(api_keys, key=lambda key: (key.created_at, key.key_id))
 
     def add(self, key: ApiKey) -> bool:
         with self._lock:
@@ -67,11 +67,11 @@ class MemoryMasterKeys:
 
 
 class FixedKeySet:
-    """A key set source that has the keys already."""
+    """A key set source with fixed keys, which fetches nothing."""
 
     def __init__(self, keys: Mapping[str, JsonObject]) -> None:
         self.keys = keys
 
     def fetch(self, issuer: str) -> Mapping[str, JsonObject]:
-        del issuer  # there is only one
+        del issuer  # every issuer has the same keys
         return self.keys

@@ -1,11 +1,11 @@
-"""Executors that a tenant loads at run time, in memory."""
+"""The store of executors that a tenant loads at run time, in memory."""
 
 from collections.abc import Callable
 
 from signpost.adapters.memory.functions import FunctionTable, MemoryDirectory
-from signpost.content import ChangeEvent
-from signpost.contract import Hosted, Placement
-from signpost.loads import Holding, Loading
+from signpost.content.model import ChangeEvent
+from signpost.contract import HostedFunction, Placement
+from signpost.directory.model import DirectoryChange, DirectorySnapshot
 
 
 class MemoryLoadedExecutors:
@@ -13,32 +13,36 @@ class MemoryLoadedExecutors:
         self._table = table
         self._directory = MemoryDirectory(table)
 
-    def look(self, tenant: str) -> Holding:
+    def read(self, tenant: str) -> DirectorySnapshot:
         with self._table.lock:
-            return self._holding(tenant)
+            return self._snapshot_of(tenant)
 
-    def change[Refusal](self, tenant: str, decide: Callable[[Holding], Loading | Refusal]) -> Loading | Refusal:
+    def change[Refusal](
+        self, tenant: str, decide: Callable[[DirectorySnapshot], DirectoryChange | Refusal]
+    ) -> DirectoryChange | Refusal:
         with self._table.lock:
-            decided = decide(self._holding(tenant))
-            if isinstance(decided, Loading):
-                self._carry_out(tenant, decided)
-        return decided
+            decision = decide(self._snapshot_of(tenant))
+            if isinstance(decision, DirectoryChange):
+                self._carry_out(tenant, decision)
+        return decision
 
-    def _holding(self, tenant: str) -> Holding:
-        placed = [one for one in self._directory.placed_now() if one.tenant in (None, tenant)]
-        return Holding(placed, self._hosted(tenant), self._hosted(None))
+    def _snapshot_of(self, tenant: str) -> DirectorySnapshot:
+        all_placed = self._directory.list_placed_locked()
+        placed = [executor for executor in all_placed if executor.tenant in (None, tenant)]
+        return DirectorySnapshot(placed, self._hosted_in(tenant), self._hosted_in(None))
 
-    def _hosted(self, tenant: str | None) -> list[Hosted]:
+    def _hosted_in(self, tenant: str | None) -> list[HostedFunction]:
         return [placement.hosted for (scope, _), placement in self._table.placements.items() if scope == tenant]
 
-    def _carry_out(self, tenant: str, loading: Loading) -> None:
-        table, executor = self._table, loading.executor
+    def _carry_out(self, tenant: str, change: DirectoryChange) -> None:
+        table, executor = self._table, change.executor
         table.revisions[tenant] += 1
-        table.keep_terms(tenant, executor.arn, loading.terms)
-        for function in loading.gone:
+        table.keep_terms(tenant, executor.arn, change.terms)
+        for function in change.removed:
             table.placements.pop((tenant, function), None)
-        for one in loading.hosted:
-            table.placements[tenant, one.function] = Placement(one, executor)
-        table.told += [
-            ChangeEvent(tenant, table.revisions[tenant], "skills::registry", one.op, one.name) for one in loading.told
+        for hosted in change.hosted:
+            table.placements[tenant, hosted.function] = Placement(hosted, executor)
+        table.load_events += [
+            ChangeEvent(tenant, table.revisions[tenant], "skills::registry", notice.op, notice.name)
+            for notice in change.notices
         ]

@@ -1,25 +1,25 @@
-"""How far everything has changed, in memory."""
+"""The versions of everything that lists are made of, in memory."""
 
 from signpost.adapters.memory.content_store import MemoryContentStore
-from signpost.content import Revisions
+from signpost.revisions import ListRevisions
 
 
 class MemoryRevisionRows:
-    """Of a content store, and of the table that it takes."""
+    """Reads the revisions of a content store and of its table of functions."""
 
     def __init__(self, content: MemoryContentStore) -> None:
         self._content = content
 
-    def read(self, tenant: str) -> Revisions:
+    def read(self, tenant: str) -> ListRevisions:
         own, shipped, catalogue, policies = self._content.versions(tenant)
         table = self._content.table
         with table.lock:
-            return Revisions(
+            return ListRevisions(
                 content=own,
                 shipped_content=shipped,
                 catalogue=catalogue,
                 policies=policies,
                 placements=table.revisions[tenant],
                 shipped_placements=table.revisions[None],
-                settings=table.of_tenant(tenant),
+                settings=table.settings_of(tenant),
             )

@@ -1,0 +1,16 @@
+"""The content relay function: sends changes of the registry table's stream to the event bus."""
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+    from signpost.model import JsonObject
+
+relay = import_module(f"{os.environ['WIRING']}.content_relay").build_content_relay(os.environ)
+
+
+def handler(event: dict[str, Any], context: "LambdaContext") -> "JsonObject":
+    return relay.handle(event, context.aws_request_id)

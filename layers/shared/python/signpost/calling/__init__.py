@@ -1,0 +1,1 @@
+"""Calls of functions: lookup, limits, wire form, breaker and failures."""

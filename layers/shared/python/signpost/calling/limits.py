@@ -1,0 +1,158 @@
+"""The settings that an operator may set at run time, for one function or for all functions of a tenant."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from signpost.contract import FunctionState, Placement
+from signpost.model import SettingValue
+from signpost.records import dataclass
+from signpost.spelling import suggest_name
+
+LONGEST_QUOTE = 100
+LONGEST_WAIT_MS = 25_000
+"""Milliseconds that a client waits for a call. The rest of API Gateway's thirty seconds is for the work around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSetting:
+    default: int
+    least: int
+    most: int
+    says: str
+    for_functions: bool = True
+    """False for a setting that applies to a whole tenant only."""
+
+    @property
+    def form(self) -> str:
+        return f"a number from {self.least} to {self.most}"
+
+    def is_valid(self, value: SettingValue) -> bool:
+        return isinstance(value, int) and self.least <= value <= self.most
+
+
+@dataclass(frozen=True, slots=True)
+class TextSetting:
+    default: str
+    form: str
+    pattern: re.Pattern[str]
+    longest: int
+    says: str
+    for_functions: bool = False
+
+    def is_valid(self, value: SettingValue) -> bool:
+        return isinstance(value, str) and len(value) <= self.longest and self.pattern.fullmatch(value) is not None
+
+
+NUMBERS: Mapping[str, NumberSetting] = {
+    "tool_timeout_ms": NumberSetting(30_000, 1, 900_000, "how long a function may take"),
+    "breaker_failures": NumberSetting(3, 0, 1_000, "failures in a row that open a function's breaker; 0 for never"),
+    "breaker_pause_ms": NumberSetting(300_000, 1_000, 86_400_000, "how long an open breaker leaves the function alone"),
+    "state_timeout_ms": NumberSetting(
+        10_000, 1_000, 900_000, "how long a section or a prompt waits for its function", for_functions=False
+    ),
+    "shipped_content": NumberSetting(1, 0, 1, "whether the tenant sees what the deployment ships", for_functions=False),
+    "require_expose": NumberSetting(
+        0, 0, 1, "whether only functions that say so are tools at /mcp/functions and /mcp/flat", for_functions=False
+    ),
+}
+TEXTS: Mapping[str, TextSetting] = {
+    "hidden_prefixes": TextSetting(
+        "",
+        "prefixes of function ids, separated by commas",
+        re.compile(r"(?:[A-Za-z0-9_.:-]+(?:, *[A-Za-z0-9_.:-]+)*)?"),
+        1_000,
+        "functions that are no tools at /mcp/functions and /mcp/flat",
+    ),
+}
+SETTINGS: Mapping[str, NumberSetting | TextSetting] = {**NUMBERS, **TEXTS}
+
+
+def effective_setting(state: FunctionState, name: str) -> int:
+    """Return the value set for the function, else the value for its tenant, else the default."""
+    of_function = state.settings.get(name)
+    if NUMBERS[name].for_functions and isinstance(of_function, int):
+        return of_function
+    return tenant_setting(state.tenant_settings, name)
+
+
+def tenant_setting(settings: Mapping[str, SettingValue], name: str) -> int:
+    """Return the value set for the tenant, else the default."""
+    value = settings.get(name)
+    return value if isinstance(value, int) else NUMBERS[name].default
+
+
+def tenant_words(settings: Mapping[str, SettingValue], name: str) -> Sequence[str]:
+    """Return the words of a tenant setting that is a text of words separated by commas."""
+    value = settings.get(name)
+    text = value if isinstance(value, str) else TEXTS[name].default
+    return [word for part in text.split(",") if (word := part.strip())]
+
+
+def parse_value(name: str, text: str) -> SettingValue:
+    """Read a setting from a command-line argument; `problem_with` tells whether it can be set."""
+    return int(text) if name not in TEXTS and re.fullmatch(r"-?[0-9]{1,18}", text) else text
+
+
+def declared_timeout_ms(state: FunctionState) -> int | None:
+    """Return the timeout that the author or an operator declared for this function; None if only the general one
+    applies."""
+    placement = placement_of(state)
+    if placement is None or (placement.hosted.timeout_ms is None and "tool_timeout_ms" not in state.settings):
+        return None
+    return timeout_ms(state, placement)
+
+
+def is_long_call(state: FunctionState) -> bool:
+    """Tell whether the declared timeout of this function is longer than a client waits."""
+    declared = declared_timeout_ms(state)
+    return declared is not None and declared > LONGEST_WAIT_MS
+
+
+def timeout_ms(state: FunctionState, placement: Placement) -> int:
+    """Return how long the function may take.
+
+    A timeout that an operator set for this function goes before the one its author declared, and that before the one
+    set for all functions of the tenant. The timeout of the executor limits all of them.
+    """
+    declared = placement.hosted.timeout_ms
+    is_set = "tool_timeout_ms" in state.settings
+    chosen = effective_setting(state, "tool_timeout_ms") if declared is None or is_set else declared
+    return min(chosen, placement.executor.timeout_ms)
+
+
+def placement_of(state: FunctionState) -> Placement | None:
+    """Return the placement of the function for this tenant: its own, else the shipped one unless that is switched
+    off."""
+    if state.own is not None:
+        return state.own
+    return state.shipped if effective_setting(state, "shipped_content") else None
+
+
+def problem_with(name: str, value: SettingValue, *, function: str | None, placement: Placement | None) -> str | None:
+    """Say why a setting cannot be set and which values can; None if it can.
+
+    The function None stands for all functions of the tenant. The placement is that of the function, if it has one.
+    """
+    setting = SETTINGS.get(name)
+    if setting is None:
+        return f"There is no setting {name!r}. {_suggest_names(name)}"
+    if not setting.is_valid(value):
+        return f"{name} is {setting.form}, not {repr(value)[:LONGEST_QUOTE]}: {setting.says}."
+    if function is not None and not setting.for_functions:
+        return f"{name} is set for a whole tenant: leave out --function."
+    if name == "tool_timeout_ms" and isinstance(value, int) and placement is not None:
+        return _timeout_problem(value, placement) if value > placement.executor.timeout_ms else None
+    return None
+
+
+def _suggest_names(name: str) -> str:
+    close = suggest_name(name, SETTINGS)
+    return f"Did you mean {close}?" if close else f"There are {', '.join(SETTINGS)}."
+
+
+def _timeout_problem(value: int, placement: Placement) -> str:
+    function, executor = placement.hosted.function, placement.executor
+    return (
+        f"{function} cannot be given {value} ms: its executor {executor.arn} ends after {executor.timeout_ms} ms. "
+        f"Set {executor.timeout_ms} or less, or first deploy the executor with a longer Timeout and load it again."
+    )

@@ -1,0 +1,29 @@
+"""The skill names of functions: each name belongs to one function, whichever executor hosts it."""
+
+from collections.abc import Mapping
+
+from signpost.calling.lookup import FunctionList
+from signpost.contract import HostedFunction
+
+SKILL_TOOL_PREFIX = "skill:"
+"""The prefix of the name of a skill's tool."""
+
+
+def index_by_skill_name(functions: FunctionList) -> Mapping[str, HostedFunction]:
+    """Map each skill name to its function.
+
+    Where several functions would have one name, a tenant's own function goes before a shipped one, then a function with
+    a declared name before one with an id that ends in that name, then the first by id. The others are named by their
+    ids.
+    """
+    by_name: dict[str, HostedFunction] = {}
+    tools = [hosted for hosted in functions.functions if hosted.component is None]
+    for hosted in sorted(tools, key=lambda hosted: (hosted.function not in functions.own, hosted.name is None)):
+        name = skill_name(hosted)
+        by_name.setdefault(hosted.function if name in by_name else name, hosted)
+    return by_name
+
+
+def skill_name(hosted: HostedFunction) -> str:
+    """Return the name that a function has as a skill unless another function takes it."""
+    return hosted.name or hosted.function.rpartition("::")[2]

@@ -1,0 +1,120 @@
+"""The catalogues of tenants in memory, each with its lookups and search index, for as long as it is the current one."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from signpost.caches import BoundedCache
+from signpost.catalogue.snapshot import EMPTY_SNAPSHOT, CatalogueSnapshot, from_text
+from signpost.model import CatalogueItem
+from signpost.ports import TextStore
+from signpost.records import dataclass
+from signpost.revisions import REMEMBERED_TENANTS, RevisionView
+from signpost.workflow.authoring.discovery import visible_kinds
+
+if TYPE_CHECKING:
+    from signpost.search.ranking import CatalogueSearch, Ranking
+
+WORKFLOW_TOOL = "workflow:"
+"""The prefix of the name of a tool that starts a workflow."""
+
+
+@dataclass(frozen=True)  # no slots: cached properties need a `__dict__`
+class CachedCatalogue:
+    """A snapshot in memory with its lookups and search index: whole, or restricted to one principal."""
+
+    digest: str | None
+    """None if the tenant has never published a catalogue."""
+    snapshot: CatalogueSnapshot
+    whole: "CachedCatalogue | None" = None
+    """The unrestricted catalogue, if this one is restricted."""
+
+    @property
+    def proxy(self) -> str:
+        """The digest of the workflow of all capabilities; empty if there are no capabilities."""
+        return self.snapshot.proxy
+
+    @property
+    def ranking(self) -> "Ranking":
+        return "fused" if self.snapshot.discovery.get("ranking") == "fused" else "literal"
+
+    @cached_property
+    def items(self) -> Sequence[CatalogueItem]:
+        """The items that discovery shows, sorted by id."""
+        kinds = visible_kinds(self.snapshot.discovery)
+        return [item for item in self.snapshot.items if item.kind in kinds and item.is_offered]
+
+    @cached_property
+    def by_kind(self) -> Mapping[tuple[str, str], CatalogueItem]:
+        """The shown items by kind and id."""
+        return {(item.kind, item.id): item for item in self.items}
+
+    @cached_property
+    def by_id(self) -> Mapping[str, CatalogueItem]:
+        """The shown items by id. A workflow takes precedence over other items of the same id."""
+        return {item.id: item for item in sorted(self.items, key=lambda item: item.kind == "workflow")}
+
+    @cached_property
+    def startable_workflows(self) -> Mapping[str, CatalogueItem]:
+        """The workflows that can be started, by id, including those that discovery does not show."""
+        return {item.id: item for item in self.snapshot.items if item.kind == "workflow" and item.is_offered}
+
+    @cached_property
+    def workflow_tools(self) -> Mapping[str, str]:
+        """The names of the tools at /mcp/flat that start workflows, by workflow id. A name is the same for every
+        principal, so a restricted catalogue takes the names of the whole one."""
+        return (
+            self.whole.workflow_tools
+            if self.whole is not None
+            else _name_tools(list(self.startable_workflows.values()))
+        )
+
+    @cached_property
+    def search(self) -> "CatalogueSearch":
+        # Imported on first use: most requests load a catalogue and do not search it.
+        from signpost.search.documents import SearchDocument  # noqa: PLC0415
+        from signpost.search.ranking import CatalogueSearch  # noqa: PLC0415 - as above
+
+        return CatalogueSearch(
+            SearchDocument(item.id, item.kind, item.title, item.description, item.tags, item.aliases, item.text)
+            for item in self.items
+        )
+
+
+def _name_tools(workflows: Sequence[CatalogueItem]) -> Mapping[str, str]:
+    """Name each tool by the workflow's title if no other workflow has this title or this id; else by its id."""
+    titles, ids = Counter(item.title for item in workflows), {item.id for item in workflows}
+
+    def name_of(item: CatalogueItem) -> str:
+        is_unique = titles[item.title] == 1 and (item.title == item.id or item.title not in ids)
+        return f"{WORKFLOW_TOOL}{item.title if is_unique else item.id}"
+
+    return {item.id: name_of(item) for item in workflows}
+
+
+EMPTY_CATALOGUE = CachedCatalogue(None, EMPTY_SNAPSHOT)
+
+
+class CatalogueView:
+    """Loads and caches the current catalogues of tenants."""
+
+    def __init__(self, *, revisions: RevisionView, texts: TextStore) -> None:
+        self._revisions = revisions
+        self._texts = texts
+        self._by_tenant = BoundedCache[str, CachedCatalogue](REMEMBERED_TENANTS)
+
+    def load(self, tenant: str, *, fresh: bool = False) -> CachedCatalogue:
+        """Load the current catalogue. With `fresh` it includes everything that was published before the call."""
+        digest = self._revisions.of(tenant, fresh=fresh).catalogue
+        if digest is None:
+            return EMPTY_CATALOGUE
+        cached = self._by_tenant.get(tenant)
+        if cached is None or cached.digest != digest:
+            cached = self._by_tenant.put(tenant, CachedCatalogue(digest, from_text(self._texts.read(tenant, digest))))
+        return cached
+
+    def policies_digest(self, tenant: str) -> str | None:
+        """Return the digest of the tenant's rules; None if it has none. It comes from the same read as the digest of
+        the catalogue."""
+        return self._revisions.of(tenant).policies

@@ -1,0 +1,66 @@
+"""Compiles the definitions of a manifest into the texts and items that the catalogue stores."""
+
+from collections.abc import Sequence
+
+from signpost.catalogue.publishing.sent_definitions import SentDefinitions
+from signpost.content.digests import digest_of
+from signpost.model import PROXY_WORKFLOW, CatalogueItem, Json, JsonObject, as_object
+from signpost.workflow.authoring.compile import (
+    CatalogueEntry,
+    CompiledManifest,
+    compile_manifest,
+    connection_entry,
+)
+from signpost.workflow.authoring.source_tree import build_source_node
+from signpost.workflow.proxy_default import transitions_in
+from signpost.workflow.running import serialization
+
+LONGEST_TEXT = 10_000
+"""Characters of the text that describes the inside of a workflow. Every gateway reads it at a cold start, and only
+searches use it."""
+
+
+def compile_definitions(value: Json) -> SentDefinitions | Sequence[str]:
+    """Compile a manifest, or a part of one, in which all capabilities are written out. Returns the messages of its
+    problems if it has any."""
+    compiled = compile_manifest(build_source_node(value))
+    if not isinstance(compiled, CompiledManifest):
+        return [problem.message for problem in compiled]
+    texts = {
+        name: serialization.text_of(document) for name, document in compiled.workflows.items() if name != PROXY_WORKFLOW
+    }
+    transitions = transitions_in(as_object(compiled.workflows.get(PROXY_WORKFLOW)))
+    digests = {
+        "workflow": {name: digest_of(text) for name, text in texts.items()},
+        "capability": {name: digest_of(serialization.text_of(transition)) for name, transition in transitions.items()},
+    }
+    return SentDefinitions(
+        texts=list(texts.values()),
+        items=[_item_of(entry, digests[entry.kind][entry.id]) for entry in compiled.entries if entry.kind in digests],
+        transitions={digests["capability"][name]: transition for name, transition in transitions.items()},
+    )
+
+
+def problems_with_settings(settings: JsonObject) -> Sequence[str]:
+    """Return the messages of the problems with settings, checked like a manifest that has only these settings."""
+    compiled = compile_manifest(build_source_node({"version": 1, **settings}))
+    return () if isinstance(compiled, CompiledManifest) else [f"{problem.message}." for problem in compiled]
+
+
+def connection_items(connections: JsonObject) -> Sequence[CatalogueItem]:
+    return [_item_of(connection_entry(name, as_object(fields)), "") for name, fields in connections.items()]
+
+
+def _item_of(entry: CatalogueEntry, digest: str) -> CatalogueItem:
+    return CatalogueItem(
+        id=entry.id,
+        kind=entry.kind,
+        title=entry.title,
+        description=entry.description,
+        tags=tuple(entry.tags),
+        aliases=tuple(entry.aliases),
+        text=entry.text[:LONGEST_TEXT],
+        definition=digest,
+        enabled=entry.enabled,
+        input_schema=(entry.input_schema or {}) if entry.kind == "workflow" else None,
+    )

@@ -1,0 +1,1 @@
+"""Publications: parsing, planning and applying everything that an author sends, as one change."""

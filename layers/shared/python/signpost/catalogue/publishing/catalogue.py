@@ -1,0 +1,292 @@
+"""The catalogue's part of a publication: the next snapshot, its plan, and the events of changed workflows."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, PublicationPlan, compare_entries
+from signpost.catalogue.publishing.parts import KnownContent
+from signpost.catalogue.publishing.policies import NextPolicies, PolicyPublisher
+from signpost.catalogue.publishing.request import PublishProblem, PublishRequest
+from signpost.catalogue.publishing.sent_definitions import NamedDefinition, SentCatalogue, SentDefinitions
+from signpost.catalogue.snapshot import EMPTY_SNAPSHOT, CatalogueSnapshot, from_text, to_text
+from signpost.content.api.errors import RegistryRefusal, quote_text
+from signpost.content.model import CatalogueChange, Change, Overtaken, WorkflowChange
+from signpost.content.ports import ContentStore
+from signpost.errors import Unavailable
+from signpost.model import PROXY_WORKFLOW, CatalogueItem, JsonObject
+from signpost.ports import TextStore
+from signpost.records import dataclass
+from signpost.spelling import suggest_name
+
+MOST_ITEMS = 20_000
+LARGEST_CATALOGUE = 20_000_000
+"""Bytes. Every gateway that the tenant calls holds the catalogue and its search index in memory."""
+DEFINITION_UNKNOWN = (
+    "Its definition was not sent under this digest. Send it by `manifest::bodies`, and name the part that is answered; "
+    "if you did, update the client: it makes another text of it than this gateway."
+)
+ATTEMPTS = 8
+"""Attempts of a publication that other requests overtake."""
+
+
+@dataclass(frozen=True)  # no slots: cached properties need a `__dict__`
+class CurrentCatalogue:
+    """The snapshot that a publication changes."""
+
+    digest: str | None
+    snapshot: CatalogueSnapshot
+
+    def items_of_kind(self, kind: str) -> Mapping[str, CatalogueItem]:
+        return self._by_kind.get(kind, {})
+
+    @cached_property
+    def _by_kind(self) -> Mapping[str, Mapping[str, CatalogueItem]]:
+        by_kind: dict[str, dict[str, CatalogueItem]] = {}
+        for item in self.snapshot.items:
+            by_kind.setdefault(item.kind, {})[item.id] = item
+        return by_kind
+
+
+class CataloguePublisher:
+    """Builds the changes of a tenant's catalogue that a publication makes, and switches workflows off and on."""
+
+    def __init__(self, *, content: ContentStore, values: TextStore, definitions: TextStore) -> None:
+        self._content = content
+        self._values = values
+        self._definitions = definitions
+        self._rules = PolicyPublisher(definitions)
+
+    def keep(self, sent: SentDefinitions, tenant: str) -> None:
+        """Store definitions. They are stored before the catalogue: no reader may find a catalogue that names a missing
+        definition."""
+        for text in sent.texts:
+            self._definitions.keep(tenant, text)
+
+    def read_current(self, tenant: str) -> CurrentCatalogue:
+        digest = self._content.catalogue(tenant)
+        return CurrentCatalogue(digest, from_text(self._values.read(tenant, digest)) if digest else EMPTY_SNAPSHOT)
+
+    def build_changes(
+        self, request: PublishRequest, known: KnownContent, current: CurrentCatalogue, tenant: str
+    ) -> Sequence[Change] | PublishProblem:
+        """Build the changes that make the requested catalogue the current one. All definitions that the request names
+        must be known. Unchanged workflows and policies have no event."""
+        sent, before = request.catalogue, current.snapshot
+        items, proxy = _next_items(sent, current, known, prune=request.prune), before.proxy
+        if len(items) > MOST_ITEMS:
+            message = f"A catalogue has {MOST_ITEMS} items at most, these are {len(items)}."
+            return PublishProblem("manifest", "manifest", message)
+        if sent.capabilities is not None:
+            proxy = self._keep_proxy(
+                _next_transitions(sent, items, known, self._read_transitions(proxy, tenant)), tenant
+            )
+        policies = self._next_policies(request, before, tenant)
+        if isinstance(policies, PublishProblem):
+            return policies
+        after = CatalogueSnapshot(
+            items=items,
+            proxy=proxy,
+            connections=_next_connections(sent, before, prune=request.prune),
+            discovery=before.discovery if sent.discovery is None else sent.discovery,
+            audit=before.audit if sent.audit is None else sent.audit,
+            switched_off=before.switched_off,
+            policies=policies.digest,
+        )
+        changes = self._snapshot_changes(current, after, tenant)
+        return changes if isinstance(changes, PublishProblem) else [*policies.changes, *changes]
+
+    def _next_policies(
+        self, request: PublishRequest, before: CatalogueSnapshot, tenant: str
+    ) -> NextPolicies | PublishProblem:
+        sent = request.catalogue.policies
+        if sent is None:
+            return NextPolicies(before.policies, ())
+        after = self._rules.build_next(sent, before.policies, tenant, prune=request.prune)
+        return PublishProblem("policy", "policies", after) if isinstance(after, str) else after
+
+    def _snapshot_changes(
+        self, current: CurrentCatalogue, after: CatalogueSnapshot, tenant: str
+    ) -> Sequence[Change] | PublishProblem:
+        text = to_text(after)
+        if (size := len(text.encode())) > LARGEST_CATALOGUE:
+            message = f"A catalogue has {LARGEST_CATALOGUE} bytes at most, and this one would have {size}: say less."
+            return PublishProblem("manifest", "manifest", message)
+        digest = self._values.keep(tenant, text)
+        if digest == current.digest:
+            return ()
+        workflows = _workflow_changes(_startable_digests(current.snapshot), _startable_digests(after))
+        return [*workflows, CatalogueChange(current.digest, digest, after.policies or None)]
+
+    def switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | RegistryRefusal:
+        """Switch a workflow on or off. It stays so when its author publishes again."""
+        return retry_while_overtaken(lambda: self._switch(workflow, tenant, enabled=enabled))
+
+    def _switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | RegistryRefusal:
+        current = self.read_current(tenant)
+        item = current.items_of_kind("workflow").get(workflow)
+        if item is None:
+            return RegistryRefusal("not_found", _no_workflow_message(workflow, current))
+        changes = self._snapshot_changes(current, _switch_item(current.snapshot, item, enabled=enabled), tenant)
+        if isinstance(changes, PublishProblem):
+            return RegistryRefusal("too_much", changes.message)
+        if changes:
+            self._content.apply(tenant, changes)
+        return {"id": workflow, "enabled": enabled, "changed": item.switched_off == enabled}
+
+    def plan(self, request: PublishRequest, current: CurrentCatalogue, tenant: str) -> PublicationPlan:
+        sent, before = request.catalogue.policies, current.snapshot.policies
+        rules = self._rules.compare(sent, before, tenant, prune=request.prune)
+        return {**_plan_entries(request, current), "policies": rules}
+
+    def _read_transitions(self, digest: str, tenant: str) -> Mapping[str, JsonObject]:
+        """Read the transitions of the current capabilities, by name."""
+        # Imported on first use: the modules of workflows are slow to import, and most publications do not need them.
+        from signpost.workflow.proxy_default import transitions_in  # noqa: PLC0415
+
+        return transitions_in(json.loads(self._definitions.read(tenant, digest))) if digest else {}
+
+    def _keep_proxy(self, transitions: Mapping[str, JsonObject], tenant: str) -> str:
+        from signpost.workflow.proxy_default import document_of  # noqa: PLC0415 - see _read_transitions
+        from signpost.workflow.running.serialization import text_of  # noqa: PLC0415 - as above
+
+        return self._definitions.keep(tenant, text_of(document_of(transitions))) if transitions else ""
+
+
+def retry_while_overtaken[Result](attempt: Callable[[], Result]) -> Result:
+    """Repeat an attempt while other requests change the catalogue between its read and its write."""
+    for _ in range(ATTEMPTS):
+        try:
+            return attempt()
+        except Overtaken:
+            continue
+    raise Unavailable("Others are publishing all the time.")
+
+
+def find_unsent_definitions(
+    sent: SentCatalogue, known: KnownContent, current: CurrentCatalogue
+) -> Sequence[PublishProblem]:
+    """Return a problem for each definition that the request names and that is not known."""
+    named = (*(sent.workflows or ()), *(sent.capabilities or ()))
+    return [
+        PublishProblem(definition.kind, definition.id, DEFINITION_UNKNOWN)
+        for definition in named
+        if _find_item(definition, current, known) is None
+    ]
+
+
+def _no_workflow_message(name: str, current: CurrentCatalogue) -> str:
+    others = [item.kind for item in current.snapshot.items if item.id == name]
+    if others:
+        return f"{quote_text(name)} is a {others[0]}, and only workflows are switched."
+    close = suggest_name(name, current.items_of_kind("workflow"))
+    advice = f" Did you mean {quote_text(close)}?" if close else ""
+    return f"There is no workflow {quote_text(name)}.{advice}"
+
+
+def _switch_item(snapshot: CatalogueSnapshot, item: CatalogueItem, *, enabled: bool) -> CatalogueSnapshot:
+    off = {*snapshot.switched_off, item.id} - ({item.id} if enabled else set[str]())
+    items = [replace(item, switched_off=not enabled) if other is item else other for other in snapshot.items]
+    return replace(snapshot, items=items, switched_off=sorted(off))
+
+
+def _plan_entries(request: PublishRequest, current: CurrentCatalogue) -> PublicationPlan:
+    sent, prune = request.catalogue, request.prune
+    return {
+        "workflows": _compare_definitions(sent.workflows, current.items_of_kind("workflow"), prune=prune),
+        "capabilities": _compare_definitions(sent.capabilities, current.items_of_kind("capability"), prune=prune),
+        "connections": UNTOUCHED
+        if sent.connections is None
+        else compare_entries(
+            _comparable_texts(current.snapshot.connections), _comparable_texts(sent.connections), prune=prune
+        ),
+    }
+
+
+def _comparable_texts(members: JsonObject) -> Mapping[str, str]:
+    """Return the members as JSON texts for comparison: as Python values, 1 and true would be equal."""
+    return {name: json.dumps(member) for name, member in members.items()}
+
+
+def _compare_definitions(
+    named: Sequence[NamedDefinition] | None, before: Mapping[str, CatalogueItem], *, prune: bool
+) -> Difference:
+    if named is None:
+        return UNTOUCHED
+    digests = {item.id: item.definition for item in before.values()}
+    return compare_entries(digests, {definition.id: definition.digest for definition in named}, prune=prune)
+
+
+def _next_items(
+    sent: SentCatalogue, current: CurrentCatalogue, known: KnownContent, *, prune: bool
+) -> Sequence[CatalogueItem]:
+    """Return the items of the next snapshot, sorted by id. All named definitions must be known."""
+    items = [
+        *_next_items_of_kind("workflow", sent.workflows, current, known, prune=prune),
+        *_next_items_of_kind("capability", sent.capabilities, current, known, prune=prune),
+        *_next_connection_items(sent, current, prune=prune),
+    ]
+    return sorted(items, key=lambda item: (item.id, item.kind))
+
+
+def _next_items_of_kind(
+    kind: str, named: Sequence[NamedDefinition] | None, current: CurrentCatalogue, known: KnownContent, *, prune: bool
+) -> Iterator[CatalogueItem]:
+    kept = {} if prune and named is not None else dict(current.items_of_kind(kind))
+    new = {
+        definition.id: item
+        for definition in named or ()
+        if (item := _find_item(definition, current, known)) is not None
+    }
+    yield from {**kept, **new}.values()
+
+
+def _find_item(named: NamedDefinition, current: CurrentCatalogue, known: KnownContent) -> CatalogueItem | None:
+    """Find the item of a named definition; None if the definition is not known."""
+    before = current.items_of_kind(named.kind).get(named.id)
+    if before is not None and before.definition == named.digest:
+        return before
+    item = known.items.get((named.kind, named.id, named.digest))
+    is_off = named.kind == "workflow" and named.id in current.snapshot.switched_off
+    return item and replace(item, switched_off=is_off)
+
+
+def _next_connection_items(sent: SentCatalogue, current: CurrentCatalogue, *, prune: bool) -> Sequence[CatalogueItem]:
+    if sent.connections is None:
+        return list(current.items_of_kind("connection").values())
+    from signpost.catalogue.items import connection_items  # noqa: PLC0415 - see _read_transitions
+
+    return connection_items(_next_connections(sent, current.snapshot, prune=prune))
+
+
+def _next_transitions(
+    sent: SentCatalogue, items: Sequence[CatalogueItem], known: KnownContent, existing: Mapping[str, JsonObject]
+) -> Mapping[str, JsonObject]:
+    """Return the transitions of the next capabilities: the existing ones in their order, then the new ones in the order
+    of the request."""
+    digests = {item.id: item.definition for item in items if item.kind == "capability"}
+    new = [definition.id for definition in sent.capabilities or () if definition.id not in existing]
+    return {
+        name: known.transitions[digests[name]] if digests[name] in known.transitions else existing[name]
+        for name in (*existing, *new)
+        if name in digests
+    }
+
+
+def _next_connections(sent: SentCatalogue, before: CatalogueSnapshot, *, prune: bool) -> JsonObject:
+    if sent.connections is None:
+        return before.connections
+    return sent.connections if prune else {**before.connections, **sent.connections}
+
+
+def _startable_digests(snapshot: CatalogueSnapshot) -> Mapping[str, str]:
+    """Return the digests of the workflows that can be started, by id, including the workflow of all capabilities."""
+    workflows = {item.id: item.definition for item in snapshot.items if item.kind == "workflow" and item.is_offered}
+    return {**workflows, **({PROXY_WORKFLOW: snapshot.proxy} if snapshot.proxy else {})}
+
+
+def _workflow_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[WorkflowChange]:
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            yield WorkflowChange(name, after.get(name))

@@ -1,0 +1,297 @@
+"""Publications: applies everything that an author sends as one atomic change, and serves the `manifest::` functions."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, field, replace
+
+from signpost.catalogue.publishing import catalogue as catalogue_publisher
+from signpost.catalogue.publishing.catalogue import CataloguePublisher, retry_while_overtaken
+from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, PublicationPlan, compare_entries
+from signpost.catalogue.publishing.parts import KnownContent, Parts
+from signpost.catalogue.publishing.request import (
+    PublishProblem,
+    PublishRequest,
+    SentDocument,
+    parse_request,
+    refusal_for,
+)
+from signpost.catalogue.publishing.sent_files import NamedFile, entries_of
+from signpost.content import subscriptions
+from signpost.content.api import payloads
+from signpost.content.api.errors import RegistryAnswer, RegistryRefusal
+from signpost.content.callers import Caller
+from signpost.content.model import (
+    CatalogueChange,
+    Change,
+    PromptChange,
+    Skill,
+    SkillChange,
+    StoredPrompt,
+    SubscriberKind,
+    Subscription,
+    SubscriptionChange,
+)
+from signpost.content.ports import Bodies, ContentStore
+from signpost.model import Json, JsonObject
+from signpost.ports import Timestamps
+from signpost.records import dataclass
+from signpost.strict_json import has_encodable_text
+
+SUBSCRIPTION_LISTS = ("triggers", "webhooks")
+
+SWITCH = "manifest::switch"
+
+
+class Publisher:
+    """Plans and applies publish requests."""
+
+    def __init__(
+        self, *, content: ContentStore, bodies: Bodies, catalogues: CataloguePublisher, timestamps: Timestamps
+    ) -> None:
+        self._content = content
+        self._catalogues = catalogues
+        self._bodies = bodies
+        self._timestamps = timestamps
+        self._parts = Parts(bodies)
+
+    def plan(self, request: PublishRequest, tenant: str | None) -> PublicationPlan:
+        """Compute the changes that a publication would make, without making them."""
+        plan = self._plan(request, self._skills(tenant, request), tenant)
+        if tenant is None or request.catalogue.is_empty:
+            return plan
+        return {**plan, **self._catalogues.plan(request, self._catalogues.read_current(tenant), tenant)}
+
+    def unsent_files(self, request: PublishRequest, tenant: str | None) -> Sequence[NamedFile]:
+        """List the files of which the bodies must be sent before the publication."""
+        known = self._parts.collect_known_content(request, self._skills(tenant, request), tenant)
+        return known.unsent_files(request) if isinstance(known, KnownContent) else ()
+
+    def keep(self, request: PublishRequest, tenant: str | None) -> str:
+        """Store the bodies and definitions in the request. Returns the name of the part that a publication names."""
+        if request.definitions is not None and tenant is not None:
+            self._catalogues.keep(request.definitions, tenant)
+        return self._parts.keep(request, tenant)
+
+    def publish(self, request: PublishRequest, tenant: str | None) -> JsonObject | Sequence[PublishProblem]:
+        """Publish all of the request or nothing. Unchanged entries are registered again too: they get the time of the
+        publication, and subscribers receive their events. A workflow has an event only if it changed."""
+        return retry_while_overtaken(lambda: self._publish_once(request, tenant))
+
+    def _publish_once(self, request: PublishRequest, tenant: str | None) -> JsonObject | Sequence[PublishProblem]:
+        existing = self._skills(tenant, request)
+        known = self._parts.collect_known_content(request, existing, tenant)
+        if isinstance(known, PublishProblem):
+            return [known]
+        catalogue = self._plan_catalogue(request, known, tenant)
+        problems = (
+            *_skill_problems(request, known),
+            *self._subscription_problems(request, tenant),
+            *catalogue.problems,
+        )
+        if problems:
+            return problems
+        self._keep_new(request, existing, tenant)
+        plan = self._plan(request, existing, tenant)
+        now = self._timestamps.now()
+        changes = [
+            *_registrations(request, known, now),
+            *(SkillChange(skill_id, None) for skill_id in plan["skills"].removed),
+            *(PromptChange(name, None) for name in plan["prompts"].removed),
+            *(SubscriptionChange(name, None) for kind in SUBSCRIPTION_LISTS for name in plan[kind].removed),
+            *catalogue.changes,
+        ]
+        sequences = self._content.apply(tenant, changes) if changes else ()
+        result = {**plan_as_json({**plan, **catalogue.plan}), "registered_at": now}
+        return {**result, "sequence": _last_event_sequence(changes, sequences)}
+
+    def _plan_catalogue(self, request: PublishRequest, known: KnownContent, tenant: str | None) -> "_CatalogueResult":
+        """Compute the catalogue's part of a publication: problems, or changes and their plan."""
+        if request.catalogue.is_empty:
+            return _CatalogueResult()
+        if tenant is None:
+            return _CatalogueResult(
+                [PublishProblem("manifest", "manifest", "Workflows and capabilities are a tenant's.")]
+            )
+        current = self._catalogues.read_current(tenant)
+        if problems := catalogue_publisher.find_unsent_definitions(request.catalogue, known, current):
+            return _CatalogueResult(problems)
+        changes = self._catalogues.build_changes(request, known, current, tenant)
+        if isinstance(changes, PublishProblem):
+            return _CatalogueResult([changes])
+        return _CatalogueResult(changes=changes, plan=self._catalogues.plan(request, current, tenant))
+
+    def switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | RegistryRefusal:
+        return self._catalogues.switch(workflow, tenant, enabled=enabled)
+
+    def subscriptions(self, tenant: str | None) -> Sequence[Subscription]:
+        return self._content.subscriptions(tenant)
+
+    def _keep_new(self, request: PublishRequest, existing: Mapping[str, Skill], tenant: str | None) -> None:
+        """Store the new bodies before the rows: no reader may find a row without its body."""
+        for document in request.skills or ():
+            is_new = document.id not in existing or existing[document.id].digest != document.digest
+            if document.body is not None and is_new:
+                self._bodies.keep(tenant, document.digest, document.body.encode())
+        self._parts.keep_files(request, tenant)
+
+    def _skills(self, tenant: str | None, request: PublishRequest) -> Mapping[str, Skill]:
+        """Read the tenant's own skills by id, if the request names skills. A tenant cannot change shipped skills."""
+        return {skill.id: skill for skill in self._content.skills(tenant)} if request.skills is not None else {}
+
+    def _plan(self, request: PublishRequest, existing: Mapping[str, Skill], tenant: str | None) -> PublicationPlan:
+        return {
+            "skills": self._difference_of_skills(request, existing),
+            "prompts": self._difference_of_prompts(request, tenant),
+            **self._differences_of_subscriptions(request, tenant),
+        }
+
+    def _differences_of_subscriptions(self, request: PublishRequest, tenant: str | None) -> PublicationPlan:
+        if request.triggers is None and request.webhooks is None:
+            return dict.fromkeys(SUBSCRIPTION_LISTS, UNTOUCHED)
+        existing = self._content.subscriptions(tenant)
+        return {
+            "triggers": _compare_subscriptions(existing, "trigger", request.triggers, prune=request.prune),
+            "webhooks": _compare_subscriptions(existing, "webhook", request.webhooks, prune=request.prune),
+        }
+
+    def _subscription_problems(self, request: PublishRequest, tenant: str | None) -> Sequence[PublishProblem]:
+        plan = self._differences_of_subscriptions(request, tenant)
+        added = sum(len(difference.added) - len(difference.removed) for difference in plan.values())
+        if not added or len(self._content.subscriptions(tenant)) + added <= subscriptions.MOST_SUBSCRIPTIONS:
+            return ()
+        message = f"A tenant has {subscriptions.MOST_SUBSCRIPTIONS} triggers and webhooks at most."
+        return [PublishProblem("manifest", "manifest", message)]
+
+    def _difference_of_skills(self, request: PublishRequest, existing: Mapping[str, Skill]) -> Difference:
+        if request.skills is None:
+            return UNTOUCHED
+        before = {skill.id: _identity_of(skill) for skill in existing.values()}
+        after = {document.id: _identity_of(document) for document in request.skills}
+        return compare_entries(before, after, prune=request.prune)
+
+    def _difference_of_prompts(self, request: PublishRequest, tenant: str | None) -> Difference:
+        if request.prompts is None:
+            return UNTOUCHED
+        before = {prompt.name: _without_time(prompt) for prompt in self._content.prompts(tenant)}
+        after = {prompt.name: _without_time(prompt) for prompt in request.prompts}
+        return compare_entries(before, after, prune=request.prune)
+
+
+@dataclass(frozen=True, slots=True)
+class _CatalogueResult:
+    problems: Sequence[PublishProblem] = ()
+    changes: Sequence[Change] = ()
+    plan: PublicationPlan = field(default_factory=dict[str, Difference])
+
+
+def _skill_problems(request: PublishRequest, known: KnownContent) -> Sequence[PublishProblem]:
+    return [
+        PublishProblem("skill", document.id, message)
+        for document in request.skills or ()
+        for message in known.problems_with(document)
+    ]
+
+
+def _identity_of(skill: Skill | SentDocument) -> tuple[str, Sequence[tuple[str, str]]]:
+    """Return the digests that a changed skill differs in: those of its body and of its files."""
+    return skill.digest, sorted((file.path, file.digest) for file in skill.files)
+
+
+def _registrations(request: PublishRequest, known: KnownContent, now: str) -> Iterator[Change]:
+    for document in request.skills or ():
+        yield SkillChange(document.id, replace(known.row_of(document), registered_at=now))
+    for prompt in request.prompts or ():
+        yield PromptChange(prompt.name, replace(prompt, registered_at=now))
+    for subscription in (*(request.triggers or ()), *(request.webhooks or ())):
+        yield SubscriptionChange(subscription.name, replace(subscription, registered_at=now))
+
+
+def _last_event_sequence(changes: Sequence[Change], sequences: Sequence[int | None]) -> int | None:
+    """Return the sequence number of the last change that has an event; None if no change has one."""
+    without_event = SubscriptionChange | CatalogueChange
+    with_event = [
+        sequence for change, sequence in zip(changes, sequences, strict=False) if not isinstance(change, without_event)
+    ]
+    return max((sequence for sequence in with_event if sequence is not None), default=None)
+
+
+def _compare_subscriptions(
+    existing: Sequence[Subscription], kind: SubscriberKind, sent: Sequence[Subscription] | None, *, prune: bool
+) -> Difference:
+    if sent is None:
+        return UNTOUCHED
+    before = {entry.name: replace(entry, registered_at="") for entry in existing if entry.kind == kind}
+    return compare_entries(before, {entry.name: replace(entry, registered_at="") for entry in sent}, prune=prune)
+
+
+def _without_time(prompt: StoredPrompt) -> StoredPrompt:
+    return replace(prompt, registered_at="", arguments=tuple(prompt.arguments))
+
+
+def plan_as_json(plan: PublicationPlan) -> JsonObject:
+    return {kind: asdict(difference) for kind, difference in plan.items()}
+
+
+class PublishFunctions:
+    """Serves the functions that `signpost publish` calls. They are not among the thirteen functions of the registry,
+    and no list names them."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._by_id: Mapping[str, Callable[[PublishRequest, Caller], RegistryAnswer]] = {
+            "manifest::bodies": self._keep,
+            "manifest::plan": self._plan,
+            "manifest::publish": self._publish,
+            "manifest::subscriptions": self._list_subscriptions,
+        }
+
+    @property
+    def ids(self) -> Sequence[str]:
+        return [*self._by_id, SWITCH]
+
+    def call(self, function_id: str, payload: Json, caller: Caller) -> RegistryAnswer:
+        """Call one of `ids`."""
+        checked = payloads.payload_of(payload)
+        if isinstance(checked, RegistryRefusal):
+            return checked
+        if not has_encodable_text(checked):
+            return RegistryRefusal(
+                "invalid_content", "The payload has half of a surrogate pair, which no text can have."
+            )
+        if function_id == SWITCH:
+            return self._switch(checked, caller)
+        request = parse_request(checked)
+        return (
+            self._by_id[function_id](request, caller) if isinstance(request, PublishRequest) else refusal_for(request)
+        )
+
+    def _switch(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        workflow, enabled = payload.get("id"), payload.get("enabled")
+        if not isinstance(workflow, str) or not isinstance(enabled, bool) or caller.tenant is None:
+            return RegistryRefusal(
+                "invalid_payload", "To switch a workflow off or on again send {id: text, enabled: boolean}."
+            )
+        return self._publisher.switch(workflow, caller.tenant, enabled=enabled)
+
+    def _keep(self, request: PublishRequest, caller: Caller) -> RegistryAnswer:
+        documents = request.skills or ()
+        return {
+            "part": self._publisher.keep(request, caller.tenant),
+            "kept": [
+                {"id": document.id, "digest": document.digest} for document in documents if document.body is not None
+            ],
+        }
+
+    def _plan(self, request: PublishRequest, caller: Caller) -> RegistryAnswer:
+        unsent = self._publisher.unsent_files(request, caller.tenant)
+        return {**plan_as_json(self._publisher.plan(request, caller.tenant)), "unsent": entries_of(unsent)}
+
+    def _list_subscriptions(self, _request: PublishRequest, caller: Caller) -> RegistryAnswer:
+        existing = self._publisher.subscriptions(caller.tenant)
+        return {
+            f"{kind}s": [subscriptions.entry_of(entry) for entry in existing if entry.kind == kind]
+            for kind in ("trigger", "webhook")
+        }
+
+    def _publish(self, request: PublishRequest, caller: Caller) -> RegistryAnswer:
+        result = self._publisher.publish(request, caller.tenant)
+        return result if isinstance(result, Mapping) else refusal_for(result)

@@ -1,0 +1,1 @@
+"""`signpost login`: the authorization code flow, and the store of tokens."""

@@ -1,0 +1,179 @@
+"""`signpost workflow resolve` and `signpost workflow cancel`: submit an override of a stopped step.
+
+An override decides how a workflow instance goes on that cannot go on by itself. The gateway checks the permission."""
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from signpost.adapters.written_files import MalformedSource
+from signpost.adapters.written_json import parse_json_source
+from signpost.cli import stack, terminal
+from signpost.cli.failure import CommandFailed
+from signpost.cli.runs import submission
+from signpost.cli.runs.decision import STALE_VERSION
+from signpost.model import Json, JsonObject, as_object
+from signpost.workflow.authoring.source_tree import to_json
+from signpost.workflow.engine.permissions import CANCEL, CLAIM, HAPPENED, OUTPUT, RESOLVE, RETRY
+
+if TYPE_CHECKING:
+    from signpost.cli import Commands
+    from signpost.cli.mcp import RemoteTools
+
+RESOLVE_DESCRIPTION = (
+    "A step was executed and nobody knows what came of it. Says how to go on: execute it once more with the same "
+    "idempotency key, or what came of it. It is sent as the person who is logged in with `signpost login --url` with "
+    "the server's URL, or whose token is in SIGNPOST_AUTHORIZATION; they need the permission workflow.resolve."
+)
+CANCEL_DESCRIPTION = (
+    "Ends a run where it stands. While something is executed in it, or in doubt, that is refused: it has to be settled "
+    "first. Whoever did not start the run needs the permission workflow.cancel."
+)
+
+FAILED = "EXECUTOR_FAILED"
+SHORTEST_WAIT_SHOWN = 1_000
+"""In milliseconds. A message does not mention a shorter wait before a retry."""
+
+
+def register(actions: "Commands") -> None:
+    resolving = actions.add_parser(
+        "resolve", help="say how to go on with a step that is in doubt", description=RESOLVE_DESCRIPTION
+    )
+    how = resolving.add_mutually_exclusive_group(required=True)
+    how.add_argument("--retry", action="store_true", help="execute it once more")
+    how.add_argument("--happened", action="store_true", help="it has happened")
+    how.add_argument("--did-not-happen", action="store_true", help="it has not: leave it, so that it can be tried anew")
+    resolving.add_argument("--output", metavar="JSON", help="with --happened: what the executor would have answered")
+    resolving.set_defaults(handler=_resolve)
+    cancelling = actions.add_parser("cancel", help="end a run where it stands", description=CANCEL_DESCRIPTION)
+    cancelling.set_defaults(handler=_cancel)
+    for action in (resolving, cancelling):
+        action.add_argument("id", help="of the run, wf_…")
+        action.add_argument("--yes", action="store_true", help="do not ask again, for scripts")
+        action.add_argument("--url", help="the server's MCP endpoint (default: McpUrl of the stack)")
+        stack.add_option(action)
+
+
+def _resolve(arguments: argparse.Namespace) -> int:
+    payload = _order_arguments(arguments)
+    tools = _connect_tools(arguments)
+    status = tools.call("workflow.get", {"workflowId": arguments.id})
+    doubt = as_object(status.get("inDoubt"))
+    if not doubt:
+        raise CommandFailed(_not_in_doubt_message(status))
+    for line in _doubt_lines(status, doubt):
+        print(line)
+    transition = RETRY if arguments.retry else RESOLVE
+    _submit_order(
+        arguments, tools, status, transition, {CLAIM: doubt["claim"], **payload}, f"{_decision_text(arguments)}?"
+    )
+    return 0
+
+
+def _cancel(arguments: argparse.Namespace) -> int:
+    tools = _connect_tools(arguments)
+    status = tools.call("workflow.get", {"workflowId": arguments.id})
+    if error := as_object(status.get("error")):
+        raise CommandFailed(terminal.make_printable(str(error.get("message"))))
+    print(_state_sentence(status))
+    _submit_order(arguments, tools, status, CANCEL, {}, "End it here?")
+    return 0
+
+
+def _submit_order(
+    arguments: argparse.Namespace,
+    tools: "RemoteTools",
+    status: JsonObject,
+    transition: str,
+    payload: JsonObject,
+    question: str,
+) -> None:
+    if not arguments.yes:
+        submission.confirm(question, "Nothing was changed")
+    order: JsonObject = {
+        "workflowId": arguments.id,
+        "expectedVersion": status["version"],
+        "transition": transition,
+        "arguments": payload,
+    }
+    answer = submission.submit(tools, order, "It may have been done")
+    if answer.get("timedOut"):
+        raise CommandFailed(
+            f"Nothing was changed by this: the time of the run was over before. {_state_sentence(answer)}"
+        )
+    if error := as_object(answer.get("error")):
+        raise CommandFailed(_failure_message(status, answer, error))
+    print(_state_sentence(answer))
+    if pending := as_object(answer.get("pending")):
+        print(
+            terminal.make_printable(f"{pending['transition']} is under way. {_timeline_hint(answer)} what comes of it.")
+        )
+
+
+def _failure_message(status: JsonObject, answer: JsonObject, error: JsonObject) -> str:
+    reason = terminal.make_printable(f"{str(error.get('message')).rstrip('.')}.")
+    if answer.get("version") != status.get("version") and error.get("code") != STALE_VERSION:
+        return f"It is recorded. What follows it failed: {reason} {_state_sentence(answer)}"
+    if error.get("code") == FAILED and answer.get("inDoubt"):
+        return f"It was executed, and is in doubt again: {reason}"
+    wait = error.get("retryAfterMs")
+    return (
+        f"{reason} Come back in {wait / 1000:.0f} seconds."
+        if isinstance(wait, int) and wait >= SHORTEST_WAIT_SHOWN
+        else reason
+    )
+
+
+def _order_arguments(arguments: argparse.Namespace) -> JsonObject:
+    if arguments.output is not None and not arguments.happened:
+        raise CommandFailed("--output says what came of it: it goes with --happened.")
+    if arguments.retry:
+        return {}
+    output: dict[str, Json] = {} if arguments.output is None else {OUTPUT: _parse_output(arguments.output)}
+    return {HAPPENED: bool(arguments.happened), **output}
+
+
+def _parse_output(text: str) -> Json:
+    try:
+        return to_json(parse_json_source(text, "--output"))
+    except MalformedSource as fault:
+        raise CommandFailed(f"--output is no JSON ({fault.fault}). A text needs quotation marks of its own.") from fault
+
+
+def _decision_text(arguments: argparse.Namespace) -> str:
+    if arguments.retry:
+        return "Execute it once more"
+    return "Say that it has happened" if arguments.happened else "Say that it has not happened"
+
+
+def _connect_tools(arguments: argparse.Namespace) -> "RemoteTools":
+    from signpost.cli.mcp import connect_tools  # noqa: PLC0415 - HTTP and TLS take long to import
+
+    if arguments.url is not None:
+        return connect_tools(arguments.url, terminal.print_progress)
+    with stack.open_workflows(arguments.stack) as reader:
+        return connect_tools(reader.mcp_url, terminal.print_progress)
+
+
+def _not_in_doubt_message(status: JsonObject) -> str:
+    if error := as_object(status.get("error")):
+        return terminal.make_printable(str(error.get("message")))
+    pending = as_object(status.get("pending"))
+    if pending:
+        return terminal.make_printable(f"{pending['transition']} is still under way. Look again in a moment.")
+    return terminal.make_printable(f"Nothing is in doubt there: it stands in {status.get('state')}.")
+
+
+def _doubt_lines(status: JsonObject, doubt: JsonObject) -> Iterator[str]:
+    yield _state_sentence(status)
+    yield terminal.make_printable(f"in doubt: {doubt['transition']}. {doubt['message']}")
+
+
+def _timeline_hint(status: JsonObject) -> str:
+    return f"`signpost workflow timeline {status.get('workflowId')}` says"
+
+
+def _state_sentence(status: JsonObject) -> str:
+    state, version = status.get("state"), status.get("version")
+    ending = ", cancelled" if status.get("cancelled") else ", which is its end" if status.get("terminal") else ""
+    return terminal.make_printable(f"{status.get('workflowId')} stands in {state}, version {version}{ending}.")

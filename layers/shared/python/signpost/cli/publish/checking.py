@@ -1,0 +1,74 @@
+"""Finds the problems of a manifest in files: `signpost check` prints them, `signpost publish` refuses errors."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+
+from signpost.cli.publish.manifest_files import FoundManifest
+from signpost.cli.terminal import make_printable, print_progress
+from signpost.records import dataclass
+from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
+from signpost.workflow.authoring.problems import Problem
+from signpost.workflow.authoring.source_tree import SourcePlace
+
+PROGRESS_INTERVAL = 1.0
+"""In seconds, between two lines about the progress of a check."""
+MANY_WORKFLOWS = 200
+"""The number of workflows that take about PROGRESS_INTERVAL to read. With so many, the check reports its start."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--strict", action="store_true", help="take warnings for errors")
+    parser.add_argument(
+        "--executor", action="append", default=[], metavar="KIND", help="a further kind of executor that there is"
+    )
+
+
+def rules_of(arguments: argparse.Namespace) -> "CheckRules":
+    """Build the rules from the options of a command."""
+    return CheckRules(strict=arguments.strict, executors=arguments.executor)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRules:
+    """Decides which problems keep a manifest from being published."""
+
+    strict: bool = False
+    executors: Sequence[str] = ()
+    """Kinds of executors of this deployment, besides those that every deployment has."""
+
+    def is_refused(self, problem: Problem) -> bool:
+        return self.strict or problem.severity == "error"
+
+
+def find_problems(found: FoundManifest, path: Path, rules: CheckRules) -> Sequence[Problem]:
+    """Return the problems of reading the files, and those of their contents."""
+    if found.manifest is None:
+        return found.problems
+    return [
+        *found.problems,
+        *check_manifest(found.manifest, [*BUILT_IN_KINDS, *rules.executors], _CheckProgress(path).report),
+    ]
+
+
+def format_problem(problem: Problem) -> str:
+    path = f" (by {' → '.join(problem.path)})" if problem.path else ""
+    return make_printable(f"{format_place(problem.place)}: {problem.severity}: {problem.message}{path}")
+
+
+def format_place(place: SourcePlace) -> str:
+    return f"{place.file}:{place.line}:{place.column}"
+
+
+class _CheckProgress:
+    """Prints the progress of a check from time to time, on standard error."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._reported_at = monotonic()
+
+    def report(self, done: int, total: int) -> None:
+        if monotonic() - self._reported_at >= PROGRESS_INTERVAL or (not done and total >= MANY_WORKFLOWS):
+            self._reported_at = monotonic()
+            print_progress(f"{self._path}: {done} of {total} workflows")

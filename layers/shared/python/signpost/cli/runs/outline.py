@@ -1,0 +1,83 @@
+"""Describes a workflow definition for a terminal: its states and their transitions."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from signpost.cli import terminal
+from signpost.model import as_object
+from signpost.workflow.definition import Actor, Definition, State, Transition
+from signpost.workflow.pictures.model import describe_targets, format_duration
+
+HEADINGS = ("TRANSITION", "LEADS TO", "WHO", "IF", "DOES")
+ACTOR_NAMES: Mapping[Actor, str] = {
+    "agent": "anybody",
+    "human": "a person",
+    "system": "a system",
+    "deterministic": "follows by itself",
+}
+
+
+def describe_definition(definition: Definition) -> Iterator[str]:
+    yield terminal.make_printable(f"{definition.id}: {definition.title}")
+    parts = (
+        ("", definition.description),
+        ("tags: ", ", ".join(definition.tags)),
+        ("also called: ", ", ".join(definition.aliases)),
+        ("input: ", ", ".join(_input_fields(definition))),
+        ("times out: ", _deadline(definition)),
+        ("", "its runs are shown to those only who pass its `readers`" if definition.readers else ""),
+        ("", "" if definition.enabled else "its author says that it cannot be started (`enabled: false`)"),
+    )
+    yield from (terminal.make_printable(f"{name}{text}") for name, text in parts if text)
+    for state in definition.states.values():
+        yield ""
+        yield from _state_lines(definition, state)
+
+
+def transition_lines(transitions: Iterable[Transition]) -> Iterator[str]:
+    """Yield the lines of a table with one row for each target state of each transition."""
+    yield from terminal.format_table(HEADINGS, [row for transition in transitions for row in _rows(transition)])
+
+
+def _rows(transition: Transition) -> Iterator[Sequence[str]]:
+    for target, condition in describe_targets(transition).items():
+        yield (
+            transition.name,
+            target,
+            ACTOR_NAMES[transition.actor],
+            condition or "-",
+            ", ".join(_effects(transition)) or "-",
+        )
+
+
+def _effects(transition: Transition) -> Iterator[str]:
+    if transition.decision is not None:
+        yield f"{transition.decision}s what was asked"
+    if transition.executor is not None:
+        yield transition.executor.kind
+
+
+def _input_fields(definition: Definition) -> Iterable[str]:
+    schema = definition.input_schema or {}
+    required = schema.get("required")
+    required_names = required if isinstance(required, list) else ()
+    return [f"{name} (required)" if name in required_names else name for name in as_object(schema.get("properties"))]
+
+
+def _deadline(definition: Definition) -> str:
+    if definition.timeout_ms is None or definition.timeout_target is None:
+        return ""
+    return f"after {format_duration(definition.timeout_ms)}, and leads to {definition.timeout_target} then"
+
+
+def _state_lines(definition: Definition, state: State) -> Iterator[str]:
+    marks = {
+        "it begins here": state.name == definition.initial_state,
+        "it ends here": state.terminal,
+        f"on being entered: {state.on_enter.executor.kind if state.on_enter else ''}": state.on_enter is not None,
+    }
+    marks_text = ", ".join(mark for mark, applies in marks.items() if applies)
+    yield terminal.make_printable(f"{state.name}{f' ({marks_text})' if marks_text else ''}")
+    for text in filter(None, (state.description, state.goal)):
+        yield terminal.make_printable(f"{terminal.GAP}{text}")
+    if state.transitions and not state.terminal:
+        yield from (f"{terminal.GAP}{line}" for line in transition_lines(state.transitions.values()))

@@ -1,0 +1,260 @@
+"""Shows the events of one workflow instance as lines for a person."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from signpost.cli.terminal import format_time, make_printable
+from signpost.model import Json, JsonObject
+from signpost.workflow.definition import Definition
+from signpost.workflow.engine.steps import NOOP_KIND
+from signpost.workflow.instance import (
+    FIRST_VERSION,
+    AuditEvent,
+    AuditRecord,
+    Claim,
+    EvidenceItem,
+    Hop,
+    Instance,
+    child_id_of,
+    deadline_of,
+    is_over,
+)
+from signpost.workflow.running.long_call_definition import definition_of
+
+type TimelineStep = tuple[Sequence[Hop], Sequence[EvidenceItem]]
+type EventSentence = Callable[[JsonObject], str | None]
+"""Returns the sentence for the payload of an event, or None if the timeline skips the event."""
+
+STARTED, MOVED, ENTERED = "workflow.started", "workflow.transitioned", "workflow.entered"
+VERSION_EVENTS = frozenset({STARTED, MOVED, ENTERED, "workflow.cancelled"})
+"""The events that make a new version of the instance."""
+ASKED = "transition.requested"
+FAILED, RESOLVED = "executor.failed", "executor.resolved"
+ECHOED_EVENTS = frozenset({FAILED, RESOLVED})
+"""The events that a refusal repeats right after them."""
+
+
+def build_timeline(
+    definition: Definition, instance: Instance, events: Sequence[AuditEvent], steps: Sequence[TimelineStep], now: float
+) -> Sequence[str]:
+    """Build the lines of the timeline: the status of the instance, then its events by call."""
+    writer = _TimelineWriter(
+        hops={hop.version: hop for hops, _ in steps for hop in hops},
+        evidence=_evidence_by_version(steps),
+    )
+    lines = [*_status_lines(definition, instance, now), ""]
+    for _, call in groupby(events, lambda event: event.correlation_id):
+        lines += writer.describe_call(list(call))
+    return [make_printable(line) for line in lines]
+
+
+def _evidence_by_version(steps: Sequence[TimelineStep]) -> Mapping[int, Sequence[EvidenceItem]]:
+    """Return the evidence of each version of the instance.
+
+    A step without a hop is an entry into a state or a cancellation; it makes one version."""
+    by_version: dict[int, Sequence[EvidenceItem]] = {}
+    version = FIRST_VERSION - 1
+    for hops, evidence in steps:
+        version = hops[-1].version if hops else version + 1
+        by_version[version] = evidence
+    return by_version
+
+
+def _definition_text(digest: str) -> str:
+    """Shorten the digest of a definition.
+
+    A definition that was not published belongs to a single long call. Its digest names the function, so it is kept."""
+    return f"definition {digest[:12]}" if definition_of(digest) is None else digest
+
+
+def _status_lines(definition: Definition, instance: Instance, now: float) -> Iterator[str]:
+    yield f"{instance.id}: {definition.title} ({definition.id}, {_definition_text(instance.digest)})"
+    yield f"{_status_word(definition, instance)} in {instance.state}, version {instance.version}"
+    if is_over(definition, instance):
+        return
+    if (claim := instance.claim) is not None:
+        yield _describe_claim(instance, claim, now)
+    elif instance.entering:
+        yield f"what {instance.state} does on being entered is still to be done"
+    if (fault := instance.fault) is not None:
+        yield f"failed at {format_time(fault.at)}, while nobody was waiting for it: {fault.message}"
+    if (ends_at := deadline_of(definition, instance)) is not None:
+        deadline_verb = "has timed out" if instance.is_overdue(now) else "times out"
+        yield f"{deadline_verb} at {format_time(ends_at)}: whoever looks then finds it in {definition.timeout_target}"
+    elif instance.ends_at is not None and claim is not None:
+        yield f"times out at {format_time(instance.ends_at)}, but not before that is settled"
+    if (request := instance.open_request) is not None:
+        yield f"waits for people: queue {request.queue}, request {request.id}"
+
+
+def _status_word(definition: Definition, instance: Instance) -> str:
+    if instance.cancelled is not None:
+        return f"was cancelled by {instance.cancelled.by}"
+    return "ended" if is_over(definition, instance) else "stands"
+
+
+def _describe_claim(instance: Instance, claim: Claim, now: float) -> str:
+    transition, since = claim.job.transition, format_time(claim.since)
+    if claim.is_in_doubt(now):
+        return (
+            f"in doubt: {transition}, executed at {since}: `signpost workflow resolve {instance.id}` says how to go on"
+        )
+    if claim.is_held(now):
+        until = format_time(claim.until)
+        return f"under way: {transition}, try {claim.attempt}, since {since}, until {until} at the latest"
+    if claim.standing == "running":
+        return f"under way: {transition}: whoever executed it was not heard of again, so somebody else does"
+    if claim.awaits == "workflow":
+        return f"under way: {transition}, since {since}: waits for the workflow {child_id_of(claim)}"
+    if claim.awaits == "retry":
+        return f"under way: {transition}: try {claim.attempt} is made at {format_time(claim.until)}"
+    return f"under way: {transition}: is executed as soon as somebody has the time"
+
+
+class _TimelineWriter:
+    """Describes the events of one instance, with its hops and evidence by version."""
+
+    def __init__(self, hops: Mapping[int, Hop], evidence: Mapping[int, Sequence[EvidenceItem]]) -> None:
+        self._hops = hops
+        self._evidence = evidence
+
+    def describe_call(self, events: Sequence[AuditEvent]) -> Iterator[str]:
+        """Yield the lines for the events of one call: its time and subject first, then the events and the evidence."""
+        first = events[0]
+        yield f"{format_time(first.at)}  {first.subject}  {first.correlation_id}"
+        records = [event.record for event in events]
+        sentences = [(record, self._sentence(record)) for record in _drop_echoes(records)]
+        if all(sentence is None for _, sentence in sentences):
+            sentences = [(record, _describe_unfinished(record)) for record in records]
+        for record, sentence in sentences:
+            if sentence is not None:
+                version = record.payload["version"] if record.type in VERSION_EVENTS else ""
+                yield f"{version!s:>6}  {sentence}"
+        for item in self._evidence_of(records):
+            fields = ", ".join(f"{name} {value}" for name, value in item.fields.items())
+            yield f"{'':>6}  evidence: {item.kind} by {item.subject}{f' ({fields})' if fields else ''}"
+
+    def _evidence_of(self, records: Sequence[AuditRecord]) -> Iterator[EvidenceItem]:
+        for record in records:
+            if record.type in VERSION_EVENTS:
+                yield from self._evidence.get(int(str(record.payload["version"])), ())
+
+    def _sentence(self, record: AuditRecord) -> str | None:
+        if record.type == MOVED:
+            return self._describe_move(record.payload)
+        describe = SENTENCES.get(record.type)
+        if describe is not None:
+            return describe(record.payload)
+        return f"{record.type} {json.dumps(record.payload, ensure_ascii=False)}"
+
+    def _describe_move(self, payload: JsonObject) -> str:
+        hop = self._hops.get(int(str(payload["version"])))
+        source = f"{hop.from_state} → " if hop else "→ "
+        by_itself = ", by itself" if payload.get("deterministic") else ""
+        return f"{payload['transition']}: {source}{payload['state']}{by_itself}"
+
+
+def _drop_echoes(records: Sequence[AuditRecord]) -> Iterator[AuditRecord]:
+    """Yield the records without each refusal that only repeats the executor event right before it."""
+    previous_type = ""
+    for record in records:
+        if record.payload.get("code") != "EXECUTOR_FAILED" or previous_type not in ECHOED_EVENTS:
+            yield record
+        previous_type = record.type
+
+
+def _describe_unfinished(record: AuditRecord) -> str | None:
+    """Describe the request of a call that has no other event to show yet."""
+    return f"{record.payload['transition']}: goes on without whoever asked" if record.type == ASKED else None
+
+
+def _describe_refusal(payload: JsonObject) -> str:
+    prefix = f"{payload['transition']}: " if payload.get("transition") else ""
+    return f"refused: {prefix}{payload['code']}. {payload['message']}"
+
+
+def _describe_success(payload: JsonObject) -> str | None:
+    if payload["kind"] == NOOP_KIND:
+        return None
+    return f"{payload['transition']}: an executor of the kind {payload['kind']} has run"
+
+
+def _describe_failure(payload: JsonObject) -> str:
+    doubt = ", and may have happened" if payload.get("outcome") == "unknown" else ""
+    return f"{_try_text(payload)} failed ({payload['errorClass']}){doubt}: {payload['error']}"
+
+
+def _describe_retry(payload: JsonObject) -> str:
+    return f"{_describe_failure(payload).rstrip('.')}; it is tried again"
+
+
+def _try_text(payload: JsonObject) -> str:
+    return f"{payload['transition']}: try {payload['attempt']} by {_candidate_text(payload)}"
+
+
+def _candidate_text(payload: JsonObject) -> str:
+    candidate = payload["candidate"]
+    prefix = f"fallback {candidate}, " if isinstance(candidate, int) and candidate else ""
+    return f"{prefix}an executor of the kind {payload['kind']}"
+
+
+def _describe_resolution(payload: JsonObject) -> str:
+    return f"{payload['by']} says that it has{'' if payload['happened'] else ' not'} happened"
+
+
+def _describe_timeout(payload: JsonObject) -> str:
+    elapsed = payload["elapsedMs"]
+    seconds = f", after {elapsed / 1000:.0f} s" if isinstance(elapsed, int | float) else ""
+    return f"timed out in {payload['fromState']}{seconds}"
+
+
+def _join_names(names: Json) -> str:
+    return ", ".join(map(str, names)) if isinstance(names, list) else str(names)
+
+
+def _skip_event(_: JsonObject) -> None:
+    """Skip an event: the events after it show its result."""
+
+
+SENTENCES: Mapping[str, EventSentence] = {
+    STARTED: lambda payload: f"started in {payload['state']}",
+    ASKED: _skip_event,
+    "transition.rejected": _describe_refusal,
+    "transition.branched": _skip_event,
+    "guard.evaluated": _skip_event,
+    "executor.started": _skip_event,
+    "executor.succeeded": _describe_success,
+    "executor.retrying": _describe_retry,
+    FAILED: _describe_failure,
+    "executor.taken_over": lambda payload: (
+        f"{payload['transition']}: taken over, because whoever executed it was not heard of again"
+    ),
+    "executor.in_doubt": lambda payload: f"{payload['transition']}: in doubt until somebody says what came of it",
+    "executor.retried": lambda payload: f"{payload['by']} wants it executed once more",
+    RESOLVED: _describe_resolution,
+    "executor.abandoned": lambda payload: f"{payload['transition']}: not waited for any more",
+    "fallback.selected": lambda payload: f"{payload['transition']}: {_candidate_text(payload)} does it instead",
+    "evidence.refused": lambda payload: (
+        f"evidence that only people give was not taken: {_join_names(payload['kinds'])}"
+    ),
+    "sub_workflow.started": lambda payload: (
+        f"started the workflow {payload['sub_workflow_id']} ({payload['definition_id']})"
+    ),
+    "sub_workflow.completed": lambda payload: f"{payload['sub_workflow_id']} ended in {payload['state']}",
+    "sub_workflow.failed": lambda payload: f"{payload['sub_workflow_id']} failed in {payload['state']}",
+    "sub_workflow.timed_out": lambda payload: f"{payload['sub_workflow_id']} was not waited for any longer",
+    "chain.step": _skip_event,
+    "chain.completed": _skip_event,
+    "chain.failed": lambda payload: f"stopped in {payload['fromState']}: {payload['message']}",
+    "workflow.timed_out": _describe_timeout,
+    ENTERED: lambda payload: f"{payload['state']}: what it does on being entered is done",
+    "workflow.cancelled": lambda payload: f"cancelled in {payload['state']}",
+    "workflow.completed": lambda payload: f"ended in {payload['state']}",
+    "human.approval.requested": lambda payload: (
+        f"request {payload['requestId']}: asked in the queue {payload['queue']}"
+    ),
+    "human.approval.resolved": lambda payload: f"request {payload['approval_id']}: {payload['outcome']}",
+    "human.approval.expired": lambda payload: f"request {payload['requestId']}: nobody has answered in time",
+}
+"""The sentence for each type of event. Other types, which newer releases may write, are shown as type and payload."""

@@ -1,0 +1,1 @@
+"""Skill documents, prompts, subscriptions and their changes."""

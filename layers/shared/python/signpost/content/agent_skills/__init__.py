@@ -1,0 +1,1 @@
+"""Agent Skills: the SKILL.md format, its folders and its files."""

@@ -1,0 +1,1 @@
+"""The functions of the registry: payloads in, answers or refusals out."""

@@ -1,0 +1,193 @@
+"""The thirteen functions of the registry, by their ids: payload in, answer or refusal out."""
+
+from collections.abc import Callable, Container, Mapping, Sequence
+
+from signpost.content import uris
+from signpost.content.api import payloads
+from signpost.content.api.errors import RegistryAnswer, RegistryRefusal, quote_text
+from signpost.content.callers import Caller
+from signpost.content.documents import Skills
+from signpost.content.markdown import MARKDOWN
+from signpost.content.model import Skill, StoredPrompt
+from signpost.content.prompts import Prompts
+from signpost.model import Json, JsonObject, PromptArgument
+from signpost.spelling import suggest_name
+
+type _RegistryHandler = Callable[[JsonObject, Caller], RegistryAnswer]
+
+INDEX_RESOURCE: JsonObject = {
+    "uri": uris.INDEX,
+    "name": "skills",
+    "description": "The index: every skill document with its title and what it is about.",
+    "mimeType": MARKDOWN,
+}
+# `{+variable}` matches several segments. A plain `{variable}` matches one, and a client would encode the slashes.
+RESOURCE_TEMPLATES: Sequence[JsonObject] = (
+    {
+        "uriTemplate": f"{uris.SCHEME}{{+skill_id}}",
+        "name": "skill",
+        "description": "A skill document by its id, at any depth.",
+        "mimeType": MARKDOWN,
+    },
+    {
+        "uriTemplate": f"{uris.SCHEME}fn/{{+function_path}}",
+        "name": "section",
+        "description": "What a function answers to {}, as a document. Write / for each :: of its id.",
+    },
+)
+
+
+class RegistryFunctions:
+    """Checks the payload of a registry function and calls it."""
+
+    def __init__(self, *, skills: Skills, prompts: Prompts) -> None:
+        self._skills = skills
+        self._prompts = prompts
+        self._changing_functions: Mapping[str, _RegistryHandler] = {
+            "skills::register": self._register_skill,
+            "skills::unregister": self._unregister_skill,
+            "prompts::register": self._register_prompt,
+            "prompts::unregister": self._unregister_prompt,
+        }
+        self._by_id: Mapping[str, _RegistryHandler] = {
+            **self._changing_functions,
+            "skills::list": self._list_skills,
+            "skills::resources-list": self._list_resources,
+            "skills::resources-read": self._read_resource,
+            "skills::resources-templates": lambda _payload, _caller: {"resourceTemplates": RESOURCE_TEMPLATES},
+            "skills::fetch_skill": self._fetch,
+            "skill::fetch": self._fetch,
+            "prompts::list": self._list_prompts,
+            "prompts::mcp-list": self._list_mcp_prompts,
+            "prompts::mcp-get": self._render_prompt,
+        }
+
+    @property
+    def ids(self) -> Sequence[str]:
+        return list(self._by_id)
+
+    @property
+    def changing_ids(self) -> Container[str]:
+        """The ids of the functions that change content. The entrypoints decide which callers may use them."""
+        return self._changing_functions
+
+    def call(self, function_id: str, payload: Json, caller: Caller) -> RegistryAnswer:
+        function = self._by_id.get(function_id)
+        if function is None:
+            return self._unknown_function(function_id)
+        checked = payloads.payload_of(payload)
+        return checked if isinstance(checked, RegistryRefusal) else function(checked, caller)
+
+    def _unknown_function(self, function_id: str) -> RegistryRefusal:
+        close = suggest_name(function_id, self._by_id)
+        advice = f"Did you mean {close}?" if close else f"There are {', '.join(self._by_id)}."
+        return RegistryRefusal("unknown_function", f"The registry has no function {quote_text(function_id)}. {advice}")
+
+    def _register_skill(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        fields = payloads.text_fields(payload, "id", "skill")
+        if isinstance(fields, RegistryRefusal):
+            return fields
+        skill_id, body = fields
+        skill = self._skills.register(skill_id, body, caller)
+        return skill if isinstance(skill, RegistryRefusal) else {"id": skill.id, "registered_at": skill.registered_at}
+
+    def _unregister_skill(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        fields = payloads.text_fields(payload, "id")
+        if isinstance(fields, RegistryRefusal):
+            return fields
+        removed = self._skills.unregister(fields[0], caller)
+        return removed if isinstance(removed, RegistryRefusal) else {"id": fields[0], "removed": removed}
+
+    def _list_skills(self, _payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        skills = self._skills.list_readable(caller)
+        return {
+            "skills": [{"id": skill.id, "bytes": skill.size, "registered_at": skill.registered_at} for skill in skills]
+        }
+
+    def _list_resources(self, _payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        return {
+            "resources": [INDEX_RESOURCE, *map(resource_of, addressable_skills(self._skills.list_readable(caller)))]
+        }
+
+    def _read_resource(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        fields = payloads.text_fields(payload, "uri")
+        if isinstance(fields, RegistryRefusal):
+            return fields
+        document = self._skills.read(fields[0], caller)
+        if isinstance(document, RegistryRefusal):
+            return document
+        return {"contents": [{"uri": fields[0], "mimeType": document.mime_type, "text": document.text}]}
+
+    def _fetch(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        requested = payloads.requested_uris(payload)
+        return requested if isinstance(requested, RegistryRefusal) else self._skills.fetch(requested, caller)
+
+    def _register_prompt(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        fields = payloads.text_fields(payload, "name", "description", "function_id")
+        arguments = payloads.prompt_arguments(payload)
+        if isinstance(fields, RegistryRefusal):
+            return fields
+        if isinstance(arguments, RegistryRefusal):
+            return arguments
+        name, description, function = fields
+        prompt = self._prompts.register(name, description, function, arguments, caller)
+        return prompt if isinstance(prompt, RegistryRefusal) else {"name": name, "registered_at": prompt.registered_at}
+
+    def _unregister_prompt(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        fields = payloads.text_fields(payload, "name")
+        if isinstance(fields, RegistryRefusal):
+            return fields
+        removed = self._prompts.unregister(fields[0], caller)
+        return removed if isinstance(removed, RegistryRefusal) else {"name": fields[0], "removed": removed}
+
+    def _list_prompts(self, _payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        return {"prompts": [_entry_of(prompt) for prompt in self._prompts.list_readable(caller)]}
+
+    def _list_mcp_prompts(self, _payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        return {"prompts": [_mcp_prompt_of(prompt) for prompt in self._prompts.list_readable(caller)]}
+
+    def _render_prompt(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
+        fields, arguments = payloads.text_fields(payload, "name"), payloads.handler_arguments(payload)
+        if isinstance(fields, RegistryRefusal):
+            return fields
+        if isinstance(arguments, RegistryRefusal):
+            return arguments
+        rendered = self._prompts.render(fields[0], arguments, caller)
+        if isinstance(rendered, RegistryRefusal):
+            return rendered
+        return {"description": rendered.description, "messages": rendered.messages}
+
+
+def addressable_skills(skills: Sequence[Skill]) -> Sequence[Skill]:
+    """Return the skills that have a URI of their own. The URI of a skill named `skills` leads to the index."""
+    return [skill for skill in skills if uris.skill_uri(skill.id) != uris.INDEX]
+
+
+def resource_of(skill: Skill) -> JsonObject:
+    description: JsonObject = {} if skill.description is None else {"description": skill.description}
+    return {
+        "uri": uris.skill_uri(skill.id),
+        "name": skill.title,
+        **description,
+        "mimeType": MARKDOWN,
+        "size": skill.size,
+    }
+
+
+def _entry_of(prompt: StoredPrompt) -> JsonObject:
+    return {
+        "name": prompt.name,
+        "function_id": prompt.function,
+        "arguments": len(prompt.arguments),
+        "registered_at": prompt.registered_at,
+    }
+
+
+def _mcp_prompt_of(prompt: StoredPrompt) -> JsonObject:
+    arguments = [_argument_of(argument) for argument in prompt.arguments]
+    return {"name": prompt.name, "description": prompt.description, "arguments": arguments}
+
+
+def _argument_of(argument: PromptArgument) -> JsonObject:
+    description: JsonObject = {} if argument.description is None else {"description": argument.description}
+    return {"name": argument.name, "required": argument.required, **description}

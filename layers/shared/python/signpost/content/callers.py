@@ -1,0 +1,38 @@
+"""The caller of the registry, and the choice between the tenant's own entry and the shipped one."""
+
+from signpost.calling.limits import tenant_setting
+from signpost.content.model import Layers
+from signpost.model import Principal, Trace
+from signpost.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The principal that asks the registry, with the tenant of the content and the deadline."""
+
+    tenant: str | None
+    """The tenant that owns the content; None for shipped content."""
+    principal: Principal
+    """The principal as which functions behind sections and prompts are called. They are looked up in its tenant."""
+    ends_at: float
+    """The deadline of the answer, in seconds since the epoch."""
+    trace: Trace | None = None
+    fresh: bool = False
+    """Whether lists must include the latest change, which costs one read per list. Otherwise they may lag by two
+    seconds."""
+
+    @property
+    def reading_tenant(self) -> str:
+        """The tenant to read as: shipped content is read as the principal's tenant."""
+        return self.principal.tenant if self.tenant is None else self.tenant
+
+
+def visible_entry[Entry](layers: Layers[Entry], caller: Caller) -> tuple[str | None, Entry] | None:
+    """Return the entry that the caller sees, with the tenant that owns it (None for a shipped entry). The tenant's own
+    entry takes precedence over the shipped one."""
+    if caller.tenant is not None:
+        if layers.own is not None:
+            return caller.tenant, layers.own
+        if not tenant_setting(layers.tenant_settings, "shipped_content"):
+            return None
+    return None if layers.shipped is None else (None, layers.shipped)

@@ -1,0 +1,101 @@
+"""Calls of the functions behind sections and prompts, and the refusals of their failures."""
+
+from collections.abc import Mapping
+
+from signpost.calling.access import FunctionAccess
+from signpost.calling.limits import effective_setting, placement_of
+from signpost.calling.lookup import FunctionView
+from signpost.calling.ports import FunctionInvoker
+from signpost.content.api.errors import RegistryRefusal, quote_text
+from signpost.content.callers import Caller
+from signpost.content.names import is_internal
+from signpost.contract import CallReply, CallRequest, Failure, KeptResult, Result
+from signpost.model import InputRequired, Json, JsonObject
+from signpost.policy import policy_items
+from signpost.ports import Clock
+from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
+
+
+class Handlers:
+    """Calls the functions behind sections and prompts as the caller's principal."""
+
+    def __init__(
+        self, *, functions: FunctionView, executors: FunctionInvoker, access: FunctionAccess, clock: Clock
+    ) -> None:
+        self._functions = functions
+        self._access = access
+        self._executors = executors
+        self._clock = clock
+
+    def write_section(self, function: str, caller: Caller) -> Json | RegistryRefusal:
+        """Call the function behind a section and return its result. A function that is not readable, or that policy
+        denies, is refused like a function that does not exist, so that the reader learns nothing about it."""
+        state = self._functions.state(caller.principal.tenant, function)
+        placement = placement_of(state)
+        if placement is None or not placement.hosted.readable or not self._may_read(function, caller):
+            return _failed_function_refusal(
+                function, f"there is no function {function} that may be read", "unknown_function"
+            )
+        return self._call(function, {}, caller)
+
+    def _may_read(self, function: str, caller: Caller) -> bool:
+        """Check both permissions: to call the function and to read it as a section. Neither includes the other."""
+        is_admitted = self._access.of(caller.principal).admits(policy_items.section_item(function))
+        return is_admitted and self._access.admits(caller.principal, function)
+
+    def render_prompt(self, function: str, arguments: JsonObject, caller: Caller) -> Json | RegistryRefusal:
+        """Call the function behind a prompt and return its result."""
+        return self._call(function, arguments, caller)
+
+    def _call(self, function: str, arguments: JsonObject, caller: Caller) -> Json | RegistryRefusal:
+        state = self._functions.state(caller.principal.tenant, function)
+        timeout = effective_setting(state, "state_timeout_ms") / 1000
+        request = CallRequest(
+            function=function,
+            arguments=arguments,
+            principal=caller.principal,
+            ends_at=min(caller.ends_at, self._clock.now() + timeout),
+            trace=caller.trace,
+        )
+        return _value_of(self._executors.invoke(request), function)
+
+
+def refuse_internal(function: str) -> RegistryRefusal | None:
+    """Refuse a function in an internal namespace before anything is called: it could change the registry or call back
+    into the request that is being answered."""
+    if not is_internal(function):
+        return None
+    return RegistryRefusal(
+        "internal_namespace", f"{quote_text(function)} is in an internal namespace and is never called from here."
+    )
+
+
+def _value_of(reply: CallReply, function: str) -> Json | RegistryRefusal:
+    match reply:
+        case Result(value) if not is_too_deep(value):
+            return value
+        case Result():
+            return _failed_function_refusal(
+                function, f"its answer is nested more than {DEEPEST_VALUE} deep", "too_deep"
+            )
+        case KeptResult(size=size):
+            return _failed_function_refusal(
+                function, f"its answer of {size} bytes is too long to be shown", "result_too_large"
+            )
+        case InputRequired():
+            return _failed_function_refusal(
+                function, "it asks for more input, which nobody can give here", "input_required"
+            )
+        case Failure():
+            return _refusal_of_failure(function, reply)
+
+
+def _refusal_of_failure(function: str, failure: Failure) -> RegistryRefusal:
+    retry: Mapping[str, Json] = {} if failure.retry_after_ms is None else {"retryAfterMs": failure.retry_after_ms}
+    verb = "timed out" if failure.kind == "timeout" else "failed"
+    data: JsonObject = {"function": function, "cause": failure.code, **retry}
+    return RegistryRefusal("function_failed", f"{function} {verb}: {failure.message}", data)
+
+
+def _failed_function_refusal(function: str, reason: str, cause: str) -> RegistryRefusal:
+    return RegistryRefusal("function_failed", f"{function} failed: {reason}.", {"function": function, "cause": cause})

@@ -1,0 +1,1 @@
+"""Which executor hosts which functions: offers, placements and loads."""

@@ -1,0 +1,138 @@
+"""Checks of the members of a hosted function that lists show.
+
+Toolkits check authors' functions at import, the registry checks executors at placement: lists are requested often, and
+one malformed member would break the list for every client.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from signpost.contract import (
+    LONGEST_DESCRIPTION,
+    LONGEST_DOCUMENT_ID,
+    LONGEST_EXTRAS,
+    LONGEST_NAME,
+    LONGEST_TITLE,
+)
+from signpost.model import Json, JsonObject
+from signpost.schema.limits import is_too_deep
+from signpost.schema.validation import SchemaRefusal, check_schema
+
+ICON_SOURCES = ("https://", "data:")
+HINTS: Mapping[str, type] = {
+    "title": str, "readOnlyHint": bool, "destructiveHint": bool, "idempotentHint": bool, "openWorldHint": bool,
+}  # fmt: skip
+"""The annotations of tool behaviour that MCP defines, with their types."""
+
+
+def fault_of(member: str, value: object) -> str | None:
+    """Return the fault of one of the members in `MEMBER_CHECKS`, as words that follow its name, or None."""
+    return MEMBER_CHECKS[member](value)
+
+
+def _check_description(value: object) -> str | None:
+    fits = isinstance(value, str) and len(value) <= LONGEST_DESCRIPTION
+    return None if fits else f"is no text of {LONGEST_DESCRIPTION} characters at most"
+
+
+def _check_schema(value: object) -> str | None:
+    if value is None:
+        return None
+    try:
+        check_schema(cast("JsonObject", value))
+    except SchemaRefusal as fault:
+        return f"is refused, because {fault}"
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        return "is no JSON object"
+    return None
+
+
+def _check_name(value: object) -> str | None:
+    if value is None or (_is_text(value, LONGEST_NAME) and cast("str", value).isprintable()):
+        return None
+    return f"is no text of 1 to {LONGEST_NAME} printable characters"
+
+
+def _check_title(value: object) -> str | None:
+    fits = value is None or _is_text(value, LONGEST_TITLE)
+    return None if fits else f"is no text of 1 to {LONGEST_TITLE} characters"
+
+
+def _is_text(value: object, longest: int) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= longest
+
+
+def _check_extras(value: object) -> str | None:
+    if not isinstance(value, Mapping):
+        return "is no object"
+    return _check_size(cast("object", value))
+
+
+def _check_annotations(value: object) -> str | None:
+    hints = _object(value)
+    wrong = [hint for hint in HINTS if hint in hints and not isinstance(hints[hint], HINTS[hint])]
+    return f"says of {wrong[0]} what no client reads" if wrong else _check_extras(value)
+
+
+def _check_icons(value: object) -> str | None:
+    if not isinstance(value, list | tuple) or not all(map(_is_icon, cast("list[object]", value))):
+        return "is no list of objects with a `src` that begins with https:// or data:"
+    return _check_size(cast("object", value))
+
+
+def _is_icon(value: object) -> bool:
+    icon = _object(value)
+    source, sizes = icon.get("src"), icon.get("sizes", [])
+    has_valid_options = isinstance(icon.get("mimeType", ""), str) and isinstance(sizes, list | tuple)
+    return has_valid_options and isinstance(source, str) and source.startswith(ICON_SOURCES)
+
+
+def _object(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def _check_size(value: object) -> str | None:
+    try:
+        length = len(json.dumps(value, allow_nan=False))
+        too_deep = is_too_deep(cast("Json", value))
+    except (RecursionError, TypeError, ValueError):
+        return "is no JSON"
+    if too_deep:
+        return "is nested too deeply"
+    return f"has more than {LONGEST_EXTRAS} characters" if length > LONGEST_EXTRAS else None
+
+
+def check_flag(value: object) -> str | None:
+    return None if isinstance(value, bool) else "is neither true nor false"
+
+
+def _check_document(value: object) -> str | None:
+    return None if value is None or _is_text(value, LONGEST_DOCUMENT_ID) else "is not the id of a skill document"
+
+
+def _check_component(value: object) -> str | None:
+    if value is None:
+        return None
+    # Imported on first use: most functions are tools and have no component.
+    from signpost.calling.components import fault_of_component  # noqa: PLC0415
+
+    return fault_of_component(value)
+
+
+MEMBER_CHECKS: Mapping[str, Callable[[object], str | None]] = {
+    "description": _check_description,
+    "input_schema": _check_schema,
+    "output_schema": _check_schema,
+    "name": _check_name,
+    "title": _check_title,
+    "category": _check_title,
+    "annotations": _check_annotations,
+    "icons": _check_icons,
+    "meta": _check_extras,
+    "hidden": check_flag,
+    "idempotent": check_flag,
+    "doc": _check_document,
+    "component": _check_component,
+}
+"""The check of each member of `contract.HostedFunction` that lists show."""

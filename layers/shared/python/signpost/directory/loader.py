@@ -1,0 +1,91 @@
+"""Loads, reloads and unloads a tenant's executors at run time.
+
+An executor is inspected, checked and given its keys before one transaction changes the directory. Until that
+transaction the directory stays as it was, also after an error.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from signpost.calling.ports import Breakers
+from signpost.directory import load_rules
+from signpost.directory.allow_list import AllowList
+from signpost.directory.keys import ExecutorKeys
+from signpost.directory.model import DirectoryChange, DirectorySnapshot, PlacementRefusal
+from signpost.directory.offers import Offer, Offers
+from signpost.directory.ports import LoadedExecutors
+from signpost.errors import Unavailable
+
+type LoadRule = Callable[[Offer, DirectorySnapshot], DirectoryChange | PlacementRefusal]
+
+
+class Loader:
+    def __init__(
+        self,
+        *,
+        allowed: AllowList,
+        offers: Offers,
+        keys: ExecutorKeys,
+        directory: LoadedExecutors,
+        breakers: Breakers,
+        is_reserved: Callable[[str], bool],
+    ) -> None:
+        """`is_reserved` tells the ids of functions that only the registry may have."""
+        self._allowed = allowed
+        self._offers = offers
+        self._keys = keys
+        self._directory = directory
+        self._breakers = breakers
+        self._is_reserved = is_reserved
+
+    def load(self, executor: str, tenant: str) -> DirectoryChange | PlacementRefusal:
+        return self._apply_load(executor, tenant, load_rules.load)
+
+    def reload(self, executor: str, tenant: str) -> DirectoryChange | PlacementRefusal:
+        return self._apply_load(executor, tenant, load_rules.reload)
+
+    def unload(self, executor: str, tenant: str) -> DirectoryChange | PlacementRefusal:
+        change = self._directory.change(tenant, partial(load_rules.unload, executor))
+        if isinstance(change, DirectoryChange):
+            self._forget_failures(change, tenant)
+        return change
+
+    def _apply_load(self, executor: str, tenant: str, rule: LoadRule) -> DirectoryChange | PlacementRefusal:
+        """Write the executor's keys, then change the directory: a function that is in the directory can be called."""
+        offer = self._fetch_offer(executor)
+        if isinstance(offer, PlacementRefusal):
+            return offer
+        preview = rule(offer, self._directory.read(tenant))
+        if isinstance(preview, PlacementRefusal):
+            return preview
+        keys = self._keys.write_keys(offer.executor)
+        if isinstance(keys, PlacementRefusal):
+            return keys
+        try:
+            change = self._directory.change(tenant, partial(rule, offer))
+        finally:  # an executor that was loaded before has the new keys too and goes on serving
+            self._keys.rewrite_rotated(offer.executor, keys)
+        if isinstance(change, DirectoryChange):
+            self._forget_failures(change, tenant)
+        return change
+
+    def _fetch_offer(self, executor: str) -> Offer | PlacementRefusal:
+        arn = self._allowed.arn_of(executor)
+        offer = arn if isinstance(arn, PlacementRefusal) else self._offers.fetch(arn)
+        if isinstance(offer, PlacementRefusal):
+            return offer
+        if reserved := sorted(hosted.function for hosted in offer.hosted if self._is_reserved(hosted.function)):
+            listed = ", ".join(reserved)
+            return PlacementRefusal(
+                "invalid_namespace", f"{offer.executor.arn} hosts {listed}, whose namespace is internal."
+            )
+        return offer
+
+    def _forget_failures(self, change: DirectoryChange, tenant: str) -> None:
+        """Close the breakers of all functions that the change added, replaced or removed. The change is already
+        written: a breaker that cannot be reset blocks its function for no longer than its pause."""
+        affected = {*change.removed, *(hosted.function for hosted in change.hosted)}
+        with suppress(Unavailable):
+            for function in affected.intersection(self._breakers.of_tenant(tenant)):
+                self._breakers.close(tenant, function)

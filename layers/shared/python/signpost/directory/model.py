@@ -1,0 +1,68 @@
+"""Values of the directory of a tenant: its executors, one change of them, and the refusals of a change."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from signpost.contract import Executor, ExecutorVersion, HostedFunction, PlacedExecutor
+from signpost.records import dataclass
+
+type PlacementCode = Literal[
+    "not_allowed",  # the allow list of the deployment does not name it
+    "no_executor",  # there is no such Lambda function, or it is not set up as an executor
+    "not_reached",  # it did not answer the request for its manifest
+    "invalid_manifest",  # its manifest is malformed, or describes functions that cannot be called or listed
+    "invalid_namespace",  # one of its functions has an id that is reserved for the registry
+    "invalid_secret",  # the secret for its keys cannot be written
+    "name_conflicts_with_core",  # the deployment ships a function of this id or name
+    "name_taken",  # another executor of the tenant has this id or name
+    "too_large",  # the change does not fit into one transaction
+    "no_version",  # it reports no version that could be compared with the loaded one
+    "same_version",
+    "lower_version",
+    "contract_changed",  # its functions changed, and its version did not rise
+    "not_found",
+    "cannot_unload_core",
+]
+type LoadOperation = Literal["load", "unload", "reload"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRefusal:
+    """The reason why an executor is not placed or not removed, as a code and a message for the caller."""
+
+    code: PlacementCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DirectorySnapshot:
+    """The executors and hosted functions of a tenant's directory at one moment."""
+
+    placed: Sequence[PlacedExecutor]
+    """The executors of the tenant, and those of the deployment."""
+    own: Sequence[HostedFunction]
+    """The functions of the tenant's own executors."""
+    shipped: Sequence[HostedFunction]
+    """The functions that the deployment ships."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadNotice:
+    """The notice to subscribers that a callable skill was loaded, reloaded or unloaded."""
+
+    op: LoadOperation
+    name: str
+    """The skill name without the prefix `skill:`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryChange:
+    """All changes that loading, reloading or unloading one executor writes in one transaction."""
+
+    executor: Executor
+    hosted: Sequence[HostedFunction]
+    """All functions of the executor after the change; an executor without functions is removed."""
+    terms: ExecutorVersion | None
+    removed: Sequence[str]
+    """The ids of the functions that the executor had before and does not have any more."""
+    notices: Sequence[LoadNotice]

@@ -1,0 +1,1 @@
+"""The event handlers of the stack's Lambda functions."""

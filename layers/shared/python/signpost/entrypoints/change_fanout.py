@@ -1,0 +1,73 @@
+"""Turns each change on the bus into one message for each trigger and webhook that subscribes to it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from signpost.caches import BoundedCache
+from signpost.content.deliveries import deliveries_of, parse_change, to_text
+from signpost.content.model import Subscription
+from signpost.content.ports import ContentStore, DeliveryQueue
+from signpost.entrypoints.queue_batch import handle_messages
+from signpost.model import JsonObject
+from signpost.records import dataclass
+from signpost.revisions import RevisionRows
+from signpost.telemetry import Telemetry
+
+REMEMBERED_TENANTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedSubscriptions:
+    version: int
+    """The content version up to which the subscriptions below are complete."""
+    subscriptions: Sequence[Subscription]
+
+
+class SubscriptionCache:
+    """The subscriptions of tenants, cached until a later change arrives: a publication announces thousands of changes
+    under one version."""
+
+    def __init__(self, content: ContentStore, revisions: RevisionRows) -> None:
+        self._content = content
+        self._revisions = revisions
+        self._by_tenant = BoundedCache[str, _CachedSubscriptions](REMEMBERED_TENANTS)
+
+    def read(self, tenant: str, version: int | None) -> Sequence[Subscription]:
+        """The subscriptions as of this version of the content or a later one; for None, as of now."""
+        cached = self._by_tenant.get(tenant)
+        if cached is None or version is None or cached.version < version:
+            current = self._revisions.read(tenant).content  # read first: the subscriptions can only be newer
+            subscriptions = self._content.subscriptions(tenant)
+            cached = self._by_tenant.put(tenant, _CachedSubscriptions(current, subscriptions))
+        return cached.subscriptions
+
+
+class ChangeFanout:
+    def __init__(self, *, subscribers: SubscriptionCache, queue: DeliveryQueue, telemetry: Telemetry) -> None:
+        self._subscribers = subscribers
+        self._queue = queue
+        self._telemetry = telemetry
+
+    def handle(self, event: Mapping[str, Any], request_id: str) -> JsonObject:
+        """Enqueues the deliveries of each change. A repeated change yields deliveries with the same ids."""
+        return handle_messages(event, lambda message: self._handle_message(message, request_id))
+
+    def _handle_message(self, message: Mapping[str, Any], request_id: str) -> bool:
+        with self._telemetry.record_request(request_id, "QUEUE", "changes") as record:
+            record.operation = "subscribe"
+            try:
+                self._enqueue_deliveries(json.loads(message["body"]))
+            except Exception as fault:  # noqa: BLE001 - the boundary: the other changes are independent
+                record.set_fault(fault)
+                record.set_status(503)
+                return False
+            record.set_status(200)
+        return True
+
+    def _enqueue_deliveries(self, event: Mapping[str, Any]) -> None:
+        change = parse_change(event)
+        if change is None:
+            return
+        for delivery in deliveries_of(change, self._subscribers.read(change.tenant, change.version)):
+            self._queue.put(to_text(delivery))

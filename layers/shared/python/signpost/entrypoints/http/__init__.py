@@ -1,0 +1,1 @@
+"""HTTP requests of API Gateway: the steps before and after the protocol."""

@@ -1,0 +1,171 @@
+"""The request pipeline: the steps before and after the protocol handles a request."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from signpost import __version__
+from signpost.entrypoints.http import metadata
+from signpost.entrypoints.http.origins import Origins
+from signpost.entrypoints.http.request import HttpRequest, MalformedEvent, parse_event
+from signpost.entrypoints.http.response import (
+    HttpResponse,
+    event_stream_response,
+    json_response,
+    refusal_response,
+)
+from signpost.errors import DeadlinePassed, Unavailable
+from signpost.identity.authenticator import Authenticator
+from signpost.identity.bearer import build_challenge
+from signpost.identity.denial import Denial
+from signpost.mcp.dispatch import Dispatcher, McpReply
+from signpost.model import Call, Principal
+from signpost.ports import Alarm, Clock
+from signpost.settings import ENDPOINTS, GatewaySettings, problem_with
+from signpost.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from signpost.entrypoints.http.metrics import MetricsPage
+
+LARGEST_BODY = 1024 * 1024
+RETRY_HEADERS = {"retry-after": "5"}
+
+
+class FrontDoor:
+    """Answers the HTTP requests of a warm gateway.
+
+    `surfaces` holds the dispatcher of each path, `metrics` builds the answerer of /metrics on first use, and `alarm`
+    ends an answer at its deadline.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: GatewaySettings,
+        authenticator: Authenticator,
+        surfaces: Mapping[str, Dispatcher],
+        metrics: "Callable[[], MetricsPage]",
+        telemetry: Telemetry,
+        clock: Clock,
+        alarm: Alarm,
+    ) -> None:
+        self._settings = settings
+        self._problem = problem_with(settings.identity)
+        self._authenticator = authenticator
+        self._surfaces = surfaces
+        self._metrics = metrics
+        self._telemetry = telemetry
+        self._clock = clock
+        self._alarm = alarm
+        self._origins = Origins(settings.allowed_origins)
+
+    def handle(self, event: Mapping[str, Any], remaining_ms: int) -> dict[str, Any]:
+        try:
+            request = parse_event(event, now=self._clock.now(), remaining_ms=remaining_ms)
+        except MalformedEvent:
+            return refusal_response(
+                400, "malformed", "This is not a request as API Gateway hands it over."
+            ).to_api_gateway()
+        with self._telemetry.record_request(request.request_id, request.method, request.path) as record:
+            response = self._answer_safely(request, record.set_fault)
+            record.set_status(response.status)
+        accepts_gzip = _accepts_gzip(request.headers.get("accept-encoding", ""))
+        return response.to_api_gateway(accepts_gzip=accepts_gzip)
+
+    def _answer_safely(self, request: HttpRequest, report_fault: Callable[[BaseException], None]) -> HttpResponse:
+        """The boundary: turns each exception into a generic sentence with a request id to look up."""
+        try:
+            with self._alarm(request.deadline - self._clock.now()):
+                response = self._answer(request, report_fault)
+        except Unavailable as fault:
+            report_fault(fault)
+            response = refusal_response(503, "unavailable", f"{fault} Try again shortly.", RETRY_HEADERS)
+        except DeadlinePassed as fault:
+            report_fault(fault)
+            response = refusal_response(503, "deadline", "The answer took too long. Try again shortly.", RETRY_HEADERS)
+        except Exception as fault:  # noqa: BLE001 - the boundary
+            report_fault(fault)
+            message = f"Something went wrong on our side. The log knows it as {request.request_id}."
+            response = refusal_response(500, "fault", message)
+        return response.with_headers(self._origins.headers(request))
+
+    def _answer(self, request: HttpRequest, report_fault: Callable[[BaseException], None]) -> HttpResponse:
+        if request.path == "/health":
+            return _health_response(configured=self._problem is None)
+        if self._problem:
+            return refusal_response(503, "not_configured", self._problem)
+        origin_response = self._origins.check(request)
+        if origin_response:
+            return origin_response
+        if request.path.startswith(metadata.PREFIX):
+            return metadata.well_known_response(request.path, self._settings)
+        return (
+            self._answer_metrics(request) if request.path == "/metrics" else self._answer_surface(request, report_fault)
+        )
+
+    def _answer_metrics(self, request: HttpRequest) -> HttpResponse:
+        if request.method not in ("GET", "HEAD"):
+            return refusal_response(405, "method", "This endpoint takes GET.", {"allow": "GET, HEAD"})
+        # /metrics accepts the tokens of the MCP endpoints; the metadata of the first one says where to get a token.
+        principal = self._authenticate(request, ENDPOINTS[0])
+        if isinstance(principal, HttpResponse):
+            return principal
+        self._telemetry.add_dispatch("metrics", None)
+        return self._metrics().answer(request, principal)
+
+    def _answer_surface(self, request: HttpRequest, report_fault: Callable[[BaseException], None]) -> HttpResponse:
+        dispatcher = self._surfaces.get(request.path)
+        if dispatcher is None:
+            return refusal_response(404, "not_found", "There is no endpoint at this path.")
+        if request.method != "POST":
+            return refusal_response(405, "method", "This endpoint takes POST.", {"allow": "POST, OPTIONS"})
+        if not _is_json(request.headers.get("content-type", "")):
+            return refusal_response(415, "media_type", "The body must be application/json.")
+        if len(request.body) > LARGEST_BODY:
+            return refusal_response(413, "too_large", f"The body has more than {LARGEST_BODY} bytes.")
+        principal = self._authenticate(request, request.path)
+        if isinstance(principal, HttpResponse):
+            return principal
+        call = Call(
+            principal=principal,
+            request_id=request.request_id,
+            deadline=request.deadline,
+            portable_names=request.query.get("names", self._settings.tool_names) == "portable",
+        )
+        reply = dispatcher.answer(request.body, request.headers, call, report_fault)
+        self._telemetry.add_dispatch(reply.operation, reply.trace)
+        return _response_to(reply, request.headers.get("accept", ""))
+
+    def _authenticate(self, request: HttpRequest, endpoint: str) -> Principal | HttpResponse:
+        """Returns the caller, or the response to a caller that is not authenticated."""
+        principal = self._authenticator.authenticate(request.headers.get("authorization"), request.source_ip)
+        if isinstance(principal, Denial):
+            return self._refuse_unauthenticated(principal, endpoint)
+        self._telemetry.add_principal(principal)
+        return principal
+
+    def _refuse_unauthenticated(self, denial: Denial, endpoint: str) -> HttpResponse:
+        header = build_challenge(denial, metadata.metadata_url(self._settings, endpoint))
+        return refusal_response(401, denial.reason, denial.message, {"www-authenticate": header})
+
+
+def _accepts_gzip(header: str) -> bool:
+    codings = {coding.partition(";")[0].strip(): coding for coding in header.lower().split(",")}
+    return "gzip" in codings and not re.search(r";\s*q=0(\.0*)?\s*$", codings["gzip"])
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether the content type is JSON or missing, since some clients send none."""
+    return content_type.partition(";")[0].strip().lower() in ("application/json", "")
+
+
+def _response_to(reply: McpReply, accept: str) -> HttpResponse:
+    if not reply.text:
+        return HttpResponse(202)
+    if reply.notifications and "text/event-stream" in accept and reply.status == 200:
+        return event_stream_response([*reply.notifications, reply.text])
+    return HttpResponse(reply.status, reply.text, {"content-type": "application/json"})
+
+
+def _health_response(*, configured: bool) -> HttpResponse:
+    return json_response(200, {"status": "ok", "version": __version__, "configured": configured})

@@ -1,0 +1,67 @@
+"""Parses HTTP requests from events of API Gateway (payload version 2.0)."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from signpost.records import dataclass
+
+API_GATEWAY_TIMEOUT = 28.0
+"""Seconds after API Gateway received the request until the answer must be sent; API Gateway gives up after 30."""
+LAMBDA_RESERVE = 1.0
+
+
+class MalformedEvent(Exception):  # noqa: N818 - the caller causes it; it is no error of the gateway
+    """The event is not one of an HTTP API, or its body does not match its declared encoding."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """The headers: names in lower case, values without surrounding white space."""
+    query: Mapping[str, str]
+    body: bytes
+    source_ip: str
+    request_id: str
+    deadline: float
+
+
+def parse_event(event: Mapping[str, Any], *, now: float, remaining_ms: int) -> HttpRequest:
+    try:
+        return _parse_request(event, now, remaining_ms)
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise MalformedEvent from fault
+
+
+def _parse_request(event: Mapping[str, Any], now: float, remaining_ms: int) -> HttpRequest:
+    context = event["requestContext"]
+    http = context["http"]
+    query: Mapping[str, str] = event.get("queryStringParameters") or {}
+    if not isinstance(event["rawPath"], str):
+        raise MalformedEvent
+    return HttpRequest(
+        method=http["method"].upper(),
+        path=event["rawPath"],
+        headers={name.lower(): value.strip(" \t") for name, value in event.get("headers", {}).items()},
+        query=dict(query.items()),
+        body=_body_of(event),
+        source_ip=http["sourceIp"],
+        request_id=context["requestId"],
+        deadline=_deadline_of(context.get("timeEpoch"), now, remaining_ms),
+    )
+
+
+def _body_of(event: Mapping[str, Any]) -> bytes:
+    body = event.get("body") or ""
+    if event.get("isBase64Encoded"):
+        return base64.b64decode(body, validate=True)
+    return body.encode("utf-8", "surrogatepass")
+
+
+def _deadline_of(received_ms: float | None, now: float, remaining_ms: int) -> float:
+    """The time by which the answer must be sent. A cold start counts towards API Gateway's timeout, but not towards the
+    remaining time of the function."""
+    received = received_ms / 1000 if received_ms else now
+    return min(received + API_GATEWAY_TIMEOUT, now + remaining_ms / 1000 - LAMBDA_RESERVE)

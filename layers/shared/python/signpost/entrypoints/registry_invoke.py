@@ -1,0 +1,127 @@
+"""Answers direct invocations of the registry's Lambda function, `{function_id, payload}`, with the result of a registry
+function.
+
+A caller other than the operator adds its credential as `authorization`.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from signpost.catalogue.publishing.publisher import PublishFunctions
+from signpost.content.api.errors import RegistryRefusal
+from signpost.content.api.functions import RegistryFunctions
+from signpost.content.api.load_functions import LoadFunctions
+from signpost.content.callers import Caller
+from signpost.errors import DeadlinePassed, Unavailable
+from signpost.identity.denial import Denial
+from signpost.identity.permissions import ADMINISTRATION
+from signpost.model import Json, JsonObject, Principal
+from signpost.ports import Alarm, Clock
+from signpost.strict_json import is_encodable
+from signpost.telemetry import Telemetry
+
+RESERVE = 0.5
+"""Seconds reserved for the runtime to return the answer."""
+LONGEST_ANSWER = 5_900_000
+"""Bytes of an answer. Lambda allows 6 MB."""
+INVOCATION_FORM = "An invocation is {function_id: text, payload: object}."
+
+type Identify = Callable[[Mapping[str, Any]], Principal | Denial]
+
+
+class RegistryHandler:
+    def __init__(
+        self,
+        *,
+        functions: RegistryFunctions,
+        administration: Sequence[PublishFunctions | LoadFunctions],
+        identify: Identify,
+        telemetry: Telemetry,
+        clock: Clock,
+        alarm: Alarm,
+    ) -> None:
+        self._functions = functions
+        self._administration = {function_id: group for group in administration for function_id in group.ids}
+        """The functions for administrators, by id."""
+        self._identify = identify
+        self._telemetry = telemetry
+        self._clock = clock
+        self._alarm = alarm
+
+    def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
+        ends_at = self._clock.now() + remaining_ms / 1000 - RESERVE
+        function_id = event.get("function_id")
+        with self._telemetry.record_request(request_id, "INVOKE", "registry") as record:
+            known_ids = (*self._functions.ids, *self._administration)
+            record.operation = str(function_id) if function_id in known_ids else "unknown"
+            answer = _limit_size(self._answer_safely(event, ends_at, record.set_fault))
+            record.set_status(400 if isinstance(answer, RegistryRefusal) else 200)
+        return _replace_half_surrogates(error_of(answer)) if isinstance(answer, RegistryRefusal) else answer
+
+    def _answer_safely(
+        self, event: Mapping[str, Any], ends_at: float, report_fault: Callable[[BaseException], None]
+    ) -> Json | RegistryRefusal:
+        """The boundary: turns each exception into a refusal with a sentence."""
+        try:
+            with self._alarm(ends_at - self._clock.now()):
+                return self._answer(event, ends_at)
+        except Unavailable as fault:
+            report_fault(fault)
+            return RegistryRefusal("unavailable", f"{fault} Try again shortly.")
+        except DeadlinePassed as fault:
+            report_fault(fault)
+            return RegistryRefusal("unavailable", "The answer took too long. Try again shortly.")
+        except Exception as fault:  # noqa: BLE001 - the boundary
+            report_fault(fault)
+            return RegistryRefusal("fault", "Something went wrong on our side; see the log of the registry function.")
+
+    def _answer(self, event: Mapping[str, Any], ends_at: float) -> Json | RegistryRefusal:
+        function_id, payload = event.get("function_id"), event.get("payload", {})
+        if not isinstance(function_id, str):
+            return RegistryRefusal("invalid_payload", f"function_id must be a text. {INVOCATION_FORM}")
+        principal = self._identify(event)
+        if isinstance(principal, Denial):
+            return RegistryRefusal("unauthorized", principal.message, {"reason": principal.reason})
+        self._telemetry.add_principal(principal)
+        if self._is_administration(function_id) and ADMINISTRATION not in principal.permissions:
+            return RegistryRefusal(
+                "forbidden", f"To call {function_id} a credential needs the permission {ADMINISTRATION}."
+            )
+        caller = Caller(principal.tenant, principal, ends_at, fresh=True)
+        return self._administration.get(function_id, self._functions).call(function_id, payload, caller)
+
+    def _is_administration(self, function_id: str) -> bool:
+        return function_id in self._administration or function_id in self._functions.changing_ids
+
+
+def error_of(refusal: RegistryRefusal) -> JsonObject:
+    data: JsonObject = {"data": refusal.data} if refusal.data else {}
+    return {"error": {"code": refusal.code, "message": refusal.message, **data}}
+
+
+def _limit_size(answer: Json | RegistryRefusal) -> Json | RegistryRefusal:
+    """Refuses an answer that is longer than Lambda allows; Lambda's own error would not explain the cause."""
+    if isinstance(answer, RegistryRefusal):
+        return answer
+    encodable = _replace_half_surrogates(answer)
+    size = len(json.dumps(encodable, ensure_ascii=False).encode())
+    if size <= LONGEST_ANSWER:
+        return encodable
+    return RegistryRefusal(
+        "too_much",
+        f"The answer has {size} bytes, and an invocation answers {LONGEST_ANSWER} at most. Fetch less at once; the MCP "
+        "endpoint lists in pages.",
+    )
+
+
+def _replace_half_surrogates(answer: Json) -> Json:
+    """Replaces each half of a surrogate pair by a replacement character.
+
+    Lambda's runtime encodes the answer without escapes after the handler returned, and a half pair would end the
+    sandbox.
+    """
+    text = json.dumps(answer, ensure_ascii=False)
+    if is_encodable(text):
+        return answer
+    return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

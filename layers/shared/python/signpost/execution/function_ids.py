@@ -1,9 +1,0 @@
-"""What a function may be called."""
-
-import re
-
-FUNCTION_ID = re.compile(r"[a-z0-9_-]+(?:::[a-z0-9_-]+)*")
-
-
-def is_function_id(text: str) -> bool:
-    return FUNCTION_ID.fullmatch(text) is not None

@@ -1,0 +1,1 @@
+"""The Model Context Protocol: messages, revisions, methods, results and pages."""

@@ -1,0 +1,206 @@
+"""The table of the MCP methods: in which revisions each is served, which capability it needs, and its handler."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from signpost.errors import INVALID_PARAMS, Rejection
+from signpost.mcp import agent_skills_extension, results, retry_state, tools
+from signpost.mcp.messages import encode
+from signpost.mcp.pages import build_page
+from signpost.mcp.request import McpRequest
+from signpost.mcp.results import DISCOVERY, LISTS, Freshness, Listing
+from signpost.mcp.revisions import LEGACY_VERSIONS, MODERN_VERSIONS, NEWEST_LEGACY_VERSION, ProtocolRevision
+from signpost.mcp.surface import SKILLS, Surface
+from signpost.model import LOG_LEVELS, InputRequired, Json, JsonObject, as_object
+from signpost.records import dataclass
+
+RESOURCE_NOT_FOUND_LEGACY = -32002
+CANNOT_ASK = Rejection(
+    INVALID_PARAMS, "This needs an answer first, which only clients of MCP 2026-07-28 can give here."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    answer: Callable[[McpRequest], JsonObject | Listing | Rejection]
+    revisions: Literal["modern", "legacy", "both"] = "both"
+    needed_capability: str | None = None
+    """The capability or extension that the surface must have; without it the method does not exist."""
+    freshness: Freshness | None = None
+
+    def is_served_in(self, revision: ProtocolRevision) -> bool:
+        return self.revisions == "both" or revision.is_modern == (self.revisions == "modern")
+
+
+def find_method(name: str, revision: ProtocolRevision, surface: Surface) -> Method | None:
+    method = METHODS.get(name)
+    if method is None or not method.is_served_in(revision):
+        return None
+    return method if method.needed_capability is None or surface.has_capability(method.needed_capability) else None
+
+
+def _initialize(request: McpRequest) -> JsonObject | Rejection:
+    """Answers the handshake of a legacy client. Nothing is stored, since every request names its revision again."""
+    requested, client = request.params.get("protocolVersion"), as_object(request.params.get("clientInfo"))
+    capabilities = request.params.get("capabilities")
+    texts = (requested, client.get("name"), client.get("version"))
+    if not all(isinstance(text, str) for text in texts) or not isinstance(capabilities, Mapping):
+        return Rejection(INVALID_PARAMS, "initialize takes `protocolVersion`, `capabilities` and `clientInfo`.")
+    return {
+        "protocolVersion": requested if requested in LEGACY_VERSIONS else NEWEST_LEGACY_VERSION,
+        "capabilities": request.surface.capabilities,
+        "serverInfo": results.SERVER_INFO,
+        "instructions": request.surface.instructions,
+    }
+
+
+def _ping(_request: McpRequest) -> JsonObject | Rejection:
+    return {}
+
+
+def _set_level(request: McpRequest) -> JsonObject | Rejection:
+    """Accepts a log level and ignores it.
+
+    Levels are not advertised, and none can outlive its request here. Some clients send one all the same before they
+    call a tool and would give up at an error. Messages of level info and above come with each answer.
+    """
+    if request.params.get("level") not in LOG_LEVELS:
+        return Rejection(INVALID_PARAMS, f"The level is one of {', '.join(LOG_LEVELS)}.")
+    return {}
+
+
+def _discover(request: McpRequest) -> JsonObject | Rejection:
+    surface = request.surface
+    extensions: JsonObject = {"extensions": surface.extensions} if surface.extensions else {}
+    return {
+        "supportedVersions": list(MODERN_VERSIONS),
+        "capabilities": {**surface.capabilities, **extensions},
+        "instructions": surface.instructions,
+    }
+
+
+def _list_resources(request: McpRequest) -> Listing | Rejection:
+    resources = [resource for provider in request.surface.resources for resource in provider.resources(request.call)]
+    return build_page(
+        request,
+        "resources",
+        resources,
+        lambda resource: resource.uri,
+        lambda resource: encode(results.resource(resource, request.revision)),
+    )
+
+
+def _list_resource_templates(request: McpRequest) -> Listing | Rejection:
+    providers = request.surface.resources
+    return build_page(
+        request,
+        "resourceTemplates",
+        [template for provider in providers for template in provider.resource_templates(request.call)],
+        lambda template: template.uri_template,
+        lambda template: encode(results.resource_template(template, request.revision)),
+    )
+
+
+def _read_resource(request: McpRequest) -> JsonObject | Rejection:
+    uri = request.params.get("uri")
+    if not isinstance(uri, str):
+        return Rejection(INVALID_PARAMS, "resources/read takes a `uri`.")
+    resumed = retry_state.resume(request, uri)
+    if isinstance(resumed, Rejection):
+        return resumed
+    for provider in request.surface.resources:
+        contents = provider.read_resource(uri, resumed.call)
+        if isinstance(contents, InputRequired):
+            return _request_input(resumed, contents, uri)
+        if isinstance(contents, Rejection):
+            return contents
+        if contents is not None:
+            return {"contents": list(contents)}
+    code = INVALID_PARAMS if request.revision.is_modern else RESOURCE_NOT_FOUND_LEGACY
+    return Rejection(code, "Resource not found: there is nothing at this URI.", {"uri": uri})
+
+
+def _list_prompts(request: McpRequest) -> Listing | Rejection:
+    return build_page(
+        request,
+        "prompts",
+        [prompt for provider in request.surface.prompts for prompt in provider.prompts(request.call)],
+        lambda prompt: prompt.name,
+        lambda prompt: encode(results.prompt(prompt, request.revision)),
+    )
+
+
+def _get_prompt(request: McpRequest) -> JsonObject | Rejection:
+    name = request.params.get("name")
+    arguments = _parse_texts(request.params.get("arguments", {}))
+    if not isinstance(name, str) or arguments is None:
+        return Rejection(INVALID_PARAMS, "prompts/get takes a `name` and `arguments` whose values are text.")
+    resumed = retry_state.resume(request, name)
+    if isinstance(resumed, Rejection):
+        return resumed
+    for provider in request.surface.prompts:
+        result = provider.get_prompt(name, arguments, resumed.call)
+        if isinstance(result, InputRequired):
+            return _request_input(resumed, result, name)
+        if isinstance(result, Rejection):
+            return result
+        if result is not None:
+            return results.prompt_result(result, request.revision)
+    return Rejection(INVALID_PARAMS, "There is no prompt of that name. prompts/list names those there are.")
+
+
+def _request_input(request: McpRequest, required: InputRequired, subject: str) -> JsonObject | Rejection:
+    return retry_state.build_input_required(request, required, subject) if request.revision.is_modern else CANNOT_ASK
+
+
+REFERENCE_FIELD = {"ref/prompt": "name", "ref/resource": "uri"}
+"""The field by which a completion reference names its prompt or template, by the reference's type."""
+
+
+def _complete(request: McpRequest) -> JsonObject | Rejection:
+    reference, argument = as_object(request.params.get("ref")), as_object(request.params.get("argument"))
+    name, value = argument.get("name"), argument.get("value")
+    if not isinstance(name, str) or not isinstance(value, str):
+        return Rejection(INVALID_PARAMS, "completion/complete takes an `argument` with a `name` and a `value`.")
+    if not isinstance(reference.get(REFERENCE_FIELD.get(str(reference.get("type")), "")), str):
+        return Rejection(INVALID_PARAMS, "A `ref` is a ref/prompt with a `name` or a ref/resource with a `uri`.")
+    context = request.params.get("context", {})
+    other_arguments = _parse_texts(context.get("arguments", {})) if isinstance(context, Mapping) else None
+    if other_arguments is None:
+        return Rejection(INVALID_PARAMS, "The `context` of completion/complete has `arguments`, which are text.")
+    for provider in request.surface.completions:
+        completion = provider.complete(reference, name, value, other_arguments, request.call)
+        if isinstance(completion, Rejection):
+            return completion
+        if completion is not None:
+            return results.completion(completion)
+    return Rejection(INVALID_PARAMS, "There is nothing to complete under this `ref`.")
+
+
+def _parse_texts(arguments: Json) -> Mapping[str, str] | None:
+    """Returns the arguments if all are text, otherwise None. Null means no arguments, as some clients write it."""
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        return None
+    texts = {name: value for name, value in arguments.items() if isinstance(value, str)}
+    return texts if len(texts) == len(arguments) else None
+
+
+METHODS: Mapping[str, Method] = {
+    "initialize": Method(_initialize, "legacy"),
+    "ping": Method(_ping, "legacy"),
+    "logging/setLevel": Method(_set_level, "legacy"),
+    "server/discover": Method(_discover, "modern", freshness=DISCOVERY),
+    "tools/list": Method(tools.list_tools, needed_capability="tools", freshness=LISTS),
+    "tools/call": Method(tools.call_tool, needed_capability="tools"),
+    "resources/list": Method(_list_resources, needed_capability="resources", freshness=LISTS),
+    "resources/templates/list": Method(_list_resource_templates, needed_capability="resources", freshness=LISTS),
+    "resources/read": Method(_read_resource, needed_capability="resources", freshness=LISTS),
+    "resources/directory/read": Method(agent_skills_extension.read_directory, "modern", needed_capability=SKILLS),
+    "skills/list": Method(agent_skills_extension.list_skills, "modern", needed_capability=SKILLS, freshness=LISTS),
+    "skills/get": Method(agent_skills_extension.get_skill, "modern", needed_capability=SKILLS, freshness=LISTS),
+    "prompts/list": Method(_list_prompts, needed_capability="prompts", freshness=LISTS),
+    "prompts/get": Method(_get_prompt, needed_capability="prompts"),
+    "completion/complete": Method(_complete, needed_capability="completions"),
+}

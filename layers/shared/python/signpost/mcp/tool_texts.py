@@ -1,0 +1,29 @@
+"""A cache of the JSON text of listed tools, since clients list the same few hundred again and again."""
+
+from signpost.caches import BoundedCache
+from signpost.mcp import results
+from signpost.mcp.messages import encode
+from signpost.mcp.revisions import ProtocolRevision
+from signpost.model import Tool
+
+CACHE_SIZE = 20_000
+
+
+class ToolTexts:
+    """The JSON texts of tools by object identity.
+
+    Providers list the same objects each time; an entry keeps its tool alive, so that no other tool gets the same
+    identity.
+    """
+
+    def __init__(self) -> None:
+        self._texts = BoundedCache[tuple[int, str, str], tuple[Tool, str]](CACHE_SIZE)
+
+    def of(self, tool: Tool, name: str, revision: ProtocolRevision) -> str:
+        entry = self._texts.get((id(tool), name, revision.version))
+        return entry[1] if entry else self._keep(tool, name, revision)
+
+    def _keep(self, tool: Tool, name: str, revision: ProtocolRevision) -> str:
+        text = encode(results.tool(tool, name, revision))
+        self._texts.put((id(tool), name, revision.version), (tool, text))
+        return text

@@ -1,0 +1,1 @@
+"""Keys and signatures: capability tokens, seals and webhooks."""

@@ -1,0 +1,1 @@
+"""The surface `/mcp/flat`: each function and each workflow is a tool of its own."""

@@ -1,0 +1,132 @@
+"""The catalog: a tool that shows everything that its caller can use on a surface, listed or hidden, in the form of
+lists."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from signpost.mcp import results
+from signpost.mcp.providers import HiddenPromptProvider, HiddenResourceProvider
+from signpost.mcp.revisions import MODERN_VERSIONS, ProtocolRevision
+from signpost.mcp.surface import Surface
+from signpost.mcp.tools import hidden_tools_of, portable_spellings
+from signpost.model import Call, CallToolResult, Json, JsonObject, Tool
+
+NEWEST = ProtocolRevision(MODERN_VERSIONS[0], is_modern=True)
+"""Entries are data of an answer: they have one form in all protocol revisions."""
+ALL = "all"
+SECTIONS = ("tools", "prompts", "resources", "resource_templates")
+SEARCHED = ("name", "description", "uri", "uriTemplate")
+"""The members of an entry in which `query` is searched."""
+_ENTRIES: JsonObject = {"type": "array", "items": {"type": "object"}}
+
+CATALOG = Tool(
+    name="catalog",
+    title="All that there is",
+    description=(
+        "Shows the tools, prompts, resources and resource templates there are, with their schemas, also those that no "
+        "list shows: `hidden` says which. All of them can be used by name."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "type": {"enum": [*SECTIONS, ALL], "default": ALL, "description": "Only these."},
+            "query": {"type": "string", "description": "Only what has this in its name, description or URI."},
+            "category": {"type": "string", "description": "Only what is of this category, in capitals or not."},
+            "include_hidden": {
+                "type": "boolean",
+                "default": True,
+                "description": "False leaves out what no list shows.",
+            },
+        },
+        "additionalProperties": False,
+    },
+    output_schema={"type": "object", "properties": dict.fromkeys(SECTIONS, _ENTRIES)},
+    annotations={"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+)
+
+
+class CatalogTool:
+    """The provider of the hidden tool `catalog` of a surface, which the catalog lists, too."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+        self._sections: Mapping[str, Callable[[Call], Iterable[JsonObject]]] = {
+            "tools": self._tools,
+            "prompts": self._prompts,
+            "resources": self._resources,
+            "resource_templates": self._templates,
+        }
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        del call
+        return ()
+
+    def hidden_tools(self, call: Call) -> Sequence[Tool]:
+        del call  # all callers have it
+        return (CATALOG,)
+
+    def tool(self, name: str, call: Call) -> Tool | None:
+        del call
+        return CATALOG if name == CATALOG.name else None
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
+        del tool  # there is only one
+        section = arguments.get("type", ALL)
+        sections: Mapping[str, Sequence[JsonObject]] = {
+            name: [entry for entry in entries(call) if _is_wanted(entry, arguments)]
+            for name, entries in self._sections.items()
+            if section in (name, ALL)
+        }
+        return CallToolResult((), sections)
+
+    def _tools(self, call: Call) -> Iterable[JsonObject]:
+        providers = (*self._surface.tools, self)
+        found = {
+            tool.name: (tool, is_hidden)
+            for provider in providers
+            for is_hidden, tools in ((False, provider.tools(call)), (True, hidden_tools_of(provider, call)))
+            for tool in tools
+        }
+        spelled = portable_spellings(providers, call) if call.portable_names else dict[str, str]()
+        for name, (tool, is_hidden) in sorted(found.items()):
+            entry = _entry(results.tool(tool, spelled.get(name, name), NEWEST), is_hidden=is_hidden)
+            category = tool.meta.get("category")
+            yield entry if category is None else {**entry, "category": category}
+
+    def _prompts(self, call: Call) -> Iterable[JsonObject]:
+        for provider in self._surface.prompts:
+            hidden = provider.hidden_prompts(call) if isinstance(provider, HiddenPromptProvider) else ()
+            yield from _entries(provider.prompts(call), hidden, results.prompt)
+
+    def _resources(self, call: Call) -> Iterable[JsonObject]:
+        for provider in self._surface.resources:
+            hidden = provider.hidden_resources(call) if isinstance(provider, HiddenResourceProvider) else ()
+            yield from _entries(provider.resources(call), hidden, results.resource)
+
+    def _templates(self, call: Call) -> Iterable[JsonObject]:
+        for provider in self._surface.resources:
+            hidden = provider.hidden_resource_templates(call) if isinstance(provider, HiddenResourceProvider) else ()
+            yield from _entries(provider.resource_templates(call), hidden, results.resource_template)
+
+
+def _entries[Listed](
+    listed: Sequence[Listed], hidden: Sequence[Listed], render: Callable[[Listed, ProtocolRevision], JsonObject]
+) -> Iterable[JsonObject]:
+    for is_hidden, definitions in ((False, listed), (True, hidden)):
+        yield from (_entry(render(definition, NEWEST), is_hidden=is_hidden) for definition in definitions)
+
+
+def _entry(definition: JsonObject, *, is_hidden: bool) -> JsonObject:
+    return {**definition, "hidden": is_hidden}
+
+
+def _is_wanted(entry: JsonObject, arguments: JsonObject) -> bool:
+    if entry["hidden"] and arguments.get("include_hidden") is False:
+        return False
+    category, query = arguments.get("category"), arguments.get("query")
+    if category is not None and _casefold(entry.get("category")) != _casefold(category):
+        return False
+    return query is None or any(_casefold(query) in _casefold(entry.get(member)) for member in SEARCHED)
+
+
+def _casefold(value: Json) -> str:
+    return value.casefold() if isinstance(value, str) else ""

@@ -1,0 +1,1 @@
+"""The surface `/mcp/functions`: each function is a tool under its id."""

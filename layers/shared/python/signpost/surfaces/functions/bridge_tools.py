@@ -1,0 +1,100 @@
+"""The functions of a tenant as tools: the bridge at /mcp/functions.
+
+A function that is not a tool is refused like one that does not exist. So no call through here reaches the registry's
+administration or the bridge itself, whichever executor hosts the function.
+"""
+
+from collections.abc import Callable, Sequence
+
+from signpost.caches import DerivedCache
+from signpost.calling.access import FunctionAccess
+from signpost.calling.limits import placement_of
+from signpost.calling.lookup import FunctionList, FunctionView
+from signpost.contract import HostedFunction
+from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Tool
+from signpost.policy.access import Access
+from signpost.records import dataclass
+from signpost.surfaces.function_calls import FunctionCalls, client_schema, is_never_a_tool, is_tool, tool_of
+
+INSTRUCTIONS = (
+    "Every tool here is a function; `__` in its name stands for `::` in its id. "
+    "One that takes longer than a call can wait answers with a run and how to look at it, by a tool that can be called "
+    "here although tools/list does not show it: do that, do not call it again. "
+    "Documents at iii:// URIs say when and how to use them: begin with iii://skills, by skill__fetch or as a resource."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _FunctionToolSet:
+    listed: Sequence[Tool]
+    hidden: Sequence[Tool]
+
+
+class FunctionTools:
+    """The provider of the tools of /mcp/functions."""
+
+    def __init__(self, *, functions: FunctionView, access: FunctionAccess, calls: FunctionCalls) -> None:
+        self._access = access
+        self._functions = functions
+        self._calls = calls
+        self._tool_sets = DerivedCache[tuple[str, Access], FunctionList, _FunctionToolSet]()
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        return self._tools_for(call).listed
+
+    def hidden_tools(self, call: Call) -> Sequence[Tool]:
+        return self._tools_for(call).hidden
+
+    def tool(self, name: str, call: Call) -> Tool | None:
+        """Find a tool by name. Reads the state of that one function, which the call needs anyway."""
+        function = function_of(name)
+        if function is None or is_never_a_tool(function):
+            return None
+        state = self._functions.state(call.principal.tenant, function)
+        placement = placement_of(state)
+        if placement is None or not is_tool(placement.hosted, state.tenant_settings):
+            return None
+        return _build_tool(placement.hosted) if self._access.admits(call.principal, function) else None
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
+        return self._calls.call_function(function_of(tool.name) or "", arguments, tool, call)
+
+    def _tools_for(self, call: Call) -> _FunctionToolSet:
+        """Return the tools that policy allows the principal, with the hidden ones that it lists for it."""
+        principal = call.principal
+        allowed, key = self._access.allowed_functions(principal), (principal.tenant, self._access.of(principal))
+        return self._tool_sets.get(
+            key, allowed, lambda: _build_tool_set(allowed, lambda function: self._access.shows(principal, function))
+        )
+
+
+def tool_name_of(function: str) -> str:
+    return function.replace("::", "__")
+
+
+def function_of(name: str) -> str | None:
+    """Return the one function that can have this tool name; None if there is none."""
+    function = name.replace("__", "::")
+    return function if tool_name_of(function) == name else None
+
+
+def has_tool_name(function: str) -> bool:
+    """Tell whether the tool name of a function leads back to it. The names of `a__b::c` and `a_::b` are those of other
+    functions."""
+    return function_of(tool_name_of(function)) == function
+
+
+def _build_tool_set(functions: FunctionList, shows: Callable[[str], bool]) -> _FunctionToolSet:
+    """Build the listed and the hidden tools. `shows` tells by function id which hidden ones are listed for the
+    principal."""
+    with_names = (hosted for hosted in functions.functions if has_tool_name(hosted.function))
+    visible = [hosted for hosted in with_names if is_tool(hosted, functions.settings)]
+    hidden = {hosted.function for hosted in visible if hosted.hidden and not shows(hosted.function)}
+    return _FunctionToolSet(
+        listed=[_build_tool(hosted) for hosted in visible if hosted.function not in hidden],
+        hidden=[_build_tool(hosted) for hosted in visible if hosted.function in hidden],
+    )
+
+
+def _build_tool(hosted: HostedFunction) -> Tool:
+    return tool_of(hosted, tool_name_of(hosted.function), hosted.description, client_schema(hosted.input_schema))

@@ -1,0 +1,1 @@
+"""The surface `/mcp`: the seven tools that find, start and drive workflows."""

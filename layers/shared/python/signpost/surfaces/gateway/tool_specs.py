@@ -1,0 +1,256 @@
+"""The seven tools of /mcp as clients see them. The modules that run workflow tools are imported when one is called."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, Json, JsonObject, Tool
+
+INSTRUCTIONS = (
+    "Signpost is a gateway to capabilities and governed workflows. Every answer carries `links`: each names the tool "
+    "to call next (`method`) and what to send (`args`). Follow links instead of guessing names. "
+    "If your tool names have `_` in the place of `.`, so has each `method`. "
+    "1. Find: gateway.search with a few words, or gateway.home for everything there is; gateway.describe says what an "
+    "item needs. "
+    "2. Start: workflow.start with the args of a `start` link, its `input` filled in. "
+    "3. Go on: take a `transition` link, fill in `arguments` as its inputSchema says, and send its args, with their "
+    "expectedVersion, to workflow.submit. Read the links of the answer, and repeat. "
+    "4. An answer with `error` has changed nothing, unless its code is CHAIN_FAILED: then the step is done, and what "
+    "followed it failed. Follow the `self` link to see where the workflow stands, then choose again. "
+    "5. A link with `actor: human` is for a person. When `waitingFor` is human, say so, and who is asked for what "
+    "(`approval`); look again later with workflow.get. Other links then take back what was asked. "
+    "6. Stop when `terminal` is true."
+)
+PAGE = 200
+"""The most items of the catalogue in one answer."""
+LONGEST_NAME = 1000
+KINDS = ("workflow", "capability", "connection")
+
+
+def _closed_object(required: Sequence[str] = (), **properties: JsonObject) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _open_object(required: Sequence[str] = (), **properties: JsonObject) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+_TEXT: JsonObject = {"type": "string"}
+_TEXTS: JsonObject = {"type": "array", "items": _TEXT}
+_OBJECT: JsonObject = {"type": "object"}
+_OBJECTS: JsonObject = {"type": "array", "items": _OBJECT}
+_LINKS: JsonObject = {
+    "type": "array",
+    "description": "What can be done next.",
+    "items": _open_object(["rel", "method", "args"], rel=_TEXT, method=_TEXT, args=_OBJECT),
+}
+# Clients validate errors against the schema as well: only members that errors have are required.
+_ERROR = _open_object(["code", "message"], code=_TEXT, message=_TEXT)
+_ITEM_PROPERTIES: Mapping[str, JsonObject] = {
+    "id": _TEXT,
+    "kind": {"enum": list(KINDS)},
+    "title": _TEXT,
+    "description": _TEXT,
+    "tags": _TEXTS,
+    "links": _LINKS,
+}
+_ITEM = _open_object(["id", "kind", "title", "links"], **_ITEM_PROPERTIES)
+_INSTANCE_ANSWER = _open_object(
+    ["links"],
+    workflowId=_TEXT,
+    definitionId=_TEXT,
+    state=_TEXT,
+    version={"type": "integer", "description": "Send it back as expectedVersion."},
+    context=_OBJECT,
+    terminal={"type": "boolean", "description": "True when there is nothing more to do."},
+    waitingFor={"type": "string", "description": "Who is asked to go on: `human`. Look again later."},
+    pending={
+        "type": "object",
+        "description": "What is under way. Follow the `self` link after retryAfterMs; nothing else is open till then.",
+    },
+    inDoubt={"type": "object", "description": "What was executed with nobody knowing what came of it."},
+    entering={"type": "string", "description": "A state that could not be entered completely. Its link tries again."},
+    fault={"type": "object", "description": "What went wrong while nobody was waiting for an answer."},
+    cancelled={"type": "object", "description": "That somebody ended it, and who."},
+    timedOut={"type": "boolean", "description": "A deadline was noticed; what was submitted was not carried out."},
+    approval={"type": "object", "description": "What people were asked, and the digest of what they were shown."},
+    chain={"type": "array", "description": "Steps that followed by themselves.", "items": _OBJECT},
+    guidance={"type": "object", "description": "What this state is for, and how to go about it."},
+    evidence=_OBJECTS,
+    error=_ERROR,
+    links=_LINKS,
+)
+_READ_ONLY: JsonObject = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
+_NAME: JsonObject = {"type": "string", "maxLength": LONGEST_NAME}
+"""A name from the client goes into answers and the audit, also if nothing has it; so its length is limited."""
+_WORKFLOW_ID: JsonObject = {**_NAME, "description": "From the answer that started it."}
+
+HOME = Tool(
+    name="gateway.home",
+    title="What is there",
+    description=(
+        "Lists the capabilities and workflows you can use, each with links that start it. "
+        "Call it first, without arguments. A long catalogue comes in pages: follow the `next` link."
+    ),
+    input_schema=_closed_object(cursor={"type": "string", "description": "From the `next` link of the page before."}),
+    output_schema=_open_object(items={"type": "array", "items": _ITEM}, nextCursor=_TEXT, links=_LINKS, error=_ERROR),
+    annotations=_READ_ONLY,
+)
+SEARCH = Tool(
+    name="gateway.search",
+    title="Find something",
+    description=(
+        "Finds capabilities and workflows by what you want to do, the best first, each with the link that starts it. "
+        "Ask with a few words of the task."
+    ),
+    input_schema=_closed_object(
+        query={"type": "string", "description": "What it is about. Without words everything is found."},
+        kind={"enum": list(KINDS), "description": "Only these."},
+        limit={"type": "integer", "minimum": 0, "default": 10, "description": f"Of results; {PAGE} at most."},
+    ),
+    output_schema=_open_object(
+        results={"type": "array", "items": _open_object(["score", "item"], score={"type": "number"}, item=_ITEM)},
+        links=_LINKS,
+        error=_ERROR,
+    ),
+    annotations=_READ_ONLY,
+)
+DESCRIBE = Tool(
+    name="gateway.describe",
+    title="What something needs",
+    description=(
+        "Describes one capability or workflow, with the schema of what it takes as `input_schema` of its start link."
+    ),
+    input_schema=_closed_object(["id"], id={**_NAME, "description": "Of an item of gateway.home or gateway.search."}),
+    output_schema=_open_object([], **_ITEM_PROPERTIES, error=_ERROR),
+    annotations=_READ_ONLY,
+)
+START = Tool(
+    name="workflow.start",
+    title="Start a workflow",
+    description=(
+        "Starts a workflow from a `start` link. What can be done without you is done at once; the answer says where it "
+        "stands and links every next move."
+    ),
+    input_schema=_closed_object(
+        definitionId={
+            **_NAME,
+            "description": f"What to start; if left out, {PROXY_WORKFLOW}, the workflow of all capabilities.",
+        },
+        input={"type": "object", "description": "What the workflow asks for; gateway.describe shows its schema."},
+        clientToken={
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST_NAME,
+            "description": "Yours to choose. Send the same again if no answer came: nothing is started twice.",
+        },
+    ),
+    output_schema=_INSTANCE_ANSWER,
+)
+GET = Tool(
+    name="workflow.get",
+    title="See where a workflow stands",
+    description="Where a workflow stands, its version, and links to every move that is open to you now.",
+    input_schema=_closed_object(["workflowId"], workflowId=_WORKFLOW_ID),
+    output_schema=_INSTANCE_ANSWER,
+    annotations=_READ_ONLY,
+)
+SUBMIT = Tool(
+    name="workflow.submit",
+    title="Take the next step",
+    description=(
+        "Takes a transition: send a `transition` link's args, with `arguments` filled in as its inputSchema says. A "
+        "refusal changes nothing and links what is open instead; after STALE_WORKFLOW_VERSION follow the `self` link."
+    ),
+    input_schema=_closed_object(
+        ["workflowId", "expectedVersion", "transition"],
+        workflowId=_WORKFLOW_ID,
+        expectedVersion={"type": "integer", "description": "The version of the answer whose link you follow."},
+        transition=_NAME,
+        arguments=_OBJECT,
+    ),
+    output_schema=_INSTANCE_ANSWER,
+)
+EXPLAIN = Tool(
+    name="workflow.explain",
+    title="Explain a workflow",
+    description="The states and transitions of a workflow, without starting it; with `transition` all about that one.",
+    input_schema=_closed_object(["definitionId"], definitionId=_NAME, transition=_NAME),
+    output_schema=_OBJECT,
+    annotations=_READ_ONLY,
+)
+DISCOVERY_TOOLS = (HOME, SEARCH, DESCRIBE)
+WORKFLOW_TOOLS = (START, GET, SUBMIT, EXPLAIN)
+GATEWAY_TOOLS = (*DISCOVERY_TOOLS, *WORKFLOW_TOOLS)
+"""In the order in which they are listed."""
+
+
+class ToolRunner(Protocol):
+    """Runs some of the gateway tools."""
+
+    def run(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult: ...
+
+
+class GatewayTools:
+    """The provider of the gateway tools: callable on every surface that has it, and listed on some."""
+
+    def __init__(self, *, discovery: ToolRunner, workflow_runner: Callable[[], ToolRunner], listed: bool) -> None:
+        self._discovery = discovery
+        self._workflow_runner = workflow_runner
+        self._listed = listed
+        self._by_name = {tool.name: tool for tool in GATEWAY_TOOLS}
+
+    def tools(self, call: Call) -> Sequence[Tool]:
+        del call  # all callers have the same tools; answers depend on the caller
+        return GATEWAY_TOOLS if self._listed else ()
+
+    def hidden_tools(self, call: Call) -> Sequence[Tool]:
+        del call
+        return () if self._listed else GATEWAY_TOOLS
+
+    def tool(self, name: str, call: Call) -> Tool | None:
+        del call
+        return self._by_name.get(name)
+
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
+        runner = self._discovery if tool in DISCOVERY_TOOLS else self._workflow_runner()
+        return runner.run(tool, arguments, call)
+
+    def format_refusal(self, arguments: JsonObject, message: str) -> CallToolResult:
+        """Return the refusal of arguments that violate the schema, in the form of every other error."""
+        workflow_id = arguments.get("workflowId")
+        if isinstance(workflow_id, str) and len(workflow_id) <= LONGEST_NAME:
+            return build_error("INPUT_SCHEMA_VIOLATION", message, [self_link(workflow_id)])
+        return build_error("INPUT_SCHEMA_VIOLATION", message)
+
+
+def link(rel: str, tool: Tool, **args: Json) -> JsonObject:
+    return {"rel": rel, "method": tool.name, "args": args}
+
+
+def self_link(workflow_id: str) -> JsonObject:
+    return link("self", GET, workflowId=workflow_id)
+
+
+def build_result(structured: JsonObject, *, is_error: bool = False) -> CallToolResult:
+    """Build a structured result; the MCP layer adds its text."""
+    return CallToolResult((), structured, is_error=is_error)
+
+
+def build_error(
+    code: str, message: str, links: Sequence[JsonObject] = (), *, retry_after_ms: int | None = None
+) -> CallToolResult:
+    """Build an error with links: those given and those to `gateway.home` and `gateway.search`."""
+    anywhere = (link("home", HOME), link("search", SEARCH, query=""))
+    later: dict[str, Json] = {} if retry_after_ms is None else {"retryAfterMs": retry_after_ms}
+    error: JsonObject = {"code": code, "message": message, **later}
+    return build_result({"error": error, "links": [*links, *anywhere]}, is_error=True)
+
+
+def describe_links(item_id: str | None) -> Sequence[JsonObject]:
+    """Return a link to the item that the client probably meant, if there is one."""
+    return () if item_id is None else (link("describe", DESCRIBE, id=item_id),)

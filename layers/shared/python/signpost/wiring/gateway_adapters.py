@@ -1,0 +1,121 @@
+"""The adapters of a gateway's ports, and those of a gateway on AWS."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+import boto3
+
+from signpost.adapters.alarm import alarm
+from signpost.adapters.clock import SystemClock, SystemTimestamps
+from signpost.adapters.dynamodb import (
+    DynamoApiKeys,
+    DynamoBreakers,
+    DynamoContentStore,
+    DynamoFunctionStates,
+    DynamoIssuerKeySets,
+    DynamoPlacedFunctions,
+    DynamoRevisionRows,
+)
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.ids import RandomIds
+from signpost.adapters.lambdas import BotoLambdaTransport
+from signpost.adapters.oidc import HttpKeySetSource
+from signpost.adapters.s3 import S3Answers, S3Bodies, S3ChangeBatchStore, S3Values
+from signpost.adapters.secrets_manager import SecretMasterKeys
+from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions
+from signpost.content.ports import AnswerStore, Bodies, ContentStore
+from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
+from signpost.ports import Alarm, Clock, Ids, TextStore, Timestamps
+from signpost.records import dataclass
+from signpost.revisions import RevisionRows
+from signpost.settings import GatewaySettings
+from signpost.signing.ports import MasterKeyStore
+from signpost.telemetry import Telemetry
+from signpost.wiring.aws_clients import CALL_CONFIG, CLIENT_CONFIG, SIGNED_URL_CONFIG
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from signpost.workflow import ports as workflow_ports
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayAdapters:
+    api_keys: ApiKeys
+    issuer_key_sets: IssuerKeySets
+    key_set_source: KeySetSource
+    master_keys: MasterKeyStore
+    long_answers: AnswerStore
+    function_states: FunctionStates
+    placed_functions: PlacedFunctions
+    revisions: RevisionRows
+    breakers: Breakers
+    content: ContentStore
+    bodies: Bodies
+    values: TextStore
+    definitions: TextStore
+    instances: "Callable[[], workflow_ports.InstanceStore]"
+    step_executors: "Callable[[], Mapping[str, workflow_ports.StepExecutor]]"
+    """Makes the step executors beside those of functions and workflows, by kind, when a workflow is first driven."""
+    pause: "Callable[[], workflow_ports.Pause]"
+    lease_margin: float
+    """Seconds for which a claim outlasts the time that its step may take."""
+    link: LambdaTransport
+    clock: Clock
+    timestamps: Timestamps
+    ids: Ids
+    alarm: Alarm
+
+
+def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> GatewayAdapters:
+    dynamodb = boto3.client("dynamodb", config=CLIENT_CONFIG)
+    table = settings.registry_table
+    clock = SystemClock()
+    s3 = cache(lambda: boto3.client("s3", config=SIGNED_URL_CONFIG))
+    values = S3Values(s3, settings.content_bucket)
+    return GatewayAdapters(
+        api_keys=DynamoApiKeys(dynamodb, table),
+        issuer_key_sets=DynamoIssuerKeySets(dynamodb, table),
+        key_set_source=HttpKeySetSource(),
+        master_keys=SecretMasterKeys(
+            lambda: boto3.client("secretsmanager", config=CLIENT_CONFIG), settings.master_secret_arn
+        ),
+        long_answers=S3Answers(s3, settings.content_bucket),
+        function_states=DynamoFunctionStates(dynamodb, table, settings.tuning),
+        placed_functions=DynamoPlacedFunctions(dynamodb, table),
+        revisions=DynamoRevisionRows(dynamodb, table, settings.tuning),
+        breakers=DynamoBreakers(dynamodb, table),
+        content=DynamoContentStore(dynamodb, table, S3ChangeBatchStore(s3, settings.content_bucket), settings.scopes),
+        bodies=S3Bodies(s3, settings.content_bucket),
+        values=values,
+        definitions=DynamoDefinitionTexts(dynamodb, table, values),
+        instances=lambda: _build_instance_store(dynamodb, settings.workflows_table, values),
+        step_executors=dict,
+        pause=_build_pause,
+        lease_margin=settings.lease_margin,
+        link=BotoLambdaTransport(
+            lambda: boto3.client("lambda", config=CALL_CONFIG),
+            clock=clock,
+            log_abandoned_call=telemetry.log_abandoned_call,
+        ),
+        clock=clock,
+        timestamps=SystemTimestamps(),
+        ids=RandomIds(),
+        alarm=alarm,
+    )
+
+
+# Imported at the first call that needs it: the workflow engine takes a tenth of a cold start to import.
+
+
+def _build_instance_store(dynamodb: "DynamoDBClient", table: str, values: TextStore) -> "workflow_ports.InstanceStore":
+    from signpost.wiring import workflows  # noqa: PLC0415 - as above
+
+    return workflows.build_instance_store(dynamodb, table, values)
+
+
+def _build_pause() -> "workflow_ports.Pause":
+    from signpost.wiring import workflows  # noqa: PLC0415 - as above
+
+    return workflows.build_pause()

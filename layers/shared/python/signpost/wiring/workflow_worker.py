@@ -1,0 +1,93 @@
+"""The composition of the workflow worker."""
+
+from collections.abc import Mapping
+from functools import cache
+
+import boto3
+
+from signpost.adapters.clock import SystemClock
+from signpost.adapters.dynamodb import DynamoBreakers, DynamoFunctionStates, DynamoRevisionRows
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.ids import RandomIds
+from signpost.adapters.lambdas import BotoLambdaTransport
+from signpost.adapters.s3 import S3Values
+from signpost.adapters.secrets_manager import SecretMasterKeys
+from signpost.adapters.sqs import SqsQueue
+from signpost.catalogue.access import CatalogueAccess
+from signpost.catalogue.cache import CatalogueView
+from signpost.content.deliveries import Backoff
+from signpost.entrypoints.workflow_worker import WorkflowWorker
+from signpost.policy.access import UnrestrictedAccess
+from signpost.ports import Clock
+from signpost.revisions import RevisionView
+from signpost.settings import WorkflowWorkerSettings, workflow_worker_settings
+from signpost.signing.key_ring import KeyRing
+from signpost.telemetry import Telemetry
+from signpost.wiring import workflows
+from signpost.wiring.aws_clients import CLIENT_CONFIG, LONG_CALL_CONFIG
+from signpost.wiring.calling import CallServices, build_call_services
+from signpost.workflow.ports import StepExecutor
+from signpost.workflow.running.wakeups import Waker
+
+WORK_BACKOFF = Backoff(first=10, longest=300)
+"""The backoff of wake messages. With the attempts that the template allows it spans two and a half minutes; after that
+the sweeper queues an instance that is due again."""
+
+
+def build_worker(environment: Mapping[str, str]) -> WorkflowWorker:
+    return compose_worker(environment, WORK_BACKOFF, step_executors={})
+
+
+def compose_worker(
+    environment: Mapping[str, str], backoff: Backoff, step_executors: Mapping[str, StepExecutor]
+) -> WorkflowWorker:
+    """Compose a worker, with step executors by kind beside those of functions and workflows."""
+    settings, clock, telemetry = workflow_worker_settings(environment), SystemClock(), Telemetry("worker")
+    return WorkflowWorker(
+        waker=_build_waker(settings, clock, telemetry, step_executors),
+        queue=SqsQueue(cache(lambda: boto3.client("sqs", config=CLIENT_CONFIG)), settings.work_queue),
+        backoff=backoff,
+        clock=clock,
+        telemetry=telemetry,
+    )
+
+
+def _build_waker(
+    settings: WorkflowWorkerSettings, clock: Clock, telemetry: Telemetry, step_executors: Mapping[str, StepExecutor]
+) -> Waker:
+    dynamodb, table = boto3.client("dynamodb", config=CLIENT_CONFIG), settings.registry_table
+    s3, bucket = cache(lambda: boto3.client("s3", config=CLIENT_CONFIG)), settings.content_bucket
+    values = S3Values(s3, bucket)
+    revisions = RevisionView(rows=DynamoRevisionRows(dynamodb, table), clock=clock)
+    catalogue = CatalogueView(revisions=revisions, texts=values)
+    # No policy here: the permission to start the workflow was checked when it was started.
+    accesses = UnrestrictedAccess()
+    access = CatalogueAccess(catalogue=catalogue, accesses=accesses)
+    calls = _build_call_services(settings, clock, telemetry)
+    services = workflows.build_workflow_services(
+        definitions=workflows.build_definitions(
+            catalogue, access, accesses.may_use, DynamoDefinitionTexts(dynamodb, table, values)
+        ),
+        instances=workflows.build_instance_store(dynamodb, settings.workflows_table, values),
+        step_executors={**workflows.build_step_executors(calls), **step_executors},
+        clock=clock,
+        ids=RandomIds(),
+        pause=workflows.build_pause(),
+        lease_margin=settings.lease_margin,
+    )
+    return services.waker
+
+
+def _build_call_services(settings: WorkflowWorkerSettings, clock: Clock, telemetry: Telemetry) -> CallServices:
+    dynamodb, table = boto3.client("dynamodb", config=CLIENT_CONFIG), settings.registry_table
+    secrets = cache(lambda: boto3.client("secretsmanager", config=CLIENT_CONFIG))
+    lambdas = cache(lambda: boto3.client("lambda", config=LONG_CALL_CONFIG))
+    return build_call_services(
+        function_states=DynamoFunctionStates(dynamodb, table),
+        breakers=DynamoBreakers(dynamodb, table),
+        link=BotoLambdaTransport(lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
+        keys=KeyRing(store=SecretMasterKeys(secrets, settings.master_secret_arn), clock=clock),
+        clock=clock,
+        ids=RandomIds(),
+        telemetry=telemetry,
+    )

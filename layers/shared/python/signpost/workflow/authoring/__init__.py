@@ -1,0 +1,1 @@
+"""Manifests: sources with line numbers, compiled into definitions."""

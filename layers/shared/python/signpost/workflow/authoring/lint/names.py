@@ -1,0 +1,178 @@
+"""Compare a manifest with its schema: find unknown names, values that are not allowed, and kinds of executors,
+connections and definitions that do not exist."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from signpost.model import PROXY_WORKFLOW, JsonObject, as_object
+from signpost.records import dataclass
+from signpost.workflow.authoring.json_schema import (
+    COMMON_SETTINGS,
+    EXECUTOR_SETTINGS,
+    EXTENSION_PREFIX,
+    REQUIRED_SETTINGS,
+    manifest_schema,
+)
+from signpost.workflow.authoring.problems import Problem, suggestion_for, warning
+from signpost.workflow.authoring.source_tree import SourceNode, to_json
+from signpost.workflow.expressions import FORM
+from signpost.workflow.guards import MAX_GUARD_DEPTH, Expression, NotUnderstood, guard_of
+
+NAME_HINTS: Mapping[tuple[str, str], str] = {
+    ("onTimeout", "executor"): "nothing is run by a timeout itself: give its target an `onEnter`",
+    ("onTimeout", "output"): "nothing is kept by a timeout itself: give its target an `onEnter`",
+    ("proxy", "import"): "tools are not imported: name those that are wanted under `expose`",
+}
+LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestNode:
+    """A node of a manifest together with the schema that applies to it."""
+
+    label: str
+    kind: str
+    """The name of its schema under `$defs`; empty if the schema has none."""
+    schema: JsonObject
+    source: SourceNode
+    guards_around: int = 0
+
+
+def walk_manifest(manifest: SourceNode) -> Iterator[ManifestNode]:
+    """Yield all nodes of a manifest, each before its children."""
+    schema = manifest_schema()
+    schemas = as_object(schema["$defs"])
+    waiting = [ManifestNode("the manifest", "", schema, manifest)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed([_resolve_reference(child, schemas) for child in _children_of(node)])
+
+
+def _children_of(node: ManifestNode) -> Iterator[ManifestNode]:
+    properties, additional = as_object(node.schema.get("properties")), node.schema.get("additionalProperties")
+    guards_around = node.guards_around + (node.kind == "guard")
+    for name, member in node.source.members.items():
+        schema = properties.get(name, additional)
+        if isinstance(schema, Mapping):
+            yield ManifestNode(name, "", schema, member, guards_around)
+    for index, entry in enumerate(node.source.entries):
+        yield ManifestNode(f"{node.label}[{index}]", "", as_object(node.schema.get("items")), entry, guards_around)
+
+
+def _resolve_reference(node: ManifestNode, schemas: JsonObject) -> ManifestNode:
+    reference = node.schema.get("$ref")
+    if not isinstance(reference, str):
+        return node
+    kind = reference.rpartition("/")[2]
+    return replace(node, kind=kind, schema=as_object(schemas[kind]))
+
+
+def check_names(manifest: SourceNode, kinds: Sequence[str]) -> Iterator[Problem]:
+    """Check a manifest for a deployment with these kinds of executors."""
+    executor_checker = ExecutorChecker(manifest, kinds)
+    for node in walk_manifest(manifest):
+        yield from _check_unknown_names(node)
+        if node.kind == "guard":
+            yield from _check_guard(node)
+        if node.kind == "executor":
+            yield from executor_checker.check(node.source)
+
+
+def _check_unknown_names(node: ManifestNode) -> Iterator[Problem]:
+    properties = as_object(node.schema.get("properties"))
+    if node.schema.get("additionalProperties") is not False:
+        return
+    for name in node.source.members:
+        if name not in properties and not name.startswith(EXTENSION_PREFIX):
+            hint = NAME_HINTS.get((node.label, name))
+            message = hint or f"nothing is called {name!r} here{suggestion_for(name, list(properties))}"
+            yield warning(node.source.place_of_name(name), f"{node.label}: {message}")
+
+
+def _check_guard(node: ManifestNode) -> Iterator[Problem]:
+    guard = guard_of(to_json(node.source))
+    if node.guards_around == MAX_GUARD_DEPTH:
+        yield warning(node.source.place, f"guards are more than {MAX_GUARD_DEPTH} deep, and this one never passes")
+    elif isinstance(guard, NotUnderstood):
+        kind = node.source.get("kind")
+        yield warning((kind or node.source).place, f"{guard.why}: this guard never passes")
+    elif isinstance(guard, Expression) and guard.comparison is None:
+        yield warning(node.source.place_of(("expr",)), f"{guard.text!r} is no expression and never passes: {FORM}")
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorChecker:
+    """Checks the kind, the settings, the connection and the definition of an executor."""
+
+    manifest: SourceNode
+    kinds: Sequence[str]
+
+    def check(self, executor: SourceNode) -> Iterator[Problem]:
+        kind_node = executor.get("kind")
+        kind = kind_node.text if kind_node else None
+        if kind_node and kind:
+            yield from self._check_settings(executor, kind_node, kind)
+        elif executor.is_mapping and executor.get("capability") is None:
+            yield warning(executor.place, "an executor needs a `kind`, or the name of a `capability`")
+        yield from self._check_connection(executor, kind)
+        definition = executor.get("definitionId")
+        if definition and definition.text is not None and definition.text not in self._members_of("workflows"):
+            names = list(self._members_of("workflows"))
+            message = f"no workflow {definition.text!r} is in this manifest{suggestion_for(definition.text, names)}"
+            yield warning(definition.place, f"{message}; if none is published by then either, this fails")
+
+    def _check_settings(self, executor: SourceNode, kind_node: SourceNode, kind: str) -> Iterator[Problem]:
+        if kind not in self.kinds:
+            message = f"there is no executor of the kind {kind!r}{suggestion_for(kind, self.kinds)}"
+            yield warning(kind_node.place, f"{message}; there are {', '.join(self.kinds)}")
+        if kind not in EXECUTOR_SETTINGS:
+            return
+        known = [*COMMON_SETTINGS, *EXECUTOR_SETTINGS[kind]]
+        for name in executor.members:
+            if name not in known and not name.startswith(EXTENSION_PREFIX):
+                message = f"an executor of the kind {kind} has no {name!r}{suggestion_for(name, known)}"
+                yield warning(executor.place_of_name(name), message)
+        if executor.get("capability") is None:
+            for name in REQUIRED_SETTINGS.get(kind, ()):
+                if executor.get(name) is None:
+                    yield warning(kind_node.place, f"an executor of the kind {kind} needs `{name}`")
+
+    def _check_connection(self, executor: SourceNode, kind: str | None) -> Iterator[Problem]:
+        reference = executor.get("connection")
+        if reference is None or reference.text is None:
+            return
+        connections = self._members_of("connections")
+        if reference.text not in connections:
+            message = f"there is no connection {reference.text!r}{suggestion_for(reference.text, list(connections))}"
+            yield warning(reference.place, message)
+            return
+        connection_kind = connections[reference.text].get("kind")
+        if kind in EXECUTOR_SETTINGS and connection_kind and connection_kind.text != kind:
+            yield warning(
+                reference.place,
+                f"the connection {reference.text!r} is of the kind {connection_kind.content}, not {kind}",
+            )
+
+    def _members_of(self, part: str) -> Mapping[str, SourceNode]:
+        section = self.manifest.get(part)
+        members: Mapping[str, SourceNode] = section.members if section else {}
+        adds_proxy = part == "workflows" and self.manifest.get("proxy") is not None
+        return {**members, PROXY_WORKFLOW: self.manifest} if adds_proxy else members
+
+
+def check_schema(manifest: SourceNode) -> Iterable[Problem]:
+    """Find the values that do not match the schema that editors use."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow to import
+
+    violation: Any
+    try:
+        for violation in Draft202012Validator(manifest_schema()).iter_errors(to_json(manifest)):
+            if violation.validator != "additionalProperties":
+                at = tuple(violation.absolute_path)
+                yield warning(
+                    manifest.place_of(at), f"`{'.'.join(map(str, at))}`: {violation.message[:LONGEST_MESSAGE]}"
+                )
+    except RecursionError:
+        return  # too deeply nested: another check has reported it

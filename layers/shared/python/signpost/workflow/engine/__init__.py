@@ -1,0 +1,1 @@
+"""The engine: decides how an event changes an instance. Pure."""

@@ -1,0 +1,127 @@
+"""Admits or refuses submissions: the checks in their promised order, and the refusals."""
+
+from collections.abc import Mapping, Sequence
+
+from signpost.model import Json, JsonObject
+from signpost.records import dataclass
+from signpost.schema.defaults import fill_defaults
+from signpost.schema.validation import Validators
+from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.engine.steps import ON_ENTER, Refusal, Submission
+from signpost.workflow.guards import GuardInput, passes
+from signpost.workflow.instance import AuditRecord, Claim, Instance, is_over
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    found: Transition | Refusal | None
+    """The transition to take, or the refusal; None for the owed entry into a state."""
+    arguments: JsonObject
+    records: Sequence[AuditRecord] = ()
+    """The guards that were evaluated, with their results."""
+
+
+def admit(
+    definition: Definition, instance: Instance, submission: Submission, validators: Validators, now: float
+) -> Admission:
+    """Check first whether the instance can take any submission, then whether it takes this one from this caller."""
+    chosen = _choose_transition(definition, instance, submission, now)
+    if isinstance(chosen, Transition):
+        return _check_submission(instance, chosen, submission, validators)
+    return Admission(chosen, submission.arguments)
+
+
+def _choose_transition(
+    definition: Definition, instance: Instance, submission: Submission, now: float
+) -> Transition | Refusal | None:
+    name = submission.transition
+    if submission.expected_version != instance.version:
+        return build_stale_refusal(instance, submission)
+    if instance.claim is not None:
+        return build_busy_refusal(instance.claim, instance.version, name, now)
+    if instance.entering and name == ON_ENTER:
+        return None
+    is_closed = instance.entering or is_over(definition, instance)
+    transition = None if is_closed else definition.states[instance.state].transitions.get(name)
+    if transition is None:
+        message = f"There is no transition {name} in the state {instance.state}."
+        return Refusal("INVALID_TRANSITION", f"{message} The links name those there are.", name)
+    return _find_actor_refusal(instance, transition, submission, now) or transition
+
+
+def _find_actor_refusal(
+    instance: Instance, transition: Transition, submission: Submission, now: float
+) -> Refusal | None:
+    if transition.actor != "human":
+        return None
+    if not submission.principal.human:
+        message = f"Only a person may take {transition.name}. Wait until somebody has."
+        return Refusal("ACTOR_MISMATCH", message, transition.name)
+    request = instance.open_request
+    if request is not None and request.has_expired(now):
+        message = "Nobody has answered in time; what was asked has expired. Ask again."
+        return Refusal("GUARD_REJECTED", message, transition.name)
+    return None
+
+
+def _check_submission(
+    instance: Instance, transition: Transition, submission: Submission, validators: Validators
+) -> Admission:
+    arguments = submission.arguments
+    if transition.input_schema is not None:
+        arguments = fill_object_defaults(transition.input_schema, arguments)
+        if violation := validators.find_violation(transition.input_schema, arguments):
+            place = f"`{violation.field}`" if violation.field else "the arguments"
+            message = f"{place} did not satisfy the schema of {transition.name}: {violation.message}."
+            return Admission(Refusal("INPUT_SCHEMA_VIOLATION", message, transition.name), arguments)
+    records = _evaluate_guards(transition, instance.guard_input(submission.principal, arguments))
+    if records and not records[-1].payload["passed"]:
+        refusal = Refusal("GUARD_REJECTED", f"A guard of {transition.name} did not pass.", transition.name)
+        return Admission(refusal, arguments, records)
+    return Admission(transition, arguments, records)
+
+
+def _evaluate_guards(transition: Transition, guard_input: GuardInput) -> Sequence[AuditRecord]:
+    """Evaluate the guards up to the first one that does not pass."""
+    records: list[AuditRecord] = []
+    for index, guard in enumerate(transition.guards):
+        passed = passes(guard, guard_input)
+        payload: JsonObject = {"guardIndex": index, "guard": type(guard).__name__, "passed": passed}
+        records.append(AuditRecord("guard.evaluated", payload))
+        if not passed:
+            break
+    return records
+
+
+def build_stale_refusal(instance: Instance, submission: Submission) -> Refusal:
+    mismatch = f"You expected version {submission.expected_version}, but the workflow is at version {instance.version}."
+    return Refusal("STALE_WORKFLOW_VERSION", f"{mismatch} Follow the links of this answer.", submission.transition)
+
+
+def build_busy_refusal(claim: Claim, version: int, transition: str, now: float) -> Refusal:
+    """Refuse a move because another one is under way: an instance makes one move at a time."""
+    under_way = claim.job.transition
+    if claim.is_in_doubt(now):
+        message = f"{under_way} was executed, and nobody knows what came of it. Somebody has to say how to go on."
+        return Refusal("IN_DOUBT", message, transition)
+    message = f"{under_way} is under way at version {version}. Look again in a moment."
+    return Refusal("STALE_WORKFLOW_VERSION", message, transition, retry_after_ms=claim.retry_after_ms(now))
+
+
+def build_rejection_record(refusal: Refusal, instance: Instance) -> AuditRecord:
+    """Build the audit record of a refusal."""
+    error_class: dict[str, Json] = {"errorClass": refusal.error_class} if refusal.error_class else {}
+    payload: JsonObject = {
+        "transition": refusal.transition,
+        "code": refusal.code,
+        "message": refusal.message,
+        "fromState": instance.state,
+        **error_class,
+    }
+    return AuditRecord("transition.rejected", payload)
+
+
+def fill_object_defaults(schema: JsonObject, fields: JsonObject) -> JsonObject:
+    """Return the object with the defaults of the schema."""
+    value = fill_defaults(schema, fields)
+    return value if isinstance(value, Mapping) else fields

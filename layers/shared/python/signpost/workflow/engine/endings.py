@@ -1,0 +1,74 @@
+"""Ends moves from outside: at a deadline, by a cancellation, at the end of a lease or of an approval request."""
+
+from dataclasses import replace
+
+from signpost.model import JsonObject
+from signpost.workflow.definition import Definition
+from signpost.workflow.engine.steps import TIMED_OUT_EVENT, Step, add_record
+from signpost.workflow.instance import (
+    AuditRecord,
+    Cancellation,
+    Claim,
+    build_in_doubt_record,
+    deadline_of,
+    is_over,
+)
+
+
+def apply_deadline(definition: Definition, step: Step, now: float) -> Step | None:
+    """Apply the deadline and abandon the move under way; None while there is time, or without a timeout target."""
+    instance, target = step.instance, definition.timeout_target
+    ends_at = deadline_of(definition, instance)
+    if target is None or ends_at is None or now < ends_at:
+        return None
+    payload: JsonObject = {
+        "elapsedMs": round((now - instance.started_at) * 1000),
+        "timeoutMs": definition.timeout_ms,
+        "fromState": instance.state,
+        "toState": target,
+        "applied": True,
+    }
+    return _abandon_claim(add_record(step, AuditRecord(TIMED_OUT_EVENT, payload, now)), now)
+
+
+def cancel(definition: Definition, step: Step, now: float) -> Step:
+    """Cancel the instance; return the same step if it cannot be cancelled."""
+    instance, subject = step.instance, step.principal.subject
+    is_bound = instance.claim is not None and not instance.claim.may_be_abandoned
+    if is_bound or is_over(definition, instance):
+        return step
+    version = instance.version + 1
+    payload: JsonObject = {"state": instance.state, "version": version}
+    transition = instance.claim.job.transition if instance.claim is not None else None
+    abandoned = _abandon_claim(add_record(step, AuditRecord("workflow.cancelled", payload, now)), now)
+    after = replace(abandoned.instance, version=version, cancelled=Cancellation(subject, now, transition))
+    return replace(abandoned, instance=after)
+
+
+def apply_expiries(step: Step, now: float) -> Step:
+    """Record an approval request or a lease that has expired without a record of it."""
+    instance = step.instance
+    request, claim = instance.open_request, instance.claim
+    is_executed = claim is not None and claim.standing == "running"  # its holder would write over this change
+    if request is not None and request.has_expired(now) and not request.lapsed and not is_executed:
+        payload: JsonObject = {"requestId": request.id, "queue": request.queue}
+        step = add_record(step, AuditRecord("human.approval.expired", payload, now))
+        step = replace(step, instance=replace(instance, request=replace(request, lapsed=True)))
+    if claim is not None and claim.standing == "running" and claim.is_in_doubt(now):
+        return _mark_in_doubt(step, claim)
+    return step
+
+
+def _mark_in_doubt(step: Step, claim: Claim) -> Step:
+    message = f"Whoever executed {claim.job.transition} was not heard of again."
+    doubtful = replace(claim, standing="in_doubt", message=message)
+    return replace(add_record(step, build_in_doubt_record(doubtful)), instance=replace(step.instance, claim=doubtful))
+
+
+def _abandon_claim(step: Step, now: float) -> Step:
+    """Drop the claim: the result of the move under way is not awaited any more."""
+    instance = step.instance
+    if instance.claim is not None:
+        payload: JsonObject = {"transition": instance.claim.job.transition}
+        step = add_record(step, AuditRecord("executor.abandoned", payload, now))
+    return replace(step, instance=replace(instance, claim=None, entering=False))

@@ -1,0 +1,120 @@
+"""Builds the links to the next legal moves of an instance, from the definition that the engine follows."""
+
+from collections.abc import Sequence
+
+from signpost.model import Json, JsonObject, Principal
+from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.engine.permissions import (
+    RESOLUTION_SCHEMA,
+    RESOLVE,
+    RETRY,
+    RETRY_SCHEMA,
+    is_denied,
+    may_resolve,
+    may_retry,
+)
+from signpost.workflow.engine.steps import ON_ENTER
+from signpost.workflow.guards import passes
+from signpost.workflow.instance import Claim, Instance, is_over
+from signpost.workflow.values import apply_mapping
+
+NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def self_link(workflow_id: str) -> JsonObject:
+    return {"rel": "self", "method": "workflow.get", "args": {"workflowId": workflow_id}}
+
+
+def build_links(definition: Definition, instance: Instance, principal: Principal, now: float) -> Sequence[JsonObject]:
+    """Build the links in the order in which the author declared the transitions."""
+    claim = instance.claim
+    if claim is not None:
+        return (
+            _build_in_doubt_links(definition, instance, claim, principal)
+            if claim.is_in_doubt(now) and now >= claim.latest_end_at
+            else ()
+        )
+    if instance.entering and not is_over(definition, instance):
+        return [_build_submit_link(instance, ON_ENTER, f"Do again what {instance.state} does on being entered")]
+    return [
+        _build_transition_link(transition, instance)
+        for transition in find_legal_transitions(definition, instance, principal, now)
+    ]
+
+
+def _build_in_doubt_links(
+    definition: Definition, instance: Instance, claim: Claim, principal: Principal
+) -> Sequence[JsonObject]:
+    """Build the overrides of a step in doubt, for a principal that may give them."""
+    retry_link = _build_submit_link(
+        instance, RETRY, "Execute it once more, with the same idempotency key", RETRY_SCHEMA, claim=claim.token
+    )
+    resolve_link = _build_submit_link(
+        instance, RESOLVE, "Say what came of it", RESOLUTION_SCHEMA, claim=claim.token, happened=False
+    )
+    is_repeated = may_retry(claim, principal) and not is_denied(definition, instance, claim)
+    return [*([retry_link] if is_repeated else ()), *([resolve_link] if may_resolve(principal) else ())]
+
+
+def _build_submit_link(
+    instance: Instance, transition: str, title: str, schema: JsonObject | None = None, **arguments: Json
+) -> JsonObject:
+    return {
+        "rel": "transition",
+        "method": "workflow.submit",
+        "args": {
+            "workflowId": instance.id,
+            "expectedVersion": instance.version,
+            "transition": transition,
+            "arguments": arguments,
+        },
+        "title": title,
+        "actor": "agent",
+        "inputSchema": schema if schema is not None else NO_ARGUMENTS,
+    }
+
+
+def find_legal_transitions(
+    definition: Definition, instance: Instance, principal: Principal, now: float
+) -> Sequence[Transition]:
+    """Return the transitions to link. Deterministic ones are linked only in a state that has no others, where the chain
+    did not follow them by itself: there would be no other way on."""
+    state = definition.states[instance.state]
+    if is_over(definition, instance):
+        return ()
+    request = instance.open_request
+    has_expired_request = request is not None and request.has_expired(now)
+    allowed = [transition for transition in state.transitions.values() if not transition.is_denied]
+    offered = [transition for transition in allowed if not (has_expired_request and transition.actor == "human")]
+    if not state.runs_by_itself:
+        offered = [transition for transition in offered if transition.actor != "deterministic"]
+        if not state.links_by_guards:
+            return offered
+    guard_input = instance.guard_input(principal, {})
+    return [transition for transition in offered if all(passes(guard, guard_input) for guard in transition.guards)]
+
+
+def is_waiting_for_person(definition: Definition, instance: Instance) -> bool:
+    """Return whether only a person can continue from here, regardless of the principal and of its links."""
+    state = definition.states[instance.state]
+    choices = [transition for transition in state.transitions.values() if transition.actor != "deterministic"]
+    return not state.terminal and bool(choices) and all(transition.actor == "human" for transition in choices)
+
+
+def _build_transition_link(transition: Transition, instance: Instance) -> JsonObject:
+    prefilled = apply_mapping(transition.prefill, instance.value_sources({}))
+    parts: dict[str, Json] = {"description": transition.description, "decision": transition.decision}
+    return {
+        "rel": "transition",
+        "method": "workflow.submit",
+        "args": {
+            "workflowId": instance.id,
+            "expectedVersion": instance.version,
+            "transition": transition.name,
+            "arguments": prefilled,
+        },
+        "title": transition.title,
+        **{name: part for name, part in parts.items() if part is not None},
+        "actor": transition.actor,
+        "inputSchema": transition.input_schema if transition.input_schema is not None else NO_ARGUMENTS,
+    }

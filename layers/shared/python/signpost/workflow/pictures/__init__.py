@@ -1,0 +1,1 @@
+"""Pictures of definitions and instances: Mermaid and SVG."""

@@ -1,0 +1,1 @@
+"""Runs instances: claims, attempts, settlements, wake-ups, and their text form."""

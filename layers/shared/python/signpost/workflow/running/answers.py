@@ -1,0 +1,217 @@
+"""Builds the answers of the workflow tools: the state of an instance, and the links to its next moves."""
+
+from collections.abc import Sequence
+
+from signpost.model import Json, JsonObject, Principal, as_object
+from signpost.spelling import suggest_name
+from signpost.workflow.definition import Definition, State
+from signpost.workflow.engine.capability_focus import narrow_links
+from signpost.workflow.engine.links import build_links, is_waiting_for_person, self_link
+from signpost.workflow.engine.permissions import is_starter, may_resolve
+from signpost.workflow.engine.steps import Refusal, Step
+from signpost.workflow.guards import passes
+from signpost.workflow.instance import (
+    ApprovalRequest,
+    Claim,
+    EvidenceItem,
+    Hop,
+    Instance,
+    child_id_of,
+    is_over,
+)
+from signpost.workflow.running.long_call_definition import is_long_call
+
+
+def build_answer(definition: Definition, step: Step) -> JsonObject:
+    """Build the answer after a step, be it done or refused."""
+    answer: dict[str, Json] = {
+        **_build_position(definition, step.instance),
+        **_build_guidance(definition.states[step.instance.state]),
+        "evidence": [_build_evidence(item) for item in step.evidence],
+    }
+    if step.chain:
+        answer["chain"] = [_build_hop(hop) for hop in step.chain]
+    if step.has_timed_out and step.has_moved:
+        answer["timedOut"] = True
+    answer |= _build_progress(step.instance, step.at)
+    request = step.instance.open_request
+    if request is not None:
+        answer["approval"] = _build_approval(request, step.at)
+    is_waiting = _is_waiting_for_people(definition, step.instance, request, step.at)
+    if is_waiting:
+        answer["waitingFor"] = "human"
+    legal = narrow_links(step.instance, build_links(definition, step.instance, step.principal, step.at))
+    if step.refusal is not None:
+        answer["error"] = _build_error(step.refusal, legal)
+    needs_self_link = step.refusal is not None or step.instance.claim is not None or (is_waiting and not legal)
+    self_links = [self_link(step.instance.id)] if needs_self_link else []
+    return {**answer, "links": [*self_links, *legal]}
+
+
+def _is_waiting_for_people(
+    definition: Definition, instance: Instance, request: ApprovalRequest | None, now: float
+) -> bool:
+    """Return whether the instance waits for people. They cannot answer a request that has expired."""
+    if is_over(definition, instance):
+        return False
+    if request is not None:
+        return not request.has_expired(now)
+    return is_waiting_for_person(definition, instance)
+
+
+def _build_position(definition: Definition, instance: Instance) -> dict[str, Json]:
+    ending: dict[str, Json] = {"terminal": True} if is_over(definition, instance) else {}
+    if instance.cancelled is not None:
+        ending["cancelled"] = {"by": instance.cancelled.by}
+    return {
+        "workflowId": instance.id,
+        "definitionId": instance.definition_id,
+        "state": instance.state,
+        "version": instance.version,
+        "context": instance.context,
+        **ending,
+    }
+
+
+def _build_progress(instance: Instance, now: float) -> dict[str, Json]:
+    """Describe the move under way, and the fault of a move for which no caller was waiting."""
+    progress: dict[str, Json] = {}
+    claim, fault = instance.claim, instance.fault
+    if claim is not None and claim.is_in_doubt(now):
+        wait: dict[str, Json] = {"retryAfterMs": claim.retry_after_ms(now)} if now < claim.latest_end_at else {}
+        doubt: JsonObject = {
+            "transition": claim.job.transition,
+            "message": claim.message or IN_DOUBT_MESSAGE,
+            "claim": claim.token,
+        }
+        progress["inDoubt"] = {**doubt, **wait}
+    elif claim is not None:
+        progress["pending"] = _build_pending(claim, now)
+    elif instance.entering:
+        progress["entering"] = instance.state
+    if fault is not None:
+        parts: dict[str, Json] = {"errorClass": fault.error_class} if fault.error_class else {}
+        progress["fault"] = {"code": fault.code, "message": fault.message, "transition": fault.transition, **parts}
+    return progress
+
+
+def _build_pending(claim: Claim, now: float) -> JsonObject:
+    child: dict[str, Json] = {"workflowId": child_id_of(claim)} if claim.awaits == "workflow" else {}
+    return {
+        "transition": claim.job.transition,
+        "on": claim.awaits,
+        "attempt": claim.attempt,
+        "retryAfterMs": claim.retry_after_ms(now),
+        **child,
+    }
+
+
+def _build_guidance(state: State) -> dict[str, Json]:
+    parts = {"goal": state.goal, "instructions": state.guidance}
+    guidance: dict[str, Json] = {name: text for name, text in parts.items() if text is not None}
+    return {"guidance": guidance} if guidance else {}
+
+
+def _build_error(refusal: Refusal, legal: Sequence[JsonObject]) -> JsonObject:
+    error: dict[str, Json] = {"code": refusal.code, "message": refusal.message}
+    if refusal.code == "INVALID_TRANSITION" and (close := _find_similar_transition(refusal.transition, legal)):
+        error["message"] = f"{refusal.message} Did you mean {close}?"
+    if refusal.transition is not None:
+        error["attemptedTransition"] = refusal.transition
+    if refusal.error_class is not None:
+        error["errorClass"] = refusal.error_class
+    if refusal.retry_after_ms is not None:
+        error["retryAfterMs"] = refusal.retry_after_ms
+    if refusal.is_write_unknown:
+        error["outcome"] = "unknown"
+    return error
+
+
+def _find_similar_transition(transition: str | None, legal: Sequence[JsonObject]) -> str | None:
+    """Suggest a linked transition only: a principal that is not shown a transition must not learn of it this way."""
+    return suggest_name(transition or "", [str(as_object(link["args"])["transition"]) for link in legal])
+
+
+def _build_approval(request: ApprovalRequest, now: float) -> JsonObject:
+    return {
+        "requestId": request.id,
+        "queue": request.queue,
+        "digest": request.digest,
+        "shows": list(request.shown),
+        "askedBy": request.asked_by,
+        "approvedBy": sorted(request.approved_by),
+        **({} if request.expires_at is None else _build_expiry(request.expires_at - now)),
+    }
+
+
+def _build_expiry(seconds: float) -> JsonObject:
+    return {"expiresInSeconds": round(seconds)} if seconds > 0 else {"expired": True}
+
+
+def _build_hop(hop: Hop) -> JsonObject:
+    return {
+        "fromState": hop.from_state,
+        "transition": hop.transition,
+        "toState": hop.to_state,
+        "version": hop.version,
+    }
+
+
+def _build_evidence(item: EvidenceItem) -> JsonObject:
+    return {"kind": item.kind, **item.fields}
+
+
+def explain_definition(definition: Definition) -> JsonObject:
+    """Describe a whole definition: its states and their transitions."""
+    return {
+        "definitionId": definition.id,
+        "title": definition.title,
+        "description": definition.description,
+        "initialState": definition.initial_state,
+        "states": {
+            name: {"terminal": True} if state.terminal else {"transitions": list(state.transitions)}
+            for name, state in definition.states.items()
+        },
+    }
+
+
+IN_DOUBT_MESSAGE = "It was executed, and nobody knows what came of it."
+SECRET_SETTINGS = ("env", "headers")
+"""Settings of an executor that may hold a credential that its author wrote down."""
+
+
+def explain_transition(definition: Definition, name: str) -> JsonObject | None:
+    """Describe the first transition of this name in declared order; None if there is none."""
+    states = [state for state in definition.states.values() if name in state.transitions]
+    if not states:
+        return None
+    transition = states[0].transitions[name]
+    from_states: dict[str, Json] = {"fromStates": [state.name for state in states]} if len(states) > 1 else {}
+    return {
+        "definitionId": definition.id,
+        "transition": name,
+        "title": transition.title,
+        "description": transition.description,
+        "target": transition.target,
+        **({"branches": [branch.target for branch in transition.branches]} if transition.branches else {}),
+        "actor": transition.actor,
+        **({"decision": transition.decision} if transition.decision else {}),
+        "guards": list(transition.written_guards),
+        "inputSchema": transition.input_schema,
+        "executor": None if transition.executor is None else _hide_secrets(transition.executor.settings),
+        **from_states,
+    }
+
+
+def _hide_secrets(settings: JsonObject) -> JsonObject:
+    return {name: "(hidden)" if name in SECRET_SETTINGS else value for name, value in settings.items()}
+
+
+def may_read(definition: Definition, instance: Instance, principal: Principal) -> bool:
+    """Return whether the principal may see the instance: it has to pass the `readers` of the definition, if there are
+    any. A long call is between its caller and the function, and the id of its run can be guessed: another principal
+    sees it only with the permission to resolve it."""
+    if is_long_call(instance.digest) and not (is_starter(instance, principal) or may_resolve(principal)):
+        return False
+    guard_input = instance.guard_input(principal, {})
+    return all(passes(guard, guard_input) for guard in definition.readers)

@@ -1,0 +1,75 @@
+"""Builds the bus events of audit events."""
+
+import json
+
+from signpost.content.model import EVENT_SOURCE, BusEvent
+from signpost.model import JsonObject
+from signpost.records import dataclass
+from signpost.workflow.instance import AuditEvent
+
+PUBLISHED_FIELDS = frozenset({
+    "applied",
+    "approval_id",
+    "attempt",
+    "branchIndex",
+    "by",
+    "candidate",
+    "chainDepth",
+    "code",
+    "definitionId",
+    "definition_id",
+    "deterministic",
+    "elapsedMs",
+    "errorClass",
+    "expectedVersion",
+    "finalState",
+    "fromState",
+    "guard",
+    "guardIndex",
+    "happened",
+    "idempotencyKey",
+    "kind",
+    "kinds",
+    "outcome",
+    "passed",
+    "queue",
+    "requestId",
+    "state",
+    "steps",
+    "sub_workflow_id",
+    "timeoutMs",
+    "timeout_ms",
+    "toState",
+    "transition",
+    "version",
+})  # fmt: skip
+"""The payload fields that go to the bus: names, numbers and kinds. Any bus rule in the account can read them."""
+WITHHELD_FIELDS = frozenset({"error", "message", "previousError"})
+"""The payload fields that stay in the audit: a sentence about a failure may quote arguments, and only principals that
+may see the workflow may see those."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowAuditEvent:
+    """An audit event, and the tenant and workflow that it belongs to."""
+
+    tenant: str
+    workflow_id: str
+    event: AuditEvent
+
+
+def build_bus_event(audit_event: WorkflowAuditEvent) -> BusEvent:
+    event = audit_event.event
+    origin: JsonObject = {
+        "workflowId": audit_event.workflow_id,
+        "correlationId": event.correlation_id,
+        "at": event.at,
+        "actor": event.subject,
+    }
+    published = {name: value for name, value in event.record.payload.items() if name in PUBLISHED_FIELDS}
+    return BusEvent(
+        source=EVENT_SOURCE,
+        type=event.record.type,
+        detail=json.dumps({**published, **origin}, ensure_ascii=False),
+        resources=(f"urn:signpost:instance:{audit_event.workflow_id}", f"urn:signpost:tenant:{audit_event.tenant}"),
+    )

@@ -1,0 +1,1 @@
+"""The executors of steps, one kind a module."""

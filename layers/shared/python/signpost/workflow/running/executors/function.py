@@ -1,0 +1,145 @@
+"""Runs steps that call functions: each attempt is an ordinary function call, made under the claim of the step."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from signpost.calling.breaker import Breaker
+from signpost.calling.caller import CALLER_MARGIN, GRACE
+from signpost.calling.limits import declared_timeout_ms, placement_of
+from signpost.calling.lookup import FunctionView
+from signpost.calling.ports import FunctionInvoker
+from signpost.contract import CallReply, CallRequest, Failure, FailureClass, KeptResult, Result
+from signpost.errors import Unavailable
+from signpost.model import InputRequired, Json, JsonObject, Principal
+from signpost.workflow.definition import ExecutorSpec
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
+from signpost.workflow.instance import HUMAN_APPROVAL, HUMAN_REQUEST, EvidenceItem
+from signpost.workflow.ports import Deferral, StepAttempt, StepOutcome
+
+FUNCTION = "function"
+"""The kind of the executor that calls a function."""
+STILL_RUNNING_CODES = frozenset({"connection_lost", "service_error", "timed_out"})
+"""Codes of failures after which the function may still be running: the caller has only stopped waiting."""
+LONGEST_MESSAGE = 1_000
+"""Characters that are kept of an executor's message about a failure."""
+LARGEST_EVIDENCE = 100_000
+"""Characters of JSON that one execution may give: it is kept in one row with the step."""
+LONGEST_KIND = 200
+NOT_SENT_FAILURE = ExecutorFailure(
+    "transient_error", "What is needed to call the function could not be read. Nothing was executed."
+)
+RESERVED_EVIDENCE = frozenset({HUMAN_APPROVAL, HUMAN_REQUEST})
+"""Kinds of evidence that a function may not give: only people give them, and only by their submissions."""
+
+
+class FunctionStepExecutor:
+    def __init__(self, *, functions: FunctionView, executors: FunctionInvoker, breaker: Breaker) -> None:
+        self._functions = functions
+        self._executors = executors
+        self._breaker = breaker
+
+    def timeout_seconds(self, executor: ExecutorSpec, principal: Principal) -> float | None:
+        """Return the timeout that the author of the function or an operator has set."""
+        declared = declared_timeout_ms(self._functions.state(principal.tenant, _function_of(executor)))
+        return None if declared is None else declared / 1000
+
+    def linger_seconds(self, executor: ExecutorSpec, principal: Principal) -> float:
+        """Return the longest time for which Lambda lets the function run once it has begun."""
+        placement = placement_of(self._functions.state(principal.tenant, _function_of(executor)))
+        return 0.0 if placement is None else placement.executor.timeout_ms / 1000
+
+    def run_attempts(self, attempt: StepAttempt, run: Callable[[], StepOutcome]) -> StepOutcome:
+        """Run the attempts under the breaker, which counts a step once, regardless of the number of attempts."""
+        outcomes: list[StepOutcome] = []
+        has_begun = False
+
+        def run_guarded() -> CallReply:
+            nonlocal has_begun
+            has_begun = True
+            outcomes.append(run())
+            return _as_reply(outcomes[0])
+
+        try:
+            reply = self._breaker.guard(_build_call_request(attempt), run_guarded)
+        except Unavailable:
+            if has_begun:
+                raise
+            return NOT_SENT_FAILURE
+        return outcomes[0] if outcomes else _build_executor_failure(cast("Failure", reply))
+
+    def perform(self, attempt: StepAttempt) -> StepOutcome:
+        try:
+            reply = self._executors.invoke(_build_call_request(attempt))
+        except Unavailable:  # raised before a call is sent only; once it is sent, there always is a reply
+            return NOT_SENT_FAILURE
+        match reply:
+            case Result(value, evidence):
+                return _build_outcome(attempt, value, evidence)
+            case KeptResult(key, size, sha256, evidence):
+                # Far too long for any context: the workflow continues with the place of the result.
+                return _build_outcome(attempt, {"ref": key, "size": size, "sha256": sha256}, evidence)
+            case InputRequired():
+                message = "It asks for input, and nobody is there who could give it to a step of a workflow."
+                return ExecutorFailure("permanent_error", message)
+            case Failure() as failure:
+                return _build_executor_failure(failure)
+
+
+def _function_of(executor: ExecutorSpec) -> str:
+    return str(executor.settings.get("function", ""))
+
+
+def _build_call_request(attempt: StepAttempt) -> CallRequest:
+    return CallRequest(
+        function=_function_of(attempt.executor),
+        arguments=attempt.arguments,
+        principal=attempt.principal,
+        ends_at=attempt.ends_at + GRACE + CALLER_MARGIN,  # the function has all of the attempt's time
+        expires_at=attempt.claim.until,
+        idempotency_key=attempt.idempotency_key,
+        step=attempt.step,
+    )
+
+
+def _build_outcome(
+    attempt: StepAttempt, value: Json, evidence: Sequence[JsonObject]
+) -> ExecutorOutcome | ExecutorFailure:
+    """Build the outcome with the evidence that a function may give, in the name of the step's principal."""
+    kinds = [kind for item in evidence if isinstance(kind := item.get("kind"), str)]
+    if refused := sorted({kind for kind in kinds if kind in RESERVED_EVIDENCE}):
+        attempt.record_event("evidence.refused", {"kinds": list[Json](refused)})
+    accepted = [
+        item for item in evidence if isinstance(kind := item.get("kind"), str) and kind not in RESERVED_EVIDENCE
+    ]
+    if len(json.dumps(accepted)) > LARGEST_EVIDENCE or any(len(kind) > LONGEST_KIND for kind in kinds):
+        message = (
+            f"Its evidence has more than the {LARGEST_EVIDENCE} characters that are kept, or a kind of more than "
+            f"{LONGEST_KIND}."
+        )
+        return ExecutorFailure("permanent_error", message, "unknown")
+    return ExecutorOutcome(value, [_build_evidence_item(item, attempt.principal.subject) for item in accepted])
+
+
+def _build_evidence_item(item: JsonObject, subject: str) -> EvidenceItem:
+    return EvidenceItem(str(item["kind"]), subject, {name: part for name, part in item.items() if name != "kind"})
+
+
+def _build_executor_failure(failure: Failure) -> ExecutorFailure:
+    return ExecutorFailure(
+        failure.kind,
+        failure.message[:LONGEST_MESSAGE],
+        failure.outcome,
+        failure.retry_after_ms,
+        failure.code,
+        has_ended=failure.code not in STILL_RUNNING_CODES,
+        counts=failure.counts,
+    )
+
+
+def _as_reply(outcome: StepOutcome) -> CallReply:
+    """Return the outcome as a reply for the breaker. A deferral becomes an empty result: it is no failure yet."""
+    if isinstance(outcome, ExecutorFailure):
+        kind = cast("FailureClass", outcome.error_class)
+        return Failure(outcome.code, kind, outcome.outcome, outcome.message, counts=outcome.counts)
+    return Result(None if isinstance(outcome, Deferral) else outcome.output)

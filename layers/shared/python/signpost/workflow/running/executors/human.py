@@ -1,0 +1,34 @@
+"""The executor that asks people for approval. It is done as soon as the request is made."""
+
+from signpost.model import JsonObject, Principal
+from signpost.ports import Clock, Ids
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome, PendingExecution
+from signpost.workflow.instance import HUMAN_REQUEST, ApprovalRequest, EvidenceItem
+
+DEFAULT_QUEUE = "default"
+
+
+class HumanExecutor:
+    def __init__(self, *, clock: Clock, ids: Ids) -> None:
+        self._clock = clock
+        self._ids = ids
+
+    def perform(self, pending: PendingExecution, principal: Principal) -> ExecutorOutcome | ExecutorFailure:
+        settings, now = pending.executor.settings, self._clock.now()
+        queue, expires = settings.get("queue", DEFAULT_QUEUE), settings.get("expiresMs")
+        shows = settings.get("shows", [])
+        if not isinstance(queue, str) or not isinstance(shows, list):
+            return ExecutorFailure(
+                "permanent_error", "A human executor has a `queue`, a text, and `shows`, a list of names."
+            )
+        request = ApprovalRequest(
+            id=f"hr_{self._ids.new()}",
+            queue=queue,
+            asked_by=principal.subject,
+            asked_at=now,
+            expires_at=now + expires / 1000 if isinstance(expires, int | float) else None,
+            shown=tuple(name for name in shows if isinstance(name, str)),
+        )
+        output: JsonObject = {"queue": queue, "requestId": request.id, "status": "queued"}
+        evidence = EvidenceItem(HUMAN_REQUEST, principal.subject, {"id": request.id, "queue": queue})
+        return ExecutorOutcome(output, (evidence,), request)

@@ -1,0 +1,152 @@
+"""Applies overrides of a stopped step: execute it again (`$retry`), state its result (`$resolve`), or cancel the
+instance (`$cancel`)."""
+
+from dataclasses import replace
+
+from signpost.model import Json, JsonObject, Principal, as_object
+from signpost.records import dataclass
+from signpost.workflow.definition import Definition
+from signpost.workflow.engine.admission import (
+    build_busy_refusal,
+    build_rejection_record,
+    build_stale_refusal,
+)
+from signpost.workflow.engine.engine import Engine
+from signpost.workflow.engine.permissions import (
+    CANCEL,
+    CLAIM,
+    HAPPENED,
+    MAY_CANCEL,
+    MAY_RESOLVE,
+    OUTPUT,
+    RESOLVE,
+    RETRY,
+    is_denied,
+    may_cancel,
+    may_resolve,
+    may_retry,
+)
+from signpost.workflow.engine.steps import (
+    CancelRequest,
+    ExecutorFailure,
+    ExecutorOutcome,
+    ExecutorReport,
+    Refusal,
+    Resumption,
+    Step,
+    Submission,
+)
+from signpost.workflow.instance import AuditRecord, Claim, Instance, is_over
+from signpost.workflow.running.resume import StepResumer
+
+
+@dataclass(frozen=True, slots=True)
+class OverrideResult:
+    step: Step
+    repeated_claim: Claim | None = None
+    """The claim to execute again, for `$retry`."""
+
+    def claim_with(self, token: str) -> Claim | None:
+        return None if self.repeated_claim is None else replace(self.repeated_claim, token=token)
+
+
+def is_override(submission: Submission) -> bool:
+    return submission.transition in (RETRY, RESOLVE, CANCEL)
+
+
+def apply_override(
+    resumer: StepResumer, definition: Definition, instance: Instance, submission: Submission, now: float
+) -> OverrideResult:
+    refusal = _find_refusal(definition, instance, submission, now)
+    if refusal is not None:
+        return OverrideResult(_build_refused_step(instance, submission, refusal, now))
+    if submission.transition == CANCEL:
+        return OverrideResult(resumer.engine.advance(definition, instance, CancelRequest(submission.principal), now))
+    claim = instance.claim
+    assert claim is not None  # noqa: S101 - a step that is not in doubt was refused
+    resumed_step = resumer.resume(definition, instance, Resumption(claim.job), now)
+    if submission.transition == RETRY:
+        return OverrideResult(_record_override(resumed_step, submission, "retried"), _build_retry_claim(claim, now))
+    recorded = _record_override(resumed_step, submission, "resolved")
+    return OverrideResult(_resolve(resumer.engine, definition, recorded, submission.arguments, now))
+
+
+def _build_retry_claim(claim: Claim, now: float) -> Claim:
+    """Build the claim of a retry. The principal has looked at the step, so earlier losses and hand-overs no longer
+    count."""
+    attempt = claim.attempt + (claim.child is not None)  # a workflow that has ended does not begin again
+    reset = replace(claim, lost=0, handed_over=0)
+    return replace(reset, standing="waiting", since=now, until=now, attempt=attempt, tainted=True)
+
+
+def _resolve(engine: Engine, definition: Definition, step: Step, arguments: JsonObject, now: float) -> Step:
+    assert step.pending is not None  # noqa: S101 - it was executed
+    outcome = (
+        ExecutorOutcome(arguments.get(OUTPUT))
+        if arguments[HAPPENED]
+        else ExecutorFailure("permanent_error", "It did not happen.")
+    )
+    resolved = engine.advance(definition, step.instance, ExecutorReport(step.pending, outcome), now)
+    return resolved if arguments[HAPPENED] else replace(resolved, refusal=None)
+
+
+def _record_override(step: Step, submission: Submission, action: str) -> Step:
+    """Record the override, in the step and in the pending execution that continues from it."""
+    assert step.pending is not None  # noqa: S101 - it was executed
+    payload: JsonObject = {"by": submission.principal.subject, **_resolution_of(submission)}
+    recorded = replace(step, pending=None, records=(AuditRecord(f"executor.{action}", payload), *step.records))
+    return replace(recorded, pending=replace(step.pending, step=recorded))
+
+
+def _resolution_of(submission: Submission) -> JsonObject:
+    happened: Json = as_object(submission.arguments).get(HAPPENED)
+    return {HAPPENED: happened} if submission.transition == RESOLVE else {}
+
+
+def _find_refusal(definition: Definition, instance: Instance, submission: Submission, now: float) -> Refusal | None:
+    if submission.expected_version != instance.version:
+        return build_stale_refusal(instance, submission)
+    if submission.transition == CANCEL:
+        return _find_cancel_refusal(definition, instance, submission.principal, now)
+    if instance.claim is None or not instance.claim.is_in_doubt(now):
+        return Refusal("INVALID_TRANSITION", "Nothing is in doubt here.", submission.transition)
+    if submission.transition == RETRY and is_denied(definition, instance, instance.claim):
+        return Refusal("GUARD_REJECTED", "It is not for you to have it executed.", RETRY)
+    return _find_in_doubt_refusal(instance.claim, submission, now)
+
+
+def _find_cancel_refusal(
+    definition: Definition, instance: Instance, principal: Principal, now: float
+) -> Refusal | None:
+    if is_over(definition, instance):
+        return Refusal("INVALID_TRANSITION", "It is over already.", CANCEL)
+    if not may_cancel(instance, principal):
+        return Refusal("GUARD_REJECTED", f"Who did not start it needs the permission {MAY_CANCEL}.", CANCEL)
+    if instance.claim is not None and not instance.claim.may_be_abandoned:
+        return build_busy_refusal(instance.claim, instance.version, CANCEL, now)
+    return None
+
+
+def _find_in_doubt_refusal(claim: Claim, submission: Submission, now: float) -> Refusal | None:
+    """Refuse an override that is not permitted or not complete, that names another claim than the one in doubt, or that
+    comes while the execution may still be running and its result may still change."""
+    transition, arguments = submission.transition, submission.arguments
+    is_permitted = may_retry(claim, submission.principal) if transition == RETRY else may_resolve(submission.principal)
+    if not is_permitted:
+        return Refusal("GUARD_REJECTED", f"That needs the permission {MAY_RESOLVE}.", transition)
+    if not isinstance(arguments.get(CLAIM), str) or (
+        transition == RESOLVE and not isinstance(arguments.get(HAPPENED), bool)
+    ):
+        message = f"Say of which execution, with the `{CLAIM}` of the link; and what came of it, with `{HAPPENED}`."
+        return Refusal("INPUT_SCHEMA_VIOLATION", message, transition)
+    if arguments[CLAIM] != claim.token:
+        return Refusal("STALE_WORKFLOW_VERSION", "It has been executed once more since you saw it.", transition)
+    if now < claim.latest_end_at:
+        message, wait = "It may still be running. Look again when that is over.", claim.retry_after_ms(now)
+        return Refusal("STALE_WORKFLOW_VERSION", message, transition, retry_after_ms=wait)
+    return None
+
+
+def _build_refused_step(instance: Instance, submission: Submission, refusal: Refusal, now: float) -> Step:
+    records = (build_rejection_record(refusal, instance),)
+    return Step(instance, submission.principal, now, records=records, refusal=refusal, since=instance.version)

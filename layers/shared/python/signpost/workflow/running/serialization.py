@@ -1,0 +1,172 @@
+"""Writes instances, claims and their history as text, the same for every store. The next release reads it again."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from signpost.model import JsonObject, Principal
+from signpost.workflow.guards import Tally
+from signpost.workflow.instance import (
+    ApprovalRequest,
+    AuditEvent,
+    AuditRecord,
+    Cancellation,
+    Claim,
+    EvidenceItem,
+    Hop,
+    Instance,
+    InstanceFault,
+    InstanceWrite,
+    Job,
+    OpenApproval,
+)
+
+_REQUEST_SETS = ("approved_by", "asked_before_by")
+_PRINCIPAL_SETS = ("roles", "permissions")
+
+
+def head_text(instance: Instance) -> str:
+    """Write all fields of an instance except its context, input and claim; context and input may be long."""
+    fields: dict[str, Any] = {
+        "definition": instance.definition_id,
+        "digest": instance.digest,
+        "state": instance.state,
+        "version": instance.version,
+        "startedAt": instance.started_at,
+        "startedBy": instance.started_by,
+        "endsAt": instance.ends_at,
+        "evidence": {
+            kind: {"count": tally.count, "subjects": sorted(tally.subjects)}
+            for kind, tally in instance.evidence.items()
+        },
+        "request": None if instance.request is None else _request_fields(instance.request),
+        **_optional_fields(instance),
+    }
+    return text_of(fields)
+
+
+def _optional_fields(instance: Instance) -> dict[str, Any]:
+    """Return the fields that most instances do not have."""
+    parts: dict[str, Any] = {
+        "entering": instance.entering or None,
+        "starterIssuer": instance.starter_issuer or None,
+        "parent": instance.parent,
+        "depth": instance.depth or None,
+        "releases": instance.releases or None,
+        "untoldSince": instance.end_unreported_since,
+        "cancelled": None if instance.cancelled is None else asdict(instance.cancelled),
+        "fault": None if instance.fault is None else asdict(instance.fault),
+    }
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def instance_of(workflow_id: str, head: str, context: str, input_text: str, claim: Claim | None = None) -> Instance:
+    fields = json.loads(head)
+    return Instance(
+        id=workflow_id,
+        definition_id=fields["definition"],
+        digest=fields["digest"],
+        state=fields["state"],
+        version=fields["version"],
+        context=json.loads(context),
+        input=json.loads(input_text),
+        started_at=fields["startedAt"],
+        ends_at=fields["endsAt"],
+        evidence={
+            kind: Tally(tally["count"], frozenset(tally["subjects"])) for kind, tally in fields["evidence"].items()
+        },
+        request=None if fields["request"] is None else _request_of(fields["request"]),
+        started_by=fields["startedBy"],
+        starter_issuer=fields.get("starterIssuer", ""),
+        entering=fields.get("entering", False),
+        claim=claim,
+        parent=fields.get("parent"),
+        depth=fields.get("depth", 0),
+        releases=fields.get("releases", 0),
+        end_unreported_since=fields.get("untoldSince"),
+        cancelled=Cancellation(**fields["cancelled"]) if "cancelled" in fields else None,
+        fault=InstanceFault(**fields["fault"]) if "fault" in fields else None,
+    )
+
+
+def claim_text(claim: Claim) -> str:
+    """Write all fields of a claim except its arguments, which may be long."""
+    fields = {**asdict(claim), "job": {**asdict(claim.job), "principal": _principal_fields(claim.job.principal)}}
+    del fields["job"]["arguments"]
+    return text_of(fields)
+
+
+def claim_of(text: str, arguments: str) -> Claim:
+    fields: dict[str, Any] = json.loads(text)
+    job: dict[str, Any] = fields["job"]
+    principal: dict[str, Any] = job["principal"]
+    for name in _PRINCIPAL_SETS:
+        principal[name] = frozenset(principal[name])
+    job |= {"principal": Principal(**principal), "arguments": json.loads(arguments)}
+    fields["job"] = Job(**job)
+    return Claim(**fields)
+
+
+def _principal_fields(principal: Principal) -> dict[str, Any]:
+    return {**asdict(principal), **{name: sorted(getattr(principal, name)) for name in _PRINCIPAL_SETS}}
+
+
+def _request_fields(request: ApprovalRequest) -> dict[str, Any]:
+    sets = {name: sorted(getattr(request, name)) for name in _REQUEST_SETS}
+    return {**asdict(request), **sets, "shown": list(request.shown)}
+
+
+def _request_of(fields: dict[str, Any]) -> ApprovalRequest:
+    members: dict[str, Any] = dict(fields)
+    members["shown"] = tuple(fields["shown"])
+    for name in _REQUEST_SETS:
+        members[name] = frozenset(fields[name])
+    return ApprovalRequest(**members)
+
+
+def open_approval_text(open_approval: OpenApproval) -> str:
+    return text_of({
+        "workflowId": open_approval.workflow_id,
+        "definition": open_approval.definition_id,
+        "request": _request_fields(open_approval.request),
+    })  # fmt: skip
+
+
+def open_approval_of(text: str) -> OpenApproval:
+    fields = json.loads(text)
+    return OpenApproval(fields["workflowId"], fields["definition"], _request_of(fields["request"]))
+
+
+def find_open_approval(instance: Instance) -> OpenApproval | None:
+    request = instance.open_request
+    return None if request is None or request.lapsed else OpenApproval(instance.id, instance.definition_id, request)
+
+
+def history_text(write: InstanceWrite) -> str:
+    return text_of({
+        "hops": [asdict(hop) for hop in write.hops],
+        "evidence": [asdict(item) for item in write.evidence],
+    })  # fmt: skip
+
+
+def history_of(text: str) -> tuple[Sequence[Hop], Sequence[EvidenceItem]]:
+    fields = json.loads(text)
+    return [Hop(**hop) for hop in fields["hops"]], [EvidenceItem(**item) for item in fields["evidence"]]
+
+
+def audit_text(events: Sequence[AuditEvent]) -> str:
+    """Write the events of one call. Its correlation id and subject, which they share, are kept beside the text."""
+    return text_of([{"type": event.record.type, "payload": event.record.payload, "at": event.at} for event in events])
+
+
+def audit_of(text: str, correlation_id: str, subject: str) -> Sequence[AuditEvent]:
+    return [
+        AuditEvent(AuditRecord(event["type"], event["payload"]), event["at"], correlation_id, subject)
+        for event in json.loads(text)
+    ]
+
+
+def text_of(value: JsonObject | Sequence[Mapping[str, Any]]) -> str:
+    """Write JSON with the members in their declared order."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,337 @@
+"""Loads instances of a tenant, decides their next steps and writes them. If another request has changed an instance
+first, this starts over or refuses."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import field, replace
+from hashlib import sha256
+from typing import Literal
+
+from signpost.errors import Unavailable
+from signpost.model import PROXY_WORKFLOW, Json, JsonObject, Principal
+from signpost.ports import Clock, Ids
+from signpost.records import dataclass
+from signpost.spelling import suggest_name
+from signpost.workflow.definition import Definition
+from signpost.workflow.engine.admission import (
+    build_busy_refusal,
+    build_rejection_record,
+    build_stale_refusal,
+    fill_object_defaults,
+)
+from signpost.workflow.engine.capability_focus import (
+    build_first_submission,
+    capabilities_of,
+    find_unknown_capability,
+    start_target_of,
+)
+from signpost.workflow.engine.engine import Engine, NewInstance
+from signpost.workflow.engine.steps import CancelRequest, Refusal, StatusCheck, Step, Submission
+from signpost.workflow.instance import AuditEvent, Instance, OpenApproval, deadline_of, is_over
+from signpost.workflow.ports import DefinitionSource, InstanceStore, PublishedDefinition
+from signpost.workflow.running import overrides
+from signpost.workflow.running.answers import may_read
+from signpost.workflow.running.step_writer import StepContext, StepWriter
+
+_WORKFLOW_ID = re.compile(r"wf_[A-Za-z0-9]{1,64}")
+DEADLINE_ATTEMPTS = 5
+"""Attempts to write when several requests change an instance at once, as at a deadline. A submission has one attempt;
+its caller is told that it came too late."""
+
+WRITE_RETRY_AFTER_MS = 1_000
+"""Milliseconds after which a table mostly accepts writes again that it could not take."""
+SYSTEM_SUBJECT = "signpost"
+"""The subject of steps that no caller has asked for."""
+
+type WorkflowRefusalCode = Literal["NOT_FOUND", "INPUT_SCHEMA_VIOLATION", "EXECUTOR_FAILED", "ALREADY_STARTED"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowRefusal:
+    """The refusal of a request that has no instance to show."""
+
+    code: WorkflowRefusalCode
+    message: str
+    about: str | None = None
+    """A name to look at instead: the one that was probably meant, or the one that could not be started this way."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """The step that answers a request, and the definition that the instance follows."""
+
+    definition: Definition
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedInstance:
+    definition: Definition
+    instance: Instance
+
+
+@dataclass(frozen=True, slots=True)
+class StartRequest:
+    """A request to start an instance."""
+
+    definition_id: str
+    input: JsonObject = field(default_factory=dict[str, Json])
+    client_token: str | None = None
+    """The same when a client repeats a start because it does not know whether the first one succeeded."""
+    workflow_id: str | None = None
+    """The id of the new instance, if it was chosen before."""
+    parent: str | None = None
+    depth: int = 0
+
+
+def _build_late_refusal(instance: Instance, submission: Submission, now: float) -> Refusal:
+    if instance.version != submission.expected_version:
+        return build_stale_refusal(instance, submission)
+    if instance.claim is not None:
+        return build_busy_refusal(instance.claim, instance.version, submission.transition, now)
+    message = "Somebody else was faster, and nothing came of that. Follow the links of this answer."
+    return Refusal("STALE_WORKFLOW_VERSION", message, submission.transition, retry_after_ms=WRITE_RETRY_AFTER_MS)
+
+
+def system_principal(tenant: str) -> Principal:
+    return Principal(SYSTEM_SUBJECT, tenant, SYSTEM_SUBJECT)
+
+
+class Workflows:
+    def __init__(
+        self,
+        *,
+        definitions: DefinitionSource,
+        instances: InstanceStore,
+        step_writer: StepWriter,
+        engine: Engine,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._definitions = definitions
+        self._instances = instances
+        self._step_writer = step_writer
+        self._engine = engine
+        self._clock = clock
+        self._ids = ids
+
+    def start(self, request: StartRequest, principal: Principal, ends_at: float) -> StepResult | WorkflowRefusal:
+        published = self._find_startable(request, principal)
+        if published is None:
+            return self._build_unknown_definition(request.definition_id, principal)
+        unknown = find_unknown_capability(published.definition, request.input)
+        if unknown is not None:
+            return _build_not_found("capability", unknown, capabilities_of(published.definition))
+        checked = self._check_input(published.definition, request.input)
+        if isinstance(checked, WorkflowRefusal):
+            return checked
+        return self.start_published(request, published, checked, principal, ends_at)
+
+    def _find_startable(self, request: StartRequest, principal: Principal) -> PublishedDefinition | None:
+        """Return the definition to start. The child of a workflow was chosen by the author of the parent, and the right
+        of the principal to start the parent was checked then; so policy does not restrict it again."""
+        if request.parent is not None:
+            return self._definitions.find_current(principal.tenant, request.definition_id)
+        return self._definitions.find_offered(principal, request.definition_id)
+
+    def start_published(
+        self,
+        request: StartRequest,
+        published: PublishedDefinition,
+        start_input: JsonObject,
+        principal: Principal,
+        ends_at: float,
+    ) -> StepResult | WorkflowRefusal:
+        """Start an instance of this definition, with an input that it accepts."""
+        definition, now = published.definition, self._clock.now()
+        new_instance = NewInstance(
+            self.id_for(request, principal), published.digest, start_input, request.parent, request.depth
+        )
+        step = self._engine.start(definition, new_instance, principal, now)
+        if (
+            submission := build_first_submission(self._engine.validators, definition, step.instance, principal)
+        ) is not None:
+            step = self._engine.submit_after_start(definition, step, submission, now)
+        context = self._build_context(definition, principal.tenant, ends_at, is_awaited=request.parent is None)
+        written = self._step_writer.write_step(context, step, None)
+        if written is None:
+            return self._answer_repeated_start(new_instance.workflow_id, request, principal)
+        if not written.is_kept and written.step.refusal is not None:
+            # The `onEnter` of the initial state failed: there is no instance that could be continued.
+            return WorkflowRefusal("EXECUTOR_FAILED", written.step.refusal.message, request.definition_id)
+        return StepResult(definition, written.step)
+
+    def id_for(self, request: StartRequest, principal: Principal) -> str:
+        """Return the id of the instance that the request starts: a new one each time, unless the request names the id
+        or a client token."""
+        if request.workflow_id is not None:
+            return request.workflow_id
+        if request.client_token is None:
+            return f"wf_{self._ids.new()}"
+        owner = json.dumps([principal.tenant, principal.issuer, principal.subject, request.client_token])
+        return f"wf_{sha256(owner.encode()).hexdigest()[:32]}"
+
+    def _answer_repeated_start(
+        self, workflow_id: str, request: StartRequest, principal: Principal
+    ) -> StepResult | WorkflowRefusal:
+        loaded = self.load_visible(workflow_id, principal)
+        if isinstance(loaded, WorkflowRefusal):
+            return loaded
+        started = start_target_of(loaded.instance.definition_id, loaded.instance.input)
+        if started == start_target_of(request.definition_id, request.input):
+            return self.get(workflow_id, principal, self._clock.now())
+        message = f"Your clientToken has started {started} already. Take another one."
+        return WorkflowRefusal(
+            "ALREADY_STARTED", message, None if request.definition_id == PROXY_WORKFLOW else request.definition_id
+        )
+
+    def get(self, workflow_id: str, principal: Principal, ends_at: float) -> StepResult | WorkflowRefusal:
+        loaded = self.load_visible(workflow_id, principal)
+        for _ in range(DEADLINE_ATTEMPTS):
+            if isinstance(loaded, WorkflowRefusal):
+                return loaded
+            result = self._process_event(loaded, StatusCheck(principal), ends_at)
+            if result is not None:
+                return result
+            loaded = self.load_visible(workflow_id, principal)
+        return loaded if isinstance(loaded, WorkflowRefusal) else self._build_current_result(loaded, principal)
+
+    def submit(self, workflow_id: str, submission: Submission, ends_at: float) -> StepResult | WorkflowRefusal:
+        loaded = self.load_visible(workflow_id, submission.principal)
+        if isinstance(loaded, WorkflowRefusal):
+            return loaded
+        try:
+            result = self._process_event(loaded, submission, ends_at)
+        except Unavailable:
+            # It cannot be written now, or it is unknown whether it was: either way the caller has to look at it first.
+            return self._answer_unwritten(loaded, submission)
+        return result if result is not None else self._answer_too_late(workflow_id, submission)
+
+    def explain(self, definition_id: str, principal: Principal) -> Definition | WorkflowRefusal:
+        published = self._definitions.find_offered(principal, definition_id)
+        if published is None:
+            return self._build_unknown_definition(definition_id, principal)
+        return published.definition
+
+    def list_open_approvals(self, principal: Principal) -> Sequence[OpenApproval]:
+        """Return the approval requests of the tenant that people have not answered."""
+        return self._instances.list_open_approvals(principal.tenant)
+
+    def load_visible(self, workflow_id: str, principal: Principal) -> LoadedInstance | WorkflowRefusal:
+        is_an_id = _WORKFLOW_ID.fullmatch(workflow_id) is not None  # no other text can be the key of a row
+        instance = self._instances.load(principal.tenant, workflow_id) if is_an_id else None
+        not_found = WorkflowRefusal("NOT_FOUND", f"There is no workflow {workflow_id} that you may see.")
+        if instance is None:
+            return not_found
+        definition = self._definitions.load_pinned(principal.tenant, instance.definition_id, instance.digest)
+        under_way = None if instance.claim is None else instance.claim.job.transition
+        permitted = self._definitions.remove_denied_capabilities(
+            principal, PublishedDefinition(definition, instance.digest), under_way
+        )
+        return LoadedInstance(permitted, instance) if may_read(definition, instance, principal) else not_found
+
+    def load_instance(self, tenant: str, workflow_id: str) -> LoadedInstance | None:
+        """Load an instance without asking policy or `readers`: the code that continues workflows has no caller."""
+        instance = self._instances.load(tenant, workflow_id)
+        if instance is None:
+            return None
+        return LoadedInstance(self._definitions.load_pinned(tenant, instance.definition_id, instance.digest), instance)
+
+    def cancel_by_system(self, tenant: str, workflow_id: str, ends_at: float) -> None:
+        for _ in range(DEADLINE_ATTEMPTS):
+            loaded = self.load_instance(tenant, workflow_id)
+            if loaded is None or is_over(loaded.definition, loaded.instance):
+                return
+            if self._process_event(loaded, CancelRequest(system_principal(tenant)), ends_at) is not None:
+                return
+        raise Unavailable("A workflow that was to be cancelled is being moved all the time.")
+
+    def _build_unknown_definition(self, definition_id: str, principal: Principal) -> WorkflowRefusal:
+        """Refuse an unknown definition. If the name is that of a capability, the message says how to start it."""
+        proxy = None if definition_id == PROXY_WORKFLOW else self._definitions.find_offered(principal, PROXY_WORKFLOW)
+        if proxy is None or definition_id not in capabilities_of(proxy.definition):
+            return _build_not_found("workflow", definition_id, self._definitions.list_offered_ids(principal))
+        message = f"{definition_id} is a capability: start {PROXY_WORKFLOW} with it as `capability` of the input."
+        return WorkflowRefusal("NOT_FOUND", message, definition_id)
+
+    def _process_event(
+        self, loaded: LoadedInstance, event: Submission | StatusCheck | CancelRequest, ends_at: float
+    ) -> StepResult | None:
+        """Apply an event and write its step; None if another request changed the instance in the meantime."""
+        definition, instance, now = loaded.definition, loaded.instance, self._clock.now()
+        claim, deadline = None, deadline_of(definition, instance)
+        is_overdue = deadline is not None and now >= deadline and not isinstance(event, CancelRequest)
+        if is_overdue:
+            # The caller that comes across a deadline has not asked for the moves that follow from it.
+            step = self._engine.advance(
+                definition, instance, StatusCheck(system_principal(event.principal.tenant)), now
+            )
+        elif isinstance(event, Submission) and overrides.is_override(event):
+            override_result = overrides.apply_override(self._step_writer.resumer, definition, instance, event, now)
+            step, claim = override_result.step, override_result.claim_with(self._ids.new())
+        else:
+            step = self._engine.advance(definition, instance, event, now)
+        context = self._build_context(definition, step.principal.tenant, ends_at, is_awaited=not is_overdue)
+        written = self._step_writer.write_step(context, step, instance, claim)
+        # The links are those of the principal that asks, also if another principal has begun the step.
+        return None if written is None else StepResult(definition, replace(written.step, principal=event.principal))
+
+    def _answer_unwritten(self, loaded: LoadedInstance, submission: Submission) -> StepResult:
+        message = "What came of it could not be written down. Look at where the workflow stands before you go on."
+        refusal = Refusal(
+            "STALE_WORKFLOW_VERSION",
+            message,
+            submission.transition,
+            retry_after_ms=WRITE_RETRY_AFTER_MS,
+            is_write_unknown=True,
+        )
+        with suppress(Unavailable):
+            reloaded = self.load_visible(loaded.instance.id, submission.principal)
+            loaded = loaded if isinstance(reloaded, WorkflowRefusal) else reloaded
+        result = self._build_current_result(loaded, submission.principal)
+        return StepResult(loaded.definition, replace(result.step, refusal=refusal))
+
+    def _answer_too_late(self, workflow_id: str, submission: Submission) -> StepResult | WorkflowRefusal:
+        """Refuse a submission because another request came first, and show the instance as that request left it."""
+        loaded = self.load_visible(workflow_id, submission.principal)
+        if isinstance(loaded, WorkflowRefusal):
+            return loaded
+        now, instance, principal = self._clock.now(), loaded.instance, submission.principal
+        refusal = _build_late_refusal(instance, submission, now)
+        event = AuditEvent(build_rejection_record(refusal, instance), now, f"cor_{self._ids.new()}", principal.subject)
+        with suppress(Unavailable):
+            self._instances.note(principal.tenant, workflow_id, [event])
+        result = self._build_current_result(loaded, principal)
+        return StepResult(loaded.definition, replace(result.step, refusal=refusal))
+
+    def _build_current_result(self, loaded: LoadedInstance, principal: Principal) -> StepResult:
+        instance = loaded.instance
+        return StepResult(loaded.definition, Step(instance, principal, self._clock.now(), since=instance.version))
+
+    def _build_context(
+        self, definition: Definition, tenant: str, ends_at: float, *, is_awaited: bool = True
+    ) -> StepContext:
+        return StepContext(definition, tenant, f"cor_{self._ids.new()}", ends_at, is_awaited)
+
+    def _check_input(self, definition: Definition, start_input: JsonObject) -> JsonObject | WorkflowRefusal:
+        schema = definition.input_schema
+        if schema is None:
+            return start_input
+        complete = fill_object_defaults(schema, start_input)
+        violation = self._engine.validators.find_violation(schema, complete)
+        if violation is None:
+            return complete
+        place = f"`{violation.field}`" if violation.field else "the input"
+        return WorkflowRefusal(
+            "INPUT_SCHEMA_VIOLATION",
+            f"{definition.id} was not started: {place} did not satisfy its input schema: {violation.message}.",
+            definition.id,
+        )
+
+
+def _build_not_found(kind: str, name: str, names: Iterable[str]) -> WorkflowRefusal:
+    close = suggest_name(name, names)
+    advice = f"Did you mean {close}?" if close else "gateway.home lists those there are."
+    return WorkflowRefusal("NOT_FOUND", f"There is no {kind} {name} that could be started. {advice}", close)

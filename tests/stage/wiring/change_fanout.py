@@ -1,0 +1,5 @@
+"""The subscriber function of the test stage is the product's."""
+
+from signpost.wiring.change_fanout import build_change_fanout
+
+__all__ = ["build_change_fanout"]

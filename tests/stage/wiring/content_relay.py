@@ -1,0 +1,11 @@
+"""The relay function of the test stage: the product's, which dies where a test says so."""
+
+from collections.abc import Mapping
+
+from signpost.entrypoints.content_relay import ContentRelay
+from signpost.wiring.content_relay import build_content_relay as product
+from stage.crashes import mortal
+
+
+def build_content_relay(environment: Mapping[str, str]) -> ContentRelay:
+    return mortal(environment, lambda: product(environment))

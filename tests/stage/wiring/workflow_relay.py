@@ -1,0 +1,11 @@
+"""The herald function of the test stage: the product's, which dies where a test says so."""
+
+from collections.abc import Mapping
+
+from signpost.entrypoints.workflow_relay import WorkflowRelay
+from signpost.wiring.workflow_relay import build_workflow_relay as product
+from stage.crashes import mortal
+
+
+def build_workflow_relay(environment: Mapping[str, str]) -> WorkflowRelay:
+    return mortal(environment, lambda: product(environment))

@@ -1,0 +1,12 @@
+"""The worker function of the test stage: the product's, which tries again at once, and dies where a test says so."""
+
+from collections.abc import Mapping
+
+from signpost.entrypoints.workflow_worker import WorkflowWorker
+from signpost.wiring.workflow_worker import compose_worker
+from stage.crashes import mortal
+from stage.wiring.delivery import AT_ONCE
+
+
+def build_worker(environment: Mapping[str, str]) -> WorkflowWorker:
+    return mortal(environment, lambda: compose_worker(environment, AT_ONCE, step_executors={}))

@@ -1,0 +1,30 @@
+"""Rows of skill documents as the previous release wrote them, and as the next one may."""
+
+import json
+from dataclasses import replace
+
+from signpost.adapters.dynamodb.content_rows import SKILLS, text_of
+from signpost.content.documents import build_skill
+from signpost.content.model import SkillChange
+
+SKILL = build_skill(
+    "a/b", "---\nname: b\ndescription: Text.\nmetadata: {version: [1, '2']}\n---\n# Title\n", "2026-11-18"
+)
+
+
+def test_a_manifest_comes_back_from_its_row_as_it_was() -> None:
+    assert SKILL.manifest is not None
+    assert SKILL.manifest.front_matter is not None
+    assert SKILLS.read("a/b", text_of(SkillChange("a/b", SKILL)) or "") == SKILL
+
+
+def test_a_row_that_was_written_before_there_were_manifests_has_none() -> None:
+    members = json.loads(text_of(SkillChange("a/b", SKILL)) or "")
+    del members["manifest"]
+    assert SKILLS.read("a/b", json.dumps(members)) == replace(SKILL, manifest=None)
+
+
+def test_a_row_in_which_a_manifest_says_more_is_read_all_the_same() -> None:
+    members = json.loads(text_of(SkillChange("a/b", SKILL)) or "")
+    members["manifest"]["files"] = []
+    assert SKILLS.read("a/b", json.dumps(members)) == SKILL

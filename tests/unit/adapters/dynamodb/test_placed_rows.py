@@ -1,0 +1,86 @@
+"""The row of a function that an executor hosts, as it is written and read."""
+
+from dataclasses import fields
+
+import pytest
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb.directory import LISTING_MEMBERS, attributes_of, hosted_in
+from signpost.adapters.dynamodb.rows import Attributes
+from signpost.contract import Component, Executor, HostedFunction
+from signpost.model import PromptArgument
+
+WORKSHOP = Executor("arn:workshop", "secret:workshop", 60_000)
+TOLD = HostedFunction(
+    "yard::f",
+    5,
+    frozenset({"mail"}),
+    readable=False,
+    description="Does it.",
+    input_schema={},
+    exposed=True,
+    name="f",
+    title="F",
+    category="Yard",
+    output_schema={},
+    annotations={"title": "F"},
+    icons=({"src": "https://a.test"},),
+    meta={"a": 1},
+    hidden=True,
+    idempotent=True,
+    doc="yard/f",
+    component=Component(
+        "template",
+        "yard://{a}",
+        "text/plain",
+        1,
+        {"priority": 1},
+        (PromptArgument("b", "B", required=True), PromptArgument("c")),
+        {"a": ("x", "y"), "b": None},
+        enumerates=True,
+    ),
+)
+
+
+def row_of(hosted: HostedFunction) -> Attributes:
+    return {**keys.placed_function("acme", hosted.function), **attributes_of(WORKSHOP, hosted)}
+
+
+@pytest.mark.parametrize(
+    "hosted",
+    [
+        TOLD,
+        HostedFunction("f"),
+        HostedFunction("f", output_schema={}),
+        HostedFunction("f", hidden=True),
+        HostedFunction("f", component=Component("prompt")),
+    ],
+)
+def test_what_is_written_is_read(hosted: HostedFunction) -> None:
+    assert hosted_in(row_of(hosted)) == hosted
+
+
+def test_every_member_that_a_row_has_no_attribute_for_is_in_its_listing() -> None:
+    own = {"function", "timeout_ms", "permissions", "readable", "description", "input_schema", "exposed"}
+    assert {one.name for one in fields(HostedFunction)} == own | set(LISTING_MEMBERS)
+
+
+def test_a_row_of_an_earlier_release_says_nothing_of_it() -> None:
+    row = row_of(TOLD)
+    del row["listing"]
+    assert hosted_in(row).title is None
+    assert hosted_in(row).component is None
+
+
+def test_what_a_later_release_adds_is_passed_over() -> None:
+    assert hosted_in(
+        {**row_of(HostedFunction("f")), "listing": {"S": '{"title":"F","colour":"red"}'}}
+    ) == HostedFunction("f", title="F")
+    assert "listing" not in row_of(HostedFunction("f"))
+
+
+def test_a_kind_of_a_later_release_is_read_and_no_tool() -> None:
+    said = '{"component":{"kind":"app","colour":"red"}}'
+    assert hosted_in({**row_of(HostedFunction("f")), "listing": {"S": said}}) == HostedFunction(
+        "f", component=Component("app")
+    )

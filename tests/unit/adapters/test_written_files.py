@@ -1,0 +1,124 @@
+"""Files that people write: what they say, and where."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from signpost.adapters.written_files import UnreadableFile, read_source, read_values
+from signpost.model import Json
+from signpost.workflow.definition import Pointer
+
+SAYS: Json = {"a": [1, {"b": [[], [2, "x"]], "c": {}}], "d": None, "é": "😀"}
+AS_JSON = '{\n\t"a": [1, {"b": [[], [2, "x"]],\n  "c": {}}],\n "d": null, "é":"\\ud83d\\ude00"}'
+AS_YAML = "a:\n  - 1\n  - b: [[], [2, x]]\n    c: {}\nd:\né: 😀\n"
+DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+)
+
+
+def file(folder: Path, text: str, suffix: str = ".yaml") -> Path:
+    path = folder / f"m{suffix}"
+    path.write_text(text)
+    return path
+
+
+def refusal(path: Path) -> UnreadableFile:
+    with pytest.raises(UnreadableFile) as refused:
+        read_source(path)
+    return refused.value
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "places"),
+    [
+        (".json", AS_JSON, {("a",): (2, 2), ("a", 1, "b", 1, 1): (2, 26), ("a", 1, "c"): (3, 3), ("d",): (4, 7)}),
+        (".yaml", AS_YAML, {("a",): (1, 1), ("a", 1, "b", 1, 1): (3, 17), ("a", 1, "c"): (4, 5), ("é",): (6, 4)}),
+    ],
+)
+def test_everything_knows_its_line_and_column(
+    tmp_path: Path, suffix: str, text: str, places: dict[Pointer, tuple[int, int]]
+) -> None:
+    path = file(tmp_path, text, suffix)
+    assert read_values(path) == SAYS
+    found = read_source(path, "shown")
+    assert {at: (found.place_of(at).line, found.place_of(at).column) for at in places} == places
+    assert found.place.file == "shown"
+
+
+def test_what_is_not_there_is_where_it_would_be(tmp_path: Path) -> None:
+    found = read_source(file(tmp_path, "a:\n  b: 1\n"))
+    assert found.place_of(("a", "c", 3)).line == 1
+
+
+def test_words_are_texts_as_in_yaml_1_2(tmp_path: Path) -> None:
+    path = file(tmp_path, "on: no\nat: 2026-11-18\nis: true\nn: 0x10\ns: '1'\n")
+    assert read_values(path) == {"on": "no", "at": "2026-11-18", "is": True, "n": 16, "s": "1"}
+
+
+def test_aliases_and_merges_stand_for_what_they_name(tmp_path: Path) -> None:
+    path = file(tmp_path, "x: &x {a: 1, b: 2}\ny: {<<: *x, b: 3}\nz: {<<: [{a: 0}, *x]}\nq: {'<<': 1}\n")
+    assert read_values(path) == {"x": {"a": 1, "b": 2}, "y": {"a": 1, "b": 3}, "z": {"a": 0, "b": 2}, "q": {"<<": 1}}
+    path = file(tmp_path, "x: &x\n  a:\n    b: 1\ny:\n  <<: *x\n  c: 1\n")
+    assert read_source(path).place_of(("y", "a")).line == 2
+
+
+BOMB = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
+    f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 10)}]\n" for n in range(8)
+)
+DEEP_BY_ALIASES = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{'[' * 39}*a{n - 1}{']' * 39}, 1]\n" for n in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "line", "says"),
+    [
+        (".yaml", "a: 1\nb: 2\na: 3\n", 3, "'a' is there twice"),
+        (".json", '{"a": 1,\n"a": 2}', 2, "'a' is there twice"),
+        (".yaml", "1: x\n", 1, "put them into quotes"),
+        (".yaml", "? [a]\n: x\n", 1, "a mapping or a list"),
+        (".yaml", "a: b: c\n", 1, "mapping values are not allowed"),
+        (".json", "{\n,}", 2, "expecting property name"),
+        (".yaml", "a:\n  - &x [*x]\n", 2, "contains itself"),
+        (".yaml", "a: *x\n", 1, "no &x before"),
+        (".yaml", "a: {<<: 1}\n", 1, "there must be mappings"),
+        (".yaml", "a: !!python/name:os.system x\n", 1, "means nothing here"),
+        (".yaml", "a: .nan\n", 1, "no number of JSON"),
+        (".json", '{"a": NaN}', 1, "no number of JSON"),
+        (".json", '{"a": "\\ud800"}', 1, "half a surrogate pair"),
+        (".yaml", "a\n---\nb\n", 2, "a second document"),
+        (".yaml", "a: \x00", 1, "does not allow"),
+        (".yaml", "[" * 100_000, 1, "values are more than 100 deep"),
+        (".json", "[" * 150 + "]" * 150, 1, "values are more than 100 deep"),
+        (".json", "[" * 100_000 + "]" * 100_000, 1, "values are more than 100 deep"),
+        (".yaml", DEEP_BY_ALIASES, 4, "values are more than 100 deep"),
+        (".yaml", BOMB, 6, "more than 1000000 values"),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_what_cannot_be_read_is_said_with_its_line(
+    tmp_path: Path, suffix: str, text: str, line: int, says: str
+) -> None:
+    refused = refusal(file(tmp_path, text, suffix))
+    assert (refused.place.line, says in refused.fault) == (line, True), refused.fault
+    assert str(refused).startswith(f"{tmp_path}/m{suffix} cannot be understood: ")
+
+
+def test_a_file_that_is_no_text_or_not_there_is_said(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_bytes(b"\xe9")
+    assert "no UTF-8 text" in str(refusal(tmp_path / "m.yaml"))
+    assert "There is no file" in str(refusal(tmp_path / "n.yaml"))
+    assert "cannot be read" in str(refusal(tmp_path))
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(DOCUMENTS, st.booleans())
+def test_what_is_written_as_json_reads_the_same_as_json_and_as_yaml(
+    tmp_path: Path, document: Json, is_spread: bool
+) -> None:
+    text = json.dumps(document, indent=1 if is_spread else None)
+    assert read_values(file(tmp_path, text, ".json")) == document
+    if "\\ud" not in text:  # YAML knows no pairs of surrogates
+        assert read_values(file(tmp_path, text)) == document

@@ -1,0 +1,166 @@
+"""What counts of everything that was set, and what cannot be set."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signpost.calling.limits import (
+    NUMBERS,
+    SETTINGS,
+    effective_setting,
+    parse_value,
+    placement_of,
+    problem_with,
+    tenant_setting,
+    tenant_words,
+    timeout_ms,
+)
+from signpost.calling.lookup import NOTHING_KNOWN
+from signpost.contract import Executor, FunctionState, HostedFunction, Placement
+
+OPERATIONS = Path(__file__).resolve().parents[3] / "docs/operations.md"
+PLACEMENT = Placement(HostedFunction("email::send"), Executor("arn:mail", "arn:mail-keys", timeout_ms=60_000))
+
+
+def state(
+    of_function: int | None = None, of_tenant: int | None = None, name: str = "tool_timeout_ms", **known: Placement
+) -> FunctionState:
+    return FunctionState(
+        own=known.get("own"),
+        shipped=known.get("shipped"),
+        settings={name: of_function} if of_function is not None else {},
+        tenant_settings={name: of_tenant} if of_tenant is not None else {},
+        breaker=None,
+    )
+
+
+def declaring(timeout: int | None) -> Placement:
+    return replace(PLACEMENT, hosted=HostedFunction("email::send", timeout_ms=timeout))
+
+
+def test_what_is_set_for_a_function_goes_before_its_tenants_and_that_before_the_default() -> None:
+    assert effective_setting(state(1, 2, "breaker_failures"), "breaker_failures") == 1
+    assert effective_setting(state(None, 2, "breaker_failures"), "breaker_failures") == 2
+    assert effective_setting(NOTHING_KNOWN, "breaker_failures") == 3
+    assert effective_setting(state(0, 2, "breaker_failures"), "breaker_failures") == 0
+
+
+def test_what_is_for_tenants_only_is_not_looked_for_elsewhere() -> None:
+    assert effective_setting(state(0, None, "shipped_content"), "shipped_content") == 1
+
+
+@pytest.mark.parametrize(
+    ("of_function", "declared", "of_tenant", "counts"),
+    [
+        (1_000, 2_000, 3_000, 1_000),
+        (None, 2_000, 3_000, 2_000),
+        (None, None, 3_000, 3_000),
+        (None, None, None, 30_000),
+        (90_000, None, None, 60_000),
+        (None, 90_000, 3_000, 60_000),
+        (None, None, 90_000, 60_000),
+    ],
+)
+def test_the_timeout_is_the_most_particular_one_and_never_above_the_executors(
+    of_function: int | None, declared: int | None, of_tenant: int | None, counts: int
+) -> None:
+    assert timeout_ms(state(of_function, of_tenant), declaring(declared)) == counts
+
+
+def test_the_tenants_own_function_goes_before_the_shipped_one() -> None:
+    shipped = replace(PLACEMENT, executor=Executor("arn:shipped", "arn:shipped-keys", 1))
+    assert placement_of(state(own=PLACEMENT, shipped=shipped)) is PLACEMENT
+    assert placement_of(state(shipped=shipped)) is shipped
+    assert placement_of(NOTHING_KNOWN) is None
+
+
+def test_a_tenant_without_shipped_content_has_its_own_functions_only() -> None:
+    assert placement_of(state(None, 0, "shipped_content", shipped=PLACEMENT)) is None
+    assert placement_of(state(None, 0, "shipped_content", own=PLACEMENT)) is PLACEMENT
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_the_ends_of_the_range_can_be_set_and_what_is_beyond_cannot(name: str) -> None:
+    setting = NUMBERS[name]
+    for value in (setting.least, setting.most, setting.default):
+        assert problem_with(name, value, function=None, placement=None) is None
+    for value in (setting.least - 1, setting.most + 1):
+        problem = problem_with(name, value, function=None, placement=None)
+        assert problem is not None
+        assert f"from {setting.least} to {setting.most}, not {value}" in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("tool_timeout", "Did you mean tool_timeout_ms?"), ("zebra", "There are tool_timeout_ms, breaker_failures, ")],
+)
+def test_an_unknown_name_is_refused_with_one_that_is_known(name: str, says: str) -> None:
+    problem = problem_with(name, 1, function=None, placement=None)
+    assert problem is not None
+    assert says in problem
+
+
+def test_what_is_for_tenants_only_cannot_be_set_for_a_function() -> None:
+    problem = problem_with("shipped_content", 0, function="email::send", placement=None)
+    assert problem == "shipped_content is set for a whole tenant: leave out --function."
+
+
+def test_a_timeout_that_its_executor_would_not_live_to_see_is_refused_with_both_numbers() -> None:
+    problem = problem_with("tool_timeout_ms", 60_001, function="email::send", placement=PLACEMENT)
+    assert problem is not None
+    assert "60001 ms" in problem
+    assert "60000 ms" in problem
+    assert "Timeout" in problem
+    assert problem_with("tool_timeout_ms", 60_000, function="email::send", placement=PLACEMENT) is None
+    assert problem_with("tool_timeout_ms", 60_001, function="email::send", placement=None) is None
+
+
+def test_every_setting_is_documented_as_it_is() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+ \| [^|]+) \|", OPERATIONS.read_text(), re.MULTILINE))
+    for name, setting in SETTINGS.items():
+        default = "none" if setting.default == "" else setting.default
+        assert f"{rows[name].partition(' | ')[0].replace(',', '')}" == f"{default}", name
+    for name, number in NUMBERS.items():
+        assert rows[name].partition(" | ")[2].replace(",", "") == f"{number.least} to {number.most}", name
+
+
+@pytest.mark.parametrize("text", ["", "private::", "a::b", "iii.", "private::, x-y_Z", "a,b", "a" * 1_000])
+def test_prefixes_can_be_set(text: str) -> None:
+    assert problem_with("hidden_prefixes", text, function=None, placement=None) is None
+
+
+@pytest.mark.parametrize("value", [",", "a,", "a,,b", " a", "a b", "a\n", "ä", "*", "a" * 1_001, 1])
+def test_what_is_no_list_of_prefixes_cannot_be_set(value: int | str) -> None:
+    """An empty prefix would hide everything."""
+    problem = problem_with("hidden_prefixes", value, function=None, placement=None)
+    assert problem is not None
+    assert problem.startswith("hidden_prefixes is prefixes of function ids, separated by commas, not ")
+
+
+def test_words_are_read_one_by_one() -> None:
+    assert tenant_words({"hidden_prefixes": "a::, b::,c"}, "hidden_prefixes") == ["a::", "b::", "c"]
+    assert tenant_words({}, "hidden_prefixes") == []
+
+
+def test_a_value_of_another_kind_is_as_if_it_had_not_been_set() -> None:
+    assert tenant_setting({"require_expose": "yes"}, "require_expose") == 0
+    assert tenant_words({"hidden_prefixes": 1}, "hidden_prefixes") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "value"),
+    [
+        ("tool_timeout_ms", "5000", 5_000),
+        ("tool_timeout_ms", "-1", -1),
+        ("tool_timeout_ms", "soon", "soon"),
+        ("tool_timeout_ms", "1.5", "1.5"),
+        ("tool_timeout_ms", "9" * 5_000, "9" * 5_000),
+        ("hidden_prefixes", "7", "7"),
+        ("zebra", "1", 1),
+    ],
+)
+def test_what_is_written_is_read_as_what_is_set(name: str, written: str, value: int | str) -> None:
+    assert parse_value(name, written) == value
+    assert (problem_with(name, value, function=None, placement=None) is None) == (value in (5_000, "7"))

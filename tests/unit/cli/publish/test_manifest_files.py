@@ -1,0 +1,359 @@
+"""Manifests of workflows on their way to the registry: what is read out of files, what is refused before anybody is
+asked, and what is sent in which order."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signpost.cli import main
+from signpost.cli.failure import CommandFailed
+from signpost.cli.publish import files as publication_files
+from signpost.cli.publish.checking import CheckRules
+from signpost.cli.publish.collection import CollectedPublication
+from signpost.cli.publish.definitions import LARGEST_DEFINITION
+from signpost.cli.publish.upload import LARGEST_BATCH, MOST_AT_ONCE, RemotePublisher
+from signpost.model import Json, JsonObject
+from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
+from signpost.workflow.authoring.source_tree import build_source_node
+from signpost.workflow.running.serialization import text_of
+
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
+
+
+def flow(title: str = "T", **fields: Json) -> JsonObject:
+    return {"title": title, "initialState": "a", "states": {"a": {"terminal": True}}, **fields}
+
+
+def manifest(**parts: Any) -> str:
+    return json.dumps({"version": 1, **parts}, indent=1)
+
+
+def folder(root: Path, **files: str) -> Path:
+    """A double underscore stands for the dot of a suffix."""
+    for name, content in files.items():
+        path = root / name.replace("__", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return root
+
+
+def published(path: Path, *, strict: bool = False, executors: Sequence[str] = ()) -> CollectedPublication:
+    return publication_files.read_publication(path, CheckRules(strict=strict, executors=executors))
+
+
+def refusal(path: Path, *, strict: bool = False) -> str:
+    with pytest.raises(CommandFailed) as refused:
+        published(path, strict=strict)
+    return str(refused.value)
+
+
+def names(publication: CollectedPublication) -> Mapping[str, Sequence[str]]:
+    return {part: list(members) for part, members in publication.definitions.items()}
+
+
+PING: JsonObject = {"name": "ping", "executor": {"kind": "noop"}}
+DEAD_END = flow(states={"a": {"transitions": {"go": {"target": "b"}}}, "b": {}, "c": {"terminal": True}})
+
+
+class TestWhatIsRead:
+    @pytest.mark.parametrize("example", ["deploy-pipeline", "expense-approval", "content-publishing"])
+    def test_an_example_is_a_folder_with_a_manifest_without_a_warning(self, example: str) -> None:
+        found = published(EXAMPLES / example, strict=True)
+        assert names(found) == {"workflows": [example.replace("-", "_")]}
+        assert found.bodies is None
+
+    def test_only_what_a_manifest_speaks_of_is_spoken_of(self, tmp_path: Path) -> None:
+        folder(
+            tmp_path, m__json=manifest(workflows={"w": flow()}), n__json=manifest(proxy={"expose": []}, connections={})
+        )
+        assert names(published(tmp_path / "m.json")) == {"workflows": ["w"]}
+        assert names(published(tmp_path / "n.json")) == {"capabilities": [], "connections": []}
+
+    def test_capabilities_are_what_can_be_called_and_workflows_have_them_in_their_places(self, tmp_path: Path) -> None:
+        go: Json = {"target": "b", "executor": {"capability": "unlisted"}}
+        states: Json = {"a": {"transitions": {"go": go}}, "b": {"terminal": True}}
+        text = manifest(
+            capabilities={
+                "unlisted": {"executor": {"kind": "noop"}},
+                "shown": {"title": "S", "executor": {"kind": "noop"}},
+            },
+            proxy={"expose": [PING, {"capability": "shown", "as": "there"}]},
+            workflows={"w": flow(states=states)},
+            discovery={"include": ["proxy"], "ranking": "fused"},
+            audit={"level": "all"},
+        )
+        found = published(folder(tmp_path, m__json=text))
+        assert names(found) == {
+            "workflows": ["w"], "capabilities": ["ping", "there"],
+            "discovery": ["include", "ranking"], "audit": ["level"],
+        }  # fmt: skip
+        document: Any = found.definitions["workflows"]["w"]
+        assert document["states"]["a"]["transitions"]["go"]["executor"] == {"kind": "noop"}
+
+    def test_documents_and_workflows_come_from_one_manifest_and_its_includes(self, tmp_path: Path) -> None:
+        part = "workflows: {w: {initialState: a, states: {a: {terminal: true}}}}\nskills: {deep: deep.md}\n"
+        (tmp_path / "parts").mkdir()
+        (tmp_path / "parts/one.yaml").write_text(part)
+        (tmp_path / "parts/deep.md").write_text("# Deep")
+        root = "version: 1\ninclude: [parts/one.yaml]\nskills:\n  flat: |\n    # Flat\nprompts: []\n"
+        found = published(folder(tmp_path, m__yaml=root) / "m.yaml")
+        assert (found.bodies, found.prompts) == ({"deep": "# Deep", "flat": "# Flat\n"}, [])
+        assert names(found) == {"workflows": ["w"]}
+
+    def test_the_manifests_of_a_folder_come_with_its_documents(self, tmp_path: Path) -> None:
+        (tmp_path / "skills").mkdir()
+        (tmp_path / "skills/a.md").write_text("# A")
+        folder(
+            tmp_path,
+            one__json=manifest(workflows={"w": flow()}, skills={"b": "# B"}, proxy={"expose": [PING]}),
+            two__json=manifest(workflows={"self": flow(), "w": flow()}),
+            prompts__yaml="[]",
+            template__yaml="Resources:\n  Role: !Ref Else\n",
+            other__yaml="services: {}\n",
+        )
+        found = published(tmp_path)
+        assert (found.bodies, found.prompts) == ({"a": "# A", "b": "# B"}, [])
+        assert names(found) == {"workflows": ["w", "self"], "capabilities": ["ping"]}
+
+    def test_what_is_shared_by_two_manifests_is_there_once(self, tmp_path: Path) -> None:
+        prompt = '{"name": "greet", "description": "Greets.", "function_id": "demo::greet"}'
+        (tmp_path / "parts").mkdir()
+        (tmp_path / "parts/shared.yaml").write_text(f"skills: {{a: '# A'}}\nprompts: [{prompt}]\naudit: {{x: 1}}\n")
+        folder(
+            tmp_path,
+            one__yaml="version: 1\ninclude: [parts/shared.yaml]\n",
+            two__yaml="version: 1\ninclude: [parts/shared.yaml]\n",
+        )
+        found = published(tmp_path)
+        assert (found.bodies, len(found.prompts or [])) == ({"a": "# A"}, 1)
+        assert names(found) == {"audit": ["x"]}
+
+
+class TestWhatIsRefused:
+    def test_everything_is_said_at_once_with_its_place(self, tmp_path: Path) -> None:
+        (tmp_path / "skills").mkdir()
+        (tmp_path / "skills/Bad.md").write_text("# B")
+        folder(
+            tmp_path,
+            one__yaml="version: 1\nworkflows:\n  w:\n    initialState: nowhere\n    states: {a: {terminal: true}}\n",
+            two__yaml="version: 1\nproxy:\n  expose:\n    - {title: T}\nskills:\n  s: 1\n",
+            three__yaml="version: 1\nworkflows: {\n",
+            prompts__yaml="{}",
+        )
+        said = refusal(tmp_path)
+        assert "Nothing was published. 6 to be put right" in said
+        for expected in (
+            "one.yaml:4:19: error: w: `initialState`", "two.yaml:4:7: error: an exposure needs a `name`",
+            "two.yaml:6:6: error: 's' must be a text", "three.yaml:3:1: error: ", "prompts.yaml: this must be a list",
+            "Bad.md (Bad): id 'Bad'",
+        ):  # fmt: skip
+            assert expected in said, (expected, said)
+
+    def test_what_looks_wrong_is_shown_and_published_unless_it_is_strict(self, tmp_path: Path) -> None:
+        path = folder(tmp_path, m__json=manifest(workflows={"w": DEAD_END})) / "m.json"
+        found = published(path)
+        assert names(found) == {"workflows": ["w"]}
+        assert any("warning: 'b' is a dead end" in warning for warning in found.warnings)
+        assert f"{len(found.warnings)} to be put right" in refusal(path, strict=True)
+
+    def test_kinds_of_executors_that_a_deployment_has_besides_can_be_named(self, tmp_path: Path) -> None:
+        exposure = {"name": "ping", "executor": {"kind": "stub"}}
+        path = folder(tmp_path, m__json=manifest(proxy={"expose": [exposure]})) / "m.json"
+        assert len(published(path).warnings) == 1
+        assert published(path, strict=True, executors=["stub"]).warnings == ()
+
+    @pytest.mark.parametrize(
+        ("one", "other", "says"),
+        [
+            ({"workflows": {"w": flow("A")}}, {"workflows": {"w": flow("B")}}, "the workflow 'w' is another one in"),
+            ({"proxy": {"expose": [PING]}}, {"proxy": {"expose": [{**PING, "title": "P"}]}}, "the capability 'ping'"),
+            ({"connections": {"c": {"kind": "cli"}}}, {"connections": {"c": {"kind": "mcp"}}}, "the connection 'c'"),
+            ({"discovery": {"ranking": "rule"}}, {"discovery": {"ranking": "fused"}}, "`discovery` 'ranking'"),
+            ({"audit": {"x": 1}}, {"audit": {"x": 2}}, "the setting of `audit` 'x'"),
+            (
+                {"audit": {}, "skills": {"a": "# A"}},
+                {"audit": {}, "skills": {"a": "# B"}},
+                "is the document 'a' already",
+            ),
+        ],
+    )
+    def test_two_manifests_that_say_two_things_of_one_are_refused(
+        self, tmp_path: Path, one: JsonObject, other: JsonObject, says: str
+    ) -> None:
+        """Which of the two would be there is not for the order of the files to say."""
+        said = refusal(folder(tmp_path, one__json=manifest(**one), two__json=manifest(**other)))
+        assert "1 to be put right" in said
+        assert says in said
+        assert "one.json:" in said
+        assert "two.json:" in said
+
+    def test_a_definition_that_no_invocation_takes_is_said_in_words(self, tmp_path: Path) -> None:
+        text = manifest(workflows={"large": flow("x" * LARGEST_DEFINITION), "w": flow()})
+        said = refusal(folder(tmp_path, m__json=text))
+        assert "error: the workflow 'large' is too large: " in said
+        assert "m.json:4:3" in said
+
+    def test_what_is_wrong_in_an_included_file_is_said_there(self, tmp_path: Path) -> None:
+        (tmp_path / "parts").mkdir()
+        (tmp_path / "parts/w.yaml").write_text("workflows:\n  w:\n    states: {a: {}}\n")
+        said = refusal(folder(tmp_path, m__yaml="version: 1\ninclude: [parts/w.yaml, parts/none.yaml]\n"))
+        assert "parts/w.yaml:2:3: error: w: has no `initialState`" in said
+        assert "m.yaml:2:25: error: There is no file" in said
+
+    def test_a_rule_that_nobody_could_go_by_is_refused_where_it_stands(self, tmp_path: Path) -> None:
+        rules = "version: 1\npolicies:\n  default: deny\n  staff: {kind: alow, who: ['*'], what: ['*']}\n"
+        said = refusal(folder(tmp_path, m__yaml=rules))
+        assert "m.yaml:4:3: error: the policy 'staff': `kind` is one of allow, deny, show, mcp_restriction" in said
+
+    def test_an_include_that_leads_out_of_the_folder_is_not_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "here").mkdir()
+        (tmp_path / "secret.yaml").write_text("version: 1\nworkflows: {}\n")
+        folder(tmp_path / "here", m__yaml="version: 1\ninclude: [../secret.yaml]\n")
+        assert "lies outside of the folder" in refusal(tmp_path / "here/m.yaml")
+
+    def test_a_document_named_by_an_included_file_lies_in_the_folder_of_the_manifest(self, tmp_path: Path) -> None:
+        (tmp_path / "here/parts").mkdir(parents=True)
+        (tmp_path / "a.md").write_text("# A")
+        (tmp_path / "here/parts/p.yaml").write_text("skills: {a: ../../a.md}\n")
+        folder(tmp_path / "here", m__yaml="version: 1\ninclude: [parts/p.yaml]\n")
+        assert "lies outside of the manifest's folder" in refusal(tmp_path / "here/m.yaml")
+
+    def test_the_command_says_it_before_anybody_is_asked(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folder(tmp_path, m__json=manifest(workflows={"w": flow(initialState="nowhere")}))
+        assert main(["publish", str(tmp_path), "--url", "http://127.0.0.1:1"]) == 1
+        printed = capsys.readouterr()
+        assert "m.json:6:20: error: " in printed.err
+        assert printed.out == ""
+
+
+class RecordingRegistry:
+    """Answers as the protocol says, and keeps what it was asked."""
+
+    def __init__(self, there: Mapping[str, Mapping[str, str]] | None = None, dies_at: str = "") -> None:
+        self.there = there or {}
+        self.dies_at = dies_at
+        self.asked: list[tuple[str, Any]] = []
+
+    def __call__(self, function: str, payload: JsonObject) -> JsonObject:
+        if function == self.dies_at:
+            raise CommandFailed("Killed.")
+        self.asked.append((function, json.loads(json.dumps(payload))))
+        if function == "manifest::bodies":
+            return {"part": f"part {len(self.asked)}"}
+        return {part: self.difference(part, payload) for part in ("workflows", "capabilities")}
+
+    def difference(self, part: str, payload: Any) -> JsonObject:
+        before = self.there.get(part, {})
+        after = {row["id"]: row["digest"] for row in payload.get(part, [])}
+        return {
+            "added": [name for name in after if name not in before],
+            "changed": [name for name in after if name in before and before[name] != after[name]],
+            "same": [name for name in after if before.get(name) == after[name]],
+            "removed": [name for name in before if name not in after] if payload["prune"] else [],
+        }
+
+    def of(self, function: str) -> list[Any]:
+        return [payload for name, payload in self.asked if name == function]
+
+    @property
+    def slices(self) -> list[Any]:
+        return [payload["definitions"] for payload in self.of("manifest::bodies")]
+
+
+def digest(document: Json) -> str:
+    assert isinstance(document, Mapping)
+    return hashlib.sha256(text_of(document).encode()).hexdigest()
+
+
+class TestWhatIsSent:
+    def send(
+        self, registry: RecordingRegistry, path: Path, *, prune: bool = False, said: list[str] | None = None
+    ) -> list[str]:
+        publisher = RemotePublisher(registry, show_line=(said if said is not None else []).append)
+        publication = published(path)
+        planned = publisher.plan(publication, prune=prune)
+        publisher.publish(publication, planned, prune=prune)
+        return [f"{change.sign} {change.name}" for change in planned]
+
+    def test_definitions_go_first_and_the_publication_names_their_digests(self, tmp_path: Path) -> None:
+        parts = {
+            "workflows": {"w": flow()},
+            "proxy": {"expose": [PING]},
+            "connections": {"c": {"kind": "cli", "command": "true"}},
+            "discovery": {"ranking": "fused"},
+        }
+        registry = RecordingRegistry()
+        path = folder(tmp_path, m__json=manifest(**parts))
+        assert self.send(registry, path, prune=True) == ["+ capability:ping", "+ workflow:w"]
+        whole = compile_manifest(build_source_node(json.loads(manifest(**parts))))
+        assert isinstance(whole, CompiledManifest)
+        proxy: Any = whole.workflows["proxy_default"]
+        (sent,) = registry.slices
+        assert sent == {"version": 1, "workflows": dict(whole.workflows)}
+        (publication,) = registry.of("manifest::publish")
+        assert publication == {
+            "workflows": [{"id": "w", "digest": digest(flow())}],
+            "capabilities": [{"id": "ping", "digest": digest(proxy["states"]["ready"]["transitions"]["ping"])}],
+            "connections": parts["connections"],
+            "discovery": parts["discovery"],
+            "parts": ["part 2"],
+            "prune": True,
+        }
+
+    def test_a_slice_resolves_to_the_digests_that_are_published(self) -> None:
+        """Or the registry could not find what it is to publish."""
+        for example in EXAMPLES.glob("*/manifest.yaml"):
+            registry = RecordingRegistry()
+            self.send(registry, example)
+            (publication,) = registry.of("manifest::publish")
+            for sent in registry.slices:
+                there = compile_manifest(build_source_node(sent))
+                assert isinstance(there, CompiledManifest)
+                assert {row["id"]: row["digest"] for row in publication["workflows"]} == {
+                    name: digest(document) for name, document in there.workflows.items()
+                }
+
+    def test_only_what_is_new_is_sent(self, tmp_path: Path) -> None:
+        path = folder(tmp_path, m__json=manifest(workflows={"a": flow("A"), "b": flow("B")}))
+        there = {"workflows": {"a": digest(flow("A")), "b": digest(flow("other")), "c": "0" * 64}}
+        registry = RecordingRegistry(there)
+        assert self.send(registry, path, prune=True) == ["= workflow:a", "~ workflow:b", "- workflow:c"]
+        assert [list(one["workflows"]) for one in registry.slices] == [["b"]]
+        registry = RecordingRegistry({"workflows": {"a": digest(flow("A")), "b": digest(flow("B"))}})
+        assert self.send(registry, path) == ["= workflow:a", "= workflow:b"]
+        assert registry.slices == []
+
+    def test_many_go_in_slices_with_progress(self, tmp_path: Path) -> None:
+        many = {f"w{number:03}": flow(str(number)) for number in range(2 * MOST_AT_ONCE)}
+        exposed = [{**PING, "name": f"c{number:03}"} for number in range(50)]
+        said: list[str] = []
+        registry = RecordingRegistry()
+        self.send(registry, folder(tmp_path, m__json=manifest(workflows=many, proxy={"expose": exposed})), said=said)
+        assert said == [f"sent {sent} of 250 definitions" for sent in (100, 200, 250)]
+        sent: dict[str, Any] = {}
+        for one in registry.slices:
+            sent |= {name: document for name, document in one["workflows"].items() if name != "proxy_default"}
+        assert sent == many
+        assert sum("proxy_default" in one["workflows"] for one in registry.slices) == 1
+
+    def test_slices_are_bounded_by_their_bytes_as_json(self, tmp_path: Path) -> None:
+        many = {f"w{number}": flow("\x01" * 250_000) for number in range(6)}
+        registry = RecordingRegistry()
+        self.send(registry, folder(tmp_path, m__json=manifest(workflows=many)))
+        sizes = [len(json.dumps(one)) for one in registry.slices]
+        assert len(sizes) == 3
+        assert max(sizes) < LARGEST_BATCH + 1_000
+
+    def test_whoever_dies_before_the_publication_has_published_nothing(self, tmp_path: Path) -> None:
+        path = folder(tmp_path, m__json=manifest(workflows={f"w{number}": flow() for number in range(101)}))
+        for dies_at in ("manifest::bodies", "manifest::publish"):
+            registry = RecordingRegistry(dies_at=dies_at)
+            with pytest.raises(CommandFailed, match="Killed"):
+                self.send(registry, path)
+            assert registry.of("manifest::publish") == []

@@ -1,0 +1,216 @@
+"""What a capability token allows, and everything that it does not."""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signpost.adapters.memory import MemoryMasterKeys
+from signpost.contract import FunctionCall
+from signpost.model import MasterKeys, Principal
+from signpost.signing.capability_tokens import (
+    DEEPEST_CALL,
+    FOR_EXECUTOR,
+    TokenMint,
+    TokenVerifier,
+    derive_executor_key,
+    grant_of,
+)
+from signpost.signing.key_ring import KEYS_LIFETIME, KeyRing, derive_key
+from signpost.signing.signed_text import sign, write_signed_text
+from tests.support.memory_gateway import SetClock
+
+MAIL = "arn:aws:lambda:us-east-1:000000000000:function:mail"
+OTHER = "arn:aws:lambda:us-east-1:000000000000:function:other"
+FIRST = "a" * 64
+SOMEBODY = Principal("agent", "acme", "signpost:api-key", frozenset({"writer"}), frozenset({"mail", "read"}))
+type Change = Callable[[FunctionCall], FunctionCall]
+
+
+class World:
+    """A stack with its keys, and the executors' own copies."""
+
+    def __init__(self) -> None:
+        self.clock = SetClock()
+        self.stack = MemoryMasterKeys(MasterKeys(FIRST))
+        self.mint = TokenMint(KeyRing(store=self.stack, clock=self.clock))
+        self.executors = {arn: MemoryMasterKeys(MasterKeys(derive_executor_key(FIRST, arn))) for arn in (MAIL, OTHER)}
+        self.verifiers = {
+            arn: TokenVerifier(KeyRing(store=keys, clock=self.clock), clock=self.clock)
+            for arn, keys in self.executors.items()
+        }
+
+    def call(self) -> FunctionCall:
+        return FunctionCall(
+            call_id="c1",
+            function="email::send",
+            arguments={"to": "x", "n": [1, 2.5, None]},
+            principal=SOMEBODY,
+            deadline=self.clock.now() + 10,
+            permissions=frozenset({"mail"}),
+            step="wf_1.send.3",
+        )
+
+    def token(self, call: FunctionCall, executor: str = MAIL, lasting: float = 30) -> str:
+        return self.mint.mint(grant_of(call, executor, self.clock.now() + lasting))
+
+    def rotate(self, key: str) -> None:
+        keys = MasterKeys(current=key, previous=self.stack.read().current)
+        for arn, executor in self.executors.items():
+            previous = derive_executor_key(keys.previous or "", arn)
+            executor.write(MasterKeys(current=derive_executor_key(key, arn), previous=previous))
+        self.stack.write(keys)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_s125_s130_a_token_allows_the_call_it_was_minted_for(world: World) -> None:
+    call = world.call()
+    assert world.verifiers[MAIL].refusal(world.token(call), call) is None
+
+
+OTHERS: list[Change] = [
+    lambda call: replace(call, function="email::delete"),
+    lambda call: replace(call, call_id="c2"),
+    lambda call: replace(call, step="wf_1.send.4"),
+    lambda call: replace(call, step=None),
+    lambda call: replace(call, arguments={**call.arguments, "to": "y"}),
+    lambda call: replace(call, arguments={"to": "x", "n": [True, 2.5, None]}),
+    lambda call: replace(call, answers={"confirm": {"action": "accept"}}),
+    lambda call: replace(call, state="asked"),
+    lambda call: replace(call, idempotency_key="wf_1.send.4"),
+    lambda call: replace(call, keep_at="answers/umbrella/x.json"),
+    lambda call: replace(call, permissions=call.permissions | {"admin"}),
+    lambda call: replace(call, permissions=frozenset()),
+    lambda call: replace(call, depth=1),
+    lambda call: replace(call, deadline=call.deadline + 60),
+    lambda call: replace(call, principal=replace(SOMEBODY, tenant="umbrella")),
+    lambda call: replace(call, principal=replace(SOMEBODY, subject="somebody else")),
+    lambda call: replace(call, principal=replace(SOMEBODY, issuer="https://elsewhere.example")),
+    lambda call: replace(call, principal=replace(SOMEBODY, roles=frozenset({"admin"}))),
+    lambda call: replace(call, principal=replace(SOMEBODY, permissions=frozenset({"signpost.admin"}))),
+    lambda call: replace(call, principal=replace(SOMEBODY, human=True)),
+]
+
+
+@pytest.mark.parametrize("change", OTHERS)
+def test_s131_s143_a_token_of_another_call_is_refused(world: World, change: Change) -> None:
+    token = world.token(world.call())
+    assert world.verifiers[MAIL].refusal(token, change(world.call())) == "invalid_token"
+
+
+def test_a_token_of_another_executor_is_refused(world: World) -> None:
+    call = world.call()
+    assert world.verifiers[OTHER].refusal(world.token(call, MAIL), call) == "invalid_token"
+    assert world.verifiers[MAIL].refusal(world.token(call, OTHER), call) == "invalid_token"
+
+
+@given(st.integers(min_value=0), st.sampled_from("ABCxyz019-_.="))
+def test_s132_a_changed_token_is_refused(place: int, letter: str) -> None:
+    world = World()
+    token = world.token(world.call())
+    place %= len(token)
+    changed = token[:place] + letter + token[place + 1 :]
+    # The last part is the gateway's own signature, which an executor cannot check.
+    gateways = token.rindex(".")
+    if changed[:gateways] != token[:gateways]:
+        assert world.verifiers[MAIL].refusal(changed, world.call()) == "invalid_token"
+    if changed != token and (place < token.index(".") or place > gateways):
+        assert world.mint.read_grant(changed) is None
+
+
+@pytest.mark.parametrize("token", ["", ".", "..", "a.b.c", "e30.e30.e30", "é.é.é", "x" * 10_000])
+def test_s140_s141_what_is_no_token_is_refused(world: World, token: str) -> None:
+    assert world.verifiers[MAIL].refusal(token, world.call()) == "invalid_token"
+    assert world.mint.read_grant(token) is None
+
+
+def test_s133_s134_a_token_is_good_until_it_expires(world: World) -> None:
+    call = world.call()
+    token = world.token(call, lasting=30)
+    world.clock.advance(29.9)
+    assert world.verifiers[MAIL].refusal(token, call) is None
+    world.clock.advance(0.1)
+    assert world.verifiers[MAIL].refusal(token, call) == "token_expired"
+
+
+@pytest.mark.parametrize(("depth", "refusal"), [(0, None), (DEEPEST_CALL, None), (DEEPEST_CALL + 1, "too_deep")])
+def test_s135_s136_a_chain_of_calls_is_three_deep_at_most(world: World, depth: int, refusal: str | None) -> None:
+    call = replace(world.call(), depth=depth)
+    assert world.verifiers[MAIL].refusal(world.token(call), call) == refusal
+
+
+def test_s144_the_order_of_permissions_does_not_matter(world: World) -> None:
+    one = replace(world.call(), permissions=frozenset(("a", "b", "c")))
+    other = replace(world.call(), permissions=frozenset(("c", "b", "a")))
+    assert world.token(one) == world.token(other)
+
+
+def test_s142_a_token_that_says_more_than_we_know_is_refused(world: World) -> None:
+    """Signed by the right key, as a later release might: what is not understood is not granted."""
+    call = world.call()
+    said = json.loads(_first_part(world.token(call)))
+    assert world.verifiers[MAIL].refusal(_signed_like_a_token({**said, "caveat": "?"}), call) == "invalid_token"
+    assert world.verifiers[MAIL].refusal(_signed_like_a_token(said), call) is None
+
+
+def test_s144_after_a_rotation_the_previous_key_is_accepted_and_the_one_before_is_not(world: World) -> None:
+    call = world.call()
+    first = world.token(call, lasting=10_000)
+    world.rotate("b" * 64)
+    world.clock.advance(KEYS_LIFETIME)
+    second = world.token(call, lasting=10_000)
+    assert first != second
+    assert world.verifiers[MAIL].refusal(first, call) is None
+    assert world.verifiers[MAIL].refusal(second, call) is None
+    world.rotate("c" * 64)
+    world.clock.advance(KEYS_LIFETIME)
+    assert world.verifiers[MAIL].refusal(first, call) == "invalid_token"
+    assert world.verifiers[MAIL].refusal(second, call) is None
+
+
+def test_an_executor_that_meets_a_new_key_looks_for_it_at_once(world: World) -> None:
+    call = world.call()
+    assert world.verifiers[MAIL].refusal(world.token(call), call) is None
+    for key in ("b" * 64, "c" * 64):
+        world.rotate(key)
+        new_gateway = TokenMint(KeyRing(store=world.stack, clock=world.clock))
+        token = new_gateway.mint(grant_of(call, MAIL, world.clock.now() + 30))
+        assert world.verifiers[MAIL].refusal(token, call) is None
+        assert world.mint.read_grant(token) is not None
+
+
+def test_what_an_executor_signs_itself_is_no_token_to_the_gateway(world: World) -> None:
+    """It has its own key, and might ask for anything in the name of anybody."""
+    call = world.call()
+    forged = _signed_like_a_token(json.loads(_first_part(world.token(call))))
+    assert world.verifiers[MAIL].refusal(forged, call) is None
+    assert world.mint.read_grant(forged) is None
+
+
+def test_the_gateway_reads_back_what_it_minted(world: World) -> None:
+    capability = grant_of(world.call(), MAIL, world.clock.now() + 30)
+    read = world.mint.read_grant(world.mint.mint(capability))
+    assert read == capability
+    assert read is not None
+    assert read.principal == SOMEBODY
+
+
+def _first_part(token: str) -> bytes:
+    text = token.split(".", maxsplit=1)[0]
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _signed_like_a_token(said: dict[str, Any]) -> str:
+    """What the executor of mail can make with the key that it has."""
+    text = json.dumps(said, separators=(",", ":"), sort_keys=True).encode()
+    mac = sign(text, derive_key(derive_executor_key(FIRST, MAIL), FOR_EXECUTOR))
+    return write_signed_text(text, mac, mac)

@@ -1,0 +1,41 @@
+"""What a function started and left behind is found by what the system says, where it says it."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from signpost.toolkit.orphans import OrphanTracker, Process, kill_processes
+
+
+def test_a_process_and_its_children_are_found_and_killed() -> None:
+    leftovers = OrphanTracker()
+    with subprocess.Popen("sleep 60 & wait", shell=True) as shell:  # noqa: S602 - for its child
+        until = time.monotonic() + 60  # only a test that fails waits so long
+        # A process has its parent's name until it has become what it will be.
+        while [process.command for process in leftovers.processes()] != ["sh", "sleep"] and time.monotonic() < until:
+            os.sched_yield()
+        found = leftovers.processes()
+        kill_processes(found)
+    assert [(process.command, process.parent) for process in found] == [("sh", os.getpid()), ("sleep", shell.pid)]
+    assert leftovers.processes() == []
+
+
+def test_a_process_that_has_ended_is_not_left_behind() -> None:
+    leftovers = OrphanTracker()
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert leftovers.processes() == []
+
+
+def test_a_process_that_is_gone_is_no_trouble() -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    kill_processes([Process(process.pid, "true", os.getpid())])
+
+
+def test_a_system_that_does_not_say_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("signpost.toolkit.orphans.PROC", str(tmp_path))
+    assert list(OrphanTracker().processes()) == []

@@ -202,6 +202,12 @@ def test_the_settings_are_the_variables_of_the_function(name: str) -> None:
     assert FOR_ALL == READ_BY_ALL
 
 
+def test_every_alarm_has_its_row_in_the_page_on_operations() -> None:
+    page = (PROJECT / "docs/operations.md").read_text()
+    alarms = [name for name, resource in RESOURCES.items() if resource["Type"] == "AWS::CloudWatch::Alarm"]
+    assert [name for name in alarms if f"\n| `{name}` |" not in page] == []
+
+
 def test_every_parameter_is_explained_grouped_and_used() -> None:
     source = (PROJECT / "template.yaml").read_text()
     groups = TEMPLATE["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]

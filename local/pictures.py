@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from local.emulator import PROJECT
-from signpost.adapters.written_files import read_values
+from signpost.adapters.source_files import read_values
 from signpost.workflow.definition import parse_published_definition
 from signpost.workflow.pictures.model import build_picture, render_mermaid
 from signpost.workflow.pictures.svg import render_svg

@@ -11,7 +11,7 @@ from bench.inside.invocation import Context, fresh, report, result
 from bench.inside.warm import WARM_UP, laps
 from bench.tools import SCHEMA, described
 from signpost.contract import HostedFunction
-from signpost.revisions import ListRevisions
+from signpost.list_revisions import ListRevisions
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.composition import compose_gateway

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from signpost.adapters.written_json import parse_json_source
+from signpost.adapters.source_json import parse_json_source
 from signpost.model import Principal
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.definition import ExecutorSpec

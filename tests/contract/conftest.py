@@ -49,9 +49,9 @@ from signpost.content.model import ChangeEvent, ScopeNames
 from signpost.content.ports import Bodies, ContentStore
 from signpost.directory.ports import Directory, LoadedExecutors
 from signpost.identity.ports import ApiKeys, IssuerKeySets
+from signpost.list_revisions import RevisionRows
 from signpost.model import SettingValue
 from signpost.ports import TextStore
-from signpost.revisions import RevisionRows
 from tests.support.laptop import Laptop
 
 if TYPE_CHECKING:

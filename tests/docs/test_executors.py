@@ -11,7 +11,7 @@ import pytest
 from signpost.calling import wire
 from signpost.calling.components import KINDS, component_object, fault_of_component
 from signpost.calling.failures import COUNTED_CODES, FAILURES, REPORTED
-from signpost.calling.limits import SETTINGS
+from signpost.calling.runtime_settings import SETTINGS
 from signpost.content.names import INTERNAL_NAMESPACES
 from signpost.contract import Component
 from signpost.directory.manifest import manifest_message, parse_manifest

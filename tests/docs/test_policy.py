@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from signpost.adapters.written_files import read_values
+from signpost.adapters.source_files import read_values
 from signpost.model import as_object
 from signpost.policy.rules_format import KINDS, find_faults
 from tests.support.governed import Governed

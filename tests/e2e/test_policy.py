@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from signpost.identity.permissions import ADMINISTRATION
+from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.model import JsonObject
-from signpost.revisions import REVALIDATION_INTERVAL
 from tests.support.commands import Run
 from tests.support.counted import counted_gateway
 from tests.support.executors import Executors

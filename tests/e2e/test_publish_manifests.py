@@ -17,8 +17,8 @@ from signpost.cli.publish.checking import CheckRules
 from signpost.cli.publish.files import read_publication
 from signpost.cli.publish.upload import RemotePublisher
 from signpost.identity.permissions import ADMINISTRATION
+from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.model import Json, JsonObject
-from signpost.revisions import REVALIDATION_INTERVAL
 from tests.acceptance.bus import add_target
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, Stack

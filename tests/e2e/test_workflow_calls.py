@@ -16,8 +16,8 @@ from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
 from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
 from signpost.catalogue.cache import CatalogueView
 from signpost.content.model import ScopeNames
+from signpost.list_revisions import RevisionView
 from signpost.model import CatalogueItem
-from signpost.revisions import RevisionView
 from tests.support.catalogues import put_in_place
 from tests.support.counted import CountedGateway, counted_gateway
 from tests.support.laptop import Laptop, Stack

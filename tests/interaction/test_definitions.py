@@ -9,12 +9,12 @@ import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTextStore
 from signpost.catalogue import snapshot as publication
-from signpost.catalogue.access import CatalogueAccess
 from signpost.catalogue.cache import CatalogueView
+from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.definitions import CatalogueDefinitions
+from signpost.list_revisions import RevisionView
 from signpost.model import CatalogueItem, JsonObject
 from signpost.policy.access import UnrestrictedAccess
-from signpost.revisions import RevisionView
 from tests.support.catalogues import put_in_place
 from tests.support.memory_gateway import SetClock
 

@@ -16,8 +16,8 @@ from signpost.content.api.functions import resource_of
 from signpost.content.api.specs import FUNCTIONS
 from signpost.content.documents import LARGEST_BODY, LARGEST_FETCH_ANSWER, MOST_URIS
 from signpost.contract import CallReply, KeptResult
+from signpost.list_revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL
 from signpost.model import InputRequired
-from signpost.revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL
 from signpost.schema.validation import Validators
 from tests.support.registry import TENANT, Registry
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from local.pictures import files
-from signpost.adapters.written_files import read_source, read_values
+from signpost.adapters.source_files import read_source, read_values
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
 from tests.support.example_runs import Deployed, InMemory, Run

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.written_files import read_values
+from signpost.adapters.source_files import read_values
 from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.source_tree import build_source_node as as_written

@@ -10,8 +10,8 @@ from signpost.content.documents import build_skill
 from signpost.content.model import PromptChange, SkillChange, StoredPrompt
 from signpost.contract import PROMPT, Component, Executor, HostedFunction
 from signpost.errors import Unavailable
+from signpost.list_revisions import REVALIDATION_INTERVAL, ListRevisions
 from signpost.model import CatalogueItem, JsonObject
-from signpost.revisions import REVALIDATION_INTERVAL, ListRevisions
 from tests.support.memory_gateway import Answer, MemoryGateway
 
 TENANT = "default"

@@ -13,8 +13,8 @@ from signpost.calling.components import COMPLETE_SUFFIX
 from signpost.content.model import CatalogueChange, ChangeEvent
 from signpost.contract import BreakerState, Component, HostedFunction
 from signpost.errors import Unavailable
+from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.model import PROXY_WORKFLOW, Principal
-from signpost.revisions import REVALIDATION_INTERVAL
 from signpost.workflow.definition import parse_published_definition
 from signpost.workflow.engine.capability_focus import restrict_capabilities
 from signpost.workflow.engine.engine import Engine, NewInstance

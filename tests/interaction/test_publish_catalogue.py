@@ -14,8 +14,8 @@ from signpost.adapters.memory import (
     MemoryRevisionRows,
     MemoryTextStore,
 )
-from signpost.catalogue.access import CatalogueAccess
 from signpost.catalogue.cache import CachedCatalogue, CatalogueView
+from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.definitions import CatalogueDefinitions
 from signpost.catalogue.items import LONGEST_TEXT, compile_definitions
 from signpost.catalogue.publishing import catalogue as catalogue_publisher
@@ -25,9 +25,9 @@ from signpost.catalogue.publishing.request import MOST_BODIES
 from signpost.catalogue.publishing.sent_definitions import SentDefinitions
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.callers import Caller
+from signpost.list_revisions import RevisionView
 from signpost.model import PROXY_WORKFLOW
 from signpost.policy.access import UnrestrictedAccess
-from signpost.revisions import RevisionView
 from tests.support.memory_gateway import SetClock
 from tests.support.registry import SOMEBODY, TENANT, CountingTimestamps
 

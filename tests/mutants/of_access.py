@@ -93,7 +93,7 @@ OF_ACCESS = (
     Mutant(
         name="lists-not-filtered",
         invariant=70,
-        file=f"{_SHARED}/calling/access.py",
+        file=f"{_SHARED}/calling/function_access.py",
         there="[hosted for hosted in functions.functions if access.allows(by_id[hosted.function])]",
         instead="[hosted for hosted in functions.functions if hosted.function in by_id]",
         tests=_OF_POLICY,

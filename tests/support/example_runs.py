@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
 
-from signpost.adapters.written_files import read_values
+from signpost.adapters.source_files import read_values
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Principal
 from tests.acceptance.callers import Credentials

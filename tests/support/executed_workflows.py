@@ -11,7 +11,7 @@ from signpost.adapters.dynamodb import DynamoContentStore
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
-from signpost.adapters.written_json import parse_json_source
+from signpost.adapters.source_json import parse_json_source
 from signpost.content.model import ScopeNames
 from signpost.contract import HostedFunction
 from signpost.model import Principal

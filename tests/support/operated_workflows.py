@@ -13,8 +13,8 @@ from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.cli import mcp, stack
 from signpost.cli.runs.store import WorkflowReader
 from signpost.cli.terminal import ShowLine
+from signpost.list_revisions import RevisionView
 from signpost.model import CatalogueItem, JsonObject, Principal, as_object
-from signpost.revisions import RevisionView
 from signpost.workflow.running.serialization import text_of
 from tests.support.catalogues import put_in_place
 from tests.support.workflow_world import TENANT, WorkflowWorld

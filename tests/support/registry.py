@@ -16,8 +16,8 @@ from signpost.adapters.memory import (
     MemoryRevisionRows,
     MemoryRuntimeSettings,
 )
-from signpost.calling.access import FunctionAccess
 from signpost.calling.failures import failure
+from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionLists, FunctionView
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.api.functions import RegistryFunctions
@@ -28,9 +28,9 @@ from signpost.content.handlers import Handlers
 from signpost.content.model import Layers, Skill, StoredPrompt
 from signpost.content.prompts import Prompts
 from signpost.contract import CallReply, CallRequest, Executor, Failure, HostedFunction, KeptResult, Result
+from signpost.list_revisions import RevisionView
 from signpost.model import InputRequired, Json, JsonObject, Principal
 from signpost.policy.access import UnrestrictedAccess
-from signpost.revisions import RevisionView
 from tests.support.memory_gateway import SetClock
 
 type Answers = Callable[[JsonObject], Json] | CallReply | Json

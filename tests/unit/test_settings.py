@@ -2,7 +2,7 @@
 
 import pytest
 
-from signpost.calling.limits import problem_with as tuning_problem
+from signpost.calling.runtime_settings import problem_with as tuning_problem
 from signpost.content.model import ScopeNames
 from signpost.settings import gateway_settings, problem_with
 from tests.support.memory_gateway import ENVIRONMENT, MemoryGateway

@@ -16,7 +16,7 @@ from signpost.adapters.memory import (
 )
 from signpost.calling.lookup import NOTHING_KNOWN, FunctionLists, FunctionView
 from signpost.contract import Executor, FunctionState, HostedFunction
-from signpost.revisions import REVALIDATION_INTERVAL, ListRevisions, RevisionView
+from signpost.list_revisions import REVALIDATION_INTERVAL, ListRevisions, RevisionView
 from tests.support.memory_gateway import SetClock
 
 
@@ -189,7 +189,7 @@ def test_no_more_than_so_many_tenants_are_remembered(
     clock: SetClock, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("signpost.calling.lookup.REMEMBERED_TENANTS", 2)
-    monkeypatch.setattr("signpost.revisions.REMEMBERED_TENANTS", 2)
+    monkeypatch.setattr("signpost.list_revisions.REMEMBERED_TENANTS", 2)
     lists = FunctionLists(placed=reads, revisions=RevisionView(rows=reads, clock=clock))
     for tenant in ("a", "b", "c", "c", "b", "a"):
         lists.of(tenant)

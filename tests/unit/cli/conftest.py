@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from signpost.adapters.written_files import read_values
+from signpost.adapters.source_files import read_values
 from signpost.cli import main
 from signpost.model import Principal
 from tests.support.example_workflows import EXAMPLES

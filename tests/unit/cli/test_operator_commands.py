@@ -17,7 +17,7 @@ from signpost.adapters.memory import (
     MemoryFunctionStates,
     MemoryRuntimeSettings,
 )
-from signpost.calling.limits import SETTINGS
+from signpost.calling.runtime_settings import SETTINGS
 from signpost.cli import main, stack
 from signpost.contract import BreakerState, Executor, HostedFunction
 
@@ -162,5 +162,5 @@ def test_the_help_says_what_can_be_set(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_what_a_sentence_needs_is_not_imported_before_it_is_said() -> None:
-    check = "import signpost.cli, signpost.calling.limits, sys; sys.exit('rapidfuzz' in sys.modules)"
+    check = "import signpost.cli, signpost.calling.runtime_settings, sys; sys.exit('rapidfuzz' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False, timeout=60).returncode == 0

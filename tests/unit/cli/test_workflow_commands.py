@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from signpost.adapters.written_files import read_values
+from signpost.adapters.source_files import read_values
 from signpost.catalogue.cache import CachedCatalogue, CatalogueView
 from signpost.cli import stack
 from signpost.model import CatalogueItem, JsonObject

@@ -10,9 +10,9 @@ from math import ceil
 from typing import Literal
 
 from signpost.calling.failures import REPORTED, failure, is_counted
-from signpost.calling.limits import effective_setting, placement_of, timeout_ms
 from signpost.calling.lookup import FunctionView
 from signpost.calling.ports import Breakers
+from signpost.calling.runtime_settings import effective_setting, placement_of, timeout_ms
 from signpost.contract import BreakerState, CallReply, CallRequest, Failure, FunctionState, Placement
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.ports import Clock

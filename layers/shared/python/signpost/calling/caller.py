@@ -5,9 +5,9 @@ import json
 from signpost.calling import wire
 from signpost.calling.breaker import Breaker
 from signpost.calling.failures import failure
-from signpost.calling.limits import placement_of, timeout_ms
 from signpost.calling.lookup import FunctionView
 from signpost.calling.ports import FunctionInvoker, LambdaTransport
+from signpost.calling.runtime_settings import placement_of, timeout_ms
 from signpost.contract import CallReply, CallRequest, FunctionCall, KeptResult, Placement, TransportFailure
 from signpost.ports import Clock, Ids
 from signpost.signing.capability_tokens import DEEPEST_CALL, TokenMint, grant_of

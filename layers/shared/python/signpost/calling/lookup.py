@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from signpost.caches import BoundedCache
-from signpost.calling.limits import tenant_setting
 from signpost.calling.ports import FunctionStates, PlacedFunctions
+from signpost.calling.runtime_settings import tenant_setting
 from signpost.contract import FunctionState, HostedFunction
+from signpost.list_revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL, ListRevisions, RevisionView
 from signpost.model import SettingValue
 from signpost.ports import Clock
 from signpost.records import dataclass
-from signpost.revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL, ListRevisions, RevisionView
 
 REMEMBERED_FUNCTIONS = 1024
 

@@ -1,8 +1,8 @@
 """Calls from one function to another. They go through the gateway, which grants no more than the caller's token."""
 
 from signpost.calling import wire
-from signpost.calling.access import FunctionAccess
 from signpost.calling.failures import failure
+from signpost.calling.function_access import FunctionAccess
 from signpost.calling.ports import FunctionInvoker
 from signpost.contract import CallReply, CallRequest, Failure
 from signpost.model import JsonObject, as_object

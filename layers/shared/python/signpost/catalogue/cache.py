@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from signpost.caches import BoundedCache
 from signpost.catalogue.snapshot import EMPTY_SNAPSHOT, CatalogueSnapshot, from_text
+from signpost.list_revisions import REMEMBERED_TENANTS, RevisionView
 from signpost.model import CatalogueItem
 from signpost.ports import TextStore
 from signpost.records import dataclass
-from signpost.revisions import REMEMBERED_TENANTS, RevisionView
 from signpost.workflow.authoring.discovery import visible_kinds
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from signpost.catalogue.access import CatalogueAccess
 from signpost.catalogue.cache import CachedCatalogue, CatalogueView
+from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.policy import policy_items
 from signpost.policy.access import Access

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from signpost.adapters.written_files import MalformedSource
-from signpost.adapters.written_json import parse_json_source
+from signpost.adapters.source_files import MalformedSource
+from signpost.adapters.source_json import parse_json_source
 from signpost.cli import stack, terminal
 from signpost.cli.failure import CommandFailed
 from signpost.cli.runs import submission

@@ -41,8 +41,8 @@ class PolicyReader:
 
     def items(self, tenant: str) -> Iterator[PolicyItem]:
         """Yield the items of a tenant: its functions, with all their names for clients, and the catalogue."""
-        from signpost.calling.access import items_of  # noqa: PLC0415 - as above
-        from signpost.catalogue.access import item_of  # noqa: PLC0415 - as above
+        from signpost.calling.function_access import items_of  # noqa: PLC0415 - as above
+        from signpost.catalogue.catalogue_access import item_of  # noqa: PLC0415 - as above
 
         yield from items_of(self.lists.of(tenant)).values()
         snapshot = self.catalogue.load(tenant)
@@ -50,7 +50,7 @@ class PolicyReader:
 
     def items_at(self, tenant: str, uri: str) -> Iterator[PolicyItem]:
         """Yield the resources of toolkits that are read from a URI."""
-        from signpost.calling.access import items_of  # noqa: PLC0415 - as above
+        from signpost.calling.function_access import items_of  # noqa: PLC0415 - as above
         from signpost.surfaces.toolkit_index import ComponentIndex  # noqa: PLC0415 - as above
 
         function_list = self.lists.of(tenant)

@@ -4,8 +4,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from signpost.calling.limits import SETTINGS, parse_value, placement_of, problem_with
 from signpost.calling.lookup import may_exist
+from signpost.calling.runtime_settings import SETTINGS, parse_value, placement_of, problem_with
 from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
 

@@ -110,7 +110,7 @@ def open_redrive(name: str) -> "Generator[Redrive[UndeliveredBatch]]":
         from signpost.adapters.clock import SystemClock  # noqa: PLC0415 - see _describe_stack
         from signpost.adapters.dynamodb.outbox import RETENTION_SECONDS  # noqa: PLC0415 - see _describe_stack
         from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes  # noqa: PLC0415 - see _describe_stack
-        from signpost.adapters.dynamodb.shown_steps import WorkflowStreamReader  # noqa: PLC0415 - see _describe_stack
+        from signpost.adapters.dynamodb.workflow_stream_reader import WorkflowStreamReader  # noqa: PLC0415 - see _describe_stack
         from signpost.adapters.lambdas import BotoLambdaTransport  # noqa: PLC0415 - see _describe_stack
         from signpost.adapters.sqs import SqsDeadLetters  # noqa: PLC0415 - see _describe_stack
         from signpost.adapters.undelivered_batches import UndeliveredBatches  # noqa: PLC0415 - see _describe_stack
@@ -190,7 +190,7 @@ def open_workflows(name: str) -> "Generator[WorkflowReader]":
         from signpost.adapters.s3 import S3Values  # noqa: PLC0415 - see _describe_stack
         from signpost.catalogue.cache import CatalogueView  # noqa: PLC0415 - see _describe_stack
         from signpost.cli.runs.store import WorkflowReader  # noqa: PLC0415 - see _describe_stack
-        from signpost.revisions import RevisionView  # noqa: PLC0415 - see _describe_stack
+        from signpost.list_revisions import RevisionView  # noqa: PLC0415 - see _describe_stack
 
         tables, s3, clock = boto3.client("dynamodb"), boto3.client("s3"), SystemClock()
         registry, bucket = outputs["RegistryTableName"], outputs["ContentBucketName"]
@@ -216,7 +216,7 @@ def open_policies(name: str) -> "Generator[PolicyReader]":
         from signpost.calling.lookup import FunctionLists  # noqa: PLC0415 - see _describe_stack
         from signpost.catalogue.cache import CatalogueView  # noqa: PLC0415 - see _describe_stack
         from signpost.cli.policy import PolicyReader  # noqa: PLC0415 - it imports this module
-        from signpost.revisions import RevisionView  # noqa: PLC0415 - see _describe_stack
+        from signpost.list_revisions import RevisionView  # noqa: PLC0415 - see _describe_stack
 
         tables, s3, clock = boto3.client("dynamodb"), boto3.client("s3"), SystemClock()
         table, bucket = outputs["RegistryTableName"], outputs["ContentBucketName"]

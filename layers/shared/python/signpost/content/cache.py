@@ -4,11 +4,11 @@ tenant's list revisions are unchanged."""
 from collections.abc import Callable, Sequence
 
 from signpost.caches import BoundedCache
-from signpost.calling.limits import tenant_setting
+from signpost.calling.runtime_settings import tenant_setting
 from signpost.content.model import Skill, StoredPrompt
 from signpost.content.ports import ContentStore
+from signpost.list_revisions import REMEMBERED_TENANTS, ListRevisions, RevisionView
 from signpost.records import dataclass
-from signpost.revisions import REMEMBERED_TENANTS, ListRevisions, RevisionView
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """The caller of the registry, and the choice between the tenant's own entry and the shipped one."""
 
-from signpost.calling.limits import tenant_setting
+from signpost.calling.runtime_settings import tenant_setting
 from signpost.content.model import Layers
 from signpost.model import Principal, Trace
 from signpost.records import dataclass

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from signpost.calling.access import FunctionAccess
-from signpost.calling.limits import effective_setting, placement_of
+from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionView
 from signpost.calling.ports import FunctionInvoker
+from signpost.calling.runtime_settings import effective_setting, placement_of
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.callers import Caller
 from signpost.content.names import is_internal

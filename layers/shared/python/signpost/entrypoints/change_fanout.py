@@ -9,9 +9,9 @@ from signpost.content.deliveries import deliveries_of, parse_change, to_text
 from signpost.content.model import Subscription
 from signpost.content.ports import ContentStore, DeliveryQueue
 from signpost.entrypoints.queue_batch import handle_messages
+from signpost.list_revisions import RevisionRows
 from signpost.model import JsonObject
 from signpost.records import dataclass
-from signpost.revisions import RevisionRows
 from signpost.telemetry import Telemetry
 
 REMEMBERED_TENANTS = 64

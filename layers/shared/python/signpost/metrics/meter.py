@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from signpost import __version__
-from signpost.calling.access import FunctionAccess
+from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionLists
 from signpost.calling.ports import Breakers
 from signpost.catalogue.cache import CatalogueView

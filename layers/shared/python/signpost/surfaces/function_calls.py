@@ -6,9 +6,9 @@ from math import ceil
 from typing import Protocol
 
 from signpost.calling.caller import CALLER_MARGIN, GRACE
-from signpost.calling.limits import LONGEST_WAIT_MS, is_long_call, tenant_setting, tenant_words
 from signpost.calling.lookup import FunctionView
 from signpost.calling.ports import FunctionInvoker
+from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_long_call, tenant_setting, tenant_words
 from signpost.content.documents import FETCH_FUNCTION
 from signpost.content.names import is_internal
 from signpost.content.ports import AnswerStore

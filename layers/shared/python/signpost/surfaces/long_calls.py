@@ -6,8 +6,8 @@ from dataclasses import replace
 from math import ceil
 
 from signpost.calling.breaker import Breaker
-from signpost.calling.limits import LONGEST_WAIT_MS, placement_of
 from signpost.calling.lookup import FunctionView
+from signpost.calling.runtime_settings import LONGEST_WAIT_MS, placement_of
 from signpost.mcp.names import simplify_name
 from signpost.mcp.tools import explain_violation
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, JsonObject, Tool, as_object

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from signpost.caches import BoundedCache, DerivedCache
-from signpost.calling.access import FunctionAccess
+from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionList
 from signpost.calling.ports import FunctionInvoker
 from signpost.content.api.functions import RESOURCE_TEMPLATES
 from signpost.content.prompts import Prompts
 from signpost.contract import CallRequest
 from signpost.errors import INVALID_PARAMS, Rejection
+from signpost.list_revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL
 from signpost.model import (
     Call,
     Completion,
@@ -25,7 +26,6 @@ from signpost.model import (
 )
 from signpost.policy.access import Access
 from signpost.ports import Clock
-from signpost.revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL
 from signpost.surfaces.documents import ANSWER_MARGIN, caller_of
 
 if TYPE_CHECKING:

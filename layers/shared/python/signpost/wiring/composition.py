@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from signpost.calling.lookup import FunctionLists
 from signpost.calling.nested import NestedCalls
 from signpost.catalogue.cache import CatalogueView
+from signpost.list_revisions import RevisionView
 from signpost.ports import Clock
 from signpost.records import dataclass
-from signpost.revisions import RevisionView
 from signpost.signing.key_ring import KeyRing
 from signpost.signing.seals import Sealer
 from signpost.surfaces.function_calls import LongCallStarter

@@ -1,6 +1,6 @@
 """Builds the document services, the same for the gateway, which reads them, and the registry, which changes them."""
 
-from signpost.calling.access import FunctionAccess
+from signpost.calling.function_access import FunctionAccess
 from signpost.content.agent_skills.tree import AgentSkills
 from signpost.content.api.functions import RegistryFunctions
 from signpost.content.cache import ContentView
@@ -8,9 +8,9 @@ from signpost.content.documents import Skills
 from signpost.content.handlers import Handlers
 from signpost.content.ports import Bodies, ContentStore
 from signpost.content.prompts import Prompts
+from signpost.list_revisions import RevisionView
 from signpost.ports import Clock, Timestamps
 from signpost.records import dataclass
-from signpost.revisions import RevisionView
 from signpost.wiring.calling import CallServices
 
 

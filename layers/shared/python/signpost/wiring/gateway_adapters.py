@@ -26,9 +26,9 @@ from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions
 from signpost.content.ports import AnswerStore, Bodies, ContentStore
 from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
+from signpost.list_revisions import RevisionRows
 from signpost.ports import Alarm, Clock, Ids, TextStore, Timestamps
 from signpost.records import dataclass
-from signpost.revisions import RevisionRows
 from signpost.settings import GatewaySettings
 from signpost.signing.ports import MasterKeyStore
 from signpost.telemetry import Telemetry

@@ -1,9 +1,9 @@
 """Builds the policy services, which decide on every use of a function, document or workflow of a tenant."""
 
-from signpost.calling.access import FunctionAccess
+from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionLists
-from signpost.catalogue.access import CatalogueAccess
 from signpost.catalogue.cache import CatalogueView
+from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.policies import TenantPolicies
 from signpost.policy.access import AccessLookup
 from signpost.ports import TextStore

@@ -28,8 +28,8 @@ from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.oidc import HttpKeySetSource
 from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore, S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedExecutorSecrets
-from signpost.adapters.shipped import read_shipped
-from signpost.calling.access import FunctionAccess
+from signpost.adapters.shipped_content import read_shipped
+from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionLists
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
@@ -46,10 +46,10 @@ from signpost.entrypoints.stack_resource import StackResource
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.invocation import InvocationAuthenticator
 from signpost.identity.permissions import ADMINISTRATION
+from signpost.list_revisions import RevisionView
 from signpost.model import Json, Principal
 from signpost.policy.access import UnrestrictedAccess
 from signpost.records import dataclass
-from signpost.revisions import RevisionView
 from signpost.settings import RegistrySettings, problem_with, registry_settings
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry

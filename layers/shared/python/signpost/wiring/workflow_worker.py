@@ -13,13 +13,13 @@ from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.s3 import S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.adapters.sqs import SqsQueue
-from signpost.catalogue.access import CatalogueAccess
 from signpost.catalogue.cache import CatalogueView
+from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.content.deliveries import Backoff
 from signpost.entrypoints.workflow_worker import WorkflowWorker
+from signpost.list_revisions import RevisionView
 from signpost.policy.access import UnrestrictedAccess
 from signpost.ports import Clock
-from signpost.revisions import RevisionView
 from signpost.settings import WorkflowWorkerSettings, workflow_worker_settings
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
-from signpost.catalogue.access import CatalogueAccess
 from signpost.catalogue.cache import CatalogueView
+from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.definitions import CatalogueDefinitions, FunctionFilter
 from signpost.ports import Clock, Ids, TextStore
 from signpost.records import dataclass

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from signpost.adapters.written_files import SUFFIXES, read_values
+from signpost.adapters.source_files import SUFFIXES, read_values
 from signpost.cli import main
 from signpost.cli.publish.manifest_files import read_manifest
 from signpost.model import Json, as_object

@@ -6,7 +6,7 @@ from signpost.adapters.dynamodb.content_store import DynamoContentStore
 from signpost.adapters.dynamodb.directory import DynamoDirectory
 from signpost.adapters.dynamodb.function_states import DynamoFunctionStates, DynamoPlacedFunctions
 from signpost.adapters.dynamodb.issuer_key_sets import DynamoIssuerKeySets
-from signpost.adapters.dynamodb.revisions import DynamoRevisionRows
+from signpost.adapters.dynamodb.list_revisions import DynamoRevisionRows
 from signpost.adapters.dynamodb.runtime_settings import DynamoRuntimeSettings
 
 __all__ = [

@@ -17,8 +17,8 @@ from signpost.adapters.memory.identity import (
     MemoryIssuerKeySets,
     MemoryMasterKeys,
 )
+from signpost.adapters.memory.list_revisions import MemoryRevisionRows
 from signpost.adapters.memory.loaded_executors import MemoryLoadedExecutors
-from signpost.adapters.memory.revisions import MemoryRevisionRows
 
 __all__ = [
     "FixedKeySet",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
-from signpost.adapters.written_files import SUFFIXES, UnreadableFile, read_source
+from signpost.adapters.source_files import SUFFIXES, UnreadableFile, read_source
 from signpost.cli.failure import CommandFailed
 from signpost.records import dataclass
 from signpost.workflow.authoring.compile import MAPPING_PARTS

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from signpost.caches import DerivedCache
-from signpost.calling.access import FunctionAccess
+from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionList, FunctionLists
 from signpost.calling.skill_names import SKILL_TOOL_PREFIX, index_by_skill_name
 from signpost.contract import HostedFunction

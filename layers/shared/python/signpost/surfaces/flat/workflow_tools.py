@@ -6,8 +6,8 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from signpost.caches import DerivedCache
-from signpost.catalogue.access import CatalogueAccess
 from signpost.catalogue.cache import WORKFLOW_TOOL, CachedCatalogue
+from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.model import Call, CallToolResult, CatalogueItem, Json, JsonObject, Tool, as_object
 from signpost.policy.access import Access
 from signpost.records import dataclass

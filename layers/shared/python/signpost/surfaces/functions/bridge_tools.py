@@ -7,9 +7,9 @@ administration or the bridge itself, whichever executor hosts the function.
 from collections.abc import Callable, Sequence
 
 from signpost.caches import DerivedCache
-from signpost.calling.access import FunctionAccess
-from signpost.calling.limits import placement_of
+from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionList, FunctionView
+from signpost.calling.runtime_settings import placement_of
 from signpost.contract import HostedFunction
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Tool
 from signpost.policy.access import Access

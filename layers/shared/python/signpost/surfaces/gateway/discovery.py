@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from signpost.catalogue.access import CatalogueAccess
 from signpost.catalogue.cache import CachedCatalogue
+from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, CatalogueItem, Json, JsonObject, Tool
 from signpost.signing.seals import Sealer
 from signpost.spelling import suggest_name

@@ -6,9 +6,9 @@ from typing import cast
 
 from signpost.calling.breaker import Breaker
 from signpost.calling.caller import CALLER_MARGIN, GRACE
-from signpost.calling.limits import declared_timeout_ms, placement_of
 from signpost.calling.lookup import FunctionView
 from signpost.calling.ports import FunctionInvoker
+from signpost.calling.runtime_settings import declared_timeout_ms, placement_of
 from signpost.contract import CallReply, CallRequest, Failure, FailureClass, KeptResult, Result
 from signpost.errors import Unavailable
 from signpost.model import InputRequired, Json, JsonObject, Principal

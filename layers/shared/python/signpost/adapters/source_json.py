@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import Any
 
 from signpost import strict_json
-from signpost.adapters.written_files import DEEPEST, MalformedSource
+from signpost.adapters.source_files import DEEPEST, MalformedSource
 from signpost.records import dataclass
 from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace
 

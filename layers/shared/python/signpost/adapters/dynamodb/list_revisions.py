@@ -9,8 +9,8 @@ from signpost.adapters.dynamodb.content_head import head_in
 from signpost.adapters.dynamodb.directory import revision_in
 from signpost.adapters.dynamodb.function_states import NO_SETTINGS
 from signpost.adapters.dynamodb.runtime_settings import settings_in
+from signpost.list_revisions import ListRevisions
 from signpost.model import SettingValue
-from signpost.revisions import ListRevisions
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -1,7 +1,7 @@
 """The versions of everything that lists are made of, in memory."""
 
 from signpost.adapters.memory.content_store import MemoryContentStore
-from signpost.revisions import ListRevisions
+from signpost.list_revisions import ListRevisions
 
 
 class MemoryRevisionRows:

@@ -57,12 +57,12 @@ def read_source(path: Path, name: str | None = None) -> SourceNode:
 
 
 def _parse_json(text: str, file: str) -> SourceNode:
-    from signpost.adapters.written_json import parse_json_source  # noqa: PLC0415 - few commands read a file
+    from signpost.adapters.source_json import parse_json_source  # noqa: PLC0415 - few commands read a file
 
     return parse_json_source(text, file)
 
 
 def _parse_yaml(text: str, file: str) -> SourceNode:
-    from signpost.adapters.written_yaml import parse_yaml_source  # noqa: PLC0415 - slow to import, and few commands need it
+    from signpost.adapters.source_yaml import parse_yaml_source  # noqa: PLC0415 - slow to import, and few commands need it
 
     return parse_yaml_source(text, file)

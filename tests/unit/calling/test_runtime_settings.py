@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from signpost.calling.limits import (
+from signpost.calling.lookup import NOTHING_KNOWN
+from signpost.calling.runtime_settings import (
     NUMBERS,
     SETTINGS,
     effective_setting,
@@ -17,7 +18,6 @@ from signpost.calling.limits import (
     tenant_words,
     timeout_ms,
 )
-from signpost.calling.lookup import NOTHING_KNOWN
 from signpost.contract import Executor, FunctionState, HostedFunction, Placement
 
 OPERATIONS = Path(__file__).resolve().parents[3] / "docs/operations.md"

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from signpost.adapters.skill_folder import skills_in
-from signpost.adapters.written_files import SUFFIXES, UnreadableFile, read_values
+from signpost.adapters.source_files import SUFFIXES, UnreadableFile, read_values
 from signpost.content.agent_skills.folders import ShippedContent
 
 

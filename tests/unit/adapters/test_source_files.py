@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from signpost.adapters.written_files import UnreadableFile, read_source, read_values
+from signpost.adapters.source_files import UnreadableFile, read_source, read_values
 from signpost.model import Json
 from signpost.workflow.definition import Pointer
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from signpost.adapters.written_files import DEEPEST, MOST_VALUES, MalformedSource
+from signpost.adapters.source_files import DEEPEST, MOST_VALUES, MalformedSource
 from signpost.content.agent_skills.front_matter import resolve_scalar
 from signpost.records import dataclass
 from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace

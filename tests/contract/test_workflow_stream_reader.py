@@ -13,7 +13,7 @@ import pytest
 from local.intrinsics import parse_template
 from signpost.adapters import keys
 from signpost.adapters.dynamodb.due import wake_attributes
-from signpost.adapters.dynamodb.shown_steps import WorkflowStreamReader, is_relayed
+from signpost.adapters.dynamodb.workflow_stream_reader import WorkflowStreamReader, is_relayed
 from signpost.adapters.sqs import QueueMessage
 from signpost.adapters.undelivered_batches import StreamPlace, UndeliveredBatch
 from signpost.errors import Unavailable

@@ -44,6 +44,12 @@ def test_the_layer_is_small_enough(built: tuple[str, Path]) -> None:
     assert sum(path.stat().st_size for path in files) <= LARGEST_LAYER
 
 
+def test_the_layer_carries_no_room_that_no_function_imports(built: tuple[str, Path]) -> None:
+    package = built[1] / "SharedLayer/python/signpost"
+    assert (package / "wiring/gateway.py").exists()
+    assert [room for room in ("cli", "adapters/memory", "workflow/pictures") if (package / room).exists()] == []
+
+
 def test_byte_code_does_not_depend_on_file_times(built: tuple[str, Path]) -> None:
     """The second word of a .pyc is 1 for unchecked-hash; anything else is compiled anew on a read-only disk."""
     compiled = list((built[1] / "SharedLayer/python").rglob("*.pyc"))

@@ -331,10 +331,6 @@ class AuditRecord:
     """When it happened; None for the time at which it is written."""
 
 
-def build_in_doubt_record(claim: Claim) -> AuditRecord:
-    return AuditRecord("executor.in_doubt", {"transition": claim.job.transition, "attempt": claim.attempt})
-
-
 @dataclass(frozen=True, slots=True)
 class EvidenceItem:
     kind: str

@@ -11,6 +11,7 @@ from signpost.workflow.definition import Definition, ExecutorSpec
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome, PendingExecution
 from signpost.workflow.instance import (
     AuditEvent,
+    AuditRecord,
     Claim,
     Instance,
     InstanceWrite,
@@ -105,7 +106,7 @@ class StepAttempt:
     idempotency_key: str | None = None
     step: str = ""
     """The id of the step in its workflow, the same for all attempts."""
-    record_event: Callable[[str, JsonObject], None] = lambda _kind, _payload: None
+    record_event: Callable[[AuditRecord], None] = lambda _record: None
     """Adds a record to the audit."""
 
 

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from signpost.cli.terminal import format_time, make_printable
 from signpost.model import Json, JsonObject
+from signpost.workflow import audit_events
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.steps import NOOP_KIND
 from signpost.workflow.instance import (
@@ -26,12 +27,11 @@ type TimelineStep = tuple[Sequence[Hop], Sequence[EvidenceItem]]
 type EventSentence = Callable[[JsonObject], str | None]
 """Returns the sentence for the payload of an event, or None if the timeline skips the event."""
 
-STARTED, MOVED, ENTERED = "workflow.started", "workflow.transitioned", "workflow.entered"
-VERSION_EVENTS = frozenset({STARTED, MOVED, ENTERED, "workflow.cancelled"})
+VERSION_EVENTS = frozenset({
+    audit_events.STARTED, audit_events.TRANSITIONED, audit_events.ENTERED, audit_events.CANCELLED,
+})  # fmt: skip
 """The events that make a new version of the instance."""
-ASKED = "transition.requested"
-FAILED, RESOLVED = "executor.failed", "executor.resolved"
-ECHOED_EVENTS = frozenset({FAILED, RESOLVED})
+ECHOED_EVENTS = frozenset({audit_events.EXECUTOR_FAILED, audit_events.EXECUTOR_RESOLVED})
 """The events that a refusal repeats right after them."""
 
 
@@ -141,7 +141,7 @@ class _TimelineWriter:
                 yield from self._evidence.get(int(str(record.payload["version"])), ())
 
     def _sentence(self, record: AuditRecord) -> str | None:
-        if record.type == MOVED:
+        if record.type == audit_events.TRANSITIONED:
             return self._describe_move(record.payload)
         describe = SENTENCES.get(record.type)
         if describe is not None:
@@ -166,7 +166,11 @@ def _drop_echoes(records: Sequence[AuditRecord]) -> Iterator[AuditRecord]:
 
 def _describe_unfinished(record: AuditRecord) -> str | None:
     """Describe the request of a call that has no other event to show yet."""
-    return f"{record.payload['transition']}: goes on without whoever asked" if record.type == ASKED else None
+    return (
+        f"{record.payload['transition']}: goes on without whoever asked"
+        if record.type == audit_events.REQUESTED
+        else None
+    )
 
 
 def _describe_refusal(payload: JsonObject) -> str:
@@ -218,43 +222,47 @@ def _skip_event(_: JsonObject) -> None:
 
 
 SENTENCES: Mapping[str, EventSentence] = {
-    STARTED: lambda payload: f"started in {payload['state']}",
-    ASKED: _skip_event,
-    "transition.rejected": _describe_refusal,
-    "transition.branched": _skip_event,
-    "guard.evaluated": _skip_event,
-    "executor.started": _skip_event,
-    "executor.succeeded": _describe_success,
-    "executor.retrying": _describe_retry,
-    FAILED: _describe_failure,
-    "executor.taken_over": lambda payload: (
+    audit_events.STARTED: lambda payload: f"started in {payload['state']}",
+    audit_events.REQUESTED: _skip_event,
+    audit_events.REJECTED: _describe_refusal,
+    audit_events.BRANCHED: _skip_event,
+    audit_events.GUARD_EVALUATED: _skip_event,
+    audit_events.EXECUTOR_STARTED: _skip_event,
+    audit_events.EXECUTOR_SUCCEEDED: _describe_success,
+    audit_events.EXECUTOR_RETRYING: _describe_retry,
+    audit_events.EXECUTOR_FAILED: _describe_failure,
+    audit_events.EXECUTOR_TAKEN_OVER: lambda payload: (
         f"{payload['transition']}: taken over, because whoever executed it was not heard of again"
     ),
-    "executor.in_doubt": lambda payload: f"{payload['transition']}: in doubt until somebody says what came of it",
-    "executor.retried": lambda payload: f"{payload['by']} wants it executed once more",
-    RESOLVED: _describe_resolution,
-    "executor.abandoned": lambda payload: f"{payload['transition']}: not waited for any more",
-    "fallback.selected": lambda payload: f"{payload['transition']}: {_candidate_text(payload)} does it instead",
-    "evidence.refused": lambda payload: (
+    audit_events.EXECUTOR_IN_DOUBT: lambda payload: (
+        f"{payload['transition']}: in doubt until somebody says what came of it"
+    ),
+    audit_events.EXECUTOR_RETRIED: lambda payload: f"{payload['by']} wants it executed once more",
+    audit_events.EXECUTOR_RESOLVED: _describe_resolution,
+    audit_events.EXECUTOR_ABANDONED: lambda payload: f"{payload['transition']}: not waited for any more",
+    audit_events.FALLBACK_SELECTED: lambda payload: (
+        f"{payload['transition']}: {_candidate_text(payload)} does it instead"
+    ),
+    audit_events.EVIDENCE_REFUSED: lambda payload: (
         f"evidence that only people give was not taken: {_join_names(payload['kinds'])}"
     ),
-    "sub_workflow.started": lambda payload: (
+    audit_events.CHILD_STARTED: lambda payload: (
         f"started the workflow {payload['sub_workflow_id']} ({payload['definition_id']})"
     ),
-    "sub_workflow.completed": lambda payload: f"{payload['sub_workflow_id']} ended in {payload['state']}",
-    "sub_workflow.failed": lambda payload: f"{payload['sub_workflow_id']} failed in {payload['state']}",
-    "sub_workflow.timed_out": lambda payload: f"{payload['sub_workflow_id']} was not waited for any longer",
-    "chain.step": _skip_event,
-    "chain.completed": _skip_event,
-    "chain.failed": lambda payload: f"stopped in {payload['fromState']}: {payload['message']}",
-    "workflow.timed_out": _describe_timeout,
-    ENTERED: lambda payload: f"{payload['state']}: what it does on being entered is done",
-    "workflow.cancelled": lambda payload: f"cancelled in {payload['state']}",
-    "workflow.completed": lambda payload: f"ended in {payload['state']}",
-    "human.approval.requested": lambda payload: (
+    audit_events.CHILD_COMPLETED: lambda payload: f"{payload['sub_workflow_id']} ended in {payload['state']}",
+    audit_events.CHILD_FAILED: lambda payload: f"{payload['sub_workflow_id']} failed in {payload['state']}",
+    audit_events.CHILD_TIMED_OUT: lambda payload: f"{payload['sub_workflow_id']} was not waited for any longer",
+    audit_events.CHAIN_STEP: _skip_event,
+    audit_events.CHAIN_COMPLETED: _skip_event,
+    audit_events.CHAIN_FAILED: lambda payload: f"stopped in {payload['fromState']}: {payload['message']}",
+    audit_events.TIMED_OUT: _describe_timeout,
+    audit_events.ENTERED: lambda payload: f"{payload['state']}: what it does on being entered is done",
+    audit_events.CANCELLED: lambda payload: f"cancelled in {payload['state']}",
+    audit_events.COMPLETED: lambda payload: f"ended in {payload['state']}",
+    audit_events.APPROVAL_REQUESTED: lambda payload: (
         f"request {payload['requestId']}: asked in the queue {payload['queue']}"
     ),
-    "human.approval.resolved": lambda payload: f"request {payload['approval_id']}: {payload['outcome']}",
-    "human.approval.expired": lambda payload: f"request {payload['requestId']}: nobody has answered in time",
+    audit_events.APPROVAL_RESOLVED: lambda payload: f"request {payload['approval_id']}: {payload['outcome']}",
+    audit_events.APPROVAL_EXPIRED: lambda payload: f"request {payload['requestId']}: nobody has answered in time",
 }
 """The sentence for each type of event. Other types, which newer releases may write, are shown as type and payload."""

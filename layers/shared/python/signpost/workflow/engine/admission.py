@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from signpost.model import Json, JsonObject
+from signpost.model import JsonObject
 from signpost.records import dataclass
 from signpost.schema.defaults import fill_defaults
 from signpost.schema.validation import Validators
+from signpost.workflow import audit_events
 from signpost.workflow.definition import Definition, Transition
 from signpost.workflow.engine.steps import ON_ENTER, Refusal, Submission
 from signpost.workflow.guards import GuardInput, passes
@@ -86,8 +87,7 @@ def _evaluate_guards(transition: Transition, guard_input: GuardInput) -> Sequenc
     records: list[AuditRecord] = []
     for index, guard in enumerate(transition.guards):
         passed = passes(guard, guard_input)
-        payload: JsonObject = {"guardIndex": index, "guard": type(guard).__name__, "passed": passed}
-        records.append(AuditRecord("guard.evaluated", payload))
+        records.append(audit_events.guard_evaluated(index, type(guard).__name__, passed=passed))
         if not passed:
             break
     return records
@@ -110,15 +110,9 @@ def build_busy_refusal(claim: Claim, version: int, transition: str, now: float) 
 
 def build_rejection_record(refusal: Refusal, instance: Instance) -> AuditRecord:
     """Build the audit record of a refusal."""
-    error_class: dict[str, Json] = {"errorClass": refusal.error_class} if refusal.error_class else {}
-    payload: JsonObject = {
-        "transition": refusal.transition,
-        "code": refusal.code,
-        "message": refusal.message,
-        "fromState": instance.state,
-        **error_class,
-    }
-    return AuditRecord("transition.rejected", payload)
+    return audit_events.transition_rejected(
+        refusal.transition, refusal.code, refusal.message, instance.state, refusal.error_class
+    )
 
 
 def fill_object_defaults(schema: JsonObject, fields: JsonObject) -> JsonObject:

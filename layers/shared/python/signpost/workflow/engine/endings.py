@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-from signpost.model import JsonObject
+from signpost.workflow import audit_events
 from signpost.workflow.definition import Definition
-from signpost.workflow.engine.steps import TIMED_OUT_EVENT, Step, add_record
+from signpost.workflow.engine.steps import Step, add_record
 from signpost.workflow.instance import (
-    AuditRecord,
     Cancellation,
     Claim,
-    build_in_doubt_record,
     deadline_of,
     is_over,
 )
@@ -21,14 +19,9 @@ def apply_deadline(definition: Definition, step: Step, now: float) -> Step | Non
     ends_at = deadline_of(definition, instance)
     if target is None or ends_at is None or now < ends_at:
         return None
-    payload: JsonObject = {
-        "elapsedMs": round((now - instance.started_at) * 1000),
-        "timeoutMs": definition.timeout_ms,
-        "fromState": instance.state,
-        "toState": target,
-        "applied": True,
-    }
-    return _abandon_claim(add_record(step, AuditRecord(TIMED_OUT_EVENT, payload, now)), now)
+    elapsed_ms = round((now - instance.started_at) * 1000)
+    record = audit_events.workflow_timed_out(elapsed_ms, definition.timeout_ms, instance.state, target)
+    return _abandon_claim(add_record(step, replace(record, at=now)), now)
 
 
 def cancel(definition: Definition, step: Step, now: float) -> Step:
@@ -38,9 +31,9 @@ def cancel(definition: Definition, step: Step, now: float) -> Step:
     if is_bound or is_over(definition, instance):
         return step
     version = instance.version + 1
-    payload: JsonObject = {"state": instance.state, "version": version}
+    record = audit_events.workflow_cancelled(instance.state, version)
     transition = instance.claim.job.transition if instance.claim is not None else None
-    abandoned = _abandon_claim(add_record(step, AuditRecord("workflow.cancelled", payload, now)), now)
+    abandoned = _abandon_claim(add_record(step, replace(record, at=now)), now)
     after = replace(abandoned.instance, version=version, cancelled=Cancellation(subject, now, transition))
     return replace(abandoned, instance=after)
 
@@ -51,8 +44,7 @@ def apply_expiries(step: Step, now: float) -> Step:
     request, claim = instance.open_request, instance.claim
     is_executed = claim is not None and claim.standing == "running"  # its holder would write over this change
     if request is not None and request.has_expired(now) and not request.lapsed and not is_executed:
-        payload: JsonObject = {"requestId": request.id, "queue": request.queue}
-        step = add_record(step, AuditRecord("human.approval.expired", payload, now))
+        step = add_record(step, replace(audit_events.approval_expired(request.id, request.queue), at=now))
         step = replace(step, instance=replace(instance, request=replace(request, lapsed=True)))
     if claim is not None and claim.standing == "running" and claim.is_in_doubt(now):
         return _mark_in_doubt(step, claim)
@@ -62,13 +54,16 @@ def apply_expiries(step: Step, now: float) -> Step:
 def _mark_in_doubt(step: Step, claim: Claim) -> Step:
     message = f"Whoever executed {claim.job.transition} was not heard of again."
     doubtful = replace(claim, standing="in_doubt", message=message)
-    return replace(add_record(step, build_in_doubt_record(doubtful)), instance=replace(step.instance, claim=doubtful))
+    return replace(
+        add_record(step, audit_events.executor_in_doubt(claim.job.transition, claim.attempt)),
+        instance=replace(step.instance, claim=doubtful),
+    )
 
 
 def _abandon_claim(step: Step, now: float) -> Step:
     """Drop the claim: the result of the move under way is not awaited any more."""
     instance = step.instance
     if instance.claim is not None:
-        payload: JsonObject = {"transition": instance.claim.job.transition}
-        step = add_record(step, AuditRecord("executor.abandoned", payload, now))
+        record = audit_events.executor_abandoned(instance.claim.job.transition)
+        step = add_record(step, replace(record, at=now))
     return replace(step, instance=replace(instance, claim=None, entering=False))

@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from signpost.model import JsonObject, Principal
 from signpost.records import dataclass
 from signpost.schema.validation import Validators
+from signpost.workflow import audit_events
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.endings import apply_deadline, apply_expiries, cancel
 from signpost.workflow.engine.moves import Walk
@@ -22,7 +23,7 @@ from signpost.workflow.engine.steps import (
     Submission,
     WakeUp,
 )
-from signpost.workflow.instance import FIRST_VERSION, AuditRecord, Instance
+from signpost.workflow.instance import FIRST_VERSION, Instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,7 @@ class Engine:
             parent=new_instance.parent,
             depth=new_instance.depth,
         )
-        payload: JsonObject = {"definitionId": definition.id, "state": instance.state, "version": instance.version}
-        records = (AuditRecord("workflow.started", payload),)
+        records = (audit_events.workflow_started(definition.id, instance.state, instance.version),)
         walk = Walk(definition, Step(instance, principal, now, records=records, since=FIRST_VERSION), now)
         walk.enter_initial_state()
         return walk.run_to_end()

@@ -3,8 +3,9 @@ target of a deadline all take this one path."""
 
 from dataclasses import replace
 
-from signpost.model import Json, JsonObject
+from signpost.model import JsonObject
 from signpost.schema.validation import Validators
+from signpost.workflow import audit_events
 from signpost.workflow.definition import Definition, ExecutorSpec, OnEnter, State, Transition
 from signpost.workflow.engine.admission import admit, build_rejection_record
 from signpost.workflow.engine.approvals import answer_request, approval_evidence_of, open_approval_request
@@ -67,10 +68,7 @@ class Walk:
     def submit(self, submission: Submission, validators: Validators) -> None:
         instance = self.step.instance
         self._record(
-            "transition.requested",
-            transition=submission.transition,
-            expectedVersion=submission.expected_version,
-            fromState=instance.state,
+            audit_events.transition_requested(submission.transition, submission.expected_version, instance.state)
         )
         admission = admit(self._definition, instance, submission, validators, self._now)
         self.step = replace(self.step, records=(*self.step.records, *admission.records))
@@ -87,7 +85,7 @@ class Walk:
         """Record the answer of a person to the open approval request."""
         request = self.step.instance.open_request
         if transition.actor == "human" and transition.decision is not None and request is not None:
-            self._record("human.approval.resolved", approval_id=request.id, outcome=transition.decision)
+            self._record(audit_events.approval_resolved(request.id, transition.decision))
 
     def _build_move(self, transition: Transition, arguments: JsonObject) -> Move:
         gathered = approval_evidence_of(transition, self.step.instance, self.step.principal.subject)
@@ -96,7 +94,7 @@ class Walk:
     def resume(self, resumption: Resumption) -> None:
         job = resumption.job
         if resumption.is_taken_over:
-            self._record("executor.taken_over", transition=job.transition)
+            self._record(audit_events.executor_taken_over(job.transition))
         if self.step.instance.entering:
             self._enter_owed(is_hop=job.is_hop)
             return
@@ -124,9 +122,9 @@ class Walk:
             self.step = replace(self.step, pending=PendingExecution(executor, reliability, arguments, move, self.step))
             return
         name = ON_ENTER if move.next_instance else move.transition
-        payload: JsonObject = {"transition": name, "candidate": 0, "attempt": 1, "kind": executor.kind}
-        self._record("executor.started", **payload)
-        self._record("executor.succeeded", **payload)
+        execution = audit_events.ExecutionFields(name, 0, 1, executor.kind)
+        self._record(audit_events.executor_started(execution))
+        self._record(audit_events.executor_succeeded(execution))
         self.continue_after(PendingExecution(executor, reliability, {}, move, self.step), ExecutorOutcome({}))
 
     def _settle(self, move: Move, outcome: ExecutorOutcome) -> None:
@@ -150,7 +148,7 @@ class Walk:
         """Return the instance with the approval request, if the executor made one."""
         if request is None:
             return after
-        self._record("human.approval.requested", queue=request.queue, requestId=request.id, transition=transition_name)
+        self._record(audit_events.approval_requested(request.queue, request.id, transition_name))
         if self.step.has_timed_out:
             # The caller that noticed the deadline has not asked for this approval.
             asker = after.request.asked_by if after.request is not None else after.started_by
@@ -161,9 +159,7 @@ class Walk:
         guard_input = after.guard_input(self.step.principal, arguments)
         for index, branch in enumerate(transition.branches):
             if passes(branch.when, guard_input):
-                self._record(
-                    "transition.branched", branchIndex=index, fromState=self._state.name, toState=branch.target
-                )
+                self._record(audit_events.transition_branched(index, self._state.name, branch.target))
                 return branch.target
         return transition.target
 
@@ -235,13 +231,13 @@ class Walk:
             self._enter_owed(is_hop=move.is_hop)
             return
         if self._state.terminal:
-            self._record("workflow.completed", state=self._state.name)
+            self._record(audit_events.workflow_completed(self._state.name))
         self._has_arrived = True
 
     def _record_entry(self, after: Instance) -> None:
         arrived = replace(after, version=after.version + 1, fault=None)
         self.step = replace(self.step, instance=arrived)
-        self._record("workflow.entered", state=arrived.state, version=arrived.version)
+        self._record(audit_events.workflow_entered(arrived.state, arrived.version))
 
     def _move(self, move: Move, after: Instance) -> None:
         target = str(move.target)
@@ -249,11 +245,10 @@ class Walk:
         hop = Hop(after.state, move.transition, target, arrived.version)
         chained = self.step.chained + 1 if move.is_hop else 0
         self.step = replace(self.step, instance=arrived, hops=(*self.step.hops, hop), chained=chained)
-        payload: dict[str, Json] = {"transition": hop.transition, "state": target, "version": arrived.version}
         if move.is_hop:
-            payload |= {"deterministic": True, "chainDepth": chained}
-            self._record("chain.step", transition=hop.transition, fromState=hop.from_state, chainDepth=chained)
-        self._record("workflow.transitioned", **payload)
+            self._record(audit_events.chain_step(hop.transition, hop.from_state, chained))
+        depth = chained if move.is_hop else None
+        self._record(audit_events.workflow_transitioned(hop.transition, target, arrived.version, depth))
 
     def _follow_chain(self) -> None:
         """Take the next hop of the chain, as long as exactly one transition may follow by itself."""
@@ -276,16 +271,13 @@ class Walk:
 
     def _end_chain(self) -> None:
         if self.step.chained:
-            self._record("chain.completed", steps=self.step.chained, finalState=self._state.name)
+            self._record(audit_events.chain_completed(self.step.chained, self._state.name))
 
     def _break_chain(self, refusal: Refusal) -> None:
         self._record(
-            "chain.failed",
-            transition=refusal.transition,
-            fromState=self._state.name,
-            chainDepth=self.step.chained,
-            errorClass=refusal.error_class,
-            message=refusal.message,
+            audit_events.chain_failed(
+                refusal.transition, self._state.name, self.step.chained, refusal.error_class, refusal.message
+            )
         )
         self.step = replace(self.step, refusal=refusal)
 
@@ -308,5 +300,5 @@ class Walk:
         records = (*self.step.records, build_rejection_record(refusal, self.step.instance))
         self.step = replace(self.step, records=records, refusal=refusal)
 
-    def _record(self, kind: str, /, **payload: Json) -> None:
-        self.step = add_record(self.step, AuditRecord(kind, payload, self._now))
+    def _record(self, record: AuditRecord) -> None:
+        self.step = add_record(self.step, replace(record, at=self._now))

@@ -6,6 +6,7 @@ from typing import Literal
 
 from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
+from signpost.workflow.audit_events import TIMED_OUT
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.instance import ApprovalRequest, AuditRecord, EvidenceItem, Hop, Instance, Job
 
@@ -29,7 +30,6 @@ HARMLESS_KINDS = frozenset({NOOP_KIND, HUMAN_KIND})
 """Kinds that do nothing outside of the instance: their outcome is saved with the step, or it never happened."""
 ON_ENTER = "on_enter"
 """The name of an entry into a state where a transition would be named."""
-TIMED_OUT_EVENT = "workflow.timed_out"
 TIMEOUT_MOVE = "timeout"
 """The name in the trace of the move to the target of a timeout."""
 
@@ -185,7 +185,7 @@ class Step:
     @property
     def has_timed_out(self) -> bool:
         """Whether the deadline was applied. A submission in this step came too late."""
-        return any(record.type == TIMED_OUT_EVENT for record in self.records)
+        return any(record.type == TIMED_OUT for record in self.records)
 
 
 def add_record(step: Step, record: AuditRecord) -> Step:

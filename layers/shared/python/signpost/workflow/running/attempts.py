@@ -4,9 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from signpost.errors import Unavailable
-from signpost.model import Json, JsonObject, as_object
+from signpost.model import JsonObject, as_object
 from signpost.ports import Clock
 from signpost.records import dataclass
+from signpost.workflow import audit_events
+from signpost.workflow.audit_events import ExecutionFields
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.steps import (
     CHILD_WORKFLOW_KIND,
@@ -123,7 +125,7 @@ class Execution:
     def _fall_back(self, next_attempt: NextAttempt, failure: ExecutorFailure, renew: Renew) -> Deferral | None:
         now = self._services.clock.now()
         self.claim = self._claim_for_next(next_attempt, now)
-        self._record("fallback.selected", previousError=failure.message)
+        self._record(audit_events.fallback_selected(self._execution_fields, failure.message))
         return self._renew_lease(renew, now)
 
     def _run_attempts(self, step_executor: StepExecutor, renew: Renew) -> StepOutcome:
@@ -138,21 +140,27 @@ class Execution:
 
     def _run_attempt(self, step_executor: StepExecutor) -> StepOutcome:
         attempt = self._build_attempt()
-        key: JsonObject = {"idempotencyKey": attempt.idempotency_key} if attempt.idempotency_key else {}
-        self._record("executor.started", **key)
+        self._record(audit_events.executor_started(self._execution_fields, attempt.idempotency_key))
         began = self._services.clock.now()
         outcome = step_executor.perform(attempt)
         elapsed = round((self._services.clock.now() - began) * 1000)
         if isinstance(outcome, ExecutorFailure):
             next_attempt = self._find_next_attempt(outcome)
             is_retried = next_attempt is not None and next_attempt.position.candidate == self.claim.candidate
-            kind = "executor.retrying" if is_retried else "executor.failed"
-            failure_fields = {"errorClass": outcome.error_class, "outcome": outcome.outcome, "error": outcome.message}
-            self._record(kind, elapsedMs=elapsed, **failure_fields)
+            self._record(
+                audit_events.executor_failed(
+                    self._execution_fields,
+                    elapsed,
+                    outcome.error_class,
+                    outcome.outcome,
+                    outcome.message,
+                    is_retried=is_retried,
+                )
+            )
             if outcome.outcome == "unknown":
                 self.claim = self._taint(outcome)
         elif not isinstance(outcome, Deferral):
-            self._record("executor.succeeded", elapsedMs=elapsed)
+            self._record(audit_events.executor_succeeded(self._execution_fields, elapsed))
         return outcome
 
     def _taint(self, failure: ExecutorFailure) -> Claim:
@@ -243,9 +251,7 @@ class Execution:
             ends_at=latest if needed is None else min(self._services.clock.now() + needed, latest),
             idempotency_key=self._idempotency_key(),
             step=self._step_id,
-            record_event=lambda kind, payload: self.records.append(
-                AuditRecord(kind, payload, self._services.clock.now())
-            ),
+            record_event=self._record,
         )
 
     @property
@@ -267,16 +273,13 @@ class Execution:
             key = key.replace(f"{{{name}}}", part)
         return key.replace("{correlationId}", parts["version"])
 
-    def _record(self, kind: str, /, **more: Json) -> None:
+    @property
+    def _execution_fields(self) -> ExecutionFields:
         claim = self.claim
-        payload: JsonObject = {
-            "transition": self._pending.audit_name,
-            "candidate": claim.candidate,
-            "attempt": claim.attempt,
-        }
-        self.records.append(
-            AuditRecord(kind, {**payload, "kind": self._executor.kind, **more}, self._services.clock.now())
-        )
+        return ExecutionFields(self._pending.audit_name, claim.candidate, claim.attempt, self._executor.kind)
+
+    def _record(self, record: AuditRecord) -> None:
+        self.records.append(replace(record, at=self._services.clock.now()))
 
 
 def build_unknown_kind_failure(kind: str) -> ExecutorFailure:

@@ -5,48 +5,8 @@ import json
 from signpost.content.model import EVENT_SOURCE, BusEvent
 from signpost.model import JsonObject
 from signpost.records import dataclass
+from signpost.workflow.audit_events import PUBLISHED_FIELDS
 from signpost.workflow.instance import AuditEvent
-
-PUBLISHED_FIELDS = frozenset({
-    "applied",
-    "approval_id",
-    "attempt",
-    "branchIndex",
-    "by",
-    "candidate",
-    "chainDepth",
-    "code",
-    "definitionId",
-    "definition_id",
-    "deterministic",
-    "elapsedMs",
-    "errorClass",
-    "expectedVersion",
-    "finalState",
-    "fromState",
-    "guard",
-    "guardIndex",
-    "happened",
-    "idempotencyKey",
-    "kind",
-    "kinds",
-    "outcome",
-    "passed",
-    "queue",
-    "requestId",
-    "state",
-    "steps",
-    "sub_workflow_id",
-    "timeoutMs",
-    "timeout_ms",
-    "toState",
-    "transition",
-    "version",
-})  # fmt: skip
-"""The payload fields that go to the bus: names, numbers and kinds. Any bus rule in the account can read them."""
-WITHHELD_FIELDS = frozenset({"error", "message", "previousError"})
-"""The payload fields that stay in the audit: a sentence about a failure may quote arguments, and only principals that
-may see the workflow may see those."""
 
 
 @dataclass(frozen=True, slots=True)

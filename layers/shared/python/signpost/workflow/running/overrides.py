@@ -3,8 +3,9 @@ instance (`$cancel`)."""
 
 from dataclasses import replace
 
-from signpost.model import Json, JsonObject, Principal, as_object
+from signpost.model import JsonObject, Principal
 from signpost.records import dataclass
+from signpost.workflow.audit_events import executor_resolved, executor_retried
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.admission import (
     build_busy_refusal,
@@ -65,9 +66,11 @@ def apply_override(
     claim = instance.claim
     assert claim is not None  # noqa: S101 - a step that is not in doubt was refused
     resumed_step = resumer.resume(definition, instance, Resumption(claim.job), now)
+    subject = submission.principal.subject
     if submission.transition == RETRY:
-        return OverrideResult(_record_override(resumed_step, submission, "retried"), _build_retry_claim(claim, now))
-    recorded = _record_override(resumed_step, submission, "resolved")
+        retried = _record_override(resumed_step, executor_retried(subject))
+        return OverrideResult(retried, _build_retry_claim(claim, now))
+    recorded = _record_override(resumed_step, executor_resolved(subject, submission.arguments.get(HAPPENED)))
     return OverrideResult(_resolve(resumer.engine, definition, recorded, submission.arguments, now))
 
 
@@ -90,17 +93,11 @@ def _resolve(engine: Engine, definition: Definition, step: Step, arguments: Json
     return resolved if arguments[HAPPENED] else replace(resolved, refusal=None)
 
 
-def _record_override(step: Step, submission: Submission, action: str) -> Step:
+def _record_override(step: Step, record: AuditRecord) -> Step:
     """Record the override, in the step and in the pending execution that continues from it."""
     assert step.pending is not None  # noqa: S101 - it was executed
-    payload: JsonObject = {"by": submission.principal.subject, **_resolution_of(submission)}
-    recorded = replace(step, pending=None, records=(AuditRecord(f"executor.{action}", payload), *step.records))
+    recorded = replace(step, pending=None, records=(record, *step.records))
     return replace(recorded, pending=replace(step.pending, step=recorded))
-
-
-def _resolution_of(submission: Submission) -> JsonObject:
-    happened: Json = as_object(submission.arguments).get(HAPPENED)
-    return {HAPPENED: happened} if submission.transition == RESOLVE else {}
 
 
 def _find_refusal(definition: Definition, instance: Instance, submission: Submission, now: float) -> Refusal | None:

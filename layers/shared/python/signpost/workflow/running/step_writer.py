@@ -11,6 +11,7 @@ from dataclasses import replace
 from signpost.errors import Unavailable
 from signpost.ports import Ids
 from signpost.records import dataclass
+from signpost.workflow.audit_events import executor_in_doubt
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.admission import build_busy_refusal, build_rejection_record
 from signpost.workflow.engine.engine import Engine
@@ -34,7 +35,6 @@ from signpost.workflow.instance import (
     InstanceWrite,
     Job,
     WaitReason,
-    build_in_doubt_record,
     child_id_of,
     due_at,
     has_ended,
@@ -252,7 +252,10 @@ class _StepRun:
         refusal, instance = step.refusal, self._attach_fault(step)
         if refusal is not None and refusal.in_doubt:
             doubtful = self._build_doubtful_claim(refusal)
-            instance, step = replace(instance, claim=doubtful), add_record(step, build_in_doubt_record(doubtful))
+            instance, step = (
+                replace(instance, claim=doubtful),
+                add_record(step, executor_in_doubt(doubtful.job.transition, doubtful.attempt)),
+            )
         if (
             self._last_written is None
             and refusal is not None

@@ -4,8 +4,9 @@ it, and its end is the result of the step."""
 from collections.abc import Callable
 from typing import Literal, cast
 
-from signpost.model import JsonObject, as_object
+from signpost.model import as_object
 from signpost.ports import Clock
+from signpost.workflow.audit_events import child_completed, child_failed, child_started, child_timed_out
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import (
@@ -71,7 +72,7 @@ class ChildWorkflowExecutor:
         result = self._workflows.start(request, attempt.principal, attempt.ends_at)
         if isinstance(result, WorkflowRefusal):
             return result
-        attempt.record_event("sub_workflow.started", {"sub_workflow_id": child, "definition_id": definition_id})
+        attempt.record_event(child_started(child, definition_id))
         return LoadedInstance(result.definition, result.step.instance)
 
     def _check_child(self, attempt: StepAttempt, loaded: LoadedInstance) -> StepOutcome:
@@ -84,19 +85,18 @@ class ChildWorkflowExecutor:
 
     def _build_end_outcome(self, attempt: StepAttempt, loaded: LoadedInstance) -> StepOutcome:
         child = loaded.instance
-        payload: JsonObject = {"sub_workflow_id": child.id, "state": child.state}
         if child.cancelled is None and child.fault is None:
-            attempt.record_event("sub_workflow.completed", payload)
+            attempt.record_event(child_completed(child.id, child.state))
             return ExecutorOutcome(child.context)
         if child.cancelled is None:
             return self._cancel_child(
                 attempt, loaded, lambda child_now: self._build_fault_failure(attempt, child, child_now)
             )
-        attempt.record_event("sub_workflow.failed", payload)
+        attempt.record_event(child_failed(child.id, child.state))
         return ExecutorFailure("permanent_error", f"The workflow {child.id} was cancelled.", _certainty_of(child))
 
     def _build_fault_failure(self, attempt: StepAttempt, child: Instance, child_now: Instance) -> ExecutorFailure:
-        attempt.record_event("sub_workflow.failed", {"sub_workflow_id": child.id, "state": child.state})
+        attempt.record_event(child_failed(child.id, child.state))
         fault = cast("InstanceFault", child.fault)
         return ExecutorFailure(fault.error_class or "permanent_error", fault.message, _certainty_of(child_now))
 
@@ -104,9 +104,7 @@ class ChildWorkflowExecutor:
         return self._cancel_child(attempt, loaded, lambda child_now: self._build_timeout_failure(attempt, child_now))
 
     def _build_timeout_failure(self, attempt: StepAttempt, child_now: Instance) -> ExecutorFailure:
-        attempt.record_event(
-            "sub_workflow.timed_out", {"sub_workflow_id": child_now.id, "timeout_ms": _timeout_ms(attempt)}
-        )
+        attempt.record_event(child_timed_out(child_now.id, _timeout_ms(attempt)))
         return ExecutorFailure(
             "timeout", f"The workflow {child_now.id} has not ended in time.", _certainty_of(child_now)
         )

@@ -12,6 +12,7 @@ from signpost.calling.runtime_settings import declared_timeout_ms, placement_of
 from signpost.contract import CallReply, CallRequest, Failure, FailureClass, KeptResult, Result
 from signpost.errors import Unavailable
 from signpost.model import InputRequired, Json, JsonObject, Principal
+from signpost.workflow.audit_events import evidence_refused
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import HUMAN_APPROVAL, HUMAN_REQUEST, EvidenceItem
@@ -108,7 +109,7 @@ def _build_outcome(
     """Build the outcome with the evidence that a function may give, in the name of the step's principal."""
     kinds = [kind for item in evidence if isinstance(kind := item.get("kind"), str)]
     if refused := sorted({kind for kind in kinds if kind in RESERVED_EVIDENCE}):
-        attempt.record_event("evidence.refused", {"kinds": list[Json](refused)})
+        attempt.record_event(evidence_refused(refused))
     accepted = [
         item for item in evidence if isinstance(kind := item.get("kind"), str) and kind not in RESERVED_EVIDENCE
     ]

@@ -1,21 +1,22 @@
-"""The bars of the project, and whether a run meets them."""
+"""The performance bars of the project, and the verdicts whether a run meets them."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.flat import LIST, SKILLS
+from bench.flat import FLAT_LIST, SKILLS
 from bench.harness import IMPORT, NOOP
 from bench.laps import FIRST, INIT, LISTS, Lap
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A contender and what it showed in each round."""
+    """The measured values of a contender."""
 
     name: str
     laps: Mapping[str, Sequence[float]]
-    rival: bool = False
+    """By measure, with one value a round."""
+    is_rival: bool = False
 
     @property
     def medians(self) -> Lap:
@@ -35,66 +36,74 @@ class Results:
 
     @property
     def slowdown(self) -> float:
-        return slowdown([self.reference_loop_ms])
+        return compute_slowdown([self.reference_loop_ms])
 
     def to_floor(self, row: Row, measure: str) -> float | None:
-        return None if measure not in row.laps else ratio(row.laps[measure], self.floor.laps[INIT])
+        """Return the measure relative to the cold init of the floor, or None if the row does not have it."""
+        return None if measure not in row.laps else median_ratio(row.laps[measure], self.floor.laps[INIT])
 
 
 REFERENCE_LOOP_MS = 40.0
-"""What the loop takes on the two-core test machine when it does nothing else: bars in milliseconds are for that."""
+"""The time of the reference loop on the idle two-core test machine, for which the bars in milliseconds are set."""
 
 
-def slowdown(loops_ms: Sequence[float]) -> float:
-    """By how much this machine was slower than that one, going by what the loop took here. A faster one is 1."""
+def compute_slowdown(loops_ms: Sequence[float]) -> float:
+    """Return the factor by which this machine was slower than the test machine, from times of the reference loop; 1 for
+    a faster machine."""
     return max(1.0, statistics.median(loops_ms) / REFERENCE_LOOP_MS)
 
 
-def ratio(these: Sequence[float], those: Sequence[float]) -> float:
-    """The median of the ratios within a round: whatever slows a machine down for seconds slows both sides of it."""
-    return statistics.median(this / that for this, that in zip(these, those, strict=True))
+def median_ratio(values: Sequence[float], references: Sequence[float]) -> float:
+    """Return the median of the ratios within a round. A disturbance of seconds slows down both sides of a ratio."""
+    return statistics.median(value / reference for value, reference in zip(values, references, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    what: str
-    found: float
+    """A measured value compared with its bar."""
+
+    subject: str
+    value: float
     bar: float
-    against: str
+    unit: str
+    """The unit of the value and the bar, with the reference of a ratio."""
     at_least: bool = False
+    """Whether the bar is the least allowed value and not the greatest."""
 
     @property
-    def met(self) -> bool:
-        return self.found >= self.bar if self.at_least else self.found <= self.bar
+    def is_met(self) -> bool:
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
 
 
-WORDS: Mapping[str, str] = {
+LABELS: Mapping[str, str] = {
     INIT: "cold init",
     FIRST: "first tools/list",
     **{measure: f"warm tools/list, {count} tools" for count, measure in LISTS.items()},
 }
-TO_FLOOR: Mapping[str, float] = {INIT: 1.6, FIRST: 1.9}
-MILLISECONDS: Mapping[str, float] = {LISTS[200]: 0.5, LISTS[500]: 1.0}
-"""On the two-core test machine."""
-ALONE: Mapping[str, tuple[str, float]] = {
-    LIST: (f"warm list of {SKILLS} skills", 1.0),
+TO_FLOOR_BARS: Mapping[str, float] = {INIT: 1.6, FIRST: 1.9}
+MILLISECOND_BARS: Mapping[str, float] = {LISTS[200]: 0.5, LISTS[500]: 1.0}
+"""For the two-core test machine."""
+BARS_WITHOUT_RIVAL: Mapping[str, tuple[str, float]] = {
+    FLAT_LIST: (f"warm list of {SKILLS} skills", 1.0),
     NOOP: ("harness, a call of nothing", 0.3),
     IMPORT: ("harness, import", 30.0),
 }
-"""What has no rival, in milliseconds; of an executor, beside the function, and beyond Python with pydantic."""
-AHEAD = 1.0
+"""Labels and bars in milliseconds of measures that the peers do not have. The harness is measured without the function
+that it calls, and its import without Python and pydantic."""
+MAX_TO_RIVAL = 1.0
+"""The bar of a measure relative to the fastest rival."""
 
 
 def verdicts(results: Results) -> Iterator[Verdict]:
     ours = results.ours
-    for measure, bar in TO_FLOOR.items():
-        yield Verdict(WORDS[measure], ratio(ours.laps[measure], results.floor.laps[INIT]), bar, "x floor")
-    for measure, bar in MILLISECONDS.items():
-        yield Verdict(WORDS[measure], ours.medians[measure] / results.slowdown, bar, "ms")
-    for measure, (words, bar) in ALONE.items():
-        yield Verdict(words, ours.medians[measure] / results.slowdown, bar, "ms")
-    rivals = [peer for peer in results.peers if peer.rival]
-    for measure, words in WORDS.items():
+    for measure, bar in TO_FLOOR_BARS.items():
+        yield Verdict(LABELS[measure], median_ratio(ours.laps[measure], results.floor.laps[INIT]), bar, "x floor")
+    for measure, bar in MILLISECOND_BARS.items():
+        yield Verdict(LABELS[measure], ours.medians[measure] / results.slowdown, bar, "ms")
+    for measure, (label, bar) in BARS_WITHOUT_RIVAL.items():
+        yield Verdict(label, ours.medians[measure] / results.slowdown, bar, "ms")
+    rivals = [peer for peer in results.peers if peer.is_rival]
+    for measure, label in LABELS.items():
         fastest = min(rivals, key=lambda rival, measure=measure: rival.medians[measure])
-        found = ratio(ours.laps[measure], fastest.laps[measure])
-        yield Verdict(words, found, AHEAD, f"x {fastest.name}, the fastest rival")
+        value = median_ratio(ours.laps[measure], fastest.laps[measure])
+        yield Verdict(label, value, MAX_TO_RIVAL, f"x {fastest.name}, the fastest rival")

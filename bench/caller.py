@@ -1,4 +1,4 @@
-"""Who calls in the bench: a token of an issuer that exists only in it."""
+"""The requests of the bench, with a token of an issuer that exists only in the bench."""
 
 import json
 import time
@@ -17,13 +17,13 @@ from signpost.adapters import keys
 
 ISSUER = "https://issuer.example"
 AUDIENCE = "https://signpost.example/mcp"
-# Parameters of the template under which the issuer's tokens are good.
 PARAMETERS = {
     "AuthMode": "jwt",
     "OidcIssuer": ISSUER,
     "OidcAudience": AUDIENCE,
     "PublicUrl": "https://signpost.example",
 }
+"""Template parameters with which the gateway accepts the tokens of the issuer."""
 _KEY_ID = "bench"
 _LIFETIME = 3600
 
@@ -46,7 +46,7 @@ class Issuer:
         return {**public, "kid": _KEY_ID, "use": "sig", "alg": "RS256"}
 
     def rows(self) -> Rows:
-        """The rows that the gateway reads on its way to the answer: the published keys of the issuer."""
+        """Return the only rows that the gateway reads for an answer, the published keys of the issuer."""
         now = time.time()
         published = {_KEY_ID: self.key()}
         row: JsonObject = {
@@ -54,30 +54,30 @@ class Issuer:
             "fetched_at": {"N": str(now)},
             "refresh_not_before": {"N": str(now + _LIFETIME)},
         }
-        address = keys.issuer_keys(ISSUER)
-        return {(address["pk"]["S"], address["sk"]["S"]): row}
+        key = keys.issuer_keys(ISSUER)
+        return {(key["pk"]["S"], key["sk"]["S"]): row}
 
 
 def event_file(project: Project) -> Path:
     return project.root / "events" / "gateway" / "tools-list.json"
 
 
-def first_answer_event(project: Project, issuer: Issuer) -> JsonObject:
-    """The first request of a client that has a token: tools/list."""
+def build_list_event(project: Project, issuer: Issuer) -> JsonObject:
+    """Build the event of a tools/list, the first request of a client that has a token."""
     event = read_object(event_file(project))
     headers = event.get("headers")
-    known = headers if isinstance(headers, dict) else {}
-    return {**event, "headers": {**known, "authorization": f"Bearer {issuer.token()}"}}
+    other_headers = headers if isinstance(headers, dict) else {}
+    return {**event, "headers": {**other_headers, "authorization": f"Bearer {issuer.token()}"}}
 
 
-def call_event(project: Project, issuer: Issuer) -> JsonObject:
-    """The same client calls the first tool of the bench."""
-    event = first_answer_event(project, issuer)
+def build_call_event(project: Project, issuer: Issuer) -> JsonObject:
+    """Build the event with which the same client calls the first tool of the bench."""
+    event = build_list_event(project, issuer)
     headers, body = event["headers"], event["body"]
     assert isinstance(headers, dict)
     assert isinstance(body, str)
     message = json.loads(body)
-    name = tools.name(0)
+    name = tools.tool_name(0)
     params = {**message["params"], "name": name, "arguments": tools.ARGUMENTS}
     return {
         **event,

@@ -1,4 +1,4 @@
-"""How long a step of a workflow takes without a table: the engine, and a store in memory."""
+"""Measures the time of a workflow step without DynamoDB, with the engine and an instance store in memory."""
 
 import statistics
 import time
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from time import process_time
 
 from bench.bars import Verdict
-from bench.table import judged
+from bench.table import verdict_json
 from local.json_values import JsonObject
 from local.progress import Progress
 from signpost.adapters.clock import SystemClock
@@ -27,12 +27,14 @@ TENANT, DEFINITION = "bench", "loop"
 CONTEXT_BYTES = 4_096
 CALL_SECONDS = 29.0
 STEPS = 500
-"""In a round, of which the median counts."""
+"""The number of steps in a round; the median of their times is the result."""
 HISTORY = 10_000
-MOST_MS = 0.5
-"""On the two-core test machine."""
-MOST_GROWTH = 1.3
-"""By how much a step may take longer after a long history. It takes no longer; this is for the clock of the machine."""
+"""The number of steps that precede the last round."""
+MAX_SUBMIT_MS = 0.5
+"""For the two-core test machine."""
+MAX_GROWTH = 1.3
+"""The greatest ratio of the time of a step after a long history to the time before. A step takes no longer then; the
+margin is for the clock of the machine."""
 
 WORKFLOW: JsonObject = {
     "initialState": "open",
@@ -67,62 +69,63 @@ class Findings:
 
 def measure(progress: Progress) -> Findings:
     with progress.step("timing the engine"):
-        instance = _Instance()
-        instance.steps(STEPS)  # what a process does once
-        early = instance.steps(STEPS)
-        instance.steps(HISTORY - 2 * STEPS)
-        return Findings(early, instance.steps(STEPS), HISTORY)
+        instance = _EndlessInstance()
+        instance.time_steps(STEPS)  # warms the process up
+        early_ms = instance.time_steps(STEPS)
+        instance.time_steps(HISTORY - 2 * STEPS)
+        return Findings(early_ms, instance.time_steps(STEPS), HISTORY)
 
 
-class _Instance:
-    """One that goes on and on."""
+class _EndlessInstance:
+    """A workflow instance with a transition that leads back to the same state."""
 
     def __init__(self) -> None:
         definitions = MemoryDefinitions()
         definitions.publish(TENANT, DEFINITION, WORKFLOW)
-        self._principal = Principal("somebody", TENANT, "bench", roles=frozenset({"clerk"}))
+        self._principal = Principal("clerk", TENANT, "bench", roles=frozenset({"clerk"}))
         self._clock, ids, instances, engine = SystemClock(), RandomIds(), MemoryInstanceStore(), Engine()
-        world = ExecutionServices(find_executor=lambda _: None, clock=self._clock, pause=time.sleep, margin=0.0)
-        people = HumanExecutor(clock=self._clock, ids=ids)
+        services = ExecutionServices(find_executor=lambda _: None, clock=self._clock, pause=time.sleep, margin=0.0)
+        human_executor = HumanExecutor(clock=self._clock, ids=ids)
         self._workflows = Workflows(
             definitions=definitions,
             instances=instances,
-            step_writer=StepWriter(instances=instances, human_executor=people, services=world, engine=engine, ids=ids),
+            step_writer=StepWriter(
+                instances=instances, human_executor=human_executor, services=services, engine=engine, ids=ids
+            ),
             engine=engine,
             clock=self._clock,
             ids=ids,
         )
-        started = self._workflows.start(StartRequest(DEFINITION), self._principal, self._ends_at)
+        started = self._workflows.start(StartRequest(DEFINITION), self._principal, self._deadline)
         if not isinstance(started, StepResult):
             raise TypeError(started.message)
         self._id, self._version = started.step.instance.id, started.step.instance.version
 
     @property
-    def _ends_at(self) -> float:
+    def _deadline(self) -> float:
         return self._clock.now() + CALL_SECONDS
 
-    def steps(self, count: int) -> float:
-        """The median of so many, in milliseconds, from what was sent to what is answered."""
-        taken = [self._step() for _ in range(count)]
-        return statistics.median(taken) * 1000
+    def time_steps(self, count: int) -> float:
+        """Take this number of steps, and return the median of the milliseconds from the submission to the answer."""
+        return statistics.median(self._time_step() for _ in range(count)) * 1000
 
-    def _step(self) -> float:
-        submitted = Submission(self._version, "next", {"amount": 7}, self._principal)
-        began = process_time()
-        told = self._workflows.submit(self._id, submitted, self._ends_at)
-        if not isinstance(told, StepResult) or told.step.refusal is not None:
-            raise TypeError(str(told))
-        build_answer(told.definition, told.step)
+    def _time_step(self) -> float:
+        submission = Submission(self._version, "next", {"amount": 7}, self._principal)
+        started = process_time()
+        result = self._workflows.submit(self._id, submission, self._deadline)
+        if not isinstance(result, StepResult) or result.step.refusal is not None:
+            raise TypeError(str(result))
+        build_answer(result.definition, result.step)
         ended = process_time()
-        self._version = told.step.instance.version
-        return ended - began
+        self._version = result.step.instance.version
+        return ended - started
 
 
 def verdicts(findings: Findings, slowdown: float) -> Iterator[Verdict]:
-    yield Verdict("workflow.submit, engine alone", findings.submit_ms / slowdown, MOST_MS, "ms")
+    yield Verdict("workflow.submit, engine alone", findings.submit_ms / slowdown, MAX_SUBMIT_MS, "ms")
     growth = findings.submit_after_history_ms / findings.submit_ms
-    yield Verdict(f"the same after {findings.history:,} steps", growth, MOST_GROWTH, "x before")
+    yield Verdict(f"the same after {findings.history:,} steps", growth, MAX_GROWTH, "x before")
 
 
-def document(findings: Findings, judgement: Iterable[Verdict]) -> JsonObject:
-    return {**asdict(findings), "verdicts": list(map(judged, judgement))}
+def build_document(findings: Findings, judgement: Iterable[Verdict]) -> JsonObject:
+    return {**asdict(findings), "verdicts": list(map(verdict_json, judgement))}

@@ -1,4 +1,4 @@
-"""Why a bench could not be run."""
+"""The error of a bench that cannot be run."""
 
 
 class BenchError(Exception):

@@ -1,10 +1,10 @@
-"""How long the flat surface takes to list the functions of a tenant as skills. Part of python -m bench."""
+"""Measures the time in which the flat surface lists the functions of a tenant as skills. Part of python -m bench."""
 
 from bench.contender import Contender
 from bench.laps import Lap, Requests, run
 
 SKILLS = 500
-LIST = "warm_flat_list_500_ms"
+FLAT_LIST = "warm_flat_list_500_ms"
 _PROGRAM = "from bench.inside.flat import main; main()"
 
 

@@ -1,11 +1,11 @@
-"""The gateway with the tools of the bench in place of its own: everything but the provider is the product's."""
+"""The gateway with the tools of the bench in place of its own. Only the provider of tools is not the product's code."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bench.tools import SCHEMA, described, work
+from bench.tools import SCHEMA, names_and_descriptions, work
 from signpost.model import Call, CallToolResult, JsonObject, Tool
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 
 class StaticTools:
+    """A provider of fixed tools that all return their query."""
+
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = tools
         self._by_name = {tool.name: tool for tool in tools}
 
     def tools(self, call: Call) -> Sequence[Tool]:
-        del call  # everybody sees the same
+        del call  # all callers see the same tools
         return self._tools
 
     def tool(self, name: str, call: Call) -> Tool | None:
@@ -32,11 +34,11 @@ class StaticTools:
         return self._by_name.get(name)
 
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
-        del tool, call  # all of them do the same
+        del tool, call  # all tools do the same
         return CallToolResult([{"type": "text", "text": work(str(arguments["query"]))}])
 
 
-provider = StaticTools([Tool(name, description, SCHEMA) for name, description in described()])
+provider = StaticTools([Tool(name, description, SCHEMA) for name, description in names_and_descriptions()])
 settings = gateway_settings(os.environ)
 telemetry = Telemetry("gateway")
 composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)

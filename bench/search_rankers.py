@@ -1,4 +1,4 @@
-"""Who answers queries in the bench of search: both rankings of ours, and FastMCP's in a process of its own."""
+"""The rankers of the search bench: both rankings of the product, and FastMCP's in a process of its own."""
 
 import json
 import subprocess
@@ -12,81 +12,84 @@ from typing import TypedDict
 
 from bench.contender import Contender, Peer
 from bench.errors import BenchError
-from local.interpreter import environment, isolated
+from local.interpreter import environment, isolated_command
 from signpost.search.documents import SearchDocument
 from signpost.search.ranking import CatalogueSearch, Ranking, SearchHit
 
 LIMIT = 10
-_FIRST = "first"
+_FIRST_QUERY = "first"
 _ROOT = Path(__file__).parents[1]
 _FASTMCP = Peer("fastmcp_search", "bench-fastmcp", "fastmcp", "FastMCP {} BM25")
-_PATIENCE = 300.0
+_TIMEOUT_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Times are of the processor, since ranking waits for nothing and others may use the machine as well."""
+    """The answers of a ranker. Times are processor times, because ranking does not wait and other processes may use the
+    machine too."""
 
     first_ms: float
-    """The first query, which reads the documents."""
-    found: Sequence[Sequence[str]]
-    """Ids, by query."""
+    """The time of the first query, which reads the documents."""
+    ids: Sequence[Sequence[str]]
+    """The ids of the found documents, by query."""
     ms: Sequence[float]
+    """The times of the queries."""
 
 
 type Ranker = Callable[[Sequence[SearchDocument], Sequence[str]], Answers]
 
 
-class _Said(TypedDict):
+class _PeerAnswers(TypedDict):
+    """The JSON object that the process of a peer writes, with documents by their numbers."""
+
     first_ms: float
     found: list[list[int]]
     ms: list[float]
 
 
-def _ours(ranking: Ranking, documents: Sequence[SearchDocument], queries: Sequence[str]) -> Answers:
+def _run_ranking(ranking: Ranking, documents: Sequence[SearchDocument], queries: Sequence[str]) -> Answers:
     search = CatalogueSearch(documents)
-    _, first = _timed(search, ranking, _FIRST)
-    answers = [_timed(search, ranking, query) for query in queries]
-    found = [[identifier for _, identifier in hits] for hits, _ in answers]
-    return Answers(first, found, [took for _, took in answers])
+    _, first_ms = _time_query(search, ranking, _FIRST_QUERY)
+    answers = [_time_query(search, ranking, query) for query in queries]
+    ids = [[identifier for _, identifier in hits] for hits, _ in answers]
+    return Answers(first_ms, ids, [ms for _, ms in answers])
 
 
-def _timed(search: CatalogueSearch, ranking: Ranking, query: str) -> tuple[Sequence[SearchHit], float]:
+def _time_query(search: CatalogueSearch, ranking: Ranking, query: str) -> tuple[Sequence[SearchHit], float]:
     started = time.thread_time()
     hits = search.find(query, ranking=ranking, limit=LIMIT)
     return hits, (time.thread_time() - started) * 1000
 
 
-OURS: Mapping[str, Ranker] = {"literal": partial(_ours, "literal"), "fused": partial(_ours, "fused")}
+OURS: Mapping[str, Ranker] = {"literal": partial(_run_ranking, "literal"), "fused": partial(_run_ranking, "fused")}
 
 
-def _theirs(peer: Contender, documents: Sequence[SearchDocument], queries: Sequence[str]) -> Answers:
+def _run_peer(peer: Contender, documents: Sequence[SearchDocument], queries: Sequence[str]) -> Answers:
     texts = [f"{document.title} {document.description}" for document in documents]
-    said = _asked(peer, {"texts": texts, "first": _FIRST, "queries": queries, "limit": LIMIT})
-    return Answers(
-        said["first_ms"], [[documents[number].id for number in found] for found in said["found"]], said["ms"]
-    )
+    answers = _ask_peer(peer, {"texts": texts, "first": _FIRST_QUERY, "queries": queries, "limit": LIMIT})
+    ids = [[documents[number].id for number in numbers] for numbers in answers["found"]]
+    return Answers(answers["first_ms"], ids, answers["ms"])
 
 
-def _asked(peer: Contender, question: Mapping[str, object]) -> _Said:
+def _ask_peer(peer: Contender, question: Mapping[str, object]) -> _PeerAnswers:
     with tempfile.TemporaryDirectory(prefix="bench-") as home:
         try:
-            done = subprocess.run(
-                isolated("-c", f"from {peer.answering} import main; main()", python=peer.python),
+            process = subprocess.run(
+                isolated_command("-c", f"from {peer.first_module} import main; main()", python=peer.python),
                 env=environment(peer.search_path, {"HOME": home}),
                 input=json.dumps(question),
                 capture_output=True,
-                timeout=_PATIENCE,
+                timeout=_TIMEOUT_SECONDS,
                 check=True,
                 text=True,
             )
         except subprocess.CalledProcessError as error:
             raise BenchError(f"{peer.name}: {error.stderr.strip()}") from error
         except subprocess.TimeoutExpired as error:
-            raise BenchError(f"{peer.name}: not done after {_PATIENCE:.0f} s") from error
-    return json.loads(done.stdout)
+            raise BenchError(f"{peer.name}: not done after {_TIMEOUT_SECONDS:.0f} s") from error
+    return json.loads(process.stdout)
 
 
-def rankers() -> Mapping[str, Ranker]:
+def find_rankers() -> Mapping[str, Ranker]:
     fastmcp = _FASTMCP.contender(_ROOT, {})
-    return {**OURS, fastmcp.name: partial(_theirs, fastmcp)}
+    return {**OURS, fastmcp.name: partial(_run_peer, fastmcp)}

@@ -1,4 +1,4 @@
-"""How long search takes in catalogues as large as anybody's."""
+"""Measures the speed of search in large catalogues."""
 
 import random
 import statistics
@@ -13,8 +13,9 @@ from signpost.search.words import drop_stop_words, split_words
 
 SIZES = (1_000, 10_000)
 TERMS = (2, 15)
-"""Stop words are not among them."""
+"""The numbers of terms in a query, without stop words."""
 QUERIES = 200
+"""The number of queries with each number of terms."""
 _SEED = 20_614
 
 
@@ -24,43 +25,43 @@ class Speed:
     ranker: str
     first_ms: float
     ms: Mapping[int, float]
-    """The median query, by its number of terms."""
+    """The median time of a query, by the number of its terms."""
 
 
-def speeds(sentences: Dataset, rankers: Mapping[str, Ranker]) -> Iterable[Speed]:
-    """No query comes twice, and everybody gets the same."""
-    chance = random.Random(_SEED)  # noqa: S311 - every run makes up the same catalogue
-    queries = [query for count in TERMS for query in islice(_queries(sentences, count, chance), QUERIES)]
+def measure_speeds(sentences: Dataset, rankers: Mapping[str, Ranker]) -> Iterable[Speed]:
+    """Measure each ranker in catalogues of each size. All rankers get the same queries, and no query occurs twice."""
+    generator = random.Random(_SEED)  # noqa: S311 - every run makes up the same catalogue
+    queries = [query for count in TERMS for query in islice(_make_queries(sentences, count, generator), QUERIES)]
     for size in SIZES:
-        documents = _catalogue(sentences, size, chance)
+        documents = _make_catalogue(sentences, size, generator)
         for name, ranker in rankers.items():
             answers = ranker(documents, queries)
             batches = zip(TERMS, batched(answers.ms, QUERIES, strict=True), strict=True)
             yield Speed(size, name, answers.first_ms, {count: statistics.median(batch) for count, batch in batches})
 
 
-def _queries(sentences: Dataset, terms: int, chance: random.Random) -> Iterable[str]:
-    asked = [query.text for query in sentences.queries]
+def _make_queries(sentences: Dataset, terms: int, generator: random.Random) -> Iterable[str]:
+    texts = [query.text for query in sentences.queries]
     while True:
-        found: list[str] = []
-        while len(found) < terms:
-            found += drop_stop_words(split_words(chance.choice(asked)))
-        yield " ".join(found[:terms])
+        words: list[str] = []
+        while len(words) < terms:
+            words += drop_stop_words(split_words(generator.choice(texts)))
+        yield " ".join(words[:terms])
 
 
-def _catalogue(sentences: Dataset, size: int, chance: random.Random) -> Sequence[SearchDocument]:
-    """Made up of what tools say of themselves and what people ask for, some forty words each."""
-    asked = [query.text for query in sentences.queries]
+def _make_catalogue(sentences: Dataset, size: int, generator: random.Random) -> Sequence[SearchDocument]:
+    """Make documents of about forty words each from the descriptions of tools and the words of queries."""
+    texts = [query.text for query in sentences.queries]
 
     def pick(count: int) -> Sequence[str]:
-        return split_words(chance.choice(asked))[-count:]
+        return split_words(generator.choice(texts))[-count:]
 
     return [
         SearchDocument(
             id=f"{'_'.join(pick(2))}.{'_'.join(pick(2))}_{number}",
             kind="capability",
             title=" ".join(pick(4)),
-            description=f"{chance.choice(sentences.documents).description} {chance.choice(asked)}",
+            description=f"{generator.choice(sentences.documents).description} {generator.choice(texts)}",
             tags=pick(2),
             text=" ".join(pick(8)),
         )

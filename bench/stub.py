@@ -1,4 +1,4 @@
-"""Stands in for AWS on loopback, so that a bench times the code and not a service."""
+"""A stub of AWS on loopback, so that a bench measures the code and not a service."""
 
 import json
 import threading
@@ -12,11 +12,11 @@ from typing import Any, Self
 from local.json_values import Json, JsonObject
 
 type Rows = Mapping[tuple[str, str], JsonObject]
-"""Items by partition and sort key, in DynamoDB's own JSON."""
+"""Items in DynamoDB's JSON, by partition key and sort key."""
 
 
-def answer(target: str, request: JsonObject, rows: Rows) -> JsonObject | None:
-    """What AWS would say to this operation on a table with these rows; None if the stub does not know it."""
+def answer_operation(target: str, request: JsonObject, rows: Rows) -> JsonObject | None:
+    """Answer an operation as AWS would for a table with these rows, or return None if the stub does not know it."""
     match target.rpartition(".")[2]:
         case "GetItem":
             item = rows.get(_key(request))
@@ -38,8 +38,10 @@ def _key(request: JsonObject) -> tuple[str, str]:
 
 
 class AwsStub:
+    """An HTTP server in a thread, which runs while the context is open."""
+
     def __init__(self, rows: Rows) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Conversation, rows))
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_StubRequestHandler, rows))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     @property
@@ -56,9 +58,9 @@ class AwsStub:
         self._server.server_close()
 
 
-class _Conversation(BaseHTTPRequestHandler):
+class _StubRequestHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # One write an answer, sent at once: otherwise delayed acknowledgements are what is measured.
+    # Each answer is one write that is sent at once. Otherwise the bench would measure delayed acknowledgements.
     wbufsize = 1 << 16
     disable_nagle_algorithm = True
 
@@ -69,12 +71,12 @@ class _Conversation(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         target = self.headers.get("X-Amz-Target", "")
-        found = answer(target, request, self._rows)
-        if found is None:
-            refusal: JsonObject = {"__type": "UnknownOperationException", "message": target}
-            self._send(HTTPStatus.BAD_REQUEST, refusal)
+        result = answer_operation(target, request, self._rows)
+        if result is None:
+            error: JsonObject = {"__type": "UnknownOperationException", "message": target}
+            self._send(HTTPStatus.BAD_REQUEST, error)
         else:
-            self._send(HTTPStatus.OK, found)
+            self._send(HTTPStatus.OK, result)
 
     def _send(self, status: HTTPStatus, document: Json) -> None:
         body = json.dumps(document).encode()
@@ -84,5 +86,5 @@ class _Conversation(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name http.server gave it
-        """Says nothing: the table is what is read."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name in http.server
+        """Log nothing, because the output is the table of the bench."""

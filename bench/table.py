@@ -1,4 +1,4 @@
-"""A run for people to read, and for programs."""
+"""Formats the results of a run as a table for people and as JSON for programs."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ _WARM = (*LISTS.values(), CALL)
 _NAME = 42
 
 
-def table(results: Results) -> Iterator[str]:
+def format_table(results: Results) -> Iterator[str]:
     yield _line("", ["cold init", "", "first list", "", "peak RSS", "list 200", "list 500", "call"])
     yield _line("", ["x floor", "ms", "x floor", "ms", "MB", "ms", "ms", "ms"])
     for row in results.rows:
@@ -21,7 +21,7 @@ def table(results: Results) -> Iterator[str]:
     yield f"reference loop {results.reference_loop_ms:.1f} ms; everything is a median of rounds; list and call are warm"
     yield f"verdicts in ms are of a machine that is {results.slowdown:.2f} times as fast as this one was meanwhile"
     yield ""
-    yield from map(said, verdicts(results))
+    yield from map(format_verdict, verdicts(results))
 
 
 def _cells(results: Results, row: Row) -> Iterator[str]:
@@ -41,33 +41,33 @@ def _line(name: str, cells: Sequence[str]) -> str:
     return f"{name:<{_NAME}}" + "".join(f"{cell:>11}" for cell in cells)
 
 
-def said(verdict: Verdict) -> str:
-    word, bound = "met" if verdict.met else "MISSED", "at least" if verdict.at_least else "at most"
-    return f"{word:<8}{verdict.what:<28}{verdict.found:>6.2f}, {bound} {verdict.bar:.2f} {verdict.against}"
+def format_verdict(verdict: Verdict) -> str:
+    word, bound = "met" if verdict.is_met else "MISSED", "at least" if verdict.at_least else "at most"
+    return f"{word:<8}{verdict.subject:<28}{verdict.value:>6.2f}, {bound} {verdict.bar:.2f} {verdict.unit}"
 
 
-def document(results: Results, rounds: Mapping[str, int]) -> JsonObject:
+def build_document(results: Results, rounds: Mapping[str, int]) -> JsonObject:
     return {
         "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
         "reference_loop_ms": round(results.reference_loop_ms, 2),
         "rounds": dict(rounds),
-        "rows": [_described(results, row) for row in results.rows],
-        "verdicts": [judged(verdict) for verdict in verdicts(results)],
+        "rows": [_row_json(results, row) for row in results.rows],
+        "verdicts": [verdict_json(verdict) for verdict in verdicts(results)],
     }
 
 
-def judged(verdict: Verdict) -> JsonObject:
+def verdict_json(verdict: Verdict) -> JsonObject:
     return {
-        "against": verdict.against,
+        "against": verdict.unit,
         "at_least": verdict.at_least,
         "bar": verdict.bar,
-        "found": round(verdict.found, 4),
-        "met": verdict.met,
-        "what": verdict.what,
+        "found": round(verdict.value, 4),
+        "met": verdict.is_met,
+        "what": verdict.subject,
     }
 
 
-def _described(results: Results, row: Row) -> JsonObject:
+def _row_json(results: Results, row: Row) -> JsonObject:
     ratios: dict[str, Json] = {
         measure: round(ratio, 3) for measure in (INIT, FIRST) if (ratio := results.to_floor(row, measure)) is not None
     }
@@ -75,7 +75,7 @@ def _described(results: Results, row: Row) -> JsonObject:
     return {
         "laps": laps,
         "medians": {measure: round(value, 4) for measure, value in row.medians.items()},
-        "rival": row.rival,
+        "rival": row.is_rival,
         "to_floor": ratios,
         "what": row.name,
     }

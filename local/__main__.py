@@ -1,4 +1,4 @@
-"""python -m local run|up|down|clean|status|env|example"""
+"""The commands of the laptop cloud: python -m local run|up|down|clean|status|env|example"""
 
 import argparse
 import os
@@ -21,7 +21,7 @@ _INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run one command; say what went wrong in a sentence."""
+    """Run one command, and print a CloudError as its message alone."""
     arguments = _parser().parse_args()
     progress = Progress(sys.stdout)
     try:
@@ -66,24 +66,24 @@ def _dispatch(arguments: argparse.Namespace, home: Home, ports: Ports, progress:
 
 
 def _run(home: Home, ports: Ports, progress: Progress, how_to_stop: str) -> int:
-    _face_the_emulator(Emulator(home.path, ports.emulator))
+    _use_emulator(Emulator(home.path, ports.emulator))
     cloud = Cloud(home, ports, Issuer, sample_lines, progress, how_to_stop)
     return 0 if cloud.run() else _INTERRUPTED
 
 
 def _load_example(name: str | None, home: Home, progress: Progress) -> None:
-    ready = home.ready()
-    if ready is None:
+    notice = home.ready_notice()
+    if notice is None:
         raise CloudError("The laptop cloud is not running. Start it: make up")
     if name is None:
         raise CloudError(f"Say which example: {', '.join(sorted(LOADABLE))}.")
-    emulator = Emulator(home.path, Ports(ready.port).emulator)
-    _face_the_emulator(emulator)
+    emulator = Emulator(home.path, Ports(notice.port).emulator)
+    _use_emulator(emulator)
     load_example(name, emulator, find_stack(emulator, STACK_NAME), home.path, progress)
 
 
-def _face_the_emulator(emulator: Emulator) -> None:
-    # Whatever this process calls with the SDK's defaults must not reach an AWS account.
+def _use_emulator(emulator: Emulator) -> None:
+    # AWS clients that this process makes with the SDK's defaults must not reach an AWS account.
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
     os.environ.update(emulator.environment())

@@ -1,16 +1,16 @@
-"""The AWS account that a function on this machine believes it runs in."""
+"""The AWS account, region and credentials that a function on this machine is given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-# The discard port of this machine: a call fails at once, and none can leave.
-NOWHERE = "http://127.0.0.1:9"
+NO_ENDPOINT = "http://127.0.0.1:9"
+"""The discard port of this machine: a call to AWS fails at once and cannot leave the machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    endpoint: str = NOWHERE
+    endpoint: str = NO_ENDPOINT
     region: str = "us-east-1"
     account_id: str = "000000000000"
     access_key_id: str = "local"
@@ -18,8 +18,8 @@ class Account:
     session_token: str = ""
 
     @classmethod
-    def of_caller(cls, environ: Mapping[str, str]) -> Self:
-        """The caller's region and, if an endpoint says where they go, credentials."""
+    def from_environment(cls, environ: Mapping[str, str]) -> Self:
+        """Take the region of an environment and, only if AWS_ENDPOINT_URL is set, its credentials."""
         region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or cls().region
         endpoint = environ.get("AWS_ENDPOINT_URL")
         if not endpoint:

@@ -1,4 +1,4 @@
-"""What `sam build` left behind, as the values that Lambda would be configured with."""
+"""The output of `sam build`, as the values with which Lambda would be configured."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,8 +10,8 @@ from local.json_values import Json, JsonObject
 
 _FUNCTION = "AWS::Serverless::Function"
 _LAYER = "AWS::Serverless::LayerVersion"
-# Lambda's own, where a template says nothing.
 _DEFAULTS: JsonObject = {"Timeout": 3, "MemorySize": 128}
+"""Lambda's own defaults, for properties that a template does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class BuiltFunction:
 
     @property
     def search_path(self) -> tuple[Path, ...]:
-        """Where Lambda looks for modules before it looks into its own runtime."""
+        """The folders in which Lambda looks for modules before it looks into its own runtime."""
         return (self.code, *(layer / "python" for layer in self.layers))
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltTemplate:
-    """A template and the folder that its paths are relative to."""
+    """A template, with the folder to which its paths are relative."""
 
     folder: Path
     document: JsonObject
@@ -44,7 +44,7 @@ class BuiltTemplate:
         return cls(path.parent, parse_template(path.read_text("utf-8")))
 
     def functions(self) -> dict[str, Path]:
-        """Logical id and code folder of every function."""
+        """Return the code folder of every function, by logical id."""
         scope = Scope({}, {}, {})
         return {
             logical_id: self.folder / resolve_text(self._properties(logical_id).get("CodeUri"), scope)
@@ -52,8 +52,10 @@ class BuiltTemplate:
         }
 
     def function(self, logical_id: str, parameters: Mapping[str, str], names: Mapping[str, str]) -> BuiltFunction:
-        """One function, with these parameter overrides; `names` says what pseudo parameters, resources and
-        their attributes stand for."""
+        """Return one function with these parameter overrides.
+
+        `names` has the values of pseudo parameters, resources and their attributes.
+        """
         if logical_id not in self._resources_of(_FUNCTION):
             raise TemplateError(f"the template has no function {logical_id}")
         scope = Scope(parameter_values(self.document, parameters), section(self.document, "Conditions"), names)

@@ -1,4 +1,4 @@
-"""The supervisor: starts the parts of a laptop cloud, watches them, and stops them in order."""
+"""The supervisor of a laptop cloud: start its parts, watch them, and stop them in order."""
 
 import contextlib
 import time
@@ -12,7 +12,7 @@ from local.door import Door
 from local.emulator import REGION, Emulator
 from local.errors import CloudError
 from local.example import LOADABLE, WELCOME, provide_example
-from local.home import Home, Ready
+from local.home import Home, ReadyNotice
 from local.interruption import Interruption
 from local.logs import LogTail
 from local.ports import Ports, ensure_free
@@ -20,25 +20,25 @@ from local.progress import Progress
 from local.stack import DeployedStack, build, deploy, machine_architecture
 
 STACK_NAME = "signpost"
-OF_AUTHORS = f"arn:aws:lambda:{REGION}:000000000000:function:{STACK_NAME}-executor-*"
-"""What `signpost executors deploy` calls executors."""
+AUTHOR_EXECUTORS = f"arn:aws:lambda:{REGION}:000000000000:function:{STACK_NAME}-executor-*"
+"""The ARN pattern of the executors that `signpost executors deploy` creates."""
 
-_LOOK_AGAIN_AFTER = 0.5
+_POLL_SECONDS = 0.5
 
 type MakeSamples = Callable[[DeployedStack, Path], Sequence[str]]
 type MakeIssuer = Callable[[Path, int], "TokenIssuer"]
 
 
 class TokenIssuer(Protocol):
-    """What issues tokens to the people of a laptop."""
+    """A server that issues tokens to the sample people of a laptop."""
 
     @property
     def url(self) -> str:
-        """The issuer's identifier, which is where it answers."""
+        """The issuer's identifier, which is also its address."""
         ...
 
     def start(self) -> None:
-        """Begin to serve."""
+        """Start to serve."""
         ...
 
     def stop(self) -> None:
@@ -47,7 +47,7 @@ class TokenIssuer(Protocol):
 
 
 class Cloud:
-    """A laptop cloud in the foreground."""
+    """A laptop cloud that runs in the foreground."""
 
     def __init__(
         self,
@@ -73,9 +73,9 @@ class Cloud:
         self._stack = DeployedStack(STACK_NAME, {}, {})
 
     def run(self) -> bool:
-        """Serve until a signal comes; say whether it came after everything was up."""
+        """Serve until a signal arrives. Return whether everything was up by then."""
         with (
-            self._home.claimed(),
+            self._home.claim(),
             self._interruption,
             contextlib.ExitStack() as stops,
             contextlib.suppress(KeyboardInterrupt),
@@ -90,14 +90,14 @@ class Cloud:
         except (BotoCoreError, ClientError) as error:
             raise CloudError(f"The emulator failed: {error}\nIts log: {self._emulator.log}") from error
         finally:
-            self._interruption.hold_off()  # whatever the reason, what follows is stopping
+            self._interruption.ignore_signals()  # from here on the cloud only stops
 
     def _start(self, stops: contextlib.ExitStack) -> None:
         if self._emulator.stop_orphan():
             self._progress.say("! Stopped the emulator of a cloud that was killed; its data is saved.")
         for port in self._ports:
             ensure_free(port)
-        stops.callback(self._stop_emulator)  # what is registered last is stopped first
+        stops.callback(self._stop_emulator)  # stops run in the reverse order of their registration
         issuer = self._start_issuer(stops)
         self._start_emulator()
         self._parameters = self._parameters_with(issuer.url)
@@ -115,7 +115,7 @@ class Cloud:
 
     def _start_emulator(self) -> None:
         with self._progress.step("starting the emulator"):
-            with self._interruption.deferred():
+            with self._interruption.defer():
                 self._emulator.launch()
             self._emulator.wait_until_ready()
         if self._emulator.loss:
@@ -144,27 +144,29 @@ class Cloud:
             "PublicUrl": self._door.url,
             "AuthMode": "both",
             "OidcIssuer": issuer,
-            "ExecutorFunctions": ",".join((*(one.function_arn for one in (WELCOME, *LOADABLE.values())), OF_AUTHORS)),
-            "AllowedPrivateHosts": "127.0.0.1,localhost",  # where the receivers of webhooks are on a laptop
+            "ExecutorFunctions": ",".join(
+                (*(example.function_arn for example in (WELCOME, *LOADABLE.values())), AUTHOR_EXECUTORS)
+            ),
+            "AllowedPrivateHosts": "127.0.0.1,localhost",  # on a laptop, webhook receivers run on loopback
         }
 
     def _announce(self, lines: Sequence[str]) -> None:
         for note in self._door.notes:
             self._progress.say(f"! {note}")
-        took = time.monotonic() - self._started
+        duration = time.monotonic() - self._started
         closing = "\n".join([f"Signpost answers on {self._door.url}/mcp", *lines, "", self._how_to_stop])
-        self._progress.say(f"✓ ready {self._progress.dim(f'{took:.1f} s')}\n\n{closing}\n")
-        self._home.announce(Ready(self._ports.door, closing))
+        self._progress.say(f"✓ ready {self._progress.dim(f'{duration:.1f} s')}\n\n{closing}\n")
+        self._home.announce(ReadyNotice(self._ports.door, closing))
 
     def _serve(self) -> None:
         tail = self._follow_log()
         while True:
-            if not self._emulator.alive:
+            if not self._emulator.is_alive:
                 self._recover()
                 tail = self._follow_log()
             for line in tail.poll():
                 self._progress.say(line)
-            time.sleep(_LOOK_AGAIN_AFTER)
+            time.sleep(_POLL_SECONDS)
 
     def _follow_log(self) -> LogTail:
         return LogTail(self._emulator, self._stack.outputs["GatewayLogGroup"], self._progress.dim)
@@ -177,7 +179,7 @@ class Cloud:
         self._progress.say("✓ serving again")
 
     def _stop_emulator(self) -> None:
-        if self._emulator.alive:
+        if self._emulator.is_alive:
             with self._progress.step("stopping; the emulator saves its data"):
                 self._emulator.stop()
 

@@ -1,4 +1,4 @@
-"""A laptop cloud in the background: up, down, clean, status, env."""
+"""The commands for a laptop cloud in the background: up, down, clean, status, env."""
 
 import os
 import shlex
@@ -12,13 +12,13 @@ from typing import BinaryIO
 
 from local.emulator import PROJECT, Emulator
 from local.errors import CloudError
-from local.home import Home, Ready
+from local.home import Home, ReadyNotice
 from local.ports import Ports
 from local.processes import command_of
 from local.progress import Progress
 from local.stack import SAM, tool_environment
 
-_LOOK_AGAIN_AFTER = 0.1
+_POLL_SECONDS = 0.1
 _SECONDS_TO_STOP = 75.0
 
 
@@ -31,7 +31,7 @@ def up(home: Home, ports: Ports, progress: Progress) -> None:
 
 
 def down(home: Home, progress: Progress) -> None:
-    """Stop the cloud that runs in this home, or the emulator of one that was killed."""
+    """Stop the cloud that runs in this home, or the emulator of a cloud that was killed."""
     pid = home.occupant()
     if pid is None:
         stopped = home.exists and Emulator(home.path, 0).stop_orphan()
@@ -56,34 +56,34 @@ def clean(home: Home, progress: Progress) -> None:
 
 
 def status(home: Home, progress: Progress) -> bool:
-    """Say whether a cloud runs and serves."""
-    pid, ready = home.occupant(), home.ready()
-    if ready is not None:
-        progress.say(f"The laptop cloud is up (process {pid}).\n{ready.closing}")
+    """Print whether a cloud runs in this home, and return whether it serves."""
+    pid, notice = home.occupant(), home.ready_notice()
+    if notice is not None:
+        progress.say(f"The laptop cloud is up (process {pid}).\n{notice.closing}")
     elif pid is not None:
         progress.say(f"The laptop cloud is starting or stopping (process {pid}).")
     else:
         saved = Emulator(home.path, 0).last_saved
-        kept = f" Its data was saved at {saved:%Y-%m-%d %H:%M:%S}." if saved else ""
-        progress.say(f"The laptop cloud is not running.{kept}")
-    return ready is not None
+        saved_at = f" Its data was saved at {saved:%Y-%m-%d %H:%M:%S}." if saved else ""
+        progress.say(f"The laptop cloud is not running.{saved_at}")
+    return notice is not None
 
 
 def env(home: Home, progress: Progress) -> None:
-    """Print what makes a shell talk to this cloud: eval "$(python -m local env)"."""
-    ready = home.ready()
-    if ready is None:
+    """Print the shell commands that direct AWS clients to this cloud: eval "$(python -m local env)"."""
+    notice = home.ready_notice()
+    if notice is None:
         raise CloudError("The laptop cloud is not running. Start it: make up")
-    # A profile or a session token of a real account would win over these keys, or spoil them.
+    # A profile of a real account would override these keys, and a session token would make them invalid.
     progress.say("unset AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SESSION_TOKEN")
-    for name, value in Emulator(home.path, Ports(ready.port).emulator).environment().items():
+    for name, value in Emulator(home.path, Ports(notice.port).emulator).environment().items():
         progress.say(f"export {name}={shlex.quote(value)}")
-    # Last, since it has a Python of its own.
+    # The SAM CLI goes last in PATH, since its folder has a Python of its own.
     progress.say(f'export PATH={shlex.quote(str(PROJECT / ".venv/bin"))}:"$PATH":{shlex.quote(str(SAM.parent))}')
 
 
 def _start(home: Home, ports: Ports, progress: Progress) -> None:
-    home.make()
+    home.create()
     with home.log.open("wb") as log:
         child = subprocess.Popen(
             [sys.executable, "-m", "local", "run", "--detached", "--home", home.path, "--port", str(ports.door)],
@@ -95,30 +95,30 @@ def _start(home: Home, ports: Ports, progress: Progress) -> None:
             start_new_session=True,
         )
     with home.log.open("rb") as log:
-        while home.ready() is None:
-            ended = child.poll() is not None
+        while home.ready_notice() is None:
+            has_ended = child.poll() is not None
             _copy(log, progress)
-            if ended:
+            if has_ended:
                 raise CloudError(f"The laptop cloud did not start; what it said is in {home.log}.")
-            time.sleep(_LOOK_AGAIN_AFTER)
+            time.sleep(_POLL_SECONDS)
         _copy(log, progress)
 
 
 def _copy(log: BinaryIO, progress: Progress) -> None:
-    news = log.read().decode(errors="replace")
-    if news:
-        progress.say(news.removesuffix("\n"))
+    text = log.read().decode(errors="replace")
+    if text:
+        progress.say(text.removesuffix("\n"))
 
 
-def _wait_until_ready(home: Home, progress: Progress) -> Ready:
-    if (ready := home.ready()) is not None:
-        return ready
+def _wait_until_ready(home: Home, progress: Progress) -> ReadyNotice:
+    if (notice := home.ready_notice()) is not None:
+        return notice
     with progress.step("waiting for the laptop cloud, which is starting"):
-        while (ready := home.ready()) is None:
+        while (notice := home.ready_notice()) is None:
             if home.occupant() is None:
                 raise CloudError(f"The laptop cloud did not start; what it said may be in {home.log}.")
-            time.sleep(_LOOK_AGAIN_AFTER)
-    return ready
+            time.sleep(_POLL_SECONDS)
+    return notice
 
 
 def _check_is_ours(pid: int) -> None:
@@ -132,9 +132,9 @@ def _wait_until_gone(home: Home, pid: int) -> None:
     while home.occupant() == pid:
         if time.monotonic() > deadline:
             raise CloudError(f"The laptop cloud (process {pid}) has not stopped; see {home.log}.")
-        time.sleep(_LOOK_AGAIN_AFTER)
+        time.sleep(_POLL_SECONDS)
 
 
 def default_home() -> Path:
-    """Where `make run` keeps its cloud."""
+    """Return the directory of the cloud that `make run` starts."""
     return PROJECT / ".local/cloud"

@@ -1,4 +1,4 @@
-"""The front door: what API Gateway is on AWS, between a client and the emulator's path form of the API."""
+"""The front door: an HTTP server in front of the emulator's API, in the place of API Gateway on AWS."""
 
 import contextlib
 import errno
@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from urllib.parse import urlsplit
 
 from local.errors import CloudError
-from local.ports import taken
+from local.ports import port_in_use_error
 from local.wire import (
     Answer,
     Fields,
@@ -28,33 +28,37 @@ from local.wire import (
     render,
 )
 
-# API Gateway's integration timeout, and the time after which it closes an idle connection.
-PATIENCE = 30.0
+UPSTREAM_TIMEOUT = 30.0
+"""API Gateway's integration timeout, in seconds."""
 IDLE_LIMIT = 600.0
+"""Seconds after which API Gateway closes an idle connection."""
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _KEPT_CONNECTIONS = 32
 _SECONDS_TO_FINISH = 5.0
-_SECONDS_TO_HEAR_A_REFUSAL = 2.0
+_SECONDS_TO_READ_REFUSAL = 2.0
 
 
 class Door:
-    """Serves 127.0.0.1 and ::1 on one port; `target` says, for every request anew, what lies behind."""
+    """An HTTP server on one port of 127.0.0.1 and ::1.
 
-    def __init__(self, port: int, target: Callable[[], str], patience: float = PATIENCE) -> None:
+    `target` is called for every request and returns the URL of the API to which the request is forwarded.
+    """
+
+    def __init__(self, port: int, target: Callable[[], str], upstream_timeout: float = UPSTREAM_TIMEOUT) -> None:
         self.port = port
         self.notes: tuple[str, ...] = ()
         self._target = target
-        self._upstream = Upstream(patience)
+        self._upstream = Upstream(upstream_timeout)
         self._listeners: list[socket.socket] = []
-        self._visitors: dict[socket.socket, threading.Thread] = {}
+        self._connections: dict[socket.socket, threading.Thread] = {}
         self._closing = threading.Event()
-        self._bell: tuple[socket.socket, ...] = ()  # rung at one end, it wakes the porter at the other
-        self._porter = threading.Thread(target=self._admit_until_closed, name="door", daemon=True)
+        self._waker: tuple[socket.socket, ...] = ()  # a byte sent at one end wakes the accepting thread at the other
+        self._acceptor = threading.Thread(target=self._accept_until_closed, name="door", daemon=True)
 
     @property
     def url(self) -> str:
-        """Where clients find the door."""
+        """The address for clients."""
         return f"http://localhost:{self.port}"
 
     def start(self) -> None:
@@ -65,56 +69,56 @@ class Door:
             self._listeners.append(_listen(socket.AF_INET6, "::1", self.port))
         except (OSError, CloudError) as error:
             self.notes = (f"The door is not open on [::1]:{self.port} ({error}); use 127.0.0.1 there.",)
-        self._bell = socket.socketpair()
-        self._porter.start()
+        self._waker = socket.socketpair()
+        self._acceptor.start()
 
     def stop(self) -> None:
-        """Let requests in progress finish, then close everything. May be called at any time, twice too."""
+        """Let requests in progress finish, then close everything. May be called at any time, and repeatedly."""
         self._closing.set()
-        if self._porter.is_alive():
-            self._bell[0].send(b"!")
-            self._porter.join()
-        self._see_visitors_off()
-        for open_socket in (*self._listeners, *self._bell):
+        if self._acceptor.is_alive():
+            self._waker[0].send(b"!")
+            self._acceptor.join()
+        self._finish_connections()
+        for open_socket in (*self._listeners, *self._waker):
             open_socket.close()
         self._upstream.close()
 
-    def _see_visitors_off(self) -> None:
+    def _finish_connections(self) -> None:
         deadline = time.monotonic() + _SECONDS_TO_FINISH
-        visitors = list(self._visitors.items())
-        for client, _ in visitors:
+        connections = list(self._connections.items())
+        for client, _ in connections:
             with contextlib.suppress(OSError):
-                client.shutdown(socket.SHUT_RD)  # ends the wait for a next request, not the present answer
-        for _, thread in visitors:
+                client.shutdown(socket.SHUT_RD)  # ends the wait for a next request, not the current answer
+        for _, thread in connections:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _admit_until_closed(self) -> None:
+    def _accept_until_closed(self) -> None:
         with selectors.DefaultSelector() as selector:
-            for readable in (*self._listeners, self._bell[1]):
+            for readable in (*self._listeners, self._waker[1]):
                 selector.register(readable, selectors.EVENT_READ)
             while not self._closing.is_set():
                 for key, _ in selector.select():
-                    if key.fileobj is not self._bell[1]:
-                        self._admit(cast("socket.socket", key.fileobj))
+                    if key.fileobj is not self._waker[1]:
+                        self._accept(cast("socket.socket", key.fileobj))
 
-    def _admit(self, listener: socket.socket) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         try:
             client, address = listener.accept()
         except OSError:  # the client has left already
             return
-        thread = threading.Thread(target=self._entertain, args=(client, str(address[0])), daemon=True)
-        self._visitors[client] = thread
+        thread = threading.Thread(target=self._serve_connection, args=(client, str(address[0])), daemon=True)
+        self._connections[client] = thread
         thread.start()
 
-    def _entertain(self, client: socket.socket, peer: str) -> None:
+    def _serve_connection(self, client: socket.socket, peer: str) -> None:
         client.settimeout(IDLE_LIMIT)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with client, client.makefile("rb") as stream, contextlib.suppress(OSError):
-            while not self._closing.is_set() and self._serve_one(client, stream, peer):
+            while not self._closing.is_set() and self._serve_request(client, stream, peer):
                 pass
-        self._visitors.pop(client, None)
+        self._connections.pop(client, None)
 
-    def _serve_one(self, client: socket.socket, stream: BinaryIO, peer: str) -> bool:
+    def _serve_request(self, client: socket.socket, stream: BinaryIO, peer: str) -> bool:
         try:
             request = _receive(client, stream)
         except RefusedError as refusal:
@@ -131,7 +135,7 @@ class Door:
 
     def _forward(self, head: Head, body: bytes, peer: str) -> Answer:
         try:
-            return as_api_gateway_says_it(self._upstream.exchange(self._target(), head, body, peer))
+            return hide_crash(self._upstream.exchange(self._target(), head, body, peer))
         except TimeoutError:
             return message_answer(503, "Service Unavailable")
         except (OSError, HTTPException):
@@ -139,10 +143,10 @@ class Door:
 
 
 class Upstream:
-    """Sends requests to the emulator over connections that are kept."""
+    """The door's HTTP client: sends requests to the emulator and keeps its connections open for the next ones."""
 
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
         self._idle: deque[HTTPConnection] = deque()
 
     def exchange(self, target: str, head: Head, body: bytes, peer: str) -> Answer:
@@ -159,18 +163,18 @@ class Upstream:
         return answer
 
     def close(self) -> None:
-        """Close what is kept."""
+        """Close the idle connections."""
         while self._idle:
             self._idle.pop().close()
 
     def _send(self, netloc: str, head: Head, body: bytes) -> HTTPConnection:
-        kept = self._take(netloc)
-        if kept is not None:
-            # The emulator may close an idle connection at the moment of its use. Then, and only if not a
-            # byte of an answer has come, the request goes out again.
+        idle = self._take(netloc)
+        if idle is not None:
+            # The emulator may close an idle connection at the moment of its use. Then, and only if no byte
+            # of an answer has arrived, the request is sent again.
             with contextlib.suppress(ConnectionError):
-                return _send_and_await(kept, head, body)
-        return _send_and_await(HTTPConnection(netloc, timeout=self._patience), head, body)
+                return _send_and_await(idle, head, body)
+        return _send_and_await(HTTPConnection(netloc, timeout=self._timeout), head, body)
 
     def _take(self, netloc: str) -> HTTPConnection | None:
         while self._idle:
@@ -187,31 +191,31 @@ class Upstream:
             connection.close()
 
 
-def as_api_gateway_says_it(answer: Answer) -> Answer:
-    """The emulator tells a client how a function crashed; API Gateway does not."""
-    if answer.status == 502 and _tells_of_a_crash(answer.body):
+def hide_crash(answer: Answer) -> Answer:
+    """Replace an answer that describes the crash of a function by API Gateway's answer, which does not describe it."""
+    if answer.status == 502 and _describes_crash(answer.body):
         return message_answer(500, "Internal Server Error")
     return answer
 
 
-def _tells_of_a_crash(body: bytes) -> bool:
+def _describes_crash(body: bytes) -> bool:
     try:
-        told = cast("object", json.loads(body))
+        document = cast("object", json.loads(body))
     except ValueError:
         return False
-    return isinstance(told, dict) and "errorMessage" in told
+    return isinstance(document, dict) and "errorMessage" in document
 
 
 def _for_emulator(head: Head, netloc: str, body: bytes, peer: str) -> Fields:
-    ours = {"host", "x-forwarded-for", "content-length"}
-    theirs = [(key, value) for key, value in end_to_end(head.fields) if key.lower() not in ours]
+    replaced = {"host", "x-forwarded-for", "content-length"}
+    forwarded = [(key, value) for key, value in end_to_end(head.fields) if key.lower() not in replaced]
     has_body = bool(body) or bool(head.values("content-length"))
     length = [("Content-Length", str(len(body)))] if has_body else []
-    return (("Host", netloc), *theirs, ("X-Forwarded-For", peer), *length)
+    return (("Host", netloc), *forwarded, ("X-Forwarded-For", peer), *length)
 
 
 def _send_and_await(connection: HTTPConnection, head: Head, body: bytes) -> HTTPConnection:
-    """Send a request; return the connection when the first byte of an answer has come."""
+    """Send a request and return the connection when the first byte of an answer has arrived."""
     try:
         connection.putrequest(head.method, head.path, skip_host=True, skip_accept_encoding=True)
         for key, value in head.fields:
@@ -235,7 +239,7 @@ def _read_answer(connection: HTTPConnection) -> Answer:
 
 
 def _is_readable(connection: HTTPConnection) -> bool:
-    # An idle connection with something to read has been closed at the other end.
+    # An idle connection is readable only when the other end has closed it.
     open_socket = cast("socket.socket | None", connection.sock)
     if open_socket is None:
         return True
@@ -255,10 +259,10 @@ def _receive(client: socket.socket, stream: BinaryIO) -> tuple[Head, bytes] | No
 
 
 def _linger(client: socket.socket) -> None:
-    # Closing on a client that is still sending would reset the connection before it reads the refusal.
+    # Closing while the client still sends would reset the connection before the client reads the refusal.
     client.shutdown(socket.SHUT_WR)
-    client.settimeout(_SECONDS_TO_HEAR_A_REFUSAL)
-    deadline = time.monotonic() + _SECONDS_TO_HEAR_A_REFUSAL
+    client.settimeout(_SECONDS_TO_READ_REFUSAL)
+    deadline = time.monotonic() + _SECONDS_TO_READ_REFUSAL
     while time.monotonic() < deadline and client.recv(1 << 16):
         pass
 
@@ -273,6 +277,6 @@ def _listen(family: socket.AddressFamily, address: str, port: int) -> socket.soc
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            raise taken(port) from error
+            raise port_in_use_error(port) from error
         raise
     return listener

@@ -1,4 +1,4 @@
-"""The AWS emulator (ministack) as a child process that keeps its data."""
+"""The AWS emulator (ministack) as a child process that keeps its data between runs."""
 
 import contextlib
 import os
@@ -23,16 +23,16 @@ _INTERPRETER = PROJECT / ".tools/emulator/bin/python"
 _PROGRAM = PROJECT / "local/emulator_app.py"
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_SAVE = 120.0
-_LOOK_AGAIN_AFTER = 0.05
-_ENDED_AS_ASKED = (0, -signal.SIGTERM)  # the latter before it had come far enough to have data
+_POLL_SECONDS = 0.05
+_CLEAN_EXITS = (0, -signal.SIGTERM)  # SIGTERM ends it directly before it has data to save
 _FAILED_TO_SAVE = ("Persistence: failed to save", "Persistence: error getting state")
 
 
 class Emulator:
     """One emulator, with its data in a directory under `home`.
 
-    It saves when it is stopped, and only then. So it is stopped by SIGTERM alone, and a marker that
-    outlives a bad end tells the next start that data was lost.
+    It saves only when it is stopped. So it is stopped by SIGTERM alone, and a marker file that remains after any other
+    end tells the next start that data was lost.
 
     With `record`, it is the emulator of a test run: it writes each distinct decision about a request of a role into
     that file, saves nothing, and ends with the process that started it.
@@ -48,16 +48,16 @@ class Emulator:
 
     @property
     def log(self) -> Path:
-        """What the emulator writes."""
+        """The file with the output of the emulator."""
         return self._home / "emulator.log"
 
     @property
-    def alive(self) -> bool:
-        """Whether the process this object started is still there."""
+    def is_alive(self) -> bool:
+        """Whether the process that this object started is still running."""
         return self._child is not None and self._child.poll() is None
 
     def environment(self) -> Mapping[str, str]:
-        """What a client of this emulator needs in its environment."""
+        """Return the environment variables of a client of this emulator."""
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ACCESS_KEY_ID": "test",
@@ -73,7 +73,7 @@ class Emulator:
         self.wait_until_ready()
 
     def launch(self) -> None:
-        """Start the process, after stopping one that a killed supervisor left behind."""
+        """Start the process, after stopping the emulator of a killed supervisor."""
         if not _INTERPRETER.exists():
             raise CloudError("The emulator is not installed. Install it: local/setup.sh emulator")
         self.stop_orphan()
@@ -81,31 +81,31 @@ class Emulator:
         self._prepare()
         with self.log.open("wb") as log:
             self._child = subprocess.Popen(
-                [_INTERPRETER, "-P", _PROGRAM],  # -P: modules of `local` are not to hide others of the same name
+                [_INTERPRETER, "-P", _PROGRAM],  # -P: modules of `local` must not hide others of the same name
                 cwd=self._home,
                 env=self._own_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for the supervisor, which stops it when the rest has stopped
+                start_new_session=True,  # Ctrl-C goes to the supervisor, which stops the emulator last
             )
         self._pid_file.write_text(str(self._child.pid))
 
     def wait_until_ready(self) -> None:
-        """Wait until the emulator answers, or say why it does not."""
+        """Wait until the emulator answers, or raise an error with the end of its log."""
         deadline = time.monotonic() + _SECONDS_TO_START
         while not self._is_healthy():
-            if not self.alive:
+            if not self.is_alive:
                 raise CloudError(f"The emulator ended while it started. Its log, {self.log}:\n{tail(self.log, 20)}")
             if time.monotonic() > deadline:
                 raise CloudError(
                     f"The emulator does not answer on {self.url} after {_SECONDS_TO_START:.0f} s. "
                     f"Its log, {self.log}:\n{tail(self.log, 20)}"
                 )
-            time.sleep(_LOOK_AGAIN_AFTER)
+            time.sleep(_POLL_SECONDS)
 
     def stop(self) -> None:
-        """Stop the emulator and wait until it has saved. May be called at any time, twice too."""
+        """Stop the emulator and wait until it has saved. May be called at any time, and repeatedly."""
         child, self._child = self._child, None
         if child is None or child.poll() is not None:
             return
@@ -114,12 +114,12 @@ class Emulator:
             child.wait(_SECONDS_TO_SAVE)
         except subprocess.TimeoutExpired as error:
             raise self._still_saving(child.pid) from error
-        if child.returncode not in _ENDED_AS_ASKED:
+        if child.returncode not in _CLEAN_EXITS:
             raise CloudError(f"THE EMULATOR FAILED while it was stopping ({child.returncode}). See {self.log}.")
         self._note_clean_end()
 
     def stop_orphan(self) -> bool:
-        """Stop the emulator of a supervisor that was killed; say whether there was one."""
+        """Stop the emulator of a supervisor that was killed. Return whether one was running."""
         pid = self._orphan()
         if pid is None:
             return False
@@ -130,9 +130,9 @@ class Emulator:
 
     @property
     def last_saved(self) -> datetime | None:
-        """When the emulator last ended cleanly, which is when it saves."""
+        """The time at which the emulator last ended cleanly and so saved its data; None if it never did."""
         try:
-            return datetime.fromtimestamp(self._saved.stat().st_mtime, UTC).astimezone()
+            return datetime.fromtimestamp(self._saved_marker.stat().st_mtime, UTC).astimezone()
         except FileNotFoundError:
             return None
 
@@ -141,11 +141,11 @@ class Emulator:
         return self._home / "pid"
 
     @property
-    def _running(self) -> Path:
+    def _running_marker(self) -> Path:
         return self._home / "running"
 
     @property
-    def _saved(self) -> Path:
+    def _saved_marker(self) -> Path:
         return self._home / "saved"
 
     @property
@@ -157,19 +157,19 @@ class Emulator:
         self._temporary.mkdir(parents=True)
         if self.log.exists():
             self.log.replace(self.log.with_suffix(".1.log"))
-        self.loss = self._describe_loss() if self._running.exists() else None
-        self._running.touch()
+        self.loss = self._describe_loss() if self._running_marker.exists() else None
+        self._running_marker.touch()
 
     def _describe_loss(self) -> str:
         saved = self.last_saved
-        lost = f"changes since {saved:%Y-%m-%d %H:%M:%S} are lost" if saved else "nothing had been saved yet"
-        return f"The emulator was not stopped properly, and it saves when it stops: {lost}."
+        loss = f"changes since {saved:%Y-%m-%d %H:%M:%S} are lost" if saved else "nothing had been saved yet"
+        return f"The emulator was not stopped properly, and it saves when it stops: {loss}."
 
     def _own_environment(self) -> dict[str, str]:
-        # The functions inherit every name in here but `of_test_run`, so it holds nothing that they should not see.
-        of_test_run = {RECORD: str(self._record.resolve()), STARTED_BY: str(os.getpid())} if self._record else {}
+        # The functions inherit all these variables except `for_test_run`, so nothing secret is here.
+        for_test_run = {RECORD: str(self._record.resolve()), STARTED_BY: str(os.getpid())} if self._record else {}
         return {
-            **of_test_run,
+            **for_test_run,
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self._home),
             "LANG": "C.UTF-8",
@@ -211,8 +211,8 @@ class Emulator:
         self._pid_file.unlink(missing_ok=True)
         if any(sign in self.log.read_text(errors="replace") for sign in _FAILED_TO_SAVE):
             raise CloudError(f"THE EMULATOR COULD NOT SAVE some of its data. See 'Persistence' in {self.log}.")
-        self._running.unlink(missing_ok=True)
-        self._saved.touch()
+        self._running_marker.unlink(missing_ok=True)
+        self._saved_marker.touch()
 
     def _clear_temporary(self) -> None:
         shutil.rmtree(self._temporary, ignore_errors=True)

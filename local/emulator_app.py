@@ -1,7 +1,7 @@
-"""The emulator (ministack) with what its IAM evaluator lacks: `dynamodb:LeadingKeys`, and a record of its decisions.
+"""The emulator (ministack) with two additions to its IAM evaluator: `dynamodb:LeadingKeys` and a record of decisions.
 
-`local/emulator.py` starts this file by the emulator's own interpreter. Sandboxes share what is unpacked for them
-(`local/emulator_unpacking.py`); nothing else of the project is loaded here.
+`local/emulator.py` starts this file with the emulator's own interpreter. Besides it only `local/emulator_unpacking.py`
+of the project is loaded, through which the sandboxes share their unpacked code.
 """
 
 import contextvars
@@ -20,53 +20,53 @@ from pathlib import Path
 from typing import Any, cast
 
 RECORD = "SIGNPOST_IAM_RECORD"
-"""Names the file of the record. The functions do not inherit it: it is dropped before any of them starts."""
+"""The variable with the path of the record. It is removed before a function starts, so functions do not inherit it."""
 
 STARTED_BY = "SIGNPOST_STARTED_BY"
-"""Names the process with which the emulator ends, if any. Dropped likewise."""
+"""The variable with the id of the process with which the emulator ends, if any. Removed likewise."""
 
 LEADING_KEYS = "dynamodb:LeadingKeys"
-_NAMED = "signpost:named-keys"
-"""Carries the keys of a request from `dynamodb_service_context` to `enforce`; no policy sees it."""
+_NAMED_KEYS = "signpost:named-keys"
+"""The context key under which `dynamodb_service_context` hands `enforce` the keys of a request; no policy sees it."""
 
-_TRANSACTED = {
+_TRANSACTION_ACTIONS = {
     "ConditionCheck": "dynamodb:ConditionCheckItem",
     "Put": "dynamodb:PutItem",
     "Update": "dynamodb:UpdateItem",
     "Delete": "dynamodb:DeleteItem",
     "Get": "dynamodb:GetItem",
 }
-_LOOK_AGAIN_AFTER = 1.0
+_POLL_SECONDS = 1.0
 _EQUALITY = re.compile(r"(#?[\w.]+)\s*=\s*(:\w+)")
 
 type Decide = Callable[[], Any]
 type PartitionKey = Callable[[str, str | None], str | None]
-"""The name of the partition key of a table, or of one of its indexes; None if there is no such table."""
+"""A function from a table, or one of its indexes, to the name of its partition key; None for an unknown table."""
 
 
 class NamedKeys:
-    """The partition keys that one request names: by table, or in a transaction by item, in the order of the items."""
+    """The partition keys in one request, by table, or for a transaction by item in the order of the items."""
 
     def __init__(self, request: Mapping[str, Any], partition_key: PartitionKey) -> None:
         self._request = request
         self._partition_key = partition_key
-        self._items = iter(list(self._enclosed()))
+        self._items = iter(list(self._transaction_items()))
 
     def of_table(self, resource: str) -> Sequence[str]:
-        """The keys of one table or index, each once. Empty for a request that names none, such as a scan."""
+        """Return the keys of one table or index, each once; none for a request without keys, such as a scan."""
         table = _table_of(resource)
-        found = [value for name, value in self._keys() if name == table]
-        return list(dict.fromkeys(found))
+        keys = [value for name, value in self._keys() if name == table]
+        return list(dict.fromkeys(keys))
 
     def of_next_item(self, action: str, resource: str) -> Sequence[str]:
-        """The key of the item of a transaction that is judged next."""
+        """Return the key of the item of the transaction that the emulator judges next."""
         expected, table, keys = next(self._items, ("nothing", "no table", tuple[str, ...]()))
         if (expected, table) != (action, _table_of(resource)):
             raise RuntimeError(f"The emulator judges {action} on {resource} where {expected} on {table} is next.")
         return keys
 
     def _keys(self) -> Iterator[tuple[str, str]]:
-        """Table and partition key, as often as the request names one."""
+        """Yield each partition key in the request, with its table."""
         if table := _table_of(str(self._request.get("TableName", ""))):
             rows = [self._request.get(member) for member in ("Key", "Item")]
             yield from ((table, value) for row in rows for value in self._of_row(table, row))
@@ -90,10 +90,10 @@ class NamedKeys:
         legacy = _mapping(_mapping(self._request.get("KeyConditions")).get(attribute or ""))
         yield from map(_text, _list(legacy.get("AttributeValueList")))
 
-    def _enclosed(self) -> Iterator[tuple[str, str, Sequence[str]]]:
-        """Action, table and key of each item of a transaction, in the order in which the emulator judges them."""
+    def _transaction_items(self) -> Iterator[tuple[str, str, Sequence[str]]]:
+        """Yield action, table and key of each item of a transaction, in the order in which the emulator judges them."""
         for item in _list(self._request.get("TransactItems")):
-            for member, action in _TRANSACTED.items():
+            for member, action in _TRANSACTION_ACTIONS.items():
                 detail = _mapping(_mapping(item).get(member))
                 if table := _table_of(str(detail.get("TableName", ""))):
                     row = detail.get("Item" if member == "Put" else "Key")
@@ -101,7 +101,7 @@ class NamedKeys:
 
 
 def _rows_of(batch: Any) -> Iterator[Any]:
-    """The rows of one table that a batch reads, or that it writes."""
+    """Yield the rows of one table that a batch reads or writes."""
     yield from _list(_mapping(batch).get("Keys"))
     for write in _list(batch):
         yield _mapping(_mapping(write).get("PutRequest")).get("Item")
@@ -109,27 +109,27 @@ def _rows_of(batch: Any) -> Iterator[Any]:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    """The value if it is an object; what a client sends may be anything."""
+    """Return the value if it is an object, else an empty one: a client may send any JSON."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _list(value: Any) -> Sequence[Any]:
-    """The value if it is a list."""
+    """Return the value if it is a list, else an empty one."""
     return cast("Sequence[Any]", value) if isinstance(value, list) else ()
 
 
 def _table_of(name: str) -> str:
-    """The name of a table, of its ARN, or of the ARN of one of its indexes."""
+    """Return the table name in a name, in the ARN of a table, or in the ARN of an index."""
     return name.partition(":table/")[2].split("/")[0] if name.startswith("arn:") else name
 
 
 def _text(value: Any) -> str:
-    """A key as a policy compares it."""
+    """Return a key in the form in which a policy compares it."""
     return str(next(iter(_mapping(value).values()), value))
 
 
 class Record:
-    """A file of decisions, one JSON object a line: each distinct one that allows, and every one that denies."""
+    """A file of decisions, one JSON object a line: each distinct one that allows, and all that deny."""
 
     def __init__(self, path: Path) -> None:
         self._out = path.open("a")
@@ -148,24 +148,24 @@ class Record:
             self._out.flush()
 
 
-def _with_keys(service_context: Callable[[bytes], Any], partition_key: PartitionKey) -> Callable[[bytes], Any]:
-    """`dynamodb_service_context`, with the keys that the request names."""
+def _add_keys(service_context: Callable[[bytes], Any], partition_key: PartitionKey) -> Callable[[bytes], Any]:
+    """Return `dynamodb_service_context`, extended by the keys in the request."""
 
-    def context(body: bytes) -> dict[str, Any]:
-        found = service_context(body)
+    def context_with_keys(body: bytes) -> dict[str, Any]:
+        context = service_context(body)
         try:
             request = _mapping(json.loads(body or b"{}"))
         except ValueError:
-            return found
-        return {**found, _NAMED: NamedKeys(request, partition_key)}
+            return context
+        return {**context, _NAMED_KEYS: NamedKeys(request, partition_key)}
 
-    return context
+    return context_with_keys
 
 
-def _judging_keys(enforce: Callable[..., Any], judged: Callable[[Decide], Any]) -> Callable[..., Any]:
-    """`enforce`, with `dynamodb:LeadingKeys` among the condition keys of a DynamoDB request that names any."""
+def _add_leading_keys(enforce: Callable[..., Any], run_decision: Callable[[Decide], Any]) -> Callable[..., Any]:
+    """Return `enforce`, extended by `dynamodb:LeadingKeys` as a condition key of a DynamoDB request with keys."""
 
-    def enforced(
+    def enforce_with_keys(
         access_key_id: str,
         iam_action: str,
         service: str,
@@ -174,68 +174,70 @@ def _judging_keys(enforce: Callable[..., Any], judged: Callable[[Decide], Any]) 
         service_context: Mapping[str, Any] | None = None,
     ) -> Any:
         context = dict(service_context or {})
-        named = context.pop(_NAMED, None)
-        if named is not None:
+        named_keys = context.pop(_NAMED_KEYS, None)
+        if named_keys is not None:
             is_item = "dynamodb:EnclosingOperation" in context
-            keys = named.of_next_item(iam_action, resource_arn) if is_item else named.of_table(resource_arn)
+            keys = named_keys.of_next_item(iam_action, resource_arn) if is_item else named_keys.of_table(resource_arn)
             context.update({LEADING_KEYS: keys} if keys else {})
-        return judged(lambda: enforce(access_key_id, iam_action, service, region, resource_arn, context))
+        return run_decision(lambda: enforce(access_key_id, iam_action, service, region, resource_arn, context))
 
-    return enforced
+    return enforce_with_keys
 
 
-def _recording(evaluator: Any, record: Record) -> Callable[[Decide], Any]:
-    """Runs a decision of `enforce` and records it, with the request that it was about.
+def _record_decisions(evaluator: Any, record: Record) -> Callable[[Decide], Any]:
+    """Return a function that runs a decision of `enforce` and records it with its request.
 
-    Requests of the account's owner are not evaluated, so they are not recorded.
+    It replaces `evaluate`, through which it learns the request. Requests of the account's owner are not evaluated, so
+    they are not recorded.
     """
-    evaluate, seen = evaluator.evaluate, contextvars.ContextVar[list[Any]]("seen")
+    evaluate, current_requests = evaluator.evaluate, contextvars.ContextVar[list[Any]]("current_requests")
 
-    def evaluated(ctx: Any, policies: Any, *limits: Any) -> Any:
-        requests = seen.get([])
+    def evaluate_and_note(ctx: Any, policies: Any, *limits: Any) -> Any:
+        requests = current_requests.get([])
         if not requests:  # the policies of the resource are evaluated after those of the caller
             requests.append(_describe(evaluator, ctx, policies))
         return evaluate(ctx, policies, *limits)
 
-    def judged(decide: Decide) -> Any:
+    def run_decision(decide: Decide) -> Any:
         requests: list[Any] = []
-        token = seen.set(requests)
+        token = current_requests.set(requests)
         try:
             denied = decide()
         finally:
-            seen.reset(token)
+            current_requests.reset(token)
         for request in requests:
             record.add({**request, "decision": denied.decision if denied else "Allow"})
         return denied
 
-    evaluator.evaluate = evaluated
-    return judged
+    evaluator.evaluate = evaluate_and_note
+    return run_decision
 
 
 def _describe(evaluator: Any, ctx: Any, policies: Any) -> Mapping[str, Any]:
-    """The request, with each condition key that it has and that a policy of its caller names."""
-    blocks = [block for statements in policies for one in statements for block in one.conditions.values()]
+    """Describe a request, with each condition key that it has and that a policy of its caller names."""
+    blocks = [block for statements in policies for statement in statements for block in statement.conditions.values()]
     names = {LEADING_KEYS.lower(), *(key.lower() for block in blocks for key in block)}
-    found = {name: evaluator._resolve_condition_key(name, ctx) for name in names}  # noqa: SLF001 - it has no other name
+    values = {name: evaluator._resolve_condition_key(name, ctx) for name in names}  # noqa: SLF001 - it has no other name
     return {
         "caller": ctx.principal_arn,
         "action": ctx.action,
         "resource": ctx.resource_arn,
-        "context": {name: _list(value) or [str(value)] for name, value in found.items() if value is not None},
+        "context": {name: _list(value) or [str(value)] for name, value in values.items() if value is not None},
     }
 
 
 def _partition_key(table: str, index: str | None) -> str | None:
-    """Of the tables that the emulator holds."""
-    found = importlib.import_module("ministack.services.dynamodb")._tables.get(table)  # noqa: SLF001 - as above
-    if found is None:
+    """Return the partition key of a table, or of an index, of the emulator."""
+    description = importlib.import_module("ministack.services.dynamodb")._tables.get(table)  # noqa: SLF001 - as above
+    if description is None:
         return None
-    indexes = [*found.get("GlobalSecondaryIndexes", ()), *found.get("LocalSecondaryIndexes", ())]
-    schemas = [one["KeySchema"] for one in indexes if one.get("IndexName") == index] if index else [found["KeySchema"]]
+    indexes = [*description.get("GlobalSecondaryIndexes", ()), *description.get("LocalSecondaryIndexes", ())]
+    described = [entry for entry in indexes if entry.get("IndexName") == index] if index else [description]
+    schemas = [entry["KeySchema"] for entry in described]
     return next((key["AttributeName"] for schema in schemas for key in schema if key["KeyType"] == "HASH"), None)
 
 
-_REPLACED = {
+_EXPECTED_PARAMETERS = {
     "ministack.core.iam_evaluator": {
         "enforce": ["access_key_id", "iam_action", "service", "region", "resource_arn", "service_context"],
         "evaluate": ["ctx", "policies", "limits"],
@@ -251,15 +253,15 @@ _REPLACED = {
         "dynamodb_transaction_checks": ["iam_action", "body", "region", "account_id"],
     },
 }
-"""What is replaced or called, with its parameters, as the pinned version has it."""
+"""The functions of the pinned emulator that this file replaces or calls, with their parameters, by module."""
 
 
 def _ensure_replaceable(app: Any) -> None:
-    """End the process if the emulator is not the one that this file was written for."""
-    for module, functions in _REPLACED.items():
+    """End the process if the emulator does not have the functions that this file replaces or calls."""
+    for module, functions in _EXPECTED_PARAMETERS.items():
         for name, parameters in functions.items():
-            found = getattr(importlib.import_module(module), name, None)
-            if found is None or list(inspect.signature(found).parameters) != parameters:
+            function = getattr(importlib.import_module(module), name, None)
+            if function is None or list(inspect.signature(function).parameters) != parameters:
                 sys.exit(f"{module} has no {name}({', '.join(parameters)}): local/emulator_app.py does not fit it.")
             if hasattr(app, name):
                 sys.exit(f"ministack.app binds {name} when it is loaded: local/emulator_app.py cannot replace it.")
@@ -267,7 +269,7 @@ def _ensure_replaceable(app: Any) -> None:
         sys.exit("ministack.services.dynamodb has no _tables: local/emulator_app.py does not fit it.")
 
 
-def _unrecorded(decide: Decide) -> Any:
+def _run_unrecorded(decide: Decide) -> Any:
     return decide()
 
 
@@ -275,42 +277,42 @@ def main() -> None:
     """Run the emulator until it is stopped."""
     path, parent = os.environ.pop(RECORD, None), os.environ.pop(STARTED_BY, None)
     if parent:
-        threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
+        threading.Thread(target=_end_with_parent, args=(int(parent),), daemon=True).start()
     app: Any = importlib.import_module("ministack.app")
     _ensure_replaceable(app)
     evaluator: Any = importlib.import_module("ministack.core.iam_evaluator")
     actions: Any = importlib.import_module("ministack.core.iam_actions")
-    judged = _recording(evaluator, Record(Path(path))) if path else _unrecorded
-    evaluator.enforce = _judging_keys(evaluator.enforce, judged)
-    actions.dynamodb_service_context = _with_keys(actions.dynamodb_service_context, _partition_key)
+    run_decision = _record_decisions(evaluator, Record(Path(path))) if path else _run_unrecorded
+    evaluator.enforce = _add_leading_keys(evaluator.enforce, run_decision)
+    actions.dynamodb_service_context = _add_keys(actions.dynamodb_service_context, _partition_key)
     _share_archives(Path(tempfile.gettempdir()) / "unpacked")
     _end_sandboxes_with_their_function()
     app.main()
 
 
-def _end_with(parent: int) -> None:
-    """Stop this process as its owner would, once the parent is gone: another process adopts it then."""
+def _end_with_parent(parent: int) -> None:
+    """Stop this process by SIGTERM once its parent has ended, which shows as a new parent."""
     while os.getppid() == parent:
-        time.sleep(_LOOK_AGAIN_AFTER)
+        time.sleep(_POLL_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _end_sandboxes_with_their_function() -> None:
-    """CloudFormation of the emulator deletes a function and leaves its sandboxes running."""
+    """End the sandboxes of a function that a stack deletes; the emulator's CloudFormation would leave them running."""
     handlers: Any = importlib.import_module("ministack.services.cloudformation.provisioners")
     runtime: Any = importlib.import_module("ministack.core.lambda_runtime")
-    of_functions = handlers._RESOURCE_HANDLERS["AWS::Lambda::Function"]  # noqa: SLF001 - it has no other name
-    delete = of_functions["delete"]
+    function_handlers = handlers._RESOURCE_HANDLERS["AWS::Lambda::Function"]  # noqa: SLF001 - it has no other name
+    delete = function_handlers["delete"]
 
-    def deleted(physical_id: str, properties: Any) -> None:
+    def delete_with_sandboxes(physical_id: str, properties: Any) -> None:
         delete(physical_id, properties)
         runtime.invalidate_worker(physical_id)
 
-    of_functions["delete"] = deleted
+    function_handlers["delete"] = delete_with_sandboxes
 
 
 def _share_archives(folder: Path) -> None:
-    """Of the project only this module is loaded here, by its path."""
+    """Load `local/emulator_unpacking.py` by its path, and let it replace the unpacking of archives."""
     sys.path.append(str(Path(__file__).parents[1]))
     importlib.import_module("local.emulator_unpacking").share_archives(
         importlib.import_module("ministack.core.lambda_runtime"), folder

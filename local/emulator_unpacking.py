@@ -1,7 +1,7 @@
-"""Lets the sandboxes of the emulator share the unpacked code of functions and layers.
+"""Let the sandboxes of the emulator share the unpacked code of functions and layers.
 
-The emulator unpacks both anew for every sandbox: ten restarts of the gateway cost 15 seconds of a processor, and 2.3 if
-they share the code. On AWS `/var/task` and `/opt` are read-only, so no function can tell.
+The emulator unpacks both again for every sandbox: ten restarts of the gateway cost 15 seconds of CPU time, and 2.3 if
+they share the code. On AWS `/var/task` and `/opt` are read-only, so no function can tell the difference.
 """
 
 import hashlib
@@ -13,14 +13,14 @@ from typing import Any
 
 
 class SharedArchives:
-    """Unpacked archives by the digest of their bytes, in a folder that ends with the emulator."""
+    """Unpacked archives by the digest of their bytes, in a folder that is deleted with the emulator."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
 
     def link(self, archive: Path, target: Path) -> None:
-        """Puts a link to the unpacked archive in the place of the empty folder `target`."""
+        """Replace the empty folder `target` by a link to the unpacked archive."""
         with archive.open("rb") as file:
             shared = self._folder / hashlib.file_digest(file, "sha256").hexdigest()
         with self._lock:
@@ -35,13 +35,13 @@ class SharedArchives:
 
 
 def share_archives(lambda_runtime: Any, folder: Path) -> None:
-    """Has `ministack.core.lambda_runtime` unpack archives through `SharedArchives`."""
+    """Make `ministack.core.lambda_runtime` unpack archives through `SharedArchives`."""
     folder.mkdir(parents=True, exist_ok=True)
     shared = SharedArchives(folder)
 
     class SharingZipFile(zipfile.ZipFile):
         def namelist(self) -> list[str]:
-            """Nothing: the emulator looks at every name for paths out of the folder, which the build does not make."""
+            """Return no names: the emulator checks each for a path out of the folder, and the build makes none."""
             return []
 
         def extractall(self, path: Any = None, members: Any = None, pwd: Any = None) -> None:

@@ -1,5 +1,5 @@
-"""What can go wrong in the laptop cloud, as sentences that say what to do."""
+"""The error of the laptop cloud, with a message that says what to do."""
 
 
 class CloudError(Exception):
-    """Something a person can act on; shown without a traceback."""
+    """An error that the developer can act on; shown without a traceback."""

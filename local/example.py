@@ -1,5 +1,7 @@
-"""Executors of examples/ beside the stack: that of the first slash command, which is always there, and what is loaded
-when somebody wants to see that."""
+"""The executors of examples/ beside the stack.
+
+The executor of the first slash command is always deployed and placed. `python -m local example` loads the others.
+"""
 
 import json
 from collections.abc import Mapping
@@ -22,11 +24,11 @@ TENANT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A folder with a template, and code that needs nothing but the layer."""
+    """A folder with a template, and with code that imports nothing but the layer."""
 
     folder: str
     stack_name: str
-    """And that of its function."""
+    """The name of its stack, and also of its function."""
 
     @property
     def function_arn(self) -> str:
@@ -38,7 +40,7 @@ class Example:
             "Architecture": machine_architecture(),
             "EndpointUrl": emulator.url,
         }
-        # There is nothing to build: all that it imports is in the layer.
+        # No build is needed: all modules that it imports are in the layer.
         digest = digest_of_files(PROJECT, (f"{self.folder}/template.yaml", f"{self.folder}/executor"))
         log = home / f"deploy-{self.stack_name}.log"
         deploy(emulator, self.stack_name, Build(PROJECT / self.folder, digest), parameters, log=log, progress=progress)
@@ -49,7 +51,7 @@ LOADABLE: Mapping[str, Example] = {"system-info": Example("examples/system-info"
 
 
 def provide_example(emulator: Emulator, signpost: DeployedStack, home: Path, progress: Progress) -> None:
-    """Deploys it, as a stack of an author's own, and has the tenant call it."""
+    """Deploy the first example as a stack of its own, as an author does, and place its executor for the tenant."""
     WELCOME.deploy(emulator, signpost, home, progress)
     try:
         with operator.open_keys(signpost.name) as keys:
@@ -59,15 +61,15 @@ def provide_example(emulator: Emulator, signpost: DeployedStack, home: Path, pro
 
 
 def load_example(name: str, emulator: Emulator, signpost: DeployedStack, home: Path, progress: Progress) -> None:
-    """Deploys it likewise, and loads it as an administrator of the tenant does; once it is loaded, loads it again."""
+    """Deploy an example as a stack of its own, and load or reload it as an administrator of the tenant."""
     example = LOADABLE[name]
     example.deploy(emulator, signpost, home, progress)
     try:
         with operator.open_registry(signpost.name) as registry:
-            there = {one.executor.arn for one in registry.directory.list_placed() if one.tenant is not None}
-        operation = "reload" if example.function_arn in there else "load"
-        with remote.connect_registry_once(signpost.name, emulator.url, progress.say) as answer:
-            done = answer(f"skills::{operation}", {"executor": example.function_arn})
+            loaded = {placed.executor.arn for placed in registry.directory.list_placed() if placed.tenant is not None}
+        operation = "reload" if example.function_arn in loaded else "load"
+        with remote.connect_registry_once(signpost.name, emulator.url, progress.say) as call:
+            result = call(f"skills::{operation}", {"executor": example.function_arn})
     except (CommandFailed, Unavailable) as fault:
         raise CloudError(f"The example is not loaded: {fault}") from fault
-    progress.say(json.dumps(done))
+    progress.say(json.dumps(result))

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, once."""
+"""The handling of Ctrl-C, SIGTERM and SIGHUP: only the first signal interrupts."""
 
 import contextlib
 import signal
@@ -13,9 +13,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
-    """Turns the first signal into a KeyboardInterrupt, and later ones into a word of patience.
+    """Turns the first signal into a KeyboardInterrupt, and prints a message at each later one.
 
-    So whatever is being cleaned up after the first is never cut short.
+    So the cleanup that follows the first signal is never cut short.
     """
 
     def __init__(
@@ -23,8 +23,8 @@ class Interruption:
     ) -> None:
         self._progress = progress
         self._stopping = stopping
-        self._arrived = False
-        self._deferred = False
+        self._has_arrived = False
+        self._is_deferred = False
         self._previous: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Self:
@@ -36,24 +36,24 @@ class Interruption:
             signal.signal(number, handler if callable(handler) else signal.SIG_DFL)
 
     @contextlib.contextmanager
-    def deferred(self) -> Generator[None]:
-        """Let a few steps that belong together finish before a signal takes effect."""
-        self._deferred = True
+    def defer(self) -> Generator[None]:
+        """Delay the effect of a signal to the end of the block, so that steps that belong together all finish."""
+        self._is_deferred = True
         try:
             yield
         finally:
-            self._deferred = False
-        if self._arrived:
+            self._is_deferred = False
+        if self._has_arrived:
             raise KeyboardInterrupt
 
-    def hold_off(self) -> None:
-        """Let no signal take effect from now on."""
-        self._arrived = True
+    def ignore_signals(self) -> None:
+        """Answer every further signal with the message only."""
+        self._has_arrived = True
 
     def _receive(self, _number: int, _frame: FrameType | None) -> None:
-        if self._arrived:
+        if self._has_arrived:
             self._progress.say(self._stopping)
             return
-        self._arrived = True
-        if not self._deferred:
+        self._has_arrived = True
+        if not self._is_deferred:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""CloudFormation's intrinsic functions, resolved without AWS: those that a function's properties use here."""
+"""Resolve CloudFormation's intrinsic functions without AWS: those that the functions of this project use."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,12 +11,12 @@ from local.json_values import Json, JsonObject
 
 
 class TemplateError(Exception):
-    """A template, or the values given for it, say something that cannot be resolved."""
+    """A template, or a value for one of its names, cannot be resolved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What names stand for. `names` has pseudo parameters, resources (`Table`) and attributes (`Table.Arn`)."""
+    """The values of names. `names` has pseudo parameters, resources (`Table`) and attributes (`Table.Arn`)."""
 
     parameters: Mapping[str, str]
     conditions: Mapping[str, Json]
@@ -37,22 +37,22 @@ def parameter_values(template: JsonObject, overrides: Mapping[str, str]) -> dict
 
 
 def section(document: JsonObject, *path: str) -> JsonObject:
-    """The mapping at this path; an empty one if the document does not have it."""
+    """Return the mapping at this path, or an empty one if the document does not have it."""
     for name in path:
         document = _mapping(document.get(name) or {})
     return document
 
 
 def resolve(value: Json, scope: Scope) -> Json:
-    """The value with every intrinsic function replaced. CloudFormation has no null: None is AWS::NoValue."""
+    """Return the value with every intrinsic function replaced. CloudFormation has no null: None is AWS::NoValue."""
     if isinstance(value, list):
-        return [found for item in value if (found := resolve(item, scope)) is not None]
+        return [resolved for item in value if (resolved := resolve(item, scope)) is not None]
     if not isinstance(value, dict):
         return value
     function = _function_in(value)
     if function is not None:
         return function(next(iter(value.values())), scope)
-    return {key: found for key, item in value.items() if (found := resolve(item, scope)) is not None}
+    return {key: resolved for key, item in value.items() if (resolved := resolve(item, scope)) is not None}
 
 
 def resolve_text(value: Json, scope: Scope) -> str:
@@ -83,21 +83,21 @@ def _ref(argument: Json, scope: Scope) -> Json:
 
 
 def _value_of(name: str, scope: Scope) -> str:
-    for known in (scope.parameters, scope.names):
-        if name in known:
-            return known[name]
+    for values in (scope.parameters, scope.names):
+        if name in values:
+            return values[name]
     raise TemplateError(f"nothing says what {name} stands for")
 
 
 def _attribute(argument: Json, scope: Scope) -> Json:
-    """An attribute that nobody gave a value for is what its resource is called."""
+    """Return the value of an attribute; the name of its resource if the scope has no value for it."""
     parts = [_text(part) for part in argument] if isinstance(argument, list) else [_text(argument)]
     name = ".".join(parts)
     return _value_of(name if name in scope.names else parts[0].partition(".")[0], scope)
 
 
 def _if(argument: Json, scope: Scope) -> Json:
-    # Only the branch that counts is resolved: the other may name a resource that nobody gave a value for.
+    # Only the selected branch is resolved: the other may name a resource that has no value in the scope.
     condition, then, otherwise = _arguments(argument, 3)
     return resolve(then if condition_holds(_text(condition), scope) else otherwise, scope)
 
@@ -130,20 +130,20 @@ def _holds(value: Json, scope: Scope) -> bool:
 
 def _sub(argument: Json, scope: Scope) -> Json:
     if isinstance(argument, str):
-        return _substituted(argument, {}, scope)
+        return _substitute(argument, {}, scope)
     template, variables = _arguments(argument, 2)
-    own = {name: resolve_text(value, scope) for name, value in _mapping(variables).items()}
-    return _substituted(_text(template), own, scope)
+    values = {name: resolve_text(value, scope) for name, value in _mapping(variables).items()}
+    return _substitute(_text(template), values, scope)
 
 
-def _substituted(template: str, own: Mapping[str, str], scope: Scope) -> str:
-    def value(found: re.Match[str]) -> str:
-        name = found[1]
+def _substitute(template: str, values: Mapping[str, str], scope: Scope) -> str:
+    def replacement(match: re.Match[str]) -> str:
+        name = match[1]
         if name.startswith("!"):
             return f"${{{name[1:]}}}"
-        return own[name] if name in own else _value_of(name, scope)
+        return values[name] if name in values else _value_of(name, scope)
 
-    return re.sub(r"\$\{\s*([^}]+?)\s*\}", value, template)
+    return re.sub(r"\$\{\s*([^}]+?)\s*\}", replacement, template)
 
 
 def _join(argument: Json, scope: Scope) -> Json:
@@ -152,7 +152,7 @@ def _join(argument: Json, scope: Scope) -> Json:
 
 
 def _items(value: Json) -> list[Json]:
-    """The value of a parameter that is a list is a text with commas."""
+    """Return the items of a list. The value of a list parameter is a text with commas."""
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else _arguments(value)
 
 
@@ -189,8 +189,8 @@ def _text(value: Json) -> str:
     raise TemplateError(f"expected text, found {value!r}")
 
 
-def _parameter_value(name: str, declaration: JsonObject, given: str | None) -> str:
-    value = declaration.get("Default") if given is None else given
+def _parameter_value(name: str, declaration: JsonObject, override: str | None) -> str:
+    value = declaration.get("Default") if override is None else override
     if value is None:
         raise TemplateError(f"parameter {name} needs a value")
     allowed = declaration.get("AllowedValues")
@@ -200,7 +200,7 @@ def _parameter_value(name: str, declaration: JsonObject, given: str | None) -> s
 
 
 class _TemplateLoader(yaml.SafeLoader):
-    """YAML with CloudFormation's short tags."""
+    """A YAML loader that knows CloudFormation's short tags."""
 
 
 def _short_tag(loader: yaml.SafeLoader, name: str, node: yaml.Node) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""Runs events/<function>/<case>.json on the built functions, and compares the answers with what was expected.
+"""Run events/<function>/<case>.json on the built functions and compare the answers with the expected ones.
 
     python -m local.invoke [--function NAME] [--case NAME] [--resources FILE.json]
 
-They call a stack of their own on an emulator that is gone afterwards, or the one that --resources describes.
+The functions use a stack of their own on an emulator that is deleted afterwards, or the stack that --resources
+describes.
 
-Next to a case lie <case>.expected.json (local/matching.py says how it is read) and, where a case needs other
-template parameters, <case>.settings.json: {"parameters": {"AuthMode": "jwt"}}.
+Beside a case are <case>.expected.json (local/matching.py defines its format) and, where a case needs other template
+parameters, <case>.settings.json: {"parameters": {"AuthMode": "jwt"}}.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from local.intrinsics import TemplateError
 from local.json_values import Json, NotAnObjectError, read_json, read_object
 from local.matching import mismatches
 from local.progress import Progress
-from local.project import Project, stand_ins
+from local.project import Project, placeholder_names
 from local.runtime import Invocation, LambdaRuntime
 from local.throwaway import throwaway_stack
 
@@ -51,28 +52,28 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CaseResult:
     case: str
     ms: float | None
-    complaints: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     logs: str = ""
 
     def lines(self) -> Iterator[str]:
-        took = "" if self.ms is None else f"{self.ms:.1f} ms"
-        yield f"{self.case:<48} {took:>11}  {'FAILED' if self.complaints else 'ok'}"
-        if self.complaints:
-            yield from (f"    {complaint}" for complaint in self.complaints)
+        duration = "" if self.ms is None else f"{self.ms:.1f} ms"
+        yield f"{self.case:<48} {duration:>11}  {'FAILED' if self.failures else 'ok'}"
+        if self.failures:
+            yield from (f"    {failure}" for failure in self.failures)
             yield from (f"    | {line}" for line in self.logs.splitlines())
 
 
 class Sandboxes:
-    """Runs cases; those of one function with the same parameters share a sandbox."""
+    """Runs cases. Cases of one function with the same parameters share a sandbox."""
 
     def __init__(self, project: Project, account: Account, resources: Mapping[str, str]) -> None:
-        self._built = project.built()
+        self._template = project.built_template()
         self._logical_ids = project.logical_ids()
         self._account = account
-        self._names = {**stand_ins(self._built, account), **resources}
+        self._names = {**placeholder_names(self._template, account), **resources}
         self._open = ExitStack()
         self._runtimes: dict[tuple[str, tuple[tuple[str, str], ...]], LambdaRuntime] = {}
 
@@ -86,13 +87,13 @@ class Sandboxes:
     def _runtime(self, function: str, parameters: Mapping[str, str]) -> LambdaRuntime:
         key = (function, tuple(sorted(parameters.items())))
         if key not in self._runtimes:
-            built = self._built.function(self._logical_ids[function], parameters, self._names)
-            self._runtimes[key] = self._open.enter_context(LambdaRuntime(built, self._account))
+            built_function = self._template.function(self._logical_ids[function], parameters, self._names)
+            self._runtimes[key] = self._open.enter_context(LambdaRuntime(built_function, self._account))
         return self._runtimes[key]
 
 
 def cases_of(function: str, root: Path) -> list[Case]:
-    """Every case that has any of its files, so that a companion without its event is noticed."""
+    """Return every case that has at least one of its files, so that a companion without its event is found."""
     folder = root / "events" / function
     names = {_case_name(file) for file in folder.glob("*.json")}
     return [Case(function, name, folder) for name in sorted(names)]
@@ -103,62 +104,62 @@ def _case_name(file: Path) -> str:
     return name if companion in _COMPANIONS else file.stem
 
 
-def misplaced(project: Project) -> Iterator[Verdict]:
-    """Folders of events without a function, and functions without events."""
-    for name in sorted(project.tried_functions - project.functions):
-        yield Verdict(f"events/{name}", None, (f"there is no functions/{name}",))
+def find_misplaced(project: Project) -> Iterator[CaseResult]:
+    """Yield a failure for each folder of events without a function, and each function without events."""
+    for name in sorted(project.functions_with_events - project.functions):
+        yield CaseResult(f"events/{name}", None, (f"there is no functions/{name}",))
     for name in sorted(project.functions - project.logical_ids().keys()):
-        yield Verdict(f"functions/{name}", None, ("no function in template.yaml has this CodeUri",))
+        yield CaseResult(f"functions/{name}", None, ("no function in template.yaml has this CodeUri",))
     for name in sorted(project.functions):
         if not cases_of(name, project.root):
-            yield Verdict(f"functions/{name}", None, (f"there is no event in events/{name}",))
+            yield CaseResult(f"functions/{name}", None, (f"there is no event in events/{name}",))
 
 
-def verdict(case: Case, sandboxes: Sandboxes) -> Verdict:
+def run_case(case: Case, sandboxes: Sandboxes) -> CaseResult:
     title = f"{case.function}/{case.name}"
     for companion in ("", "expected"):
         if not case.file(companion).is_file():
-            return Verdict(title, None, (f"there is no {case.file(companion).name}",))
+            return CaseResult(title, None, (f"there is no {case.file(companion).name}",))
     try:
         expected = read_json(case.file("expected"))
         invocation = sandboxes.invoke(case)
-        complaints = tuple(_complaints(expected, invocation))
+        failures = tuple(_find_failures(expected, invocation))
     except (OSError, ValueError, TemplateError, NotAnObjectError, re.error) as error:
-        return Verdict(title, None, (str(error),))
-    return Verdict(title, invocation.duration_ms, complaints, invocation.logs)
+        return CaseResult(title, None, (str(error),))
+    return CaseResult(title, invocation.duration_ms, failures, invocation.logs)
 
 
-def _complaints(expected: Json, invocation: Invocation) -> Iterator[str]:
-    found = [str(mismatch) for mismatch in mismatches(expected, invocation.document())]
-    if found and invocation.error is not None:
+def _find_failures(expected: Json, invocation: Invocation) -> Iterator[str]:
+    differences = [str(mismatch) for mismatch in mismatches(expected, invocation.document())]
+    if differences and invocation.error is not None:
         yield f"the function failed: {invocation.error.error_type}: {invocation.error.error_message}"
-    yield from found
+    yield from differences
 
 
-def verdicts(project: Project, sandboxes: Sandboxes, function: str | None, name: str | None) -> Iterator[Verdict]:
-    """All cases, or those of one function, or those of one name; a choice that nothing meets is a failure."""
+def run_cases(project: Project, sandboxes: Sandboxes, function: str | None, name: str | None) -> Iterator[CaseResult]:
+    """Run all cases, or those of one function or of one name. A choice that selects no case is a failure."""
     cases = [
         case
-        for known in sorted(project.functions & project.logical_ids().keys())
-        if function in {None, known}
-        for case in cases_of(known, project.root)
+        for folder in sorted(project.functions & project.logical_ids().keys())
+        if function in {None, folder}
+        for case in cases_of(folder, project.root)
         if name in {None, case.name}
     ]
     if function is None and name is None:
-        yield from misplaced(project)
+        yield from find_misplaced(project)
     elif not cases:
-        yield Verdict(f"{function or '*'}/{name or '*'}", None, ("there is no such case",))
+        yield CaseResult(f"{function or '*'}/{name or '*'}", None, ("there is no such case",))
     for case in cases:
-        yield verdict(case, sandboxes)
+        yield run_case(case, sandboxes)
 
 
 def run(project: Project, sandboxes: Sandboxes, function: str | None = None, name: str | None = None) -> int:
-    """Prints one line a case, and returns how many failed."""
+    """Run the cases, print one line for each, and return the number of failures."""
     passed = failed = 0
     try:
-        for found in verdicts(project, sandboxes, function, name):
-            print(*found.lines(), sep="\n", flush=True)
-            passed, failed = (passed, failed + 1) if found.complaints else (passed + 1, failed)
+        for result in run_cases(project, sandboxes, function, name):
+            print(*result.lines(), sep="\n", flush=True)
+            passed, failed = (passed, failed + 1) if result.failures else (passed + 1, failed)
     finally:
         sandboxes.close()
     print(f"{passed} passed, {failed} failed")
@@ -179,20 +180,20 @@ def _arguments() -> argparse.Namespace:
 
 
 @contextmanager
-def _surroundings(resources: Path | None) -> Generator[tuple[Project, Account, Mapping[str, str]]]:
-    """The build, the AWS and the names of the stack's resources in it."""
+def _open_stack(resources: Path | None) -> Generator[tuple[Project, Account, Mapping[str, str]]]:
+    """Provide the build, the AWS account and the names of the stack's resources in that account."""
     if resources is not None:
         names = {name: str(value) for name, value in read_object(resources).items()}
-        yield Project(), Account.of_caller(os.environ), names
+        yield Project(), Account.from_environment(os.environ), names
         return
     with throwaway_stack(Progress(sys.stdout)) as (build, environment, names):
-        yield Project(build=build.directory), Account.of_caller(environment), names
+        yield Project(build=build.directory), Account.from_environment(environment), names
 
 
 def main() -> int:
     arguments = _arguments()
     try:
-        with _surroundings(arguments.resources) as (project, account, names):
+        with _open_stack(arguments.resources) as (project, account, names):
             sandboxes = Sandboxes(project, account, names)
             return 1 if run(project, sandboxes, arguments.function, arguments.case) else 0
     except (OSError, ValueError, TemplateError, NotAnObjectError, CloudError) as error:

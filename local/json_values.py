@@ -1,4 +1,4 @@
-"""What JSON can say, as types."""
+"""Types of JSON values, and functions that read them from files."""
 
 import json
 from pathlib import Path

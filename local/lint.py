@@ -1,7 +1,7 @@
-"""Lints the template, and that of authors' executors, as CloudFormation will see them, under the interpreter that has
-SAM's translator: `.tools/sam/bin/python -m local.lint`.
+"""Lint the CloudFormation form of the stack's template and of the template for authors' executors.
 
-`sam validate` checks the SAM source and finds other faults; cfn-lint alone no longer translates SAM.
+Runs under the interpreter that has SAM's translator: `.tools/sam/bin/python -m local.lint`. `sam validate` checks the
+SAM source and finds other faults; cfn-lint alone no longer translates SAM.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# The translator's pins fight the project's, so it is not in the environment that is type-checked.
+# The translator's pins conflict with the project's, so it is not in the environment that is type-checked.
 from samtranslator.translator.transform import transform
 from samtranslator.yaml_helper import yaml_parse
 
@@ -29,16 +29,17 @@ ACCEPTED = {
 
 
 class _NoManagedPolicies:
-    """The translator asks AWS for them only if a template names some by name; ours names none."""
+    """No managed policies of AWS: the translator needs them only for a template that names one, and ours do not."""
 
     def load(self) -> dict[str, str]:
         return {}
 
 
-def translated(template: str) -> dict[str, Any]:
-    os.environ.setdefault("AWS_DEFAULT_REGION", REGION)  # the translator asks for one, and calls nothing there
+def _translate(template: str) -> dict[str, Any]:
+    """Return the CloudFormation template that a SAM template is transformed to."""
+    os.environ.setdefault("AWS_DEFAULT_REGION", REGION)  # the translator needs a region, and calls nothing in it
     source = yaml_parse((PROJECT / template).read_text())
-    # A local path stands where `sam package` puts an address; the translator wants to see an address.
+    # The source has a local path where `sam package` puts an S3 address; the translator accepts an address only.
     for resource in source["Resources"].values():
         properties = resource.get("Properties", {})
         for uri in {"CodeUri", "ContentUri"} & set(properties):
@@ -50,7 +51,7 @@ def main() -> int:
     TRANSLATED.mkdir(exist_ok=True)
     files = [TRANSLATED / f"{Path(template).stem}.cloudformation.json" for template in TEMPLATES]
     for template, file in zip(TEMPLATES, files, strict=True):
-        file.write_text(json.dumps(translated(template), indent=1))
+        file.write_text(json.dumps(_translate(template), indent=1))
     rules = ["--append-rules", "cfn_lint_serverless.rules", "--ignore-checks", *ACCEPTED]
     return subprocess.run(["cfn-lint", *map(str, files), *rules, "--regions", REGION], check=False).returncode
 

@@ -1,4 +1,4 @@
-"""Follows the log of a function, and shows each line in the fewest words."""
+"""Follow the log of a function and show each message in a compact form."""
 
 import json
 import re
@@ -20,8 +20,8 @@ _OVERLAP_MS = 5_000
 _FIELDS_SHOWN = 6
 _WIDTH_OF_A_FIELD = 60
 _REPORT = re.compile(r"Duration: ([\d.]+) ms.*?(?:Max Memory Used: (\d+) MB|$)", re.DOTALL)
-# The same on every line of a function, or shown already.
-_NOT_WORTH_SHOWING = frozenset(
+# Fields with the same value on every line of a function, or with a value that is shown already.
+_HIDDEN_FIELDS = frozenset(
     {
         "cold_start",
         "exception",
@@ -42,19 +42,19 @@ _NOT_WORTH_SHOWING = frozenset(
 
 
 class LogTail:
-    """Yields what a log group has received since the last look, or since this object was made."""
+    """Follows a log group from the moment at which this object is made."""
 
     def __init__(self, emulator: Emulator, group: str, dim: Callable[[str], str]) -> None:
         session, config = client_settings(emulator)
         self._client = session.client("logs", endpoint_url=emulator.url, config=config)
         self._group = group
         self._dim = dim
-        self._begun = int(datetime.now(UTC).timestamp() * 1000)
-        self._newest = self._begun
+        self._started = int(datetime.now(UTC).timestamp() * 1000)
+        self._newest = self._started
         self._seen: dict[tuple[int, str, str], None] = {}
 
     def poll(self) -> Iterator[str]:
-        """The new lines; none if the emulator does not answer just now."""
+        """Yield the lines since the last poll; none if the emulator does not answer."""
         for event in self._new_events():
             yield from compact(event.get("timestamp", 0), event.get("message", ""), self._dim)
 
@@ -65,20 +65,20 @@ class LogTail:
                 self._seen[key] = None
                 self._newest = max(self._newest, key[0])
                 yield event
-        # Lines of slow invocations arrive with older times, so each look goes back a little.
+        # Lines of slow invocations arrive with older times, so each poll reads the last few seconds again.
         horizon = self._newest - _OVERLAP_MS
         self._seen = {key: None for key in self._seen if key[0] >= horizon}
 
     def _recent_events(self) -> list["FilteredLogEventTypeDef"]:
         try:
-            since = max(self._begun, self._newest - _OVERLAP_MS)
+            since = max(self._started, self._newest - _OVERLAP_MS)
             return self._client.filter_log_events(logGroupName=self._group, startTime=since)["events"]
         except (BotoCoreError, ClientError):
             return []
 
 
 def compact(timestamp: int, message: str, dim: Callable[[str], str]) -> Iterator[str]:
-    """One log message in as few lines as it needs."""
+    """Yield one log message as few lines; none for the messages that mark the start and end of an invocation."""
     text = message.rstrip()
     if text.startswith(("START ", "END ", "INIT_START ")) or not text:
         return
@@ -91,14 +91,14 @@ def compact(timestamp: int, message: str, dim: Callable[[str], str]) -> Iterator
     elif "_aws" in entry:
         yield dim(f"{time} metrics {_pairs(_metrics(entry))}")
     else:
-        yield from _structured(time, entry, dim)
+        yield from _format_entry(time, entry, dim)
 
 
-def _structured(time: str, entry: Fields, dim: Callable[[str], str]) -> Iterator[str]:
+def _format_entry(time: str, entry: Fields, dim: Callable[[str], str]) -> Iterator[str]:
     message = entry.get("message", "")
-    shown = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
-    extra = {key: value for key, value in entry.items() if key not in _NOT_WORTH_SHOWING}
-    yield f"{time} {entry.get('level', ''):<7} {shown} {dim(_pairs(extra))}".rstrip()
+    text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
+    extra = {key: value for key, value in entry.items() if key not in _HIDDEN_FIELDS}
+    yield f"{time} {entry.get('level', ''):<7} {text} {dim(_pairs(extra))}".rstrip()
     for line in str(entry.get("exception", "")).splitlines():
         yield f"         {line}"
 

@@ -1,4 +1,4 @@
-"""The part of a page that a command writes: the lines between two marks."""
+"""The part of a page that a command writes, between two marker lines."""
 
 import re
 from dataclasses import dataclass
@@ -6,20 +6,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MarkedPart:
+    """The lines of a page between the lines `begin` and `end`."""
+
     begin: str
     end: str
 
     def replaced(self, page: str, text: str) -> str:
-        """The page with this text between the marks. Raises ValueError if the page does not have them once."""
-        found, count = self._lines.subn(lambda _: text, page)
+        """Return the page with this text between the marks. Raise ValueError if the page does not have each once."""
+        new_page, count = self._lines.subn(lambda _: text, page)
         if count != 1:
             raise ValueError(
                 f"The page needs the lines {self.begin} and {self.end} once, with what is written between."
             )
-        return found
+        return new_page
 
     def removed(self, page: str) -> str:
-        """The page without the part; the page itself if it has none."""
+        """Return the page without the part; the page itself if it does not have the part."""
         return self._lines.sub("", page)
 
     @property

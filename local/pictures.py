@@ -1,4 +1,4 @@
-"""The pictures of the examples, in their READMEs and beside them: `make pictures` writes them anew."""
+"""Write the pictures of the examples' workflows, in their READMEs and beside them: `make pictures`."""
 
 import re
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ MANIFESTS = sorted(PROJECT.glob("examples/*/manifest.yaml"))
 _BLOCK = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 
-def files(manifest: Path) -> Mapping[Path, str]:
-    """What is to be in the files beside a manifest that show its workflow."""
+def render_files(manifest: Path) -> Mapping[Path, str]:
+    """Return the content of the README and the SVG file that show the workflow of a manifest, by path."""
     ((definition_id, document),) = read_values(manifest)["workflows"].items()
     picture = build_picture(parse_published_definition(definition_id, document))
     readme = manifest.parent / "README.md"
@@ -28,6 +28,6 @@ def files(manifest: Path) -> Mapping[Path, str]:
 
 if __name__ == "__main__":
     for manifest in MANIFESTS:
-        for path, content in files(manifest).items():
+        for path, content in render_files(manifest).items():
             path.write_text(content, "utf-8")
             print(path.relative_to(PROJECT))

@@ -1,4 +1,4 @@
-"""Processes that this or an earlier laptop cloud started."""
+"""Functions for the processes that this or an earlier laptop cloud started."""
 
 import contextlib
 import os
@@ -7,32 +7,32 @@ import subprocess
 import time
 from pathlib import Path
 
-_LOOK_AGAIN_AFTER = 0.05
+_POLL_SECONDS = 0.05
 
 
 def command_of(pid: int) -> str:
-    """The command line of a live process, empty if there is none."""
+    """Return the command line of a process, or an empty text if no such process is alive."""
     listing = Path(f"/proc/{pid}/cmdline")
     if Path("/proc/self").exists():
         with contextlib.suppress(OSError):
             return listing.read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
         return ""
-    shown = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return shown.stdout.strip()
+    listed = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return listed.stdout.strip()
 
 
 def stop_gently(pid: int, seconds: float) -> bool:
-    """Send SIGTERM and wait; say whether the process ended in time. For processes that are not our children."""
+    """Send SIGTERM to a process that is not a child of this one, and wait. Return whether it ended in time."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + seconds
     while command_of(pid) and time.monotonic() < deadline:
-        time.sleep(_LOOK_AGAIN_AFTER)
+        time.sleep(_POLL_SECONDS)
     return not command_of(pid)
 
 
 def stop_group(child: subprocess.Popen[bytes], seconds: float) -> None:
-    """End a child that leads its own session, together with what it started."""
+    """End a child that leads its own session, together with the processes that it started."""
     if child.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGTERM)
@@ -41,7 +41,7 @@ def stop_group(child: subprocess.Popen[bytes], seconds: float) -> None:
 
 
 def tail(log: Path, lines: int) -> str:
-    """The last lines of a log."""
+    """Return the last lines of a log, or an empty text if it cannot be read."""
     try:
         text = log.read_text(errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Says what goes on: one live line on a terminal, plain lines elsewhere."""
+"""Show the progress of a command: one live line on a terminal, plain lines elsewhere."""
 
 import contextlib
 import shutil
@@ -7,10 +7,11 @@ from collections.abc import Generator
 from typing import TextIO
 
 HEARTBEAT = 10.0
+"""Seconds between two lines of one step, where there is no terminal."""
 
 
 class Progress:
-    """Writes to one stream, and never fails because that stream has gone away."""
+    """Writes progress to one stream; a stream that is closed or broken is ignored."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -21,12 +22,12 @@ class Progress:
         self._write(f"{text}\n")
 
     def dim(self, text: str) -> str:
-        """Make text step back, where the stream can show that."""
+        """Return the text in a dim style if the stream is a terminal."""
         return f"\033[2m{text}\033[0m" if self.is_terminal else text
 
     @contextlib.contextmanager
     def step(self, doing: str) -> Generator["Step"]:
-        """Show that something is being done, how long it has taken so far, and how it ended."""
+        """Show a step while it runs: its name, how long it has taken so far, and whether it succeeded."""
         step = Step(self, doing)
         step.show("")
         try:
@@ -52,7 +53,7 @@ class Progress:
 
 
 class Step:
-    """One thing in progress."""
+    """One step in progress, with the time since its start."""
 
     def __init__(self, progress: Progress, doing: str) -> None:
         self.doing = doing
@@ -65,7 +66,7 @@ class Step:
         return time.monotonic() - self._started
 
     def show(self, detail: str) -> None:
-        """Show where the step stands: at once on a terminal, now and then elsewhere."""
+        """Show the detail of the step: at once on a terminal, every HEARTBEAT seconds elsewhere."""
         line = f"· {self.doing} {self.elapsed():.0f} s  {detail}".rstrip()
         if self._progress.is_terminal:
             self._progress.live(line)

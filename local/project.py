@@ -1,4 +1,4 @@
-"""Where the parts of this repository lie."""
+"""The functions, events, template and build of this repository."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,25 +20,28 @@ class Project:
         return _folders(self.root / "functions")
 
     @property
-    def tried_functions(self) -> set[str]:
+    def functions_with_events(self) -> set[str]:
         return _folders(self.root / "events")
 
     def logical_ids(self) -> dict[str, str]:
-        """Folder name to logical id; only the source says it, in a build every folder is named by its id."""
+        """Return the logical id of each function by its folder name.
+
+        They come from the source template, since a build names every folder by its logical id.
+        """
         source = BuiltTemplate.read(self.root / "template.yaml")
         return {folder.name: logical_id for logical_id, folder in source.functions().items()}
 
-    def built(self) -> BuiltTemplate:
+    def built_template(self) -> BuiltTemplate:
         return BuiltTemplate.read(self.build / "template.yaml")
 
     def built_function(self, name: str, parameters: dict[str, str], account: Account) -> BuiltFunction:
-        """One function as it would be in an account where nothing else of the stack is known."""
-        built = self.built()
-        return built.function(self.logical_ids()[name], parameters, stand_ins(built, account))
+        """Return one function, with placeholders for the names of all other resources of the stack."""
+        template = self.built_template()
+        return template.function(self.logical_ids()[name], parameters, placeholder_names(template, account))
 
 
-def stand_ins(template: BuiltTemplate, account: Account) -> dict[str, str]:
-    """As in `sam local invoke`, a resource that nobody gave a value for is called by its logical id."""
+def placeholder_names(template: BuiltTemplate, account: Account) -> dict[str, str]:
+    """Return a name for each resource, which is its logical id as in `sam local invoke`, and the pseudo parameters."""
     return {name: name for name in template.logical_ids()} | account.pseudo_parameters(_STACK)
 
 

@@ -1,4 +1,4 @@
-"""One run of pytest as a process of its own: its output in a file, its result as a value."""
+"""Run pytest as a process of its own, with its output in a file and its result as a value."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 from local.processes import stop_group
 
-_LOOK_AGAIN_AFTER = 0.2
+_POLL_SECONDS = 0.2
 _SECONDS_TO_STOP = 60.0
 _NO_TESTS = 5
 _TESTS_FAILED = 1
@@ -22,14 +22,16 @@ _BROKEN = 3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
+    """The result of one run of pytest."""
+
     exit_code: int
     seconds: float
     tests: int = 0
-    """As many as ran; those that were skipped are not among them."""
+    """The number of tests that ran, without those that were skipped."""
     failed: tuple[str, ...] = ()
-    """Failures and errors, by test."""
+    """The tests that failed or had an error."""
     skipped: tuple[str, ...] = ()
-    """By test, each with its reason."""
+    """The tests that were skipped, each with its reason."""
 
     @property
     def has_passed(self) -> bool:
@@ -37,7 +39,7 @@ class Outcome:
 
     @property
     def is_complete(self) -> bool:
-        """Whether pytest came to its end, with or without failures."""
+        """Whether pytest ran to its end, with or without failures."""
         return self.exit_code in (0, _TESTS_FAILED)
 
     @property
@@ -53,9 +55,11 @@ def run_pytest(
     environment: Mapping[str, str] | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Runs pytest, in another folder if one is given. `watch` is called while it runs; an exception of it, and Ctrl-C,
-    end the run."""
-    junit = _junit_of(log)
+    """Run pytest, in another folder if `folder` is set.
+
+    `watch` is called repeatedly while it runs. An exception from `watch`, or Ctrl-C, ends the run.
+    """
+    junit = _junit_file(log)
     junit.unlink(missing_ok=True)
     reporting = ["-o", "junit_family=xunit1", f"--junitxml={junit}"]
     command = [sys.executable, "-m", "pytest", *reporting, *arguments]
@@ -71,11 +75,11 @@ def run_command(
     environment: Mapping[str, str] | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> tuple[int, float]:
-    """The exit code of a command, and the seconds that it took."""
+    """Run a command and return its exit code and the seconds that it took."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
+    started = time.monotonic()
     with log.open("wb") as out:
-        # A session of its own: Ctrl-C comes here, and ends the run with all that it started.
+        # The command gets a session of its own: Ctrl-C reaches this process, which ends the command and its children.
         child = subprocess.Popen(
             command,
             cwd=folder,
@@ -88,14 +92,14 @@ def run_command(
         try:
             while child.poll() is None:
                 watch()
-                time.sleep(_LOOK_AGAIN_AFTER)
+                time.sleep(_POLL_SECONDS)
         finally:
             _end(child)
-    return child.returncode, time.monotonic() - began
+    return child.returncode, time.monotonic() - started
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Ends the command as Ctrl-C does, so that fixtures stop what they started; then all of its group by force."""
+    """Send the group of the command SIGINT, so that fixtures stop their processes; then SIGTERM, then SIGKILL."""
     if child.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGINT)
@@ -108,31 +112,34 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def read_outcome(junit: Path, exit_code: int, seconds: float) -> Outcome:
-    """Reads pytest's JUnit file. A run without one, or with half of one, counts as broken."""
+    """Read pytest's JUnit file. A run without one, or with an incomplete one, counts as broken."""
     try:
         cases = _cases_in(junit)
     except (FileNotFoundError, ET.ParseError):
         return Outcome(_BROKEN if exit_code in (0, _TESTS_FAILED) else exit_code, seconds)
-    skipped = {_test_of(case): said for case in cases if (said := case.find("skipped")) is not None}
+    skipped = {_test_of(case): skip for case in cases if (skip := case.find("skipped")) is not None}
     failed = [_test_of(case) for case in cases if case.find("failure") is not None or case.find("error") is not None]
     return Outcome(
         exit_code,
         seconds,
         tests=len({_test_of(case) for case in cases} - set(skipped)),
         failed=tuple(dict.fromkeys(failed)),
-        skipped=tuple(f"{test}: {said.get('message', '')}" for test, said in skipped.items()),
+        skipped=tuple(f"{test}: {skip.get('message', '')}" for test, skip in skipped.items()),
     )
 
 
 def read_failures(log: Path) -> Mapping[str, str]:
-    """What pytest said of each test that failed by itself, in the run with this log. An error of a fixture or of the
-    collection is none."""
-    junit = _junit_of(log)
+    """Return pytest's message for each test that failed in the run with this log.
+
+    Errors of fixtures and of the collection are not included.
+    """
+    junit = _junit_file(log)
     cases = _cases_in(junit) if junit.is_file() else ()
-    return {_test_of(case): said.get("message", "") for case in cases if (said := case.find("failure")) is not None}
+    failures = ((case, case.find("failure")) for case in cases)
+    return {_test_of(case): failure.get("message", "") for case, failure in failures if failure is not None}
 
 
-def _junit_of(log: Path) -> Path:
+def _junit_file(log: Path) -> Path:
     return log.with_suffix(".xml")
 
 
@@ -141,7 +148,7 @@ def _cases_in(junit: Path) -> Sequence[ET.Element]:
 
 
 def _test_of(case: ET.Element) -> str:
-    """As pytest takes it as an argument."""
+    """Return the id of the test, in the form of an argument of pytest."""
     file, name, within = case.get("file", ""), case.get("name", ""), case.get("classname", "")
     if not file:
         return "::".join(filter(None, [within, name]))

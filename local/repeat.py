@@ -1,4 +1,4 @@
-"""Runs the same tests again and again, to find those that fail only sometimes: `make test REPEAT=n PATHS=…`.
+"""Run the same tests repeatedly to find those that fail only sometimes: `make test REPEAT=n PATHS=…`.
 
 python -m local.repeat --times N [--load] PATH...
 """
@@ -22,11 +22,11 @@ from local.pytest_run import Outcome, run_pytest
 FOLDER = PROJECT / ".local/repeat"
 
 _INTERRUPTED = 130
-_SPIN = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
-"""Ends by itself if the run is killed."""
+_BUSY_PROGRAM = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
+"""The program that keeps one core busy. It ends when its parent is gone, so also when the run is killed."""
 
 type RunOnce = Callable[[Path], Outcome]
-"""Runs the tests once, with a file for their output."""
+"""A function that runs the tests once and writes their output to the file."""
 
 
 def main() -> int:
@@ -36,17 +36,19 @@ def main() -> int:
     parser.add_argument("--times", type=_positive, required=True)
     parser.add_argument("--load", action="store_true", help="keep all cores busy meanwhile")
     parser.add_argument("paths", nargs="+", help="files and tests, as pytest takes them")
-    given, options = parser.parse_known_args()
-    load = busy(os.cpu_count() or 1) if given.load else contextlib.nullcontext()
+    arguments, options = parser.parse_known_args()
+    load = keep_cores_busy(os.cpu_count() or 1) if arguments.load else contextlib.nullcontext()
     try:
         with Interruption(Progress(sys.stdout), STOPPING), load:
-            return repeat(given.times, lambda log: run_pytest([*options, *given.paths], log), FOLDER, sys.stdout)
+            return repeat(
+                arguments.times, lambda log: run_pytest([*options, *arguments.paths], log), FOLDER, sys.stdout
+            )
     except KeyboardInterrupt:
         return _INTERRUPTED
 
 
 def repeat(times: int, run_once: RunOnce, folder: Path, out: TextIO) -> int:
-    """Runs the tests `times` times and counts the failures of each test. Returns 1 if any failed."""
+    """Run the tests `times` times and count the failures of each test. Returns 1 if any failed."""
     shutil.rmtree(folder, ignore_errors=True)  # the output of earlier rounds
     failures: Counter[str] = Counter()
     bad_rounds = 0
@@ -55,12 +57,16 @@ def repeat(times: int, run_once: RunOnce, folder: Path, out: TextIO) -> int:
         outcome = run_once(log)
         if not outcome.is_complete:
             print(
-                f"round {number} of {times}: pytest did not run the tests.", _text(log), sep="\n", file=out, flush=True
+                f"round {number} of {times}: pytest did not run the tests.",
+                _read_text(log),
+                sep="\n",
+                file=out,
+                flush=True,
             )
             return 1
         failures.update(outcome.failed)
         bad_rounds += not outcome.has_passed
-        print(_line(number, times, outcome, log), file=out, flush=True)
+        print(_describe_round(number, times, outcome, log), file=out, flush=True)
         if outcome.has_passed:
             log.unlink(missing_ok=True)
     for test, count in failures.most_common():
@@ -70,18 +76,18 @@ def repeat(times: int, run_once: RunOnce, folder: Path, out: TextIO) -> int:
 
 
 @contextlib.contextmanager
-def busy(processes: int) -> Generator[None]:
-    """Keeps so many cores busy."""
-    spinning = [subprocess.Popen([sys.executable, "-c", _SPIN, str(os.getpid())]) for _ in range(processes)]
+def keep_cores_busy(cores: int) -> Generator[None]:
+    """Keep this number of cores busy with one process each."""
+    processes = [subprocess.Popen([sys.executable, "-c", _BUSY_PROGRAM, str(os.getpid())]) for _ in range(cores)]
     try:
         yield
     finally:
-        for process in spinning:
+        for process in processes:
             process.kill()
             process.wait()
 
 
-def _line(number: int, times: int, outcome: Outcome, log: Path) -> str:
+def _describe_round(number: int, times: int, outcome: Outcome, log: Path) -> str:
     passed = outcome.tests - len(outcome.failed)
     counts = f"{passed} passed, {len(outcome.failed)} failed, {len(outcome.skipped)} skipped"
     failed = "".join(f"\n  {test}" for test in outcome.failed)
@@ -89,7 +95,7 @@ def _line(number: int, times: int, outcome: Outcome, log: Path) -> str:
     return f"round {number} of {times}: {counts}, {outcome.seconds:.1f} s{output}{failed}"
 
 
-def _text(log: Path) -> str:
+def _read_text(log: Path) -> str:
     return log.read_text(errors="replace") if log.exists() else ""
 
 

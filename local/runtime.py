@@ -1,4 +1,4 @@
-"""Runs a built function as Lambda does: in a process of its own, on the real awslambdaric, without Docker."""
+"""Run a built function as Lambda does: in a process of its own, on the real awslambdaric, without Docker."""
 
 import json
 import secrets
@@ -11,8 +11,8 @@ from typing import Self
 from local.account import Account
 from local.built import BuiltFunction
 from local.json_values import Json, JsonObject
-from local.runtime_api import Answered, Call, Exited, Failed, Ready, Report, TimedOut
-from local.sandbox import Sandbox, Turn
+from local.runtime_api import Call, ErrorReport, ExitReport, ReadyReport, Report, ResponseReport, TimeoutReport
+from local.sandbox import Sandbox, TimedReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class InvocationError:
     stack_trace: tuple[str, ...] = ()
 
     def document(self) -> JsonObject:
-        """As the caller of Lambda reads it."""
+        """Return the JSON document that the caller of Lambda receives."""
         return {
             "errorType": self.error_type,
             "errorMessage": self.error_message,
@@ -32,7 +32,7 @@ class InvocationError:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What became of a call. `init_ms` is None if the sandbox was warm; a failed init counts as the duration."""
+    """The outcome of one call. `init_ms` is None if the sandbox was warm; a failed init counts as the duration."""
 
     payload: Json
     error: InvocationError | None
@@ -41,13 +41,15 @@ class Invocation:
     logs: str
 
     def document(self) -> Json:
-        """What the caller of Lambda reads, be it the answer or the error."""
+        """Return the JSON document that the caller of Lambda receives: the answer or the error."""
         return self.payload if self.error is None else self.error.document()
 
 
 class LambdaRuntime:
-    """One function, one call at a time. A sandbox starts with the first call and stays warm for the next ones,
-    until a call or its init ends it."""
+    """Runs the calls of one function, one at a time.
+
+    A sandbox starts with the first call and stays warm for the next ones, until a call or its init ends it.
+    """
 
     def __init__(self, function: BuiltFunction, account: Account) -> None:
         self._function = function
@@ -66,23 +68,23 @@ class LambdaRuntime:
             self._sandbox = None
 
     def invoke(self, event: JsonObject, timeout: float | None = None) -> Invocation:
-        """Past the function's timeout, or this one, the sandbox is killed."""
+        """Call the function. After `timeout` seconds, by default the function's own timeout, the sandbox is killed."""
         seconds = self._function.timeout if timeout is None else timeout
         request_id = str(uuid.uuid4())
         sandbox, init = self._ready_sandbox()
-        if init is None or isinstance(init.report, Ready):
-            turn = sandbox.run(self._call(event, request_id, seconds), seconds)
-            ended = not isinstance(turn.report, Answered | Failed)
+        if init is None or isinstance(init.report, ReadyReport):
+            result = sandbox.run(self._call(event, request_id, seconds), seconds)
+            has_ended = not isinstance(result.report, ResponseReport | ErrorReport)
         else:
-            turn, ended = init, True
-        payload, error = _outcome(turn.report, request_id)
+            result, has_ended = init, True
+        payload, error = _outcome(result.report, request_id)
         logs = sandbox.new_logs()
-        if ended:
+        if has_ended:
             self.close()
-        return Invocation(payload, error, turn.ms, init.ms if init else None, logs)
+        return Invocation(payload, error, result.ms, init.ms if init else None, logs)
 
-    def _ready_sandbox(self) -> tuple[Sandbox, Turn | None]:
-        """A sandbox, and how its init went if it had to be started."""
+    def _ready_sandbox(self) -> tuple[Sandbox, TimedReport | None]:
+        """Return a sandbox, with the report of its init if it had to be started."""
         if self._sandbox is not None:
             if self._sandbox.is_ready_again():
                 return self._sandbox, None
@@ -102,17 +104,17 @@ class LambdaRuntime:
 
 def _outcome(report: Report, request_id: str) -> tuple[Json, InvocationError | None]:
     match report:
-        case Answered(payload):
+        case ResponseReport(payload):
             return json.loads(payload), None
-        case Failed(error):
+        case ErrorReport(error):
             return None, _reported_error(json.loads(error))
-        case TimedOut(seconds):
+        case TimeoutReport(seconds):
             message = f"RequestId: {request_id} Error: Task timed out after {seconds:.2f} seconds"
             return None, InvocationError("Sandbox.Timedout", message)
-        case Exited(status):
+        case ExitReport(status):
             message = f"RequestId: {request_id} Error: {_exit_reason(status)}"
             return None, InvocationError("Runtime.ExitError", message)
-        case Ready():
+        case ReadyReport():
             return None, InvocationError("Runtime.Unknown", "the runtime asked for a call without answering the last")
 
 

@@ -31,59 +31,61 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyReport:
     """The process asks for its next call."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ResponseReport:
+    """The process answers the call that it has."""
+
     payload: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """The process reports an error: of the call it has, or of its init if it has none yet."""
+class ErrorReport:
+    """The process reports an error: of the call it has, or of its init if it has no call yet."""
 
     error: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Exited:
-    """The process is gone. Negative is the signal that ended it, as in subprocess."""
+class ExitReport:
+    """The process has ended. As in subprocess, a negative status is the signal that ended it."""
 
     status: int
 
 
 @dataclass(frozen=True, slots=True)
-class TimedOut:
-    """The process said nothing for this long."""
+class TimeoutReport:
+    """The process reported nothing for this time."""
 
     seconds: float
 
 
-type Report = Ready | Answered | Failed | Exited | TimedOut
+type Report = ReadyReport | ResponseReport | ErrorReport | ExitReport | TimeoutReport
 
 
 class Exchange:
-    """Where the two sides of a sandbox meet: calls go in, reports come out, each in its order."""
+    """The two queues between a sandbox and its process: calls to the process, and reports from it."""
 
     def __init__(self) -> None:
         self.calls: SimpleQueue[Call | None] = SimpleQueue()
         self.reports: SimpleQueue[Report] = SimpleQueue()
 
-    def report_within(self, seconds: float) -> Report:
+    def wait_for_report(self, seconds: float) -> Report:
         try:
             return self.reports.get(timeout=seconds)
         except Empty:
-            return TimedOut(seconds)
+            return TimeoutReport(seconds)
 
 
 class RuntimeApi:
-    """Serves an exchange on a port of its own, on loopback only."""
+    """The HTTP server of one exchange, on a port of its own, on loopback only."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
-        self._server = _Server(("127.0.0.1", 0), partial(_Conversation, exchange))
+        self._server = _Server(("127.0.0.1", 0), partial(_Handler, exchange))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
@@ -100,14 +102,14 @@ class RuntimeApi:
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # A process that was killed leaves broken connections behind; its exit is reported on another way.
+        # A process that was killed leaves broken connections; the sandbox reports its exit.
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
-class _Conversation(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # One write an answer, sent at once: two small segments would cost 40 ms each call (delayed ACK).
+    # Each answer is one write and is sent at once: two small segments would cost 40 ms a call (delayed ACK).
     wbufsize = 1 << 16
     disable_nagle_algorithm = True
 
@@ -119,7 +121,7 @@ class _Conversation(BaseHTTPRequestHandler):
         if self.path != f"{_PREFIX}/invocation/next":
             self._answer(HTTPStatus.NOT_FOUND)
             return
-        self._exchange.reports.put(Ready())
+        self._exchange.reports.put(ReadyReport())
         call = self._exchange.calls.get()
         if call is None:
             self.close_connection = True
@@ -130,16 +132,16 @@ class _Conversation(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         report = self._report(body)
         if report is not None:
-            # Before the answer: with it in hand, the process may ask for the next call on another connection.
+            # Put before the answer: with the answer, the process may ask for its next call on another connection.
             self._exchange.reports.put(report)
         self._answer(HTTPStatus.NOT_FOUND if report is None else HTTPStatus.ACCEPTED)
 
     def _report(self, body: bytes) -> Report | None:
         match self.path.removeprefix(_PREFIX).split("/"):
             case ["", "invocation", _, "response"]:
-                return Answered(body)
+                return ResponseReport(body)
             case ["", "invocation", _, "error"] | ["", "init", "error"]:
-                return Failed(body)
+                return ErrorReport(body)
             case _:
                 return None
 
@@ -152,5 +154,5 @@ class _Conversation(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name http.server gave it
-        """Says nothing: what counts is reported."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name in http.server
+        """Log nothing: the reports tell how a call went."""

@@ -1,4 +1,4 @@
-"""The credentials a developer starts with, and the lines to paste that use them."""
+"""The sample API key of a laptop cloud, and the commands that connect with it."""
 
 import os
 import time
@@ -17,8 +17,8 @@ TENANT = "default"
 
 
 def sample_lines(stack: DeployedStack, home: Path) -> Sequence[str]:
-    """Makes sure the sample key works, and says how to connect with it."""
-    key = _kept_key(home / KEY_FILE)
+    """Store the sample key in the stack and return the lines that tell the developer how to connect with it."""
+    key = _load_or_create_key(home / KEY_FILE)
     _store(key, stack)
     url = stack.outputs["McpUrl"]
     header = f'--header "Authorization: Bearer {key}"'
@@ -32,19 +32,22 @@ def sample_lines(stack: DeployedStack, home: Path) -> Sequence[str]:
     )
 
 
-def _kept_key(file: Path) -> PresentedKey:
-    """The same key for as long as this cloud's home exists: a client once configured goes on working."""
-    kept = parse_api_key(file.read_text().strip()) if file.exists() else None
-    if kept is not None:
-        return kept
-    made = new_key(TENANT)
+def _load_or_create_key(file: Path) -> PresentedKey:
+    """Return the key in the file, or write a new one.
+
+    The key stays the same as long as the cloud's home exists, so a configured client keeps working.
+    """
+    existing = parse_api_key(file.read_text().strip()) if file.exists() else None
+    if existing is not None:
+        return existing
+    key = new_key(TENANT)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as out:
-        out.write(f"{made}\n")
-    return made
+        out.write(f"{key}\n")
+    return key
 
 
 def _store(key: PresentedKey, stack: DeployedStack) -> None:
-    """Adding is conditional: a key that is there already, revoked perhaps, stays as it is."""
+    """Add the key to the registry table, unless it is stored already: a stored key may be revoked and stays so."""
     keys = DynamoApiKeys(boto3.client("dynamodb"), stack.outputs["RegistryTableName"])
     keys.add(stored_key(key, "sample key of the laptop cloud", created_at=time.time()))

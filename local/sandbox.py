@@ -1,4 +1,4 @@
-"""A process that runs one function, with what Lambda gives it and nothing of this machine's."""
+"""A process that runs one function with the environment of Lambda and nothing of this machine's."""
 
 import os
 import secrets
@@ -14,23 +14,23 @@ from pathlib import Path
 
 from local.account import Account
 from local.built import BuiltFunction
-from local.interpreter import environment, isolated, runtime_folder
-from local.runtime_api import Call, Exchange, Exited, Ready, Report, RuntimeApi
+from local.interpreter import environment, isolated_command, runtime_folder
+from local.runtime_api import Call, Exchange, ExitReport, ReadyReport, Report, RuntimeApi
 
-# Lambda's limit on the init of an on-demand function, whatever the function's own timeout is.
 INIT_SECONDS = 10.0
+"""Lambda's limit on the init of an on-demand function; the function's own timeout does not change it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What the process reported, and after how long."""
+class TimedReport:
+    """A report of the process, and the time that it took."""
 
     report: Report
     ms: float
 
 
 class Sandbox:
-    """The process, its private folder and its Runtime API."""
+    """The process of one function, with its private folder and its Runtime API."""
 
     def __init__(self, function: BuiltFunction, account: Account) -> None:
         self._function = function
@@ -41,27 +41,27 @@ class Sandbox:
         self._exchange = Exchange()
         self._api = RuntimeApi(self._exchange)
 
-    def start(self) -> Turn:
-        return self._timed(self._start_process, INIT_SECONDS)
+    def start(self) -> TimedReport:
+        return self._time(self._start_process, INIT_SECONDS)
 
     def is_ready_again(self) -> bool:
-        return isinstance(self._exchange.report_within(INIT_SECONDS), Ready) and self._is_running()
+        return isinstance(self._exchange.wait_for_report(INIT_SECONDS), ReadyReport) and self._is_running()
 
-    def run(self, call: Call, seconds: float) -> Turn:
-        return self._timed(lambda: self._exchange.calls.put(call), seconds)
+    def run(self, call: Call, seconds: float) -> TimedReport:
+        return self._time(lambda: self._exchange.calls.put(call), seconds)
 
     def new_logs(self) -> str:
-        """What the process wrote since the last look."""
+        """Return the log lines that the process wrote since the last call of this method."""
         with self._log.open("rb") as log:
             log.seek(self._logs_read)
-            written = log.read()
-        self._logs_read += len(written)
-        return written.decode("utf-8", "replace")
+            text = log.read()
+        self._logs_read += len(text)
+        return text.decode("utf-8", "replace")
 
     def close(self) -> None:
         if self._process is not None:
             with suppress(ProcessLookupError):
-                # The whole session: on Lambda, processes that a function started do not outlive it either.
+                # The whole session: on Lambda, too, the processes that a function started end with it.
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._api.close()
@@ -71,11 +71,11 @@ class Sandbox:
     def _log(self) -> Path:
         return Path(self._folder.name) / "log"
 
-    def _timed(self, begin: Callable[[], None], seconds: float) -> Turn:
+    def _time(self, begin: Callable[[], None], seconds: float) -> TimedReport:
         started = time.perf_counter()
         begin()
-        report = self._exchange.report_within(seconds)
-        return Turn(report, (time.perf_counter() - started) * 1000)
+        report = self._exchange.wait_for_report(seconds)
+        return TimedReport(report, (time.perf_counter() - started) * 1000)
 
     def _start_process(self) -> None:
         temporary = Path(self._folder.name) / "tmp"
@@ -83,7 +83,7 @@ class Sandbox:
         runtime = runtime_folder()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                isolated("-m", "awslambdaric", self._function.handler),
+                isolated_command("-m", "awslambdaric", self._function.handler),
                 cwd=self._function.code,
                 env=environment((*self._function.search_path, runtime), self._variables(temporary, runtime)),
                 stdin=subprocess.DEVNULL,
@@ -94,16 +94,16 @@ class Sandbox:
         threading.Thread(target=self._report_exit, args=(self._process,), daemon=True).start()
 
     def _is_running(self) -> bool:
-        """Asked of the system: a process that was ready and ended since may not have been reported yet."""
+        """Ask the operating system, since the exit of a process that was ready may not have been reported yet."""
         if self._process is None:
             return False
         try:
             return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-        except ChildProcessError:  # it ended, and who waited for it has its status
+        except ChildProcessError:  # it ended, and `_report_exit` has its status already
             return False
 
     def _report_exit(self, process: subprocess.Popen[bytes]) -> None:
-        self._exchange.reports.put(Exited(process.wait()))
+        self._exchange.reports.put(ExitReport(process.wait()))
 
     def _variables(self, temporary: Path, runtime: Path) -> dict[str, str]:
         function = self._function

@@ -1,14 +1,14 @@
-"""Digests of what a build is made from."""
+"""Digests of the files and settings from which a build is made."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-_MADE_BY_TOOLS = frozenset({"__pycache__", ".DS_Store"})
+_IGNORED = frozenset({"__pycache__", ".DS_Store"})
 
 
 def digest_of_files(root: Path, names: Iterable[str]) -> str:
-    """A digest over files and whole directories under `root`: their names, modes and contents."""
+    """Return a digest of files and whole directories under `root`: their names, modes and contents."""
     digest = hashlib.sha256()
     for name in names:
         for path in _files(root / name):
@@ -19,7 +19,7 @@ def digest_of_files(root: Path, names: Iterable[str]) -> str:
 
 
 def digest_of_pairs(pairs: Mapping[str, str]) -> str:
-    """A digest over names and values, whatever their order."""
+    """Return a digest of names and values that does not depend on their order."""
     lines = (f"{name}={value}" for name, value in sorted(pairs.items()))
     return hashlib.sha256("\0".join(lines).encode()).hexdigest()
 
@@ -27,7 +27,7 @@ def digest_of_pairs(pairs: Mapping[str, str]) -> str:
 def _files(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
-    elif path.is_dir() and path.name not in _MADE_BY_TOOLS:
+    elif path.is_dir() and path.name not in _IGNORED:
         for entry in sorted(path.iterdir()):
-            if entry.name not in _MADE_BY_TOOLS:
+            if entry.name not in _IGNORED:
                 yield from _files(entry)

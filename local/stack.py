@@ -1,4 +1,4 @@
-"""Builds the template and deploys it to an emulator, by the same `sam` commands as on AWS."""
+"""Build the template and deploy it to an emulator, with the same `sam` commands as on AWS."""
 
 import contextlib
 import fcntl
@@ -43,15 +43,15 @@ _DIGEST_TAG = "source-digest"
 _DEPLOYED = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 _SECONDS_TO_SETTLE = 20.0
 _SECONDS_TO_END_SAM = 10.0
-_LOOK_AGAIN_AFTER = 0.2
+_POLL_SECONDS = 0.2
 _LINES_ON_FAILURE = 25
 _POLLS = {"SAM_CLI_POLL_DELAY": "0.2"}
-"""The emulator changes a stack in a second; sam looks every five seconds by default."""
+"""SAM's poll interval: the emulator changes a stack in a second, and sam polls every five seconds by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What `sam build` made, and the digest of what it was made from."""
+    """The output folder of `sam build`, and the digest of its sources."""
 
     directory: Path
     digest: str
@@ -64,7 +64,7 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class DeployedStack:
-    """A stack that stands, and the environment in which a client reaches it."""
+    """A deployed stack, with its outputs and the environment of its AWS clients."""
 
     name: str
     outputs: Mapping[str, str]
@@ -72,16 +72,16 @@ class DeployedStack:
 
 
 def machine_architecture() -> str:
-    """This machine's architecture, in the words of AWS."""
+    """Return this machine's architecture under its name on AWS."""
     return "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
 
 
 def build(variant: Variant, *, log: Path, progress: Progress) -> Build:
-    """Build the functions and their layer, unless that has been done for the sources as they are."""
+    """Build the functions and their layer, unless the present sources have been built already."""
     directory = PROJECT / BUILD_DIRECTORIES[variant]
-    with _only_one_build():
+    with _build_lock():
         digest = source_digest(variant)
-        # Every `sam build` empties the directory, so a stamp inside it cannot outlive what it stands for.
+        # Every `sam build` empties the directory, so a stamp inside it is never older than the build.
         stamp = directory / ".source-digest"
         if not stamp.exists() or stamp.read_text() != digest:
             with progress.step(f"building the functions ({machine_architecture()})") as step:
@@ -99,7 +99,7 @@ def deploy(
     log: Path,
     progress: Progress,
 ) -> DeployedStack:
-    """Deploy a build, unless the emulator holds just that already."""
+    """Deploy a build with these parameters, unless exactly that is deployed already."""
     digest = digest_of_pairs({"": build.digest, **parameters})
     if not _is_deployed(emulator, stack_name, digest):
         with progress.step(f"deploying the stack {stack_name}") as step:
@@ -108,14 +108,14 @@ def deploy(
                 arguments = _deploy_arguments(stack_name, build, parameters, digest)
                 _run_sam(arguments, {**tool_environment(), **emulator.environment(), **_POLLS}, log, step)
             finally:
-                # The emulator goes on when sam is interrupted, and must not save a stack in mid-change.
+                # When sam is interrupted, the emulator continues the change, and it must not save a half-changed stack.
                 _wait_until_settled(emulator, stack_name)
-    _switch_on_time_to_live(emulator, stack_name)
+    _enable_time_to_live(emulator, stack_name)
     return find_stack(emulator, stack_name)
 
 
 def find_stack(emulator: Emulator, stack_name: str) -> DeployedStack:
-    """Look up a stack that has been deployed."""
+    """Return a deployed stack, or raise an error if it is not deployed."""
     stack = _describe(emulator, stack_name)
     if stack is None or stack["StackStatus"] not in _DEPLOYED:
         raise CloudError(f"The stack {stack_name} is not deployed.")
@@ -124,18 +124,18 @@ def find_stack(emulator: Emulator, stack_name: str) -> DeployedStack:
 
 
 def resource_names(emulator: Emulator, stack_name: str) -> Mapping[str, str]:
-    """What the resources of a deployed stack are called, by their logical ids."""
+    """Return the physical ids of the resources of a deployed stack, by logical id."""
     return {logical_id: name for logical_id, _, name in _resources(emulator, stack_name)}
 
 
 def source_digest(variant: Variant) -> str:
-    """The digest of everything that a build of this variant is made from."""
+    """Return the digest of the sources and settings of a build of this variant."""
     sources = digest_of_files(PROJECT, _TEST_SOURCES if variant == "test" else _SOURCES)
     return digest_of_pairs({"sources": sources, "architecture": machine_architecture(), "variant": variant})
 
 
 def tool_environment() -> dict[str, str]:
-    """This process's environment with the project's tools on PATH, and without any way into an AWS account."""
+    """Return this process's environment with the project's tools on PATH, and without settings of an AWS account."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
     inherited.pop("SIGNPOST_STAGE", None)
     path = f"{PROJECT / '.venv/bin'}:{SAM.parent}:{inherited.get('PATH', os.defpath)}"
@@ -143,7 +143,7 @@ def tool_environment() -> dict[str, str]:
 
 
 def client_settings(emulator: Emulator) -> tuple[boto3.Session, Config]:
-    """A session for one emulator, whatever the environment says, and patience fit for loopback."""
+    """Return a session and timeouts for clients of one emulator. The process's environment does not change them."""
     environment = emulator.environment()
     session = boto3.Session(
         aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
@@ -154,12 +154,12 @@ def client_settings(emulator: Emulator) -> tuple[boto3.Session, Config]:
 
 
 @contextlib.contextmanager
-def _only_one_build() -> Generator[None]:
-    # sam keeps one build.toml for all build directories, so builds of both variants exclude each other.
+def _build_lock() -> Generator[None]:
+    # sam keeps one build.toml for all build directories, so builds of different variants must not run at once.
     lock = PROJECT / ".aws-sam/local.lock"
     lock.parent.mkdir(exist_ok=True)
-    with lock.open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with lock.open("w") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
         yield
 
 
@@ -218,7 +218,7 @@ def _run_sam(arguments: Sequence[str], environment: Mapping[str, str], log: Path
 def _watch(child: subprocess.Popen[bytes], log: Path, step: Step) -> None:
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(_LOOK_AGAIN_AFTER)
+            child.wait(_POLL_SECONDS)
             return
         step.show(" ".join(tail(log, 1).split()))
 
@@ -245,7 +245,7 @@ def _is_deployed(emulator: Emulator, stack_name: str, digest: str) -> bool:
 
 
 def _clear_failed_creation(emulator: Emulator, stack_name: str) -> None:
-    # CloudFormation accepts no change to a stack whose creation failed; nothing can be in it yet.
+    # CloudFormation accepts no change to a stack that failed to be created. Such a stack has no data yet.
     stack = _describe(emulator, stack_name)
     if stack is not None and stack["StackStatus"] in ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"):
         client = _cloudformation(emulator)
@@ -255,21 +255,21 @@ def _clear_failed_creation(emulator: Emulator, stack_name: str) -> None:
 
 def _wait_until_settled(emulator: Emulator, stack_name: str) -> None:
     deadline = time.monotonic() + _SECONDS_TO_SETTLE
-    while emulator.alive and time.monotonic() < deadline:
+    while emulator.is_alive and time.monotonic() < deadline:
         stack = _describe(emulator, stack_name)
         status = stack["StackStatus"] if stack else ""
         if not status.endswith("_IN_PROGRESS") or status == "REVIEW_IN_PROGRESS":
             return
-        time.sleep(_LOOK_AGAIN_AFTER)
+        time.sleep(_POLL_SECONDS)
 
 
-def _switch_on_time_to_live(emulator: Emulator, stack_name: str) -> None:
-    # The emulator's CloudFormation drops TimeToLiveSpecification; its DynamoDB does not.
+def _enable_time_to_live(emulator: Emulator, stack_name: str) -> None:
+    # The emulator's CloudFormation ignores TimeToLiveSpecification; its DynamoDB supports it.
     session, config = client_settings(emulator)
     dynamodb = session.client("dynamodb", endpoint_url=emulator.url, config=config)
     for table in _tables(emulator, stack_name):
-        present = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
-        if present.get("TimeToLiveStatus") != "ENABLED":
+        current = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
+        if current.get("TimeToLiveStatus") != "ENABLED":
             dynamodb.update_time_to_live(
                 TableName=table, TimeToLiveSpecification={"AttributeName": "expires_at", "Enabled": True}
             )
@@ -280,6 +280,6 @@ def _tables(emulator: Emulator, stack_name: str) -> list[str]:
 
 
 def _resources(emulator: Emulator, stack_name: str) -> Iterator[tuple[str, str, str]]:
-    """Logical id, type and physical id of each resource."""
+    """Yield logical id, type and physical id of each resource."""
     for resource in _cloudformation(emulator).describe_stack_resources(StackName=stack_name)["StackResources"]:
         yield resource["LogicalResourceId"], resource["ResourceType"], resource.get("PhysicalResourceId", "")

@@ -1,4 +1,4 @@
-"""A stack for as long as a command runs: deployed to an emulator of its own, gone with it."""
+"""A temporary stack for one command, deployed to an emulator of its own and deleted with it."""
 
 import tempfile
 from collections.abc import Generator, Mapping
@@ -15,7 +15,7 @@ STACK = "throwaway"
 
 @contextmanager
 def throwaway_stack(progress: Progress) -> Generator[tuple[Build, Mapping[str, str], Mapping[str, str]]]:
-    """The build, the environment that reaches its AWS, and what its resources are called there."""
+    """Provide the build, the environment of its AWS clients, and the names of its resources by logical id."""
     with tempfile.TemporaryDirectory(prefix="signpost-") as folder:
         home = Path(folder)
         emulator = Emulator(home, free_port())

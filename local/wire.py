@@ -1,4 +1,4 @@
-"""HTTP/1.1 as the front door speaks it: strict when it reads, one block of bytes when it writes."""
+"""The HTTP/1.1 of the front door: a strict parser of requests, and answers as one block of bytes."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 type Fields = tuple[tuple[str, str], ...]
 
-# What API Gateway allows an HTTP API.
+# API Gateway's limits for an HTTP API, in bytes.
 HEAD_LIMIT = 10_240
 BODY_LIMIT = 10 * 1024 * 1024
 
@@ -37,7 +37,7 @@ _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class RefusedError(Exception):
-    """A request that does not get past the door."""
+    """A request that the door does not forward, with the answer to its client."""
 
     def __init__(self, status: int, message: str = "") -> None:
         super().__init__(status)
@@ -46,7 +46,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Request line and header fields."""
+    """The request line and header fields of a request."""
 
     method: str
     path: str
@@ -54,23 +54,23 @@ class Head:
     fields: Fields
 
     def values(self, name: str) -> list[str]:
-        """The values of a field, in lower case."""
+        """Return the values of a field, in lower case."""
         return [value.lower() for key, value in self.fields if key.lower() == name]
 
     @property
     def keeps_alive(self) -> bool:
-        """Whether the client means to send another request on this connection."""
-        return self.minor_version == 1 and "close" not in _listed(self.values("connection"))
+        """Whether the client may send another request on this connection."""
+        return self.minor_version == 1 and "close" not in _split_items(self.values("connection"))
 
     @property
     def waits_for_continue(self) -> bool:
-        """Whether the client holds its body back until it is asked for it."""
+        """Whether the client sends its body only after `100 Continue`."""
         return self.minor_version == 1 and "100-continue" in self.values("expect")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer."""
+    """A complete HTTP answer."""
 
     status: int
     reason: str
@@ -79,19 +79,19 @@ class Answer:
 
 
 def message_answer(status: int, message: str) -> Answer:
-    """An answer in the form in which API Gateway refuses."""
+    """Return an answer in the form of API Gateway's refusals."""
     body = json.dumps({"message": message}).encode()
     return Answer(status, HTTPStatus(status).phrase, (("Content-Type", "application/json"),), body)
 
 
 def read_head(stream: BinaryIO) -> Head | None:
-    """Read the next request's head; None if the client has hung up instead."""
+    """Read the head of the next request; None if the client has closed the connection instead."""
     block = _read_block(stream)
     return None if block is None else parse_head(block)
 
 
 def parse_head(block: bytes) -> Head:
-    """Take a head apart, refusing whatever the grammar does not allow."""
+    """Parse a head, and refuse one that the grammar does not allow."""
     request_line, *lines = block.removesuffix(b"\r\n\r\n").decode("latin-1").split("\r\n")
     match = _REQUEST_LINE.fullmatch(request_line)
     if match is None or not block.endswith(b"\r\n\r\n"):
@@ -102,29 +102,29 @@ def parse_head(block: bytes) -> Head:
 
 
 def body_size(head: Head) -> int | None:
-    """The declared size of the body; None if it comes in chunks."""
+    """Return the declared size of the body; None if it is sent in chunks."""
     lengths, codings = set(head.values("content-length")), head.values("transfer-encoding")
     if codings:
         if lengths or codings != ["chunked"]:
             raise RefusedError(400)
         return None
-    return _declared(lengths) if lengths else 0
+    return _declared_size(lengths) if lengths else 0
 
 
 def read_body(stream: BinaryIO, size: int | None) -> bytes:
-    """Read a body of this size, or in chunks."""
+    """Read a body of this size, or in chunks if the size is None."""
     return _read_chunks(stream) if size is None else _read_exactly(stream, size)
 
 
 def end_to_end(fields: Iterable[tuple[str, str]]) -> Fields:
-    """The fields that are meant for the other end, not for the next hop."""
+    """Return the fields without those that are for the next hop only."""
     fields = tuple(fields)
-    named = _listed(value.lower() for key, value in fields if key.lower() == "connection")
-    return tuple((key, value) for key, value in fields if key.lower() not in _HOP_BY_HOP | named)
+    connection_fields = _split_items(value.lower() for key, value in fields if key.lower() == "connection")
+    return tuple((key, value) for key, value in fields if key.lower() not in _HOP_BY_HOP | connection_fields)
 
 
 def render(answer: Answer, method: str, *, keep_alive: bool) -> bytes:
-    """The answer as one block of bytes, so that it leaves in one write."""
+    """Return the answer as one block of bytes, so that it is sent in one write."""
     fields = [*end_to_end(answer.fields), *_framing(answer, method)]
     if not keep_alive:
         fields.append(("Connection", "close"))
@@ -133,7 +133,7 @@ def render(answer: Answer, method: str, *, keep_alive: bool) -> bytes:
 
 
 def _framing(answer: Answer, method: str) -> Fields:
-    # An answer to HEAD keeps the length that the other end declared; a bodiless one has none.
+    # An answer to HEAD keeps the length that the upstream declared; an answer without a body has none.
     declared = any(key.lower() == "content-length" for key, _ in answer.fields)
     bodiless = answer.status in (204, 304) or answer.status < 200
     return () if declared or bodiless or method == "HEAD" else (("Content-Length", str(len(answer.body))),)
@@ -171,8 +171,8 @@ def _parse_field(line: str) -> tuple[str, str]:
 
 
 def _check_host(head: Head) -> None:
-    # API Gateway forbids names it does not serve. Here that also stops DNS rebinding: a web page whose
-    # name was pointed at this machine still sends that name.
+    # API Gateway refuses host names that it does not serve. Here that also stops DNS rebinding: a web page
+    # from a name that resolves to this machine still sends that name.
     hosts = head.values("host")
     if len(hosts) > 1 or (not hosts and head.minor_version == 1):
         raise RefusedError(400)
@@ -187,14 +187,14 @@ def _host_name(host: str) -> str | None:
         return None
 
 
-def _declared(lengths: set[str]) -> int:
+def _declared_size(lengths: set[str]) -> int:
     length = lengths.pop()
     if lengths or not (length.isascii() and length.isdigit()):
         raise RefusedError(400)
-    return _allowed(int(length[:20]))
+    return _check_size(int(length[:20]))
 
 
-def _allowed(size: int) -> int:
+def _check_size(size: int) -> int:
     if size > BODY_LIMIT:
         raise RefusedError(413, "Request Entity Too Large")
     return size
@@ -210,7 +210,7 @@ def _read_exactly(stream: BinaryIO, size: int) -> bytes:
 def _read_chunks(stream: BinaryIO) -> bytes:
     body = bytearray()
     while size := _chunk_size(stream):
-        _allowed(len(body) + size)
+        _check_size(len(body) + size)
         body += _read_exactly(stream, size)
         if stream.readline(3) != b"\r\n":
             raise RefusedError(400)
@@ -237,5 +237,5 @@ def _read_trailer_block(stream: BinaryIO) -> int:
     return size
 
 
-def _listed(values: Iterable[str]) -> frozenset[str]:
+def _split_items(values: Iterable[str]) -> frozenset[str]:
     return frozenset(item.strip() for value in values for item in value.split(","))

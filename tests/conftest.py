@@ -1,4 +1,4 @@
-"""Fixtures that more than one kind of test stands on."""
+"""Fixtures and hooks for all kinds of tests."""
 
 import sys
 from collections.abc import Generator, Iterator
@@ -18,7 +18,8 @@ from tests.support.schedule import sort_by_length
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("prove", settings.get_profile("any machine"), max_examples=examples(100))
 settings.load_profile("prove" if is_proof() else "any machine")
-"""How fast a machine is says nothing of what is tested. A fresh one first makes tables of characters, for a second."""
+"""The profiles have no deadline, because the speed of the machine is not tested. Hypothesis spends a second on tables
+of characters on a new machine."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,12 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def is_worker(config: pytest.Config) -> bool:
-    """Whether pytest-xdist started this process."""
+    """Return whether pytest-xdist started this process."""
     return hasattr(config, "workerinput")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out tests marked `prove`, unless this run is `make prove`; workers take the longest files first."""
+    """Deselect tests marked `prove` unless this run is `make prove`; in workers, sort the longest files first."""
     if is_worker(config):
         sort_by_length(items)
     if is_proof():
@@ -58,13 +59,13 @@ def pytest_runtest_makereport(
 
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """What is said is seen also of a test that passes."""
+    """Return a function that writes a line that is shown even if the test passes."""
 
-    def said(line: str) -> None:
+    def write_line(line: str) -> None:
         with capsys.disabled():
             sys.stdout.write(f"\n{line}")
 
-    return said
+    return write_line
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +82,7 @@ SHARED_STACKS = {"both", "stage", "calling", "stage-executors", "aws-sam-cli-man
 
 @pytest.fixture(scope="module", autouse=True)
 def stacks_of_the_module(pytestconfig: pytest.Config) -> Iterator[None]:
-    """Deletes the stacks that the module deployed. Each keeps a dozen sandboxes and polls its streams and queues."""
+    """Delete the stacks that the module deployed. Each keeps a dozen sandboxes and polls its streams and queues."""
     yield
     if laptop := pytestconfig.stash.get(LAPTOP, None):
         for name in laptop.stacks() - SHARED_STACKS:
@@ -90,7 +91,7 @@ def stacks_of_the_module(pytestconfig: pytest.Config) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def both(laptop: Laptop) -> Stack:
-    """The stack as `make run` deploys it: API keys and tokens."""
+    """Deploy the stack as `make run` does: with API keys and tokens."""
     return laptop.deploy("both", AuthMode="both")
 
 
@@ -104,5 +105,5 @@ def make_key(laptop: Laptop) -> MakeKey:
 
 @pytest.fixture(scope="session")
 def stage(laptop: Laptop) -> Stack:
-    """The test stage in local mode: whoever calls from this machine is in the tenant that sees the fixtures."""
+    """Deploy the test stage in local mode: callers from this machine are in the tenant that sees the fixtures."""
     return laptop.deploy("stage", variant="test", AuthMode="local", DefaultTenant=TENANT)

@@ -1,4 +1,4 @@
-"""Lists of the flat surface in a warm process: `main` of this in a new one, with the event of a tools/list."""
+"""Times lists of the flat surface in a warm process. `main` runs in a new process, with the event of a tools/list."""
 
 import os
 import statistics
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bench.inside.invocation import Context, fresh, report, result
-from bench.inside.warm import WARM_UP, laps
-from bench.tools import SCHEMA, described
+from bench.inside.invocation import Context, fresh_event, read_result, report
+from bench.inside.warm import WARM_UP, time_calls
+from bench.tools import SCHEMA, names_and_descriptions
 from signpost.contract import HostedFunction
 from signpost.list_revisions import ListRevisions
 from signpost.settings import gateway_settings
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 ENDPOINT = "/mcp/flat"
 
 
-class Placed:
-    """What the bench has for tools, as functions of the tenant."""
+class BenchFunctions:
+    """The tools of the bench as functions of the tenant."""
 
     def functions(self, tenant: str | None) -> Sequence[HostedFunction]:
         del tenant
         return [
             HostedFunction(f"bench::{name}", description=description, input_schema=SCHEMA)
-            for name, description in described()
+            for name, description in names_and_descriptions()
         ]
 
 
-class Unchanged:
-    """Nothing has happened in the tenant but that they were placed."""
+class FixedRevisions:
+    """The list revisions of a tenant with one change, the placement of its functions."""
 
     def read(self, tenant: str) -> ListRevisions:
         del tenant
@@ -54,7 +54,9 @@ class Unchanged:
 
 def main() -> None:
     settings, telemetry = gateway_settings(os.environ), Telemetry("gateway")
-    adapters = replace(build_aws_adapters(settings, telemetry), placed_functions=Placed(), revisions=Unchanged())
+    adapters = replace(
+        build_aws_adapters(settings, telemetry), placed_functions=BenchFunctions(), revisions=FixedRevisions()
+    )
     composition = compose_gateway(adapters, telemetry)
     gateway = build_front_door(settings, composition, telemetry, {ENDPOINT: build_flat_surface(composition)})
 
@@ -62,9 +64,9 @@ def main() -> None:
         return gateway.handle({**event, "rawPath": ENDPOINT}, context.get_remaining_time_in_millis())
 
     listing = sys.argv[1]
-    listed = len(result(handler(fresh(listing), Context()))["tools"])
-    if listed != len(list(described())) + 1:  # skill__fetch
+    listed = len(read_result(handler(fresh_event(listing), Context()))["tools"])
+    if listed != len(list(names_and_descriptions())) + 1:  # skill__fetch
         sys.exit(f"lists {listed} tools")
     for _ in range(WARM_UP):
-        handler(fresh(listing), Context())
-    report({"warm_flat_list_500_ms": statistics.median(laps(handler, listing))})
+        handler(fresh_event(listing), Context())
+    report({"warm_flat_list_500_ms": statistics.median(time_calls(handler, listing))})

@@ -1,4 +1,5 @@
-"""Calls of a function that does nothing: `main` of this in a new process. All but the function is the product's."""
+"""Times calls of a function that does nothing. `main` runs in a new process; only the function is not the product's
+code."""
 
 import statistics
 import sys
@@ -46,11 +47,11 @@ def main() -> None:
     call = FunctionCall("c1", "bench", {"query": "bench"}, Principal("agent", "acme", "bench"), now + 3600)
     mint = TokenMint(KeyRing(store=MemoryMasterKeys(MasterKeys(MASTER)), clock=clock))
     event = call_message(call, mint.mint(grant_of(call, ARN, now + 3600)))
-    found: list[float] = []
+    times: list[float] = []
     for _ in range(WARM_UP + CALLS):
         started = time.process_time()
         answer = harness.handle(event, REMAINING_MS)
-        found.append((time.process_time() - started) * 1000)
+        times.append((time.process_time() - started) * 1000)
         if "result" not in answer:
             sys.exit(f"not an answer: {answer}")
-    report({"noop_call_ms": statistics.median(found[WARM_UP:])})
+    report({"noop_call_ms": statistics.median(times[WARM_UP:])})

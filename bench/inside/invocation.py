@@ -1,4 +1,4 @@
-"""What the programs of a bench share that run in a contender's process: how Lambda would call a handler."""
+"""Functions that the programs in the process of a contender share, to call a handler as Lambda would."""
 
 import json
 import os
@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-RUNNING = Path("/proc/self/status")
+STATUS_FILE = Path("/proc/self/status")
 
 
 class Context:
+    """The context of a Lambda invocation."""
+
     aws_request_id = function_name = "bench"
     function_version = "$LATEST"
     invoked_function_arn = "arn:aws:lambda:us-east-1:000000000000:function:bench"
@@ -24,33 +26,37 @@ class Handler(Protocol):
     def __call__(self, event: dict[str, Any], context: Context, /) -> dict[str, Any]: ...
 
 
-def fresh(text: str) -> dict[str, Any]:
-    """The event as it would arrive now: the gateway's deadline counts from its time."""
+def fresh_event(text: str) -> dict[str, Any]:
+    """Read the event and set its time to now, because the deadline of the gateway counts from it."""
     event: dict[str, Any] = json.loads(text)
     event["requestContext"]["timeEpoch"] = int(time.time() * 1000)
     return event
 
 
-def result(answer: dict[str, Any]) -> dict[str, Any]:
+def read_result(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of an MCP answer, or end the process with an error if it has none."""
     body = json.loads(answer["body"])
     if answer["statusCode"] != 200 or "result" not in body:
         sys.exit(f"not an answer: {answer}")
-    found: dict[str, Any] = body["result"]
-    return found
+    result: dict[str, Any] = body["result"]
+    return result
 
 
 def peak_mb() -> float:
-    """The most memory this process held. getrusage would count in what the parent held when it started us."""
-    if RUNNING.exists():
-        line = next(line for line in RUNNING.read_text().split("\n") if line.startswith("VmHWM"))
+    """Return the peak memory of this process. On Linux, getrusage would include the memory that the parent had when it
+    started the process."""
+    if STATUS_FILE.exists():
+        line = next(line for line in STATUS_FILE.read_text().split("\n") if line.startswith("VmHWM"))
         return int(line.split()[1]) / 1024
-    import resource  # noqa: PLC0415 - only where there is no /proc, and there it does not mix the two up
+    import resource  # noqa: PLC0415 - only on systems without /proc, where getrusage does not include the parent
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
 
 
 def report(findings: dict[str, float]) -> NoReturn:
-    """On the last line of stderr, since stdout belongs to the logs. Leaves by os._exit: Lambda does not wait for an
-    interpreter to tidy up either."""
+    """Write the findings as the last line of stderr, because stdout is for logs, and end the process.
+
+    os._exit skips the clean-up of the interpreter, for which Lambda does not wait either.
+    """
     print(json.dumps(findings), file=sys.stderr, flush=True)
     os._exit(0)

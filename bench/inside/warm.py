@@ -1,41 +1,43 @@
-"""Calls of a warm process: `main` of this in a new one, with a module, the number of tools it serves and two events."""
+"""Times calls of a warm process. `main` runs in a new process, with a module, the number of its tools and events."""
 
 import statistics
 import sys
 import time
 from importlib import import_module
 
-from bench.inside.invocation import Context, Handler, fresh, report, result
+from bench.inside.invocation import Context, Handler, fresh_event, read_result, report
 from bench.tools import ARGUMENTS
 
 WARM_UP = 30
 CALLS = 300
 SECONDS = 0.5
-"""After which no more calls are begun, so that slow contenders do not make the run long."""
-LEAST = 30
+"""The time after which no more calls start, so that slow contenders do not make the run long."""
+MIN_CALLS = 30
 
 
-def laps(handler: Handler, event: str) -> list[float]:
-    """Milliseconds of each call through the whole handler; reading the event is Lambda's, and not in them."""
-    found: list[float] = []
+def time_calls(handler: Handler, event: str) -> list[float]:
+    """Return the milliseconds of each call of the whole handler. Reading the event is not counted, because Lambda
+    does that."""
+    times: list[float] = []
     until = time.perf_counter() + SECONDS
-    while len(found) < LEAST or (len(found) < CALLS and time.perf_counter() < until):
-        given, context = fresh(event), Context()
+    while len(times) < MIN_CALLS or (len(times) < CALLS and time.perf_counter() < until):
+        fresh, context = fresh_event(event), Context()
         started = time.process_time()
-        answer = handler(given, context)
-        found.append((time.process_time() - started) * 1000)
+        answer = handler(fresh, context)
+        times.append((time.process_time() - started) * 1000)
         if answer["statusCode"] != 200:
             sys.exit(f"not an answer: {answer}")
-    return found
+    return times
 
 
 def check(handler: Handler, count: int, listing: str, calling: str) -> None:
-    listed = len(result(handler(fresh(listing), Context()))["tools"])
+    """End the process with an error if the handler does not list and call its tools correctly."""
+    listed = len(read_result(handler(fresh_event(listing), Context()))["tools"])
     if listed != count:
         sys.exit(f"lists {listed} tools, not {count}")
-    said = result(handler(fresh(calling), Context()))["content"][0]["text"]
-    if said != ARGUMENTS["query"]:
-        sys.exit(f"the tool answers {said!r}")
+    text = read_result(handler(fresh_event(calling), Context()))["content"][0]["text"]
+    if text != ARGUMENTS["query"]:
+        sys.exit(f"the tool answers {text!r}")
 
 
 def main() -> None:
@@ -43,6 +45,7 @@ def main() -> None:
     handler: Handler = import_module(module).handler
     check(handler, int(count), listing, calling)
     for _ in range(WARM_UP):
-        handler(fresh(listing), Context())
-        handler(fresh(calling), Context())
-    report({"list_ms": statistics.median(laps(handler, listing)), "call_ms": statistics.median(laps(handler, calling))})
+        handler(fresh_event(listing), Context())
+        handler(fresh_event(calling), Context())
+    list_ms, call_ms = (statistics.median(time_calls(handler, event)) for event in (listing, calling))
+    report({"list_ms": list_ms, "call_ms": call_ms})

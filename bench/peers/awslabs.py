@@ -1,4 +1,5 @@
-"""awslabs.mcp-lambda-handler, which reads the first payload version: of the second it needs the method renamed."""
+"""awslabs.mcp-lambda-handler, which reads events of payload version 1.0. Of the events of version 2.0 it needs only the
+method under its old name."""
 
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 # The package is only in the venv of this peer.
@@ -11,8 +12,9 @@ from bench import tools
 from bench.peers import dynamodb
 
 
-def named(name: str, description: str) -> Callable[[str, int], str]:
-    """It knows a tool by its function: name, first paragraph of the docstring, annotations."""
+def build_function(name: str, description: str) -> Callable[[str, int], str]:
+    """Build a function for a tool. The package reads the tool from the name, the annotations and the first paragraph of
+    the docstring of the function."""
 
     def work(query: str, limit: int = 10) -> str:
         return tools.work(query, limit)
@@ -23,8 +25,8 @@ def named(name: str, description: str) -> Callable[[str, int], str]:
 
 client = dynamodb.client
 server = MCPLambdaHandler("bench")
-for name, description in tools.described():
-    server.tool()(named(name, description))
+for name, description in tools.names_and_descriptions():
+    server.tool()(build_function(name, description))
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the gateway makes at init too, and every peer is given: one client of DynamoDB with the same settings."""
+"""A DynamoDB client with the settings of the gateway's. Every peer makes one at init, because the gateway does too."""
 
 import boto3
 from botocore.config import Config

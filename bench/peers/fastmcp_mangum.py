@@ -7,15 +7,16 @@ from fastmcp import FastMCP
 from fastmcp.tools import Tool
 
 from bench.peers import dynamodb
-from bench.peers.lasting import Lasting
-from bench.tools import described, work
+from bench.peers.mangum_app import MangumApp
+from bench.tools import names_and_descriptions, work
 
 
-def tool(name: str, description: str) -> Tool:
-    """Without the thread that FastMCP would give a function that is not async, and which costs it half the call."""
+def build_tool(name: str, description: str) -> Tool:
+    """Build a tool that runs without a thread. FastMCP runs a function that is not async in a thread by default, which
+    costs half the time of a call."""
     return Tool.from_function(work, name=name, description=description, output_schema=None, run_in_thread=False)
 
 
 client = dynamodb.client
-server = FastMCP("bench", tools=[tool(name, description) for name, description in described()])
-handler = Lasting(server.http_app(path="/mcp", stateless_http=True, json_response=True))
+server = FastMCP("bench", tools=[build_tool(name, description) for name, description in names_and_descriptions()])
+handler = MangumApp(server.http_app(path="/mcp", stateless_http=True, json_response=True))

@@ -1,4 +1,5 @@
-"""FastMCP's BM25 over names and descriptions, without the tool around it. It reads queries from its standard input."""
+"""Runs FastMCP's BM25 ranking over names and descriptions, without the tool around it. Reads the texts and queries from
+standard input."""
 
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownArgumentType=false, reportPrivateUsage=false
@@ -11,16 +12,16 @@ from fastmcp.server.transforms.search.bm25 import _BM25Index
 
 
 def main() -> None:
-    asked = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     index = _BM25Index()
     started = time.thread_time()
-    index.build(asked["texts"])
-    index.query(asked["first"], asked["limit"])
+    index.build(request["texts"])
+    index.query(request["first"], request["limit"])
     first = (time.thread_time() - started) * 1000
     found: list[list[int]] = []
-    took: list[float] = []
-    for query in asked["queries"]:
+    times: list[float] = []
+    for query in request["queries"]:
         started = time.thread_time()
-        found.append(index.query(query, asked["limit"]))
-        took.append((time.thread_time() - started) * 1000)
-    json.dump({"first_ms": first, "found": found, "ms": took}, sys.stdout)
+        found.append(index.query(query, request["limit"]))
+        times.append((time.thread_time() - started) * 1000)
+    json.dump({"first_ms": first, "found": found, "ms": times}, sys.stdout)

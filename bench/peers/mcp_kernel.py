@@ -1,4 +1,4 @@
-"""The kernel of the MCP SDK called directly: no ASGI, no Mangum, one loop that stays."""
+"""The kernel of the MCP SDK, called directly in one lasting event loop, without ASGI and Mangum."""
 
 import asyncio
 import json
@@ -30,8 +30,8 @@ loop = asyncio.Runner()
 
 
 @dataclass(slots=True)
-class Exchange:
-    """What the kernel wants to know of a request, and says while it answers one."""
+class KernelRequest:
+    """The context of one request, which the kernel reads and to which it sends notifications while it answers."""
 
     request_id: str | int
     transport: TransportContext = TRANSPORT
@@ -46,10 +46,10 @@ class Exchange:
         raise NoBackChannelError(method)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
-        """Nothing here notifies."""
+        """Drop the notification; the tools of the bench send none."""
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Nothing here takes long."""
+        """Drop the progress; the tools of the bench report none."""
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
@@ -58,13 +58,18 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     message = json.loads(event["body"])
     route = classify_inbound_request(message, headers=headers)
     if isinstance(route, InboundLadderRejection):
-        return _refusal(message, route)
+        return _error_answer(message, route)
     mismatch = _parameter_mismatch(message["params"], headers)
     if mismatch:
-        return _refusal(message, mismatch)
+        return _error_answer(message, mismatch)
     connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
     serving = serve_one(
-        server, Exchange(message["id"]), message["method"], message["params"], connection=connection, lifespan_state={}
+        server,
+        KernelRequest(message["id"]),
+        message["method"],
+        message["params"],
+        connection=connection,
+        lifespan_state={},
     )
     return _answer(200, message, {"result": loop.run(serving)})
 
@@ -74,9 +79,9 @@ def _parameter_mismatch(params: dict[str, Any], headers: Mapping[str, str]) -> I
     return None if schema is None else validate_mcp_param_headers(schema, params.get("arguments", {}), headers)
 
 
-def _refusal(message: dict[str, Any], fault: InboundLadderRejection) -> dict[str, Any]:
-    error = {"code": fault.code, "message": fault.message, "data": fault.data}
-    return _answer(ERROR_CODE_HTTP_STATUS.get(fault.code, 200), message, {"error": error})
+def _error_answer(message: dict[str, Any], rejection: InboundLadderRejection) -> dict[str, Any]:
+    error = {"code": rejection.code, "message": rejection.message, "data": rejection.data}
+    return _answer(ERROR_CODE_HTTP_STATUS.get(rejection.code, 200), message, {"error": error})
 
 
 def _answer(status: int, message: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:

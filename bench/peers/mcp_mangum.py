@@ -3,11 +3,11 @@
 from mcp.server.transport_security import TransportSecuritySettings
 
 from bench.peers import dynamodb
-from bench.peers.lasting import Lasting
+from bench.peers.mangum_app import MangumApp
 from bench.peers.sdk import server
 
-# Its list of allowed hosts knows only localhost; API Gateway has decided already.
+# The SDK allows only localhost as a host by default. API Gateway has already decided about the host.
 OPEN = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 client = dynamodb.client
-handler = Lasting(server.streamable_http_app(stateless_http=True, json_response=True, transport_security=OPEN))
+handler = MangumApp(server.streamable_http_app(stateless_http=True, json_response=True, transport_security=OPEN))

@@ -1,4 +1,4 @@
-"""A low-level server of the MCP SDK: the fastest form that it has, with its tools made once."""
+"""A low-level server of the MCP SDK, which is the fastest form of a server there, with tools that are made once."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from bench.tools import SCHEMA, described, work
+from bench.tools import SCHEMA, names_and_descriptions, work
 
-TOOLS = [types.Tool(name=name, description=text, input_schema=SCHEMA) for name, text in described()]
+TOOLS = [types.Tool(name=name, description=text, input_schema=SCHEMA) for name, text in names_and_descriptions()]
 SCHEMAS = {tool.name: tool.input_schema for tool in TOOLS}
 
 

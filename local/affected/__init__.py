@@ -1,1 +1,1 @@
-"""Selects the tests that a change can affect, by what modules import: `make test CHANGED=1`."""
+"""Selects the tests that a change can affect, from the imports of modules: `make test CHANGED=1`."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from local.affected.changes import Repository
-from local.affected.selection import Selected, Selection, select
+from local.affected.selection import SelectedFile, Selection, select
 from local.errors import CloudError
 from local.project import Project
 
 _NO_TESTS = 5
-"""Pytest's exit code if all that was selected is deselected."""
-_SHOWN = 12
+"""Pytest's exit code if it deselects all selected tests."""
+_MAX_SHOWN_NAMES = 12
 
 
 def main() -> int:
@@ -24,50 +24,54 @@ def main() -> int:
     parser.add_argument("--cloud", action="store_true", help="tests on the cloud too")
     parser.add_argument("--explain", action="store_true", help="say of each file how it reaches the change")
     parser.add_argument("--list", action="store_true", help="say what would run, and run nothing")
-    given, passed_on = parser.parse_known_args()
+    options, pytest_arguments = parser.parse_known_args()
     project = Project()
     try:
-        found = select(Repository(project.root, given.base), cloud=given.cloud, folders=project.logical_ids())
+        selection = select(Repository(project.root, options.base), cloud=options.cloud, folders=project.logical_ids())
     except CloudError as error:
         print(error, file=sys.stderr)
         return 2
-    print("\n".join(summary(found, given.base, explain=given.explain)), flush=True)
-    if given.list or not found.selected:
+    print("\n".join(summarize(selection, options.base, explain=options.explain)), flush=True)
+    if options.list or not selection.selected:
         return 0
-    return _run(project.root, found.arguments, passed_on, cloud=given.cloud)
+    return _run(project.root, selection.arguments, pytest_arguments, cloud=options.cloud)
 
 
-def summary(found: Selection, base: str, *, explain: bool) -> Sequence[str]:
-    """The lines that say what was selected and what was not."""
-    if not found.changed:
+def summarize(selection: Selection, base: str, *, explain: bool) -> Sequence[str]:
+    """Return lines with the selected tests and those that were left out."""
+    if not selection.changed:
         return [f"Nothing has changed since {base}."]
-    lines = [f"{_counted(len(found.changed), 'changed file')} since {base}: {_some(found.changed)}"]
-    tests = sum(len(one.tests) for one in found.selected)
-    lines.append(f"{tests} of {found.total} test functions in {_counted(len(found.selected), 'file')} can be affected.")
-    lines += [f"  {one.path}: {_part(one)}: {one.why}" for one in (found.selected if explain else ())]
-    if found.left_out:
-        left_out = sum(len(one.tests) for one in found.left_out)
-        lines.append(f"{left_out} tests on the cloud are left out: {_some([one.path for one in found.left_out])}")
+    lines = [f"{_count(len(selection.changed), 'changed file')} since {base}: {_shorten(selection.changed)}"]
+    tests = sum(len(file.tests) for file in selection.selected)
+    files = _count(len(selection.selected), "file")
+    lines.append(f"{tests} of {selection.total} test functions in {files} can be affected.")
+    lines += [f"  {file.path}: {_extent(file)}: {file.why}" for file in (selection.selected if explain else ())]
+    if selection.left_out:
+        left_out = sum(len(file.tests) for file in selection.left_out)
+        paths = _shorten([file.path for file in selection.left_out])
+        lines.append(f"{left_out} tests on the cloud are left out: {paths}")
     return lines
 
 
-def _part(one: Selected) -> str:
-    return "all tests" if one.is_whole else _counted(len(one.tests), "test")
+def _extent(file: SelectedFile) -> str:
+    return "all tests" if file.is_whole else _count(len(file.tests), "test")
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def _shorten(names: Sequence[str]) -> str:
+    more = len(names) - _MAX_SHOWN_NAMES
+    return ", ".join(names[:_MAX_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _run(root: Path, selected: Sequence[str], passed_on: Sequence[str], *, cloud: bool) -> int:
-    marked = () if cloud else ("-m", "not cloud")
-    done = subprocess.run([sys.executable, "-m", "pytest", *marked, *passed_on, *selected], cwd=root, check=False)
-    return 0 if done.returncode == _NO_TESTS else done.returncode
+def _run(root: Path, tests: Sequence[str], pytest_arguments: Sequence[str], *, cloud: bool) -> int:
+    markers = () if cloud else ("-m", "not cloud")
+    process = subprocess.run(
+        [sys.executable, "-m", "pytest", *markers, *pytest_arguments, *tests], cwd=root, check=False
+    )
+    return 0 if process.returncode == _NO_TESTS else process.returncode
 
 
 if __name__ == "__main__":

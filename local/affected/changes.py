@@ -1,31 +1,32 @@
-"""What has changed in the repository since a revision, as definitions and as files that are no modules."""
+"""Finds the definitions, and the files other than modules, that have changed in the repository since a revision."""
 
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
-from local.affected.definitions import BODY, Definition, Module, changed_names, names_of, read_module
+from local.affected.definitions import BODY, Definition, Module, changed_names, importable_names, read_module
 from local.affected.graph import Graph, Key, is_code, module_names
 from local.errors import CloudError
 
-_EVERYTHING = frozenset({".python-version", "pyproject.toml", "requirements/dev.txt"})
-"""What configures every test."""
+_CONFIGURES_ALL_TESTS = frozenset({".python-version", "pyproject.toml", "requirements/dev.txt"})
+"""Files on which every test depends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A work tree of git, and the revision that it is compared with."""
+    """A git work tree and the revision that it is compared with."""
 
     root: Path
     base: str = "HEAD"
 
     def files(self) -> Sequence[str]:
-        """The files that git knows or would take, as far as they exist."""
-        named = self._lines("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        return sorted({name for name in named if (self.root / name).is_file()})
+        """Return the existing files that git tracks or would add."""
+        names = self._lines("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        return sorted({name for name in names if (self.root / name).is_file()})
 
     def changed_files(self) -> Sequence[str]:
         changed = self._lines("diff", "--name-only", "--no-renames", "-z", self.base, "--")
@@ -33,40 +34,41 @@ class Repository:
         return sorted({*changed, *new})
 
     def before(self, path: str) -> str | None:
-        """The text of a file at the revision."""
-        shown = self._git("show", f"{self.base}:{path}")
-        return shown.stdout.decode(errors="replace") if shown.returncode == 0 else None
+        """Return the text of a file at the revision, or None if it did not exist."""
+        process = self._git("show", f"{self.base}:{path}")
+        return process.stdout.decode(errors="replace") if process.returncode == 0 else None
 
     def after(self, path: str) -> str | None:
+        """Return the text of a file in the work tree, or None if it does not exist."""
         file = self.root / path
         return file.read_text("utf-8", errors="replace") if file.is_file() else None
 
     def _lines(self, *arguments: str) -> Sequence[str]:
-        done = self._git(*arguments)
-        if done.returncode:
-            raise CloudError(f"git {arguments[0]} failed: {done.stderr.decode(errors='replace').strip()}")
-        return [line for line in done.stdout.decode().split("\0") if line]
+        process = self._git(*arguments)
+        if process.returncode:
+            raise CloudError(f"git {arguments[0]} failed: {process.stderr.decode(errors='replace').strip()}")
+        return [line for line in process.stdout.decode().split("\0") if line]
 
     def _git(self, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
         return subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, check=False)
 
 
 def changed_definitions(repository: Repository, graph: Graph, files: Sequence[str]) -> Mapping[Key, str]:
-    """Where the changed files meet the graph, each with what changed there."""
-    found: dict[Key, str] = {}
+    """Return the definitions that the changed files change, each with the change as the first step of a reason."""
+    reasons: dict[Key, str] = {}
     for path in files:
-        if path in _EVERYTHING:
-            found |= dict.fromkeys(graph.needs, f"{path} configures every test")
+        if path in _CONFIGURES_ALL_TESTS:
+            reasons |= dict.fromkeys(graph.needs, f"{path} configures every test")
         elif is_code(path):
             before, after = _read(repository.before(path), path), _read(repository.after(path), path)
-            found |= {(path, name): f"{path} {name or 'at its import'}" for name in changed_names(before, after)}
-            gone = changed_names(before, after) - names_of(after)
-            found |= {key: f"{path} {name}, which is gone" for key, name in _importing(graph, path, gone)}
-    # Second, so that a definition which has changed itself is said to have changed.
+            reasons |= {(path, name): f"{path} {name or 'at its import'}" for name in changed_names(before, after)}
+            removed = changed_names(before, after) - importable_names(after)
+            reasons |= {key: f"{path} {name}, which is gone" for key, name in _find_importers(graph, path, removed)}
+    # After the loop above, so that the reason of a definition which has changed itself is its own change.
     for path in files:
-        for key in _naming(graph, path):
-            found.setdefault(key, f"{path}, which it names")
-    return found
+        for key in _find_mentions(graph, path):
+            reasons.setdefault(key, f"{path}, which it names")
+    return reasons
 
 
 def _read(source: str | None, path: str) -> Module | None:
@@ -74,48 +76,49 @@ def _read(source: str | None, path: str) -> Module | None:
         return None
     try:
         return read_module(path, path, source)
-    except SyntaxError as fault:
-        raise CloudError(f"{path} cannot be read, at line {fault.lineno}: {fault.msg}.") from fault
+    except SyntaxError as error:
+        raise CloudError(f"{path} cannot be read, at line {error.lineno}: {error.msg}.") from error
 
 
-def _importing(graph: Graph, path: str, names: AbstractSet[str]) -> Iterator[tuple[Key, str]]:
-    """The modules whose import fails without these names of another one."""
+def _find_importers(graph: Graph, path: str, names: AbstractSet[str]) -> Iterator[tuple[Key, str]]:
+    """Find the modules that import one of these removed names, so that their own import fails."""
     for module in graph.modules.values():
-        for target in (one for targets in module.imports.values() for one in targets):
+        for target in chain.from_iterable(module.imports.values()):
             if target.name is not None and target.name in names and target.module in module_names(path):
                 yield (module.path, BODY), target.name
 
 
-def _naming(graph: Graph, path: str) -> Iterator[Key]:
-    """The definitions that name a file or a folder that it lies in."""
+def _find_mentions(graph: Graph, path: str) -> Iterator[Key]:
+    """Find the definitions with a text that names this file or one of the folders around it."""
     for module in graph.modules.values():
         for definition in module.definitions.values():
-            if _names(definition, module.path, path):
+            if _mentions(definition, module.path, path):
                 yield module.path, definition.name
 
 
-def _names(definition: Definition, own_path: str, path: str) -> bool:
+def _mentions(definition: Definition, own_path: str, path: str) -> bool:
     if own_path == path:
         return False
-    if any(_means(text.strip("/"), path) for text in definition.texts if "/" in text or definition.handles_paths):
+    if any(_is_name_of(text.strip("/"), path) for text in definition.texts if "/" in text or definition.handles_paths):
         return True
-    # A module that asks where it lies may read the files beside it.
-    beside = PurePosixPath(path).parent == PurePosixPath(own_path).parent
-    return beside and not path.endswith(".py") and ("__file__", None) in definition.refers
+    # A module that reads `__file__` may read the files in its folder.
+    is_in_same_folder = PurePosixPath(path).parent == PurePosixPath(own_path).parent
+    return is_in_same_folder and not path.endswith(".py") and ("__file__", None) in definition.references
 
 
-def _means(text: str, path: str) -> bool:
+def _is_name_of(text: str, path: str) -> bool:
+    """Return whether a text is the path, a part of it, or a pattern of files that it matches."""
     if not text:
-        return False  # a lone slash
+        return False  # the text was a single slash
     file = PurePosixPath(path)
     folders = [str(folder) for folder in file.parents if str(folder) != "."]
     if text == path or text in folders or ("/" in text and path.endswith(f"/{text}")):
         return True
     if path.endswith(".py"):
-        return False  # a module is imported; its name alone is a word like others
+        return False  # modules are reasons by their imports; the name of one alone may be any word
     return text in (file.name, file.parent.name) or (_is_pattern(text) and fnmatchcase(path, text))
 
 
 def _is_pattern(text: str) -> bool:
-    """Whether a text is a pattern of files: `examples/*/manifest.yaml`, and not `*/*` as a client accepts it."""
+    """Return whether a text is a pattern of files, such as `examples/*/manifest.yaml`. The media type `*/*` is not."""
     return "*" in text and "/" in text and any(part.isidentifier() for part in PurePosixPath(text).parts)

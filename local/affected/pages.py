@@ -1,4 +1,4 @@
-"""What the Python examples of a page import: a test that runs them needs it."""
+"""Finds the imports of the Python examples of a page, on which a test that runs the examples depends."""
 
 import ast
 import re
@@ -10,7 +10,8 @@ _BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def imports_of_page(text: str) -> Iterator[Import]:
-    """An example that is no whole program, or wrong on purpose, imports nothing."""
+    """Find the imports of all Python examples. Examples that cannot be parsed, fragments or wrong on purpose, are left
+    out."""
     for block in _BLOCK.findall(text):
         try:
             tree = ast.parse(block)

@@ -1,4 +1,4 @@
-"""A small OIDC issuer for one laptop: real tokens, sample people, no passwords."""
+"""A small OIDC issuer for one laptop: signed tokens for sample people, without passwords."""
 
 from local.issuer.issuer import Issuer
 

@@ -1,4 +1,4 @@
-"""The authorization endpoint: a program asks, a person chooses who to be, the code goes back."""
+"""The authorization endpoint: a person chooses a sample person, and the client receives an authorization code."""
 
 import re
 import secrets
@@ -17,7 +17,10 @@ _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where the answer goes. Until it is known to be the client's own, errors stay on the page."""
+    """The redirect URI that receives the answer, checked to be one of the client's own.
+
+    An error before that check is shown on the page and not sent to the URI.
+    """
 
     client: Client
     redirect_uri: str
@@ -25,29 +28,33 @@ class Destination:
     issuer: str
 
     def answer(self, fields: Mapping[str, str]) -> Answer:
-        echo = {"state": self.state} if self.state is not None else {}
-        query = urlencode({**fields, **echo, "iss": self.issuer})
-        joint = "&" if "?" in self.redirect_uri else "?"
-        location = f"{self.redirect_uri}{joint}{query}"
+        state = {"state": self.state} if self.state is not None else {}
+        query = urlencode({**fields, **state, "iss": self.issuer})
+        separator = "&" if "?" in self.redirect_uri else "?"
+        location = f"{self.redirect_uri}{separator}{query}"
         return Answer(303, headers={"Location": location, "Cache-Control": "no-store"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AuthorizationRequest:
+    """The parts of an authorization request that the grant is made of."""
+
     resource: str
     challenge: str
     scopes: tuple[str, ...]
     nonce: str | None
 
     @classmethod
-    def read(cls, parameters: Parameters) -> "Wish":
+    def read(cls, parameters: Parameters) -> "AuthorizationRequest":
         if required(parameters, "response_type") != "code":
             raise OAuthError("unsupported_response_type", "This issuer answers response_type=code only.")
         scopes = tuple(parameters.get("scope", "").split())
-        return cls(wanted_resource(parameters), _challenge(parameters), scopes, parameters.get("nonce"))
+        return cls(read_resource(parameters), _read_challenge(parameters), scopes, parameters.get("nonce"))
 
 
 class Authorization:
+    """The endpoint: shows the page with the sample people, and answers the choice on it with a code."""
+
     def __init__(self, url: str, clients: Clients, codes: Codes, clock: Clock) -> None:
         self._url = url
         self._clients = clients
@@ -55,27 +62,29 @@ class Authorization:
         self._clock = clock
 
     def show(self, request: Request) -> Answer:
-        return self._asked(request.parameters, _page)
+        return self._proceed(request.parameters, _page)
 
     def choose(self, request: Request) -> Answer:
-        # Only our own page may choose for a person; a program without a browser sends no Origin.
+        # Only the issuer's own page may make this choice in a browser; a program without a browser sends no Origin.
         origin = request.headers.get("origin")
-        if origin is not None and origin not in _own_origins(self._url):
-            return page.refusal("This choice was not made on the issuer's own page.", 403)
-        return self._asked(request.form, self._chosen)
+        if origin is not None and origin not in _issuer_origins(self._url):
+            return page.render_refusal("This choice was not made on the issuer's own page.", 403)
+        return self._proceed(request.form, self._issue_code)
 
-    def _asked(
-        self, read: Callable[[], Parameters], proceed: Callable[[Parameters, Destination, Wish], Answer]
+    def _proceed(
+        self,
+        read: Callable[[], Parameters],
+        answer: Callable[[Parameters, Destination, AuthorizationRequest], Answer],
     ) -> Answer:
         try:
             parameters = read()
             destination = self._destination(parameters)
-        except OAuthError as refused:
-            return page.refusal(refused.description, refused.status)
+        except OAuthError as error:
+            return page.render_refusal(error.description, error.status)
         try:
-            return proceed(parameters, destination, Wish.read(parameters))
-        except OAuthError as refused:
-            return destination.answer(refused.fields)
+            return answer(parameters, destination, AuthorizationRequest.read(parameters))
+        except OAuthError as error:
+            return destination.answer(error.fields)
 
     def _destination(self, parameters: Parameters) -> Destination:
         client = self._clients.find(required(parameters, "client_id"))
@@ -89,7 +98,7 @@ class Authorization:
             )
         return Destination(client, redirect_uri, parameters.get("state"), self._url)
 
-    def _chosen(self, parameters: Parameters, destination: Destination, wish: Wish) -> Answer:
+    def _issue_code(self, parameters: Parameters, destination: Destination, request: AuthorizationRequest) -> Answer:
         person = PEOPLE.get(parameters.get("person", ""))
         if person is None:
             raise OAuthError("access_denied", "Nobody was chosen on the issuer's page.")
@@ -97,22 +106,22 @@ class Authorization:
             family=secrets.token_urlsafe(12),
             client_id=destination.client.id,
             person=person.name,
-            resource=wish.resource,
-            scopes=wish.scopes,
-            nonce=wish.nonce,
+            resource=request.resource,
+            scopes=request.scopes,
+            nonce=request.nonce,
             granted_at=int(self._clock()),
         )
-        return destination.answer({"code": self._codes.issue(grant, destination.redirect_uri, wish.challenge)})
+        return destination.answer({"code": self._codes.issue(grant, destination.redirect_uri, request.challenge)})
 
 
-def wanted_resource(parameters: Parameters) -> str:
+def read_resource(parameters: Parameters) -> str:
     resource = parameters.get("resource", "")
     if not loopback.is_resource(resource):
         raise OAuthError("invalid_target", "Name the server as resource; this issuer serves this laptop only.")
     return resource
 
 
-def _challenge(parameters: Parameters) -> str:
+def _read_challenge(parameters: Parameters) -> str:
     if parameters.get("code_challenge_method") != "S256":
         raise OAuthError("invalid_request", "PKCE is required: send code_challenge_method=S256.")
     challenge = required(parameters, "code_challenge")
@@ -121,9 +130,9 @@ def _challenge(parameters: Parameters) -> str:
     return challenge
 
 
-def _page(parameters: Parameters, destination: Destination, wish: Wish) -> Answer:
-    return page.choice(destination.client.name, wish.resource, parameters)
+def _page(parameters: Parameters, destination: Destination, request: AuthorizationRequest) -> Answer:
+    return page.render_choice(destination.client.name, request.resource, parameters)
 
 
-def _own_origins(url: str) -> tuple[str, str]:
+def _issuer_origins(url: str) -> tuple[str, str]:
     return url, url.replace("127.0.0.1", "localhost")

@@ -1,4 +1,4 @@
-"""Programs that may ask for tokens."""
+"""The OAuth clients of the issuer: the signpost command, the sample machine and registered clients."""
 
 import json
 import secrets
@@ -26,9 +26,9 @@ class Client:
     secret: str | None = None
 
     def redirects_to(self, uri: str) -> bool:
-        return loopback.is_redirect(uri) and any(loopback.same_but_for_port(known, uri) for known in self.redirect_uris)
+        return loopback.is_redirect(uri) and any(loopback.equal_except_port(own, uri) for own in self.redirect_uris)
 
-    def proves_itself_with(self, secret: str | None) -> bool:
+    def accepts_secret(self, secret: str | None) -> bool:
         if self.secret is None:
             return secret is None
         return secrets.compare_digest(self.secret.encode(), (secret or "").encode())
@@ -40,27 +40,27 @@ COMMAND_LINE = Client(
 
 
 class Clients:
-    """The known ones, and those that registered themselves: they keep their id, so it outlives a restart."""
+    """The built-in clients, and those that registered themselves; registrations are stored and outlive a restart."""
 
     def __init__(self, home: Path) -> None:
         self._file = home / "clients.json"
         self._lock = Lock()
         self.agent_secret = _agent_secret(home)
         agent = Client(AGENT.name, "The sample machine", grants=("client_credentials",), secret=self.agent_secret)
-        self._known = {client.id: client for client in (COMMAND_LINE, agent)}
+        self._builtin = {client.id: client for client in (COMMAND_LINE, agent)}
         self._registered = _load(self._file)
 
     def find(self, client_id: str) -> Client | None:
-        return self._known.get(client_id) or self._registered.get(client_id)
+        return self._builtin.get(client_id) or self._registered.get(client_id)
 
     def register(self, request: Request) -> Answer:
-        """RFC 7591, for public clients; what cannot work here (other redirect URIs, secrets) is left out."""
+        """Register a public client (RFC 7591), without a secret and without its redirect URIs beyond loopback."""
         metadata = _metadata(request.body)
         client = Client(f"client-{secrets.token_urlsafe(12)}", _name(metadata), _redirects(metadata))
         with self._lock:
             newest = [*self._registered.values(), client][-MOST_REGISTRATIONS:]
-            self._registered = {kept.id: kept for kept in newest}
-            private_file.write(self._file, json.dumps([asdict(kept) for kept in newest]))
+            self._registered = {registered.id: registered for registered in newest}
+            private_file.write(self._file, json.dumps([asdict(registered) for registered in newest]))
         return as_json(_registration(client), 201)
 
 
@@ -88,8 +88,8 @@ def _metadata(body: bytes) -> Mapping[str, object]:
 
 
 def _redirects(metadata: Mapping[str, object]) -> tuple[str, ...]:
-    offered = metadata.get("redirect_uris")
-    uris = cast("list[object]", offered) if isinstance(offered, list) else []
+    value = metadata.get("redirect_uris")
+    uris = cast("list[object]", value) if isinstance(value, list) else []
     local = tuple(uri for uri in uris if isinstance(uri, str) and loopback.is_redirect(uri))
     if not local:
         raise OAuthError("invalid_redirect_uri", "Give at least one redirect URI of the form http://127.0.0.1/...")

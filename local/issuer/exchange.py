@@ -1,4 +1,4 @@
-"""What the endpoints take and give, so that none of them knows about sockets."""
+"""The requests and answers of the endpoints, which are independent of sockets."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ type Parameters = Mapping[str, str]
 
 
 class OAuthError(Exception):
-    """A refusal: a code of RFC 6749 and a sentence that says what to do."""
+    """A refused request: an error code of RFC 6749, and a description that says what to do."""
 
     def __init__(self, code: str, description: str, status: int = 400) -> None:
         super().__init__(description)
@@ -47,13 +47,13 @@ class Answer:
 
 
 def as_json(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    fixed = {"Content-Type": "application/json", "Cache-Control": "no-store"}
-    return Answer(status, json.dumps(value).encode(), fixed | dict(headers or {}))
+    default_headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+    return Answer(status, json.dumps(value).encode(), default_headers | dict(headers or {}))
 
 
-def refusal(refused: OAuthError) -> Answer:
-    challenge = {"WWW-Authenticate": 'Basic realm="issuer"'} if refused.status == 401 else {}
-    return as_json(refused.fields, refused.status, challenge)
+def error_answer(error: OAuthError) -> Answer:
+    challenge = {"WWW-Authenticate": 'Basic realm="issuer"'} if error.status == 401 else {}
+    return as_json(error.fields, error.status, challenge)
 
 
 def required(parameters: Parameters, name: str) -> str:

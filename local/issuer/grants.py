@@ -1,4 +1,4 @@
-"""What a person agreed to, and the codes and refresh tokens that stand for it."""
+"""Grants, and the authorization codes and refresh tokens that are issued for them."""
 
 import json
 import secrets
@@ -21,7 +21,10 @@ REFRESH_LIFETIME = 30 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    family: str  # all tokens that descend from one choice on the page
+    """The access that a person gave a client on the issuer's page."""
+
+    family: str
+    """The id shared by all tokens that descend from one choice on the page."""
     client_id: str
     person: str
     resource: str
@@ -39,13 +42,16 @@ class Offer:
     challenge: str
     expires_at: float
 
-    def is_met_by(self, verifier: str) -> bool:
+    def matches_verifier(self, verifier: str) -> bool:
         digest = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=")
         return secrets.compare_digest(digest, self.challenge.encode())
 
 
 class Codes:
-    """A code works once; shown again, it was stolen or lost, and everything it led to ends."""
+    """Authorization codes, each of which works once.
+
+    A code that is presented again was stolen or lost, so all tokens of its family end.
+    """
 
     def __init__(self, clock: Clock, end_family: Callable[[str], None]) -> None:
         self._clock = clock
@@ -80,13 +86,19 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
+    """A grant with its current refresh token."""
+
     grant: Grant
-    digest: str  # of the one refresh token that is good now
+    digest: str
+    """The digest of the one refresh token that is valid now."""
     expires_at: float
 
 
 class RefreshTokens:
-    """Rotating: each works once, and an old one that is shown again ends its family. They outlive a restart."""
+    """Rotating refresh tokens: each works once, and an old one that is presented again ends its family.
+
+    They are stored, so they outlive a restart.
+    """
 
     def __init__(self, home: Path, clock: Clock) -> None:
         self._file = home / "refresh-tokens.json"
@@ -111,7 +123,7 @@ class RefreshTokens:
             raise OAuthError("invalid_grant", "The refresh token is unknown, used or expired. Log in again.")
         return family.grant
 
-    def end(self, family: str) -> None:
+    def end_family(self, family: str) -> None:
         with self._lock:
             if self._families.pop(family, None):
                 self._save()
@@ -125,7 +137,7 @@ class RefreshTokens:
 
     def _save(self) -> None:
         now = self._clock()
-        self._families = {name: kept for name, kept in self._families.items() if kept.expires_at >= now}
+        self._families = {name: family for name, family in self._families.items() if family.expires_at >= now}
         private_file.write(self._file, json.dumps([asdict(family) for family in self._families.values()]))
 
 

@@ -1,4 +1,4 @@
-"""Signing keys: the current one signs, the previous one is still published."""
+"""The signing keys of the issuer: the current key signs, and the previous key is still published."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -24,12 +24,14 @@ ALGORITHM = "RS256"
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
+    """An RSA key with its public JWK members and its id."""
+
     private: RSAPrivateKey
     public: Mapping[str, str]
     id: str
 
     @classmethod
-    def of(cls, private: RSAPrivateKey) -> "SigningKey":
+    def from_private(cls, private: RSAPrivateKey) -> "SigningKey":
         jwk = RSAAlgorithm.to_jwk(private.public_key(), as_dict=True)
         public = {name: str(jwk[name]) for name in ("e", "kty", "n")}
         return cls(private, public, _thumbprint(public))
@@ -39,6 +41,8 @@ class SigningKey:
 
 
 class KeyRing:
+    """The current and the previous signing key, stored in files."""
+
     def __init__(self, home: Path) -> None:
         self._current_file = home / "signing-key.pem"
         self._previous_file = home / "signing-key.previous.pem"
@@ -59,7 +63,7 @@ class KeyRing:
 
 
 def _thumbprint(public: Mapping[str, str]) -> str:
-    """RFC 7638, so that a key has the same id after a restart without storing it."""
+    """Return the JWK thumbprint (RFC 7638) as the key id. It is the same after a restart without being stored."""
     canonical = json.dumps(public, sort_keys=True, separators=(",", ":"))
     return urlsafe_b64encode(sha256(canonical.encode()).digest()).rstrip(b"=").decode()
 
@@ -68,7 +72,7 @@ def _create(path: Path) -> SigningKey:
     private = generate_private_key(public_exponent=65537, key_size=2048)
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     private_file.write(path, pem.decode())
-    return SigningKey.of(private)
+    return SigningKey.from_private(private)
 
 
 def _load(path: Path) -> SigningKey | None:
@@ -77,4 +81,4 @@ def _load(path: Path) -> SigningKey | None:
     private = load_pem_private_key(path.read_bytes(), password=None)
     if not isinstance(private, RSAPrivateKey):
         raise TypeError(f"{path.name} holds no RSA key; remove it and start again.")
-    return SigningKey.of(private)
+    return SigningKey.from_private(private)

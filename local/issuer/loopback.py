@@ -1,4 +1,4 @@
-"""Which URLs stay on this machine."""
+"""Checks for URLs that stay on this machine."""
 
 from urllib.parse import SplitResult, urlsplit
 
@@ -6,24 +6,24 @@ HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def is_redirect(url: str) -> bool:
-    """RFC 8252: a native application listens on loopback, on whatever port it was given."""
-    return _local(url, {"http"})
+    """Whether the URL is a redirect URI on loopback, on any port: a native application gets a free one (RFC 8252)."""
+    return _is_local(url, {"http"})
 
 
 def is_resource(url: str) -> bool:
-    return _local(url, {"http", "https"})
+    return _is_local(url, {"http", "https"})
 
 
 def is_origin(origin: str) -> bool:
     return is_resource(origin)
 
 
-def same_but_for_port(one: str, other: str) -> bool:
-    return _without_port(urlsplit(one)) == _without_port(urlsplit(other))
+def equal_except_port(first: str, second: str) -> bool:
+    return _without_port(urlsplit(first)) == _without_port(urlsplit(second))
 
 
-def _local(url: str, schemes: set[str]) -> bool:
-    if not _plain(url):
+def _is_local(url: str, schemes: set[str]) -> bool:
+    if not _is_unambiguous(url):
         return False
     try:
         parts = urlsplit(url)
@@ -33,8 +33,8 @@ def _local(url: str, schemes: set[str]) -> bool:
     return parts.scheme in schemes and parts.hostname in HOSTS and "@" not in parts.netloc and "#" not in url
 
 
-def _plain(url: str) -> bool:
-    """Browsers and urlsplit disagree about blanks, control characters and backslashes: none may pass."""
+def _is_unambiguous(url: str) -> bool:
+    """Whether the URL has no blank, control character or backslash, on which browsers and urlsplit disagree."""
     return url.isascii() and url.isprintable() and not set(url) & {" ", "\\"}
 
 

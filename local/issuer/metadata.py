@@ -1,4 +1,4 @@
-"""What the issuer says about itself (RFC 8414 and OpenID Connect Discovery)."""
+"""The metadata document of the issuer (RFC 8414 and OpenID Connect Discovery)."""
 
 from local.issuer.keys import ALGORITHM
 from local.issuer.people import SCOPES

@@ -1,4 +1,4 @@
-"""The page on which a person says who to be."""
+"""The page on which a person chooses one of the sample people, and the page of a refusal."""
 
 from html import escape
 from pathlib import Path
@@ -12,13 +12,13 @@ _HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
-    # Not no-referrer: with it a browser sends "Origin: null", and the choice would be refused.
+    # Not no-referrer: with that, a browser sends "Origin: null", and the choice would be refused.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
 
 
-def choice(client_name: str, resource: str, parameters: Parameters) -> Answer:
+def render_choice(client_name: str, resource: str, parameters: Parameters) -> Answer:
     lead = f"<b>{escape(client_name)}</b> asks to use <code>{escape(resource)}</code> in your name."
     hidden = "".join(_hidden(name, value) for name, value in parameters.items() if name != "person")
     people = "".join(_button(person) for person in PEOPLE.values())
@@ -26,7 +26,7 @@ def choice(client_name: str, resource: str, parameters: Parameters) -> Answer:
     return _page(200, "Who are you today?", lead, f'<form method="post">{hidden}{people}{cancel}</form>')
 
 
-def refusal(sentence: str, status: int) -> Answer:
+def render_refusal(sentence: str, status: int) -> Answer:
     return _page(status, "This login cannot go on", escape(sentence), "")
 
 
@@ -42,5 +42,5 @@ def _hidden(name: str, value: str) -> str:
 def _button(person: Subject) -> str:
     return (
         f'<button name="person" value="{escape(person.name)}">'
-        f"<strong>{escape(person.name)}</strong><span>{escape(person.may)}</span></button>"
+        f"<strong>{escape(person.name)}</strong><span>{escape(person.abilities)}</span></button>"
     )

@@ -1,4 +1,4 @@
-"""Who exists on a laptop: people, each named after what they do, and one machine."""
+"""The subjects of the issuer: sample people, each named after their role, and one machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,25 +10,26 @@ from signpost.workflow.engine.permissions import MAY_CANCEL, MAY_RESOLVE
 @dataclass(frozen=True, slots=True)
 class Subject:
     name: str
-    may: str
+    abilities: str
+    """The sentence on the page about the things that this person can do."""
     permissions: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    """Roles beside the one of that name."""
+    more_roles: tuple[str, ...] = ()
+    """The roles besides the one with the subject's name."""
     human: bool = True
 
     def claims(self) -> dict[str, object]:
         claims: dict[str, object] = {
             "sub": self.name,
             "tenant": "default",
-            "roles": [self.name, *self.also],
+            "roles": [self.name, *self.more_roles],
             "scope": " ".join(self.permissions),
         }
         return claims | {"amr": ["user"]} if self.human else claims
 
 
 DECISIONS = ("workflow.approve",)
-OF_THE_EXAMPLES = ("release_manager", "manager", "finance", "editor", "system_owner", "board", "change_manager")
-"""What the workflows of examples/ want of the people who decide; a test holds it against them."""
+EXAMPLE_ROLES = ("release_manager", "manager", "finance", "editor", "system_owner", "board", "change_manager")
+"""The roles that the workflows of examples/ require of approvers; a test compares them with the examples."""
 _PEOPLE = (
     Subject(
         "operator",
@@ -36,8 +37,8 @@ _PEOPLE = (
         ("signpost.admin", MAY_RESOLVE, MAY_CANCEL),
     ),
     Subject("author", "Writes skills, prompts and workflows, and tries them out."),
-    Subject("approver", "Decides the human steps of a workflow.", DECISIONS, OF_THE_EXAMPLES),
-    Subject("second-approver", "Decides with the approver, where it takes two.", DECISIONS, OF_THE_EXAMPLES),
+    Subject("approver", "Decides the human steps of a workflow.", DECISIONS, EXAMPLE_ROLES),
+    Subject("second-approver", "Decides with the approver, where it takes two.", DECISIONS, EXAMPLE_ROLES),
     Subject("reader", "Searches and reads, and does what your policies leave to everyone."),
 )
 PEOPLE: Mapping[str, Subject] = MappingProxyType({person.name: person for person in _PEOPLE})

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on 127.0.0.1, each answer in one write."""
+"""The HTTP/1.1 server of the issuer on 127.0.0.1. It sends each answer in one write."""
 
 import logging
 import socket
@@ -11,7 +11,7 @@ from socketserver import BaseServer, ThreadingTCPServer
 from threading import Thread
 from typing import Any, override
 
-from local.issuer.exchange import Answer, OAuthError, Request, as_json, refusal
+from local.issuer.exchange import Answer, OAuthError, Request, as_json, error_answer
 
 type Respond = Callable[[Request], Answer]
 
@@ -20,9 +20,9 @@ log = logging.getLogger(__name__)
 
 
 class Server(ThreadingTCPServer):
-    """Bound when made, so that its port is known before it serves."""
+    """A server that is bound when it is made, so its port is known before it serves."""
 
-    # Not http.server.HTTPServer, whose bind asks DNS for the name of the machine, which takes seconds on some.
+    # Not http.server.HTTPServer: its bind asks DNS for the name of the machine, which takes seconds on some machines.
     allow_reuse_address = True
     daemon_threads = True
 
@@ -60,7 +60,7 @@ class Server(ThreadingTCPServer):
 
     @override
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # Failures of the issuer are logged by the handler; what is left are clients that hung up.
+        # The handler logs failures of the issuer; the other errors are of clients that closed the connection.
         log.debug("A connection ended early: %r", sys.exception())
 
 
@@ -68,7 +68,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "signpost-issuer"
     sys_version = ""
-    wbufsize = 1 << 20  # head and body leave together
+    wbufsize = 1 << 20  # head and body are sent together
     disable_nagle_algorithm = True
     timeout = 30
 
@@ -85,15 +85,15 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         try:
             body = self._body()
-        except OAuthError as refused:
+        except OAuthError as error:
             self.close_connection = True
-            self._send(refusal(refused))
+            self._send(error_answer(error))
         else:
             self._send(self._answer(body))
 
     @override
     def log_message(self, format: str, *args: object) -> None:
-        """Requests carry codes and verifiers, which belong in no log."""
+        """Log nothing: requests contain codes and verifiers, which must not be logged."""
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "")

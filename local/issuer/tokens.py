@@ -1,4 +1,4 @@
-"""The token endpoint: proof goes in, tokens come out."""
+"""The token endpoint: issue tokens for codes, refresh tokens and client credentials."""
 
 import secrets
 from base64 import b64decode
@@ -6,7 +6,7 @@ from binascii import Error as NotBase64
 from collections.abc import Mapping
 from urllib.parse import unquote_plus
 
-from local.issuer.authorize import wanted_resource
+from local.issuer.authorize import read_resource
 from local.issuer.clients import Client, Clients
 from local.issuer.exchange import Answer, OAuthError, Parameters, Request, as_json, required
 from local.issuer.grants import Clock, Codes, Grant, RefreshTokens
@@ -17,21 +17,23 @@ LIFETIME = 3600
 HEADER_TYPE = "at+jwt"
 
 
-class Mint:
+class TokenSigner:
+    """Signs access and ID tokens with the claims of their subject."""
+
     def __init__(self, url: str, keys: KeyRing, clock: Clock) -> None:
         self._url = url
         self._keys = keys
         self._clock = clock
 
     def access_token(self, subject: Subject, audience: str, client_id: str, overrides: Mapping[str, object]) -> str:
-        """RFC 9068. An override of None leaves the claim out."""
-        of_the_token = {"aud": audience, "jti": secrets.token_urlsafe(12), "client_id": client_id}
-        claims = self._dated(self._clock()) | subject.claims() | of_the_token | dict(overrides)
+        """Sign an access token (RFC 9068). An override of None omits the claim."""
+        token_claims = {"aud": audience, "jti": secrets.token_urlsafe(12), "client_id": client_id}
+        claims = self._time_claims(self._clock()) | subject.claims() | token_claims | dict(overrides)
         present = {name: value for name, value in claims.items() if value is not None}
         return self._keys.sign(present, {"typ": HEADER_TYPE})
 
     def id_token(self, subject: Subject, grant: Grant) -> str:
-        claims = self._dated(self._clock()) | {
+        claims = self._time_claims(self._clock()) | {
             "sub": subject.name,
             "aud": grant.client_id,
             "auth_time": grant.granted_at,
@@ -40,16 +42,18 @@ class Mint:
         nonce = {"nonce": grant.nonce} if grant.nonce is not None else {}
         return self._keys.sign(claims | nonce, {"typ": "JWT"})
 
-    def _dated(self, now: float) -> dict[str, object]:
+    def _time_claims(self, now: float) -> dict[str, object]:
         return {"iss": self._url, "iat": int(now), "nbf": int(now), "exp": int(now) + LIFETIME}
 
 
 class TokenEndpoint:
-    def __init__(self, clients: Clients, codes: Codes, refresh_tokens: RefreshTokens, mint: Mint) -> None:
+    """Redeems the grants of RFC 6749 for tokens."""
+
+    def __init__(self, clients: Clients, codes: Codes, refresh_tokens: RefreshTokens, signer: TokenSigner) -> None:
         self._clients = clients
         self._codes = codes
         self._refresh_tokens = refresh_tokens
-        self._mint = mint
+        self._signer = signer
         self._grants = {
             "authorization_code": self._for_code,
             "refresh_token": self._for_refresh_token,
@@ -58,18 +62,18 @@ class TokenEndpoint:
 
     def redeem(self, request: Request) -> Answer:
         form = request.form()
-        kind = required(form, "grant_type")
-        if kind not in self._grants:
+        grant_type = required(form, "grant_type")
+        if grant_type not in self._grants:
             raise OAuthError("unsupported_grant_type", f"Use one of {', '.join(self._grants)}.")
         client = self._client(request, form)
-        if kind not in client.grants:
+        if grant_type not in client.grants:
             raise OAuthError("unauthorized_client", f"This client may use {', '.join(client.grants)} only.")
-        return as_json(self._grants[kind](client, form), headers={"Pragma": "no-cache"})
+        return as_json(self._grants[grant_type](client, form), headers={"Pragma": "no-cache"})
 
     def _client(self, request: Request, form: Parameters) -> Client:
-        client_id, secret = _presented(request.headers.get("authorization"), form)
+        client_id, secret = _read_credentials(request.headers.get("authorization"), form)
         client = self._clients.find(client_id)
-        if client is None or not client.proves_itself_with(secret):
+        if client is None or not client.accepts_secret(secret):
             raise OAuthError("invalid_client", "The client is unknown or its secret is wrong.", status=401)
         return client
 
@@ -79,14 +83,14 @@ class TokenEndpoint:
             raise OAuthError("invalid_grant", "The code was given to another client.")
         if form.get("redirect_uri") != offer.redirect_uri:
             raise OAuthError("invalid_grant", "The redirect_uri is not the one the code was sent to.")
-        if not offer.is_met_by(form.get("code_verifier", "")):
+        if not offer.matches_verifier(form.get("code_verifier", "")):
             raise OAuthError("invalid_grant", "The code_verifier does not match the code_challenge.")
-        _same_resource(form, offer.grant)
+        _check_resource(form, offer.grant)
         return self._for_person(offer.grant)
 
     def _for_refresh_token(self, client: Client, form: Parameters) -> dict[str, object]:
         grant = self._refresh_tokens.take(required(form, "refresh_token"), client.id)
-        _same_resource(form, grant)
+        _check_resource(form, grant)
         return self._for_person(grant)
 
     def _for_person(self, grant: Grant) -> dict[str, object]:
@@ -94,25 +98,25 @@ class TokenEndpoint:
         answer = self._bearer(person, grant.resource, grant.client_id)
         answer["refresh_token"] = self._refresh_tokens.issue(grant)
         if "openid" in grant.scopes:
-            answer["id_token"] = self._mint.id_token(person, grant)
+            answer["id_token"] = self._signer.id_token(person, grant)
         return answer
 
     def _for_machine(self, client: Client, form: Parameters) -> dict[str, object]:
-        return self._bearer(AGENT, wanted_resource(form), client.id)
+        return self._bearer(AGENT, read_resource(form), client.id)
 
     def _bearer(self, subject: Subject, resource: str, client_id: str) -> dict[str, object]:
-        token = self._mint.access_token(subject, resource, client_id, {})
-        # The role decides what a person may do, whatever the program asked for.
-        granted = {"scope": " ".join(subject.permissions)} if subject.permissions else {}
-        return {"access_token": token, "token_type": "Bearer", "expires_in": LIFETIME, **granted}
+        token = self._signer.access_token(subject, resource, client_id, {})
+        # The scope is that of the person's role; the scopes in the request do not change it.
+        scope = {"scope": " ".join(subject.permissions)} if subject.permissions else {}
+        return {"access_token": token, "token_type": "Bearer", "expires_in": LIFETIME, **scope}
 
 
-def _same_resource(form: Parameters, grant: Grant) -> None:
+def _check_resource(form: Parameters, grant: Grant) -> None:
     if form.get("resource", grant.resource) != grant.resource:
         raise OAuthError("invalid_target", "The resource is not the one that was agreed to.")
 
 
-def _presented(authorization: str | None, form: Parameters) -> tuple[str, str | None]:
+def _read_credentials(authorization: str | None, form: Parameters) -> tuple[str, str | None]:
     if authorization is None:
         return form.get("client_id", ""), form.get("client_secret")
     scheme, _, encoded = authorization.partition(" ")

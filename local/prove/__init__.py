@@ -1,1 +1,1 @@
-"""Runs every test exhaustively, part by part, and goes on where it stopped: `make prove`."""
+"""Runs every test exhaustively, part by part, and continues an interrupted run: `make prove`."""

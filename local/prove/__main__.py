@@ -10,36 +10,37 @@ from local.errors import CloudError
 from local.interruption import STOPPING, Interruption
 from local.progress import Progress
 from local.project import Project
-from local.prove.page import PAGE, TABLE, page, report
-from local.prove.parts import Part, chosen, parts_of
-from local.prove.records import Records, sources_of
+from local.prove.page import PAGE, TABLE, format_report, format_table
+from local.prove.parts import Part, find_parts, select_parts
+from local.prove.records import Records, digest_sources
 from local.prove.run import Proof, run_part
 
 _INTERRUPTED = 130
 
 
 def main() -> int:
-    given = _parser().parse_args()
+    options = _parser().parse_args()
     project = Project()
-    parts = chosen(parts_of(project.root), given.only)
-    if given.list:
+    all_parts = find_parts(project.root)
+    parts = select_parts(all_parts, options.only)
+    if options.list:
         print("\n".join(part.name for part in parts))
         return 0
     progress = Progress(sys.stdout)
     proof = Proof(
-        parts_of(project.root),
+        all_parts,
         Records(project.root / ".local/prove"),
-        partial(sources_of, Repository(project.root)),
-        partial(run_part, workers=given.workers),
+        partial(digest_sources, Repository(project.root)),
+        partial(run_part, workers=options.workers),
         progress,
     )
     if not parts:
         print("No part has this name. python -m local.prove --list names them.", file=sys.stderr)
         return 2
     try:
-        if given.page:
+        if options.page:
             return _write_page(proof, project)
-        return _run(proof, parts, project, progress, fresh=given.fresh)
+        return _run(proof, parts, project, progress, fresh=options.fresh)
     except (CloudError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -56,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(proof: Proof, parts: Sequence[Part], project: Project, progress: Progress, *, fresh: bool) -> int:
-    written = project.root / ".local/prove/report.md"
+    report_file = project.root / ".local/prove/report.md"
     try:
         with Interruption(progress, STOPPING):
             proof.run(parts, fresh=fresh)
@@ -64,12 +65,12 @@ def _run(proof: Proof, parts: Sequence[Part], project: Project, progress: Progre
     except KeyboardInterrupt:
         interrupted = True
     records, missing = proof.results()
-    written.parent.mkdir(parents=True, exist_ok=True)
-    written.write_text(report(records, missing, proof.sources()), "utf-8")
+    report_file.parent.mkdir(parents=True, exist_ok=True)
+    report_file.write_text(format_report(records, missing, proof.sources()), "utf-8")
     names = {part.name for part in parts}
     failed = sum(record.part in names and not record.has_passed for record in records)
     passed = sum(record.part in names and record.has_passed for record in records)
-    progress.say(f"{passed} of {len(parts)} parts passed, {failed} failed. The report: {written}")
+    progress.say(f"{passed} of {len(parts)} parts passed, {failed} failed. The report: {report_file}")
     if interrupted:
         progress.say("Interrupted. The next run goes on here.")
         return _INTERRUPTED
@@ -79,7 +80,7 @@ def _run(proof: Proof, parts: Sequence[Part], project: Project, progress: Progre
 def _write_page(proof: Proof, project: Project) -> int:
     file = project.root / PAGE
     records, missing = proof.results()
-    file.write_text(TABLE.replaced(file.read_text("utf-8"), f"\n{page(records, missing)}\n"), "utf-8")
+    file.write_text(TABLE.replaced(file.read_text("utf-8"), f"\n{format_table(records, missing)}\n"), "utf-8")
     print(f"{PAGE}: {len(records)} parts, {len(missing)} missing")
     return 0
 

@@ -1,4 +1,4 @@
-"""The report of a proof, and the table of it in docs/benchmarks.md."""
+"""Formats the report of a proof, and its table in docs/benchmarks.md."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,24 +12,24 @@ PAGE = "docs/benchmarks.md"
 TABLE = MarkedPart("<!-- prove: filled by `python -m local.prove --page` -->", "<!-- /prove -->")
 
 
-def report(records: Sequence["Record"], missing: Sequence[str], sources: str) -> str:
-    """A row for each part, then what failed and what was skipped."""
+def format_report(records: Sequence["Record"], missing: Sequence[str], sources: str) -> str:
+    """Format a table with a row for each part, then lists of the failed and the skipped tests."""
     lines = [
         "# The last `make prove`", "", _verdict(records, missing), "", f"Sources: `{sources[:16]}`", "",
         "| part | tests | failures | skipped | seconds | date | |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
     for record in records:
-        numbers = _numbers(record.outcome.tests, len(record.outcome.failed), len(record.outcome.skipped))
+        cells = _count_cells(record.outcome.tests, len(record.outcome.failed), len(record.outcome.skipped))
         state = _state(record, sources)
-        lines.append(f"| {record.part} | {numbers} | {record.outcome.seconds:.0f} | {record.date} | {state} |")
+        lines.append(f"| {record.part} | {cells} | {record.outcome.seconds:.0f} | {record.date} | {state} |")
     lines += [f"| {part} | | | | | | not run |" for part in missing]
-    lines += _listed("Failures", [test for record in records for test in record.outcome.failed])
-    lines += _listed("Skipped", [test for record in records for test in record.outcome.skipped])
+    lines += _section("Failures", [test for record in records for test in record.outcome.failed])
+    lines += _section("Skipped", [test for record in records for test in record.outcome.skipped])
     return "\n".join([*lines, ""])
 
 
-def page(records: Sequence["Record"], missing: Sequence[str]) -> str:
-    """A row for each folder of tests."""
+def format_table(records: Sequence["Record"], missing: Sequence[str]) -> str:
+    """Format the table of docs/benchmarks.md, with a row for each folder of tests."""
     if not records:
         return "None has run yet.\n"
     dates = sorted(record.date for record in records)
@@ -38,22 +38,24 @@ def page(records: Sequence["Record"], missing: Sequence[str]) -> str:
         "| | parts | tests | failures | skipped | minutes |", "|---|---|---|---|---|---|",
     ]  # fmt: skip
     for folder in dict.fromkeys(record.folder for record in records):
-        some = [record.outcome for record in records if record.folder == folder]
-        counts = (sum(len(one.failed) for one in some), sum(len(one.skipped) for one in some))
-        numbers = _numbers(sum(one.tests for one in some), *counts)
-        lines.append(f"| {folder} | {len(some)} | {numbers} | {sum(one.seconds for one in some) / 60:.1f} |")
+        outcomes = [record.outcome for record in records if record.folder == folder]
+        counts = (sum(len(outcome.failed) for outcome in outcomes), sum(len(outcome.skipped) for outcome in outcomes))
+        cells = _count_cells(sum(outcome.tests for outcome in outcomes), *counts)
+        minutes = sum(outcome.seconds for outcome in outcomes) / 60
+        lines.append(f"| {folder} | {len(outcomes)} | {cells} | {minutes:.1f} |")
     return "\n".join([*lines, ""])
 
 
 def _verdict(records: Sequence["Record"], missing: Sequence[str]) -> str:
     tests = sum(record.outcome.tests for record in records)
-    bad = [record.part for record in records if not record.has_passed]
-    ran = f"{tests:,} tests in {len(records)} parts, {sum(one.outcome.seconds for one in records) / 3600:.1f} hours"
-    if bad:
-        return f"**It failed**: {', '.join(bad)}. {ran}."
+    failed = [record.part for record in records if not record.has_passed]
+    hours = sum(record.outcome.seconds for record in records) / 3600
+    extent = f"{tests:,} tests in {len(records)} parts, {hours:.1f} hours"
+    if failed:
+        return f"**It failed**: {', '.join(failed)}. {extent}."
     if missing:
-        return f"**It is not finished**: {len(missing)} parts have not passed with these sources. {ran}."
-    return f"**It passed whole**: {ran}."
+        return f"**It is not finished**: {len(missing)} parts have not passed with these sources. {extent}."
+    return f"**It passed whole**: {extent}."
 
 
 def _state(record: "Record", sources: str) -> str:
@@ -62,9 +64,9 @@ def _state(record: "Record", sources: str) -> str:
     return "passed" if record.holds_for(sources) else "of other sources"
 
 
-def _numbers(tests: int, failed: int, skipped: int) -> str:
+def _count_cells(tests: int, failed: int, skipped: int) -> str:
     return f"{tests:,} | {failed} | {skipped}"
 
 
-def _listed(title: str, lines: Sequence[str]) -> Sequence[str]:
+def _section(title: str, lines: Sequence[str]) -> Sequence[str]:
     return ["", f"## {title}", "", *(f"- {line}" for line in lines)] if lines else []

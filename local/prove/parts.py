@@ -1,4 +1,4 @@
-"""The parts of a proof: commands that pass or fail by themselves."""
+"""The parts of a proof: test files and commands that pass or fail independently."""
 
 import ast
 import sys
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PARTS_BY_FILE = ("acceptance", "conformance", "contract", "differential", "docs", "e2e", "fuzz", "model")
-"""Folders of tests whose files take minutes each."""
+"""Folders of tests in which each file is a part, because a file takes minutes."""
 _EFFORT = "tests.support.effort"
-"""A test that imports it tries more in a proof."""
+"""The module with the effort of a test. A test that imports it tries more in a proof."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     name: str
     tests: tuple[str, ...] = ()
-    """What pytest is given."""
+    """The test files, as arguments of pytest."""
     command: tuple[str, ...] = ()
-    """What is run if the part is no tests."""
+    """The command of a part without test files."""
     is_parallel: bool = False
-    """Whether its files may run side by side."""
+    """Whether several workers may run its files in parallel."""
 
     @property
     def folder(self) -> str:
-        """The folder of tests that the part belongs to; of other parts their name."""
+        """The folder of tests that the part belongs to, or the name of a part without test files."""
         return self.tests[0].split("/")[1] if self.tests else self.name
 
 
@@ -33,35 +33,35 @@ CHECKS = (
     Part("make invoke", command=(sys.executable, "-m", "local.invoke")),
     Part("make bench", command=(sys.executable, "-m", "bench")),
 )
-"""What `make test` runs beside the tests."""
+"""The checks that `make test` runs besides the tests."""
 MUTANTS = Part("mutants", command=(sys.executable, "-m", "tests.mutants", "--cloud"))
-"""Promises broken on purpose, each of which the tests have to notice."""
+"""Changes that break the product on purpose; the tests have to fail for each of them."""
 
 
-def parts_of(root: Path) -> Sequence[Part]:
-    """The checks, the files that are quick, a part a folder, each file that is slow, and the mutants."""
-    together: dict[str, list[str]] = {}
-    alone: list[str] = []
+def find_parts(root: Path) -> Sequence[Part]:
+    """Return the checks, a part for the quick test files of each folder, a part for each slow file, and the mutants."""
+    quick_files: dict[str, list[str]] = {}
+    slow_files: list[str] = []
     for path in sorted((root / "tests").rglob("test_*.py")):
         name = str(path.relative_to(root))
         folder = name.split("/")[1]
         if folder in PARTS_BY_FILE or _tries_more(path):
-            alone.append(name)
+            slow_files.append(name)
         else:
-            together.setdefault(folder, []).append(name)
-    quick = [Part(f"tests/{folder}: the rest", tuple(files), is_parallel=True) for folder, files in together.items()]
-    return [*CHECKS, *quick, *(Part(file, (file,)) for file in alone), MUTANTS]
+            quick_files.setdefault(folder, []).append(name)
+    quick = [Part(f"tests/{folder}: the rest", tuple(files), is_parallel=True) for folder, files in quick_files.items()]
+    return [*CHECKS, *quick, *(Part(file, (file,)) for file in slow_files), MUTANTS]
 
 
-def chosen(parts: Iterable[Part], names: Sequence[str]) -> Sequence[Part]:
-    """The parts whose names hold one of these texts; all of them if there is none."""
-    return [part for part in parts if not names or any(name in part.name for name in names)]
+def select_parts(parts: Iterable[Part], texts: Sequence[str]) -> Sequence[Part]:
+    """Return the parts with one of these texts in their names, or all parts if there are no texts."""
+    return [part for part in parts if not texts or any(text in part.name for text in texts)]
 
 
 def _tries_more(path: Path) -> bool:
     tree = ast.parse(path.read_text("utf-8"))
-    imports = any(isinstance(node, ast.ImportFrom) and node.module == _EFFORT for node in ast.walk(tree))
-    marked = any(
+    imports_effort = any(isinstance(node, ast.ImportFrom) and node.module == _EFFORT for node in ast.walk(tree))
+    is_marked = any(
         isinstance(node, ast.Attribute) and ast.unparse(node) == "pytest.mark.prove" for node in ast.walk(tree)
     )
-    return imports or marked
+    return imports_effort or is_marked

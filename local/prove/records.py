@@ -1,4 +1,4 @@
-"""What is kept of a proof between runs: the result of each part, for the sources that it ran with."""
+"""Stores the result of each part of a proof between runs, with the digest of the sources that it ran with."""
 
 import json
 import re
@@ -15,8 +15,11 @@ from local.pytest_run import Outcome
 from local.sources import digest_of_files, digest_of_pairs
 
 SECONDS = "tests/seconds.json"
-WRITTEN: Mapping[str, MarkedPart] = {PAGE: TABLE, "docs/testing.md": MarkedPart("<!-- times -->", "<!-- /times -->")}
-"""Parts of pages that commands write."""
+GENERATED_PARTS: Mapping[str, MarkedPart] = {
+    PAGE: TABLE,
+    "docs/testing.md": MarkedPart("<!-- times -->", "<!-- /times -->"),
+}
+"""Parts of pages that commands write; they do not count as sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +41,20 @@ class Record:
 
 
 class Records:
-    """A file for each part in one folder."""
+    """Stores the records in one folder, with a file for each part."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, part: str) -> Record | None:
-        """None if the part has not run, or if what was kept of it cannot be read."""
+        """Return the record of a part, or None if the part has not run or its file cannot be read."""
         try:
-            return _record(json.loads(self._file(part).read_text("utf-8")))
+            return _read_record(json.loads(self._file(part).read_text("utf-8")))
         except (AttributeError, FileNotFoundError, KeyError, TypeError, ValueError):
             return None
 
     def write(self, record: Record) -> None:
-        """Whole or not at all: a proof may be interrupted at any time."""
+        """Write the file of a part atomically, because a proof may be interrupted at any time."""
         file = self._file(record.part)
         file.parent.mkdir(parents=True, exist_ok=True)
         draft = file.with_suffix(".new")
@@ -59,33 +62,42 @@ class Records:
         draft.replace(file)
 
     def log(self, part: str) -> Path:
-        """The file for the output of a part."""
+        """Return the path of the file for the output of a part."""
         return self._folder / "logs" / f"{_slug(part)}.log"
 
     def _file(self, part: str) -> Path:
         return self._folder / "parts" / f"{_slug(part)}.json"
 
 
-def sources_of(repository: Repository) -> str:
-    """A digest over all files that git knows or would take, but for what commands write about the time of runs."""
+def digest_sources(repository: Repository) -> str:
+    """Compute a digest over all files that git tracks or would add, without the times of runs that commands write."""
     files = repository.files()
-    written = {name: part for name, part in WRITTEN.items() if name in files}
+    pages = {name: part for name, part in GENERATED_PARTS.items() if name in files}
     digests: Mapping[str, str] = {
-        **{name: part.removed((repository.root / name).read_text("utf-8")) for name, part in written.items()},
-        "": digest_of_files(repository.root, [name for name in files if name not in written and name != SECONDS]),
+        **{name: part.removed((repository.root / name).read_text("utf-8")) for name, part in pages.items()},
+        "": digest_of_files(repository.root, [name for name in files if name not in pages and name != SECONDS]),
     }
     if not files:
         raise CloudError("git knows no file here, so nothing says whether a part was proven for these sources.")
     return digest_of_pairs(digests)
 
 
-def _record(kept: Any) -> Record:
-    """Raises KeyError or TypeError for what is no record."""
-    found = kept["outcome"]
-    outcome = Outcome(
-        found["exit_code"], found["seconds"], found["tests"], tuple(found["failed"]), tuple(found["skipped"])
+def _read_record(stored: Any) -> Record:
+    """Convert the JSON value of a file into a record. Raises KeyError or TypeError if it is not one."""
+    outcome = stored["outcome"]
+    return Record(
+        stored["part"],
+        stored["folder"],
+        stored["sources"],
+        stored["date"],
+        Outcome(
+            outcome["exit_code"],
+            outcome["seconds"],
+            outcome["tests"],
+            tuple(outcome["failed"]),
+            tuple(outcome["skipped"]),
+        ),
     )
-    return Record(kept["part"], kept["folder"], kept["sources"], kept["date"], outcome)
 
 
 def _slug(part: str) -> str:

@@ -1,4 +1,4 @@
-"""The test stage that cases of every kind are played against."""
+"""The deployed test stage against which the cases are played."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Every port in memory, on the emulator and on a second DynamoDB engine, under one suite of promises."""
+"""Fixtures that run one suite of promises on every port in memory, on the emulator and on a second DynamoDB engine."""
 
 import subprocess
 import uuid
@@ -84,7 +84,7 @@ def dynoxide() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def dynamodb(request: pytest.FixtureRequest) -> Callable[[str], "DynamoDBClient"]:
-    """The client of an engine, with a table of the template's shape behind it."""
+    """Return a function that makes the client of an engine, with a table of the template's shape."""
     clients: dict[str, DynamoDBClient] = {}
 
     def client(engine: str) -> "DynamoDBClient":
@@ -104,7 +104,7 @@ def _address(engine: str, request: pytest.FixtureRequest) -> str:
 
 
 def client_of(address: str) -> "DynamoDBClient":
-    # The first connection may come before the engine listens, hence the retries.
+    # The first connection may be attempted before the engine listens, hence the retries.
     config = Config(retries={"total_max_attempts": 5, "mode": "standard"})
     return boto3.client(
         "dynamodb",
@@ -134,7 +134,7 @@ def _create_table(client: "DynamoDBClient") -> None:
 
 @pytest.fixture
 def tenant() -> str:
-    """A tenant of the test's own, so that tests can share a table."""
+    """Return a new tenant, so that tests can share a table."""
     return f"t-{uuid.uuid4().hex[:12]}"
 
 
@@ -150,7 +150,7 @@ def key_sets(request: pytest.FixtureRequest, dynamodb: Any) -> IssuerKeySets:
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """The ports that write about functions, and the one that reads what they wrote."""
+    """The ports that write facts about functions, and the port that reads them."""
 
     states: FunctionStates
     placed: PlacedFunctions
@@ -160,11 +160,11 @@ class Functions:
     breakers: Breakers
     loads: LoadedExecutors
     told: Callable[[str], Sequence[ChangeEvent]]
-    """What goes to the bus about the loads of a tenant."""
+    """Returns the events for the bus about the loads of a tenant."""
 
 
 type Deployment = Mapping[str, SettingValue]
-"""What it sets for tenants that set nothing themselves."""
+"""The settings of the deployment for tenants that set nothing themselves."""
 
 
 def memory_functions(deployment: Deployment) -> Functions:
@@ -215,7 +215,7 @@ SCOPES = ScopeNames(skills="skills", prompts="prompts")
 
 
 class ChangeBatchesInMemory:
-    """For an engine that has tables only."""
+    """A change batch store in memory, for an engine that has tables only."""
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
@@ -231,7 +231,7 @@ class ChangeBatchesInMemory:
 
 @pytest.fixture(scope="session")
 def bucket(laptop: Laptop) -> Any:
-    """A client of the emulator's S3, where the bucket is."""
+    """Return a client of the emulator's S3, with the bucket created."""
     client = laptop.client("s3")
     client.create_bucket(Bucket=BUCKET)
     return client
@@ -243,7 +243,7 @@ class Content:
     revisions: RevisionRows
     settings: RuntimeSettings
     told: Callable[[str | None], Sequence[ChangeEvent]]
-    """What goes to the bus about a tenant."""
+    """Returns the events for the bus about a tenant."""
 
 
 def memory_content() -> Content:
@@ -293,7 +293,7 @@ def bodies(request: pytest.FixtureRequest) -> Bodies:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """An engine that a test may interfere with: a client of its own, and as everybody else reaches it."""
+    """An engine that a test may interfere with: a client of its own, and the content as other processes reach it."""
 
     client: "DynamoDBClient"
     publications: ChangeBatchStore
@@ -309,12 +309,12 @@ def remote(request: pytest.FixtureRequest, dynamodb: Any) -> Remote:
 
 @pytest.fixture(params=ENGINES[1:])
 def own_client(request: pytest.FixtureRequest, dynamodb: Any) -> "DynamoDBClient":
-    """A client that a test may interfere with."""
+    """Return a client that a test may interfere with."""
     return client_of(dynamodb(request.param).meta.endpoint_url)
 
 
 def values_of(engine: str, request: pytest.FixtureRequest) -> TextStore:
-    """Where long values lie beside the tables of an engine."""
+    """Return the store of long values beside the tables of an engine."""
     if engine == "dynoxide":
         return MemoryTextStore()
     client = request.getfixturevalue("bucket")

@@ -22,7 +22,7 @@ def executors(laptop: Laptop) -> Executors:
 
 @pytest.fixture
 def tenant(executors: Executors) -> str:
-    """A tenant of the test's own, with breakers off: most tests here are about single failures."""
+    """Return a new tenant with breakers off: most tests here are about single failures."""
     name = f"t-{uuid.uuid4().hex[:12]}"
     executors.set(name, breaker_failures=0)
     return name
@@ -35,5 +35,5 @@ def key(executors: Executors, tenant: str) -> str:
 
 @pytest.fixture
 def signpost(laptop: Laptop) -> Run:
-    """The command, with the rights of the account's owner."""
+    """Return a runner of the command, with the rights of the account's owner."""
     return runner(laptop)

@@ -1,4 +1,4 @@
-"""One gateway for all that is thrown at it."""
+"""One gateway for all fuzz tests of a module."""
 
 import pytest
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.pictures import files
+from local.pictures import render_files
 from signpost.adapters.source_files import read_source, read_values
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
@@ -54,7 +54,7 @@ def test_they_can_be_published_and_nothing_about_them_looks_wrong(name: str) -> 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_their_pictures_are_those_of_their_manifests(name: str) -> None:
-    for path, content in files(EXAMPLES[name] / "manifest.yaml").items():
+    for path, content in render_files(EXAMPLES[name] / "manifest.yaml").items():
         assert path.read_text("utf-8") == content, "`make pictures` makes them anew"
     assert "```mermaid\nstateDiagram-v2\n" in (EXAMPLES[name] / "README.md").read_text("utf-8")
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from local.account import NOWHERE, Account
+from local.account import NO_ENDPOINT, Account
 from local.built import BuiltTemplate
 from local.intrinsics import (
     Scope,
@@ -161,13 +161,13 @@ def test_a_template_must_be_a_mapping() -> None:
 def test_without_an_endpoint_no_call_leaves_the_machine_and_no_credential_is_passed_on(
     environ: JsonObject,
 ) -> None:
-    variables = Account.of_caller({name: str(value) for name, value in environ.items()}).variables()
-    assert variables["AWS_ENDPOINT_URL"] == NOWHERE
+    variables = Account.from_environment({name: str(value) for name, value in environ.items()}).variables()
+    assert variables["AWS_ENDPOINT_URL"] == NO_ENDPOINT
     assert "real" not in variables.values()
 
 
 def test_with_an_endpoint_the_callers_credentials_go_to_it() -> None:
     environ = {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ACCESS_KEY_ID": "k", "AWS_REGION": "eu-west-1"}
-    variables = Account.of_caller(environ).variables()
+    variables = Account.from_environment(environ).variables()
     assert variables["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4566"
     assert (variables["AWS_ACCESS_KEY_ID"], variables["AWS_REGION"]) == ("k", "eu-west-1")

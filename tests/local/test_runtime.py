@@ -12,7 +12,7 @@ from textwrap import dedent
 import pytest
 
 from local import sandbox
-from local.account import NOWHERE, Account
+from local.account import NO_ENDPOINT, Account
 from local.built import BuiltFunction
 from local.json_values import Json, JsonObject
 from local.runtime import Invocation, LambdaRuntime
@@ -103,7 +103,7 @@ def test_nothing_of_the_callers_environment_is_inherited(start: Start, monkeypat
 
 def test_no_call_to_aws_can_leave_the_machine_unless_the_account_says_where(start: Start) -> None:
     variables = answer(start(ENVIRONMENT, AWS_ENDPOINT_URL="https://example.com").invoke({}))
-    assert variables["AWS_ENDPOINT_URL"] == NOWHERE
+    assert variables["AWS_ENDPOINT_URL"] == NO_ENDPOINT
 
 
 def test_temporary_files_and_home_are_private_and_gone_afterwards(start: Start) -> None:

@@ -1,1 +1,1 @@
-"""Mutants: changes to the product that each break one promise on purpose. The tests must notice every one."""
+"""Mutants: changes to the product that each break one promise. The tests must notice every one."""

@@ -1,4 +1,4 @@
-"""python -m tests.mutants [--only NAME] [--cloud] [--list]"""
+"""Tries mutants: python -m tests.mutants [--only NAME] [--cloud] [--list]"""
 
 import argparse
 import contextlib
@@ -18,10 +18,10 @@ LOGS = PROJECT / ".local/mutants"
 
 
 def main() -> int:
-    given = _parser().parse_args()
+    options = _parser().parse_args()
     progress = Progress(sys.stdout)
-    mutants = chosen(MUTANTS, given.only, cloud=given.cloud)
-    if given.list:
+    mutants = chosen(MUTANTS, options.only, cloud=options.cloud)
+    if options.list:
         for mutant in mutants:
             progress.say(f"{mutant.name}: invariant {mutant.invariant}, {mutant.file}")
         return 0
@@ -33,24 +33,26 @@ def main() -> int:
         _try_all(mutants, progress, findings)
     for line in ["", *table(findings)]:
         progress.say(line)
-    noticed = sum(one.verdict == "noticed" for one in findings)
+    noticed = sum(finding.verdict == "noticed" for finding in findings)
     progress.say(f"\n{noticed} of {len(mutants)} mutants were noticed, {len(mutants) - len(findings)} not tried.")
     return 0 if noticed == len(mutants) else 1
 
 
 def chosen(mutants: Sequence[Mutant], names: Sequence[str], *, cloud: bool) -> Sequence[Mutant]:
-    """Those with these names, or all; those that need the laptop cloud only with `cloud`."""
-    there = [mutant for mutant in mutants if cloud or mutant.needs != "cloud"]
-    return [mutant for mutant in there if not names or mutant.name in names]
+    """Return the mutants with these names, or all; those that need the laptop cloud only with `cloud`."""
+    available = [mutant for mutant in mutants if cloud or mutant.needs != "cloud"]
+    return [mutant for mutant in available if not names or mutant.name in names]
 
 
 def _try_all(mutants: Sequence[Mutant], progress: Progress, findings: list[Finding]) -> None:
     with copy_of(PROJECT) as project:
         trial = Trial(project, LOGS)
         for number, mutant in enumerate(mutants, 1):
-            found = trial.of(mutant)
-            progress.say(f"{number} of {len(mutants)}  {mutant.name}  {found.verdict}  {progress.dim(found.reason)}")
-            findings.append(found)
+            finding = trial.of(mutant)
+            progress.say(
+                f"{number} of {len(mutants)}  {mutant.name}  {finding.verdict}  {progress.dim(finding.reason)}"
+            )
+            findings.append(finding)
 
 
 def _parser() -> argparse.ArgumentParser:

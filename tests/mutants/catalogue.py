@@ -1,4 +1,4 @@
-"""All mutants, those first that take the least time."""
+"""All mutants, the fastest first."""
 
 from collections.abc import Sequence
 

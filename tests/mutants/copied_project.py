@@ -1,4 +1,4 @@
-"""A copy of the project in a temporary folder, in which mutants are made and tests run."""
+"""A copy of the project in a temporary folder, for mutants and the tests of them."""
 
 import shutil
 import tempfile
@@ -12,7 +12,7 @@ from tests.mutants.mutant import Mutant
 from tests.support.effort import PROVE
 
 LINKED = (".venv", ".tools")
-"""What git does not know and tests need. Nothing writes into it."""
+"""Folders that tests need and that git does not have. Nothing writes into them."""
 PACKAGES = "layers/shared/python"
 
 
@@ -22,12 +22,13 @@ class CopiedProject:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Imports the package of the copy, where `.venv` has that of the project; tries as much as `make test`."""
+        """The environment of the tests: it imports the package of the copy, because `.venv` has that of the project,
+        and sets the effort of `make test`."""
         return {"PYTHONPATH": str(self.root / PACKAGES), PROVE: "0"}
 
     @contextmanager
     def mutated(self, mutant: Mutant) -> Generator[None]:
-        """Has the mutant in the copy for as long as the context is open. Raises MisfitError."""
+        """Apply the mutant to the copy while the context is open. Raises MisfitError."""
         file = self.root / mutant.file
         source = file.read_text("utf-8")
         file.write_text(mutant.changed(source), "utf-8")
@@ -39,7 +40,7 @@ class CopiedProject:
 
 @contextmanager
 def copy_of(project: Path) -> Generator[CopiedProject]:
-    """With every file that git knows or would take."""
+    """Copy every file that git tracks or would add."""
     with tempfile.TemporaryDirectory(prefix="signpost-mutants-") as folder:
         root = Path(folder)
         for name in Repository(project).files():

@@ -1,4 +1,4 @@
-"""A mutant as a value: which text of which file it replaces, and which tests must fail then."""
+"""A mutant: the text of a file that it replaces, and the tests that must fail then."""
 
 import ast
 import platform
@@ -7,38 +7,38 @@ from dataclasses import dataclass
 from typing import Literal
 
 type Needs = Literal["memory", "table", "cloud"]
-"""What the tests of a mutant run against: ports in memory, a DynamoDB engine alone, or the laptop cloud."""
+"""The stores of a mutant's tests: ports in memory, a DynamoDB engine alone, or the laptop cloud."""
 
 ENGINE = "dynoxide" if (platform.system(), platform.machine()) == ("Linux", "x86_64") else "ministack"
-"""Which engine of tests/contract the tests of adapters run against here. dynoxide starts at once, and is published for
-one kind of machine alone."""
+"""The engine of tests/contract for the tests of adapters on this machine. dynoxide starts at once, but is published for
+one kind of machine only."""
 OPTIONS: Mapping[Needs, Sequence[str]] = {
     "memory": ("-m", "not cloud"),
     "table": ("-k", ENGINE),
     "cloud": ("-m", "cloud"),
 }
-"""How pytest selects among the named tests those that run against it."""
+"""The options by which pytest selects those of the named tests that run against these stores."""
 
 
 class MisfitError(ValueError):
-    """A mutant cannot be made of the sources as they are."""
+    """A mutant cannot be made from the present sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
     name: str
     invariant: int
-    """The number of the promise in docs/invariants.md that it breaks."""
+    """The number of the promise in docs/invariants.md that the mutant breaks."""
     file: str
     there: str
-    """The text that is replaced. The file has it once."""
+    """The text that is replaced. It occurs once in the file."""
     instead: str
     tests: tuple[str, ...]
-    """Files of tests, or single tests as pytest takes them. At least one of them must fail."""
+    """Files of tests, or single tests in pytest's notation. At least one of them must fail."""
     needs: Needs = "memory"
 
     def changed(self, source: str) -> str:
-        """The text of the file with the mutant in it. Raises MisfitError."""
+        """Return the text of the file with the mutant in it. Raises MisfitError."""
         count = source.count(self.there)
         if count != 1:
             raise MisfitError(f"{self.name} does not fit any more: {self.file} has its text {count} times, not once.")
@@ -48,7 +48,7 @@ class Mutant:
         return changed
 
     def _ensure_valid(self, changed: str) -> None:
-        """A module that cannot be imported fails every test, and so shows nothing of any."""
+        """Raise MisfitError for invalid Python: a module that cannot be imported fails every test and shows nothing."""
         try:
             ast.parse(changed)
         except SyntaxError as fault:

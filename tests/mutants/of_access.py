@@ -1,4 +1,4 @@
-"""Mutants of access: credentials, policy, and what clients carry for the gateway."""
+"""Mutants of access: credentials, policy, and the texts that clients carry for the gateway."""
 
 from tests.mutants.mutant import Mutant
 

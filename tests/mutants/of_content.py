@@ -1,4 +1,4 @@
-"""Mutants of content: changes, their events, and who is told of them."""
+"""Mutants of content: changes, their events, and their subscribers."""
 
 from tests.mutants.mutant import Mutant
 

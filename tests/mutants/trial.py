@@ -1,4 +1,4 @@
-"""Tries mutants: the named tests pass without one, and fail with it by an assertion."""
+"""Tries mutants: the named tests must pass without the mutant, and fail with it by an assertion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from tests.mutants.copied_project import CopiedProject
 from tests.mutants.mutant import OPTIONS, MisfitError, Mutant
 
 type Verdict = Literal["noticed", "SURVIVED", "UNDECIDED"]
-"""Undecided is what shows nothing: the mutant does not fit, or the tests fail for another reason."""
+"""The result for a mutant. It is undecided if the mutant does not fit, or if the tests fail for another reason."""
 
 BY_ASSERTION = ("assert ", "AssertionError", "Failed: ")
-"""How pytest begins what it says of a test that checked something and found it otherwise."""
+"""The first words of pytest's report of a failed check."""
 ALWAYS = ("--exitfirst", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=300")
-"""A mutant may make a test wait for ever."""
+"""Options of every run. A mutant may make a test wait for ever, hence the timeout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Finding:
     mutant: Mutant
     verdict: Verdict
     reason: str
-    """The test that noticed it, or why none did."""
+    """The test that noticed the mutant, or the reason why none did."""
     seconds: float = 0.0
 
 
@@ -32,7 +32,7 @@ class Trial:
     project: CopiedProject
     logs: Path
     _unchanged: dict[tuple[object, ...], Outcome] = field(default_factory=dict[tuple[object, ...], Outcome])
-    """Runs without a mutant, which several mutants may share."""
+    """Runs without a mutant, which mutants with the same tests share."""
 
     def of(self, mutant: Mutant) -> Finding:
         key = (mutant.tests, mutant.needs)
@@ -55,7 +55,7 @@ class Trial:
 
 
 def _problem_of(unchanged: Outcome, log: Path) -> str | None:
-    """Why the tests say nothing of a mutant: they fail without it, or there are none."""
+    """Return why the tests show nothing about a mutant: they fail without it, or there are none."""
     if not unchanged.has_passed:
         failed = ", ".join(unchanged.failed) or f"pytest ended with {unchanged.exit_code}"
         return f"the tests fail without it: {failed}; see {log.parent}"
@@ -63,21 +63,22 @@ def _problem_of(unchanged: Outcome, log: Path) -> str | None:
 
 
 def judge(changed: Outcome, failures: Mapping[str, str]) -> tuple[Verdict, str]:
-    """What a run with a mutant shows. A test that stops by another error than an assertion has checked nothing."""
+    """Return the verdict of a run with a mutant, and its reason. A test that stops by an error other than an assertion
+    has checked nothing."""
     if changed.has_passed:
         return "SURVIVED", f"{changed.tests} tests pass with it"
-    for test, said in failures.items():
-        if said.startswith(BY_ASSERTION):
+    for test, message in failures.items():
+        if message.startswith(BY_ASSERTION):
             return "noticed", test
-    said = next(iter(failures.values()), "").partition("\n")[0]
+    message = next(iter(failures.values()), "").partition("\n")[0]
     failed = next(iter(changed.failed), f"pytest ended with {changed.exit_code}")
-    return "UNDECIDED", f"no assertion failed, but {failed}{said and f': {said}'}"
+    return "UNDECIDED", f"no assertion failed, but {failed}{message and f': {message}'}"
 
 
 def table(findings: Sequence[Finding]) -> Sequence[str]:
-    """A row for each mutant, as Markdown."""
+    """Return a Markdown table with a row for each mutant."""
     rows = [
-        f"| {one.mutant.name} | {one.mutant.invariant} | {one.verdict} | {one.reason} | {one.seconds:.1f} |"
-        for one in findings
+        f"| {it.mutant.name} | {it.mutant.invariant} | {it.verdict} | {it.reason} | {it.seconds:.1f} |"
+        for it in findings
     ]
     return ["| mutant | invariant | | by | seconds |", "|---|---|---|---|---|", *rows]

@@ -1,1 +1,1 @@
-"""What only the test stage has: built into the layer by SIGNPOST_STAGE=test, and in no product build."""
+"""Code of the test stage alone: built into the layer by SIGNPOST_STAGE=test, and in no product build."""

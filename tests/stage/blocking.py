@@ -1,4 +1,4 @@
-"""Functions that overrun their deadline, each in its own way, and the same in a process of their own."""
+"""Functions that overrun their deadline, each in its own way, and each also in an isolated process."""
 
 import contextlib
 import hashlib
@@ -20,7 +20,7 @@ from stage import effects
 type Form = Callable[[], object]
 
 LONG = 60
-"""Seconds that each would take if nobody stopped it: far longer than the sandbox lives."""
+"""Seconds that each function takes if it is not stopped: far longer than the sandbox lives."""
 
 
 def _spin() -> None:
@@ -81,7 +81,7 @@ def _mask() -> None:
 
 
 SOON_AFTER = 2.6
-"""Seconds: after the deadline that tests give it, and before Lambda ends the sandbox."""
+"""Seconds until a function ends after the deadline that tests give it, and before Lambda ends the sandbox."""
 
 
 def _outlast() -> None:

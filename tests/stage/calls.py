@@ -1,4 +1,4 @@
-"""A tool that calls any function, by the way that every surface calls functions."""
+"""A tool that calls any function, through the same invoker as the calls of every surface."""
 
 from collections.abc import Sequence
 

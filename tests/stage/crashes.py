@@ -1,5 +1,5 @@
-"""A process that dies at a chosen step: right before one of its calls to AWS leaves, or when it has been carried out.
-It is killed as the kernel kills, so that nothing in it can clean up."""
+"""Ends a process at a chosen step: right before one of its calls to AWS is sent, or after it has been carried out. The
+process gets SIGKILL, so that nothing in it can clean up."""
 
 import json
 import os
@@ -13,31 +13,36 @@ from typing import Any
 import boto3
 
 MORTAL = "MORTAL"
-"""In the environment of a function: what it is that dies where the function is told to."""
+"""The environment variable of a function that says which process dies at the chosen step: `PROCESS` or `SANDBOX`."""
 PROCESS, SANDBOX = "process", "sandbox"
-"""One that carries out this call and nothing else; or the one that Lambda has started, and has to start again."""
+"""A process that carries out this call and nothing else; or the sandbox that Lambda has started, and has to start
+again."""
 DIES_AT = "dies-at"
-"""The number of a step, from 0, or its name: a header of a request, or a member of an event."""
+"""The header of a request, or the member of an event, with the number of a step, from 0, or its name."""
 DIED_AT, PASSED = "died-at", "passed"
-"""In the answer of a process: the step, or all that there were."""
+"""The members of an answer with the step at which the process died, or with all steps that it passed."""
 BETWEEN = ", "
 
 
 class Crashes:
-    """Must be there before the clients whose calls are steps: they learn from the session whom to ask."""
+    """Kills the process at the armed step. Every call to AWS is a step.
+
+    Create it before the clients: they take the event handlers of the session when they are created.
+    """
 
     def __init__(self) -> None:
         self._at: str | None = None
         self._number = 0
-        self._tell: Callable[[str], None] = _nobody
+        self._tell: Callable[[str], None] = _ignore_step
         boto3.setup_default_session()
         session: Any = boto3.DEFAULT_SESSION
         for moment in ("before-call", "after-call"):
             session.events.register(moment, self._step)
 
     def arm(self, at: int | str | None, tell: Callable[[str], None] | None = None) -> None:
-        """At the step of this number or name; None for not at all. Each is told when it is reached."""
-        self._at, self._number, self._tell = None if at is None else str(at), 0, tell or _nobody
+        """Kill the process at the step of this number or name; None for no step. `tell` is called with each step that
+        is reached."""
+        self._at, self._number, self._tell = None if at is None else str(at), 0, tell or _ignore_step
 
     def _step(self, event_name: str, **_: Any) -> None:
         moment, service, operation = event_name.split(".")
@@ -50,17 +55,20 @@ class Crashes:
 
 @dataclass(frozen=True, slots=True)
 class Lived:
-    """What became of a process that carried out one call."""
+    """The result of a process that carried out one call."""
 
     passed: Sequence[str]
     answer: Any = None
     died: bool = False
-    """At the last step that it passed."""
+    """Whether it died, at the last step that it passed."""
 
 
 def lived(crashes: Crashes, work: Callable[[], Any], at: int | str | None) -> Lived:
-    """Done by a process that has nothing in memory but what init put there, and may die. Nothing of it is left to this
-    one, which takes a second to be started anew, and whose own connections are never used."""
+    """Run `work` in a forked process that has only the memory that init filled, and that may die.
+
+    It leaves nothing in this process, which takes a second to be started again; the connections of this process are
+    never used.
+    """
     reading, writing = os.pipe()
     sys.stderr.flush()
     child = os.fork()
@@ -85,7 +93,7 @@ def _live(crashes: Crashes, work: Callable[[], Any], at: int | str | None, pipe:
         _write(pipe, {"answer": work()})
         status = 0
     except BaseException:
-        traceback.print_exc()  # nobody else says why
+        traceback.print_exc()  # the parent sees only the exit status
         raise
     finally:
         sys.stderr.flush()
@@ -98,12 +106,12 @@ def _write(pipe: int, line: Mapping[str, Any]) -> None:
         rest = rest[os.write(pipe, rest) :]
 
 
-def _nobody(step: str) -> None:
+def _ignore_step(step: str) -> None:
     del step
 
 
 class Mortal:
-    """A function of the product that dies where its event says so."""
+    """A function of the product that dies at the step that its event names."""
 
     def __init__(self, compose: Callable[[], Any], dies: str) -> None:
         self._crashes = Crashes()
@@ -118,14 +126,14 @@ class Mortal:
         self._crashes.arm(at)
         return self._product.handle(event, *more)
 
-    def _told(self, event: Mapping[str, Any], done: Lived) -> Any:
-        found = {DIED_AT: done.passed[-1]} if done.died else {PASSED: BETWEEN.join(done.passed)}
-        answer: dict[str, Any] = done.answer or {}
+    def _told(self, event: Mapping[str, Any], run: Lived) -> Any:
+        crash_report = {DIED_AT: run.passed[-1]} if run.died else {PASSED: BETWEEN.join(run.passed)}
+        answer: dict[str, Any] = run.answer or {}
         if "requestContext" not in event:
-            return answer | found
-        return {"statusCode": 502, "body": "", **answer, "headers": answer.get("headers", {}) | found}
+            return answer | crash_report
+        return {"statusCode": 502, "body": "", **answer, "headers": answer.get("headers", {}) | crash_report}
 
 
 def mortal(environment: Mapping[str, str], compose: Callable[[], Any]) -> Any:
-    """What was composed, so that it may die."""
+    """Return the composed function so that it can be killed."""
     return Mortal(compose, environment.get(MORTAL, SANDBOX))

@@ -1,4 +1,4 @@
-"""What the functions of the test stage did, counted in a table of their own."""
+"""Effects of the functions of the test stage, counted in a table of their own."""
 
 import os
 from functools import cache
@@ -16,12 +16,12 @@ def _client() -> "DynamoDBClient":
 
 
 def script_of(tenant: str, function: str) -> str:
-    """Where the stub finds what it plays, and leaves how it was called."""
+    """Return the partition key under which the stub finds its script and records its calls."""
     return f"stub#{tenant}#{function}"
 
 
 def count(name: str) -> int:
-    """How often this has happened now."""
+    """Count one more occurrence, and return the new count."""
     answer = _client().update_item(
         TableName=os.environ["EFFECTS_TABLE"],
         Key={"pk": {"S": name}, "sk": {"S": "count"}},

@@ -1,4 +1,5 @@
-"""Faults of the store, for one request at a time: its header `x-faults` has the seed by which writes fail at random."""
+"""Injects faults of the store into one request at a time: its header `x-faults` has the seed by which writes fail at
+random."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,9 @@ import boto3
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 
 FAULTS = "x-faults"
-"""The answer has it as well: what happened."""
+"""The header of a request with the seed, and of the answer with the faults that happened."""
 HOW_OFTEN: Mapping[str, float] = {"PutItem": 0.3, "UpdateItem": 0.5, "TransactWriteItems": 0.5}
-"""The share of writes to which something happens."""
+"""The share of writes that get a fault."""
 REFUSED = ("TransactionConflictException", "ThrottlingException", "ProvisionedThroughputExceededException")
 CANCELLED = ("TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded")
 LOST_REQUEST, LOST_ANSWER = "lost request", "lost answer"
@@ -20,13 +21,16 @@ IN_PROGRESS = "TransactionInProgressException"
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What botocore makes an answer of."""
+    """The part of an HTTP response that botocore reads from a refused request."""
 
     status_code: int = 400
 
 
 class Faults:
-    """Must be there before the clients: they learn from the session whom to ask."""
+    """Fails DynamoDB calls at random while it is armed.
+
+    Create it before the clients: they take the event handlers of the session when they are created.
+    """
 
     def __init__(self) -> None:
         self._chance: random.Random | None = None
@@ -45,11 +49,11 @@ class Faults:
 
     @property
     def happened(self) -> Sequence[str]:
-        """Since it was armed."""
+        """The faults since it was armed."""
         return self._happened
 
     def _leaves(self, model: Any, **_: Any) -> tuple[Refused, Mapping[str, Any]] | None:
-        """What is answered instead, if it does not get there."""
+        """Return the answer to use in place of the call, or None if the call is sent."""
         self._loses_answer = False
         if self._chance is None or self._chance.random() >= HOW_OFTEN.get(model.name, 0):
             return None

@@ -1,6 +1,6 @@
-"""A provider of each kind with known answers, for clients and suites that need a server with content.
+"""Providers of each kind with known answers, for clients and suites that need a server with content.
 
-Only the principals of one tenant see it, so that it cannot be mistaken for what a deployment offers.
+Only the principals of one tenant see them, so that they cannot be mistaken for the content of a deployment.
 """
 
 import base64
@@ -74,8 +74,8 @@ class Fixtures:
         if uri == STATIC_BINARY:
             return [{"uri": uri, "mimeType": "image/png", "blob": base64.b64encode(b"not a picture").decode()}]
         if uri.startswith(TEMPLATE_PREFIX) and uri.endswith(TEMPLATE_SUFFIX):
-            wanted = uri.removeprefix(TEMPLATE_PREFIX).removesuffix(TEMPLATE_SUFFIX)
-            data = {"id": wanted, "templateTest": True, "data": f"Data for ID: {wanted}"}
+            resource_id = uri.removeprefix(TEMPLATE_PREFIX).removesuffix(TEMPLATE_SUFFIX)
+            data = {"id": resource_id, "templateTest": True, "data": f"Data for ID: {resource_id}"}
             return [{"uri": uri, "mimeType": "application/json", "text": json.dumps(data, separators=(",", ":"))}]
         return None
 
@@ -102,18 +102,18 @@ class Fixtures:
 
 
 def _contents(name: str, arguments: Mapping[str, str]) -> Sequence[JsonObject]:
-    given = {"arg1": "", "arg2": "", "resourceUri": "", "name": "everybody", **arguments}
+    values = {"arg1": "", "arg2": "", "resourceUri": "", "name": "everybody", **arguments}
     return {
         "test_simple_prompt": [text("This is a simple prompt for testing.")],
         "test_prompt_with_arguments": [
-            text(f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'"),
+            text(f"Prompt with arguments: arg1='{values['arg1']}', arg2='{values['arg2']}'"),
         ],
         "test_prompt_with_embedded_resource": [
-            embedded(given["resourceUri"], "text/plain", "Embedded resource content for testing."),
+            embedded(values["resourceUri"], "text/plain", "Embedded resource content for testing."),
             text("Please process the embedded resource above."),
         ],
         "test_prompt_with_image": [IMAGE, text("Please analyze the image above.")],
-        "test_prompt": [text(f"Greet {given['name']}.")],
+        "test_prompt": [text(f"Greet {values['name']}.")],
     }.get(name, [])
 
 

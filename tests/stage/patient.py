@@ -1,4 +1,4 @@
-"""A function that takes longer than a client waits for it, and says so."""
+"""A function that takes longer than a client waits, and declares so with its timeout."""
 
 import time
 

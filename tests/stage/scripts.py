@@ -1,4 +1,4 @@
-"""What a function does that plays an entry of a script. `stub.py` has the words."""
+"""Plays one entry of a script. The docstring of `stub.py` lists the keys."""
 
 import time
 from collections.abc import Mapping

@@ -1,11 +1,11 @@
-"""An executor that plays scripts: it hosts every function id there is, and writes down how it was called.
+"""An executor that plays scripts: it hosts every function id, and records how it was called.
 
 A script is a list of entries; call n plays entry n, and the last one repeats. An entry may have
 
-    delayMs                 how long it takes
+    delayMs                 the time that it takes
     error, message          the class of the failure that it reports
-    output, evidence        what it answers
-    returns, echo, template, raises, timeout      the same in the words of the registry's cases
+    output, evidence        the result
+    returns, echo, template, raises, timeout      the same in the notation of the registry's cases
 """
 
 import json
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Scripted(Mapping[str, Function]):
-    """Every id is hosted, of whatever form; what has no script answers null."""
+    """Hosts every function id, of any form. An id without a script answers null."""
 
     def __getitem__(self, function: str) -> Function:
         return ANY
@@ -39,11 +39,11 @@ class Scripted(Mapping[str, Function]):
 
 
 def play(arguments: JsonObject, ctx: Context) -> Answer:
-    place = effects.script_of(ctx.principal.tenant, ctx.function)
-    number = effects.count(place)
-    called = {"arguments": arguments, "idempotencyKey": ctx.idempotency_key, "step": ctx.step, "call": ctx.call_id}
-    effects.write(place, f"call#{number:06}", json.dumps({**called, "at": time.time()}))
-    script: list[dict[str, Any]] = json.loads(effects.read(place, "script") or "[{}]")
+    script_key = effects.script_of(ctx.principal.tenant, ctx.function)
+    number = effects.count(script_key)
+    call_record = {"arguments": arguments, "idempotencyKey": ctx.idempotency_key, "step": ctx.step, "call": ctx.call_id}
+    effects.write(script_key, f"call#{number:06}", json.dumps({**call_record, "at": time.time()}))
+    script: list[dict[str, Any]] = json.loads(effects.read(script_key, "script") or "[{}]")
     entry = script[min(number, len(script)) - 1]
     return Answer(answered(entry, arguments), evidence=entry.get("evidence", []))
 

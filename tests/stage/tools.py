@@ -1,4 +1,4 @@
-"""The tools of the fixtures: what the conformance suite calls, and what our own tests need besides."""
+"""The tools of the fixtures: those that the conformance suite calls, and those that our own tests need in addition."""
 
 import base64
 import struct
@@ -43,7 +43,7 @@ def embedded(uri: str, mime_type: str, words: str) -> JsonObject:
 
 
 def question(message: str, name: str, kind: str = "string") -> JsonObject:
-    """An elicitation of one value."""
+    """Return an elicitation of one value."""
     schema: JsonObject = {"type": "object", "properties": {name: {"type": kind}}, "required": [name]}
     return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
 
@@ -57,7 +57,7 @@ ROOTS: JsonObject = {"method": "roots/list", "params": {}}
 
 
 def content_of(call: Call, key: str) -> JsonObject | None:
-    """What a person filled in; None if that is not there."""
+    """Return the content that a person filled in; None if there is none."""
     answer = as_object(call.answers.get(key))
     content = answer.get("content")
     return content if answer.get("action") == "accept" and isinstance(content, Mapping) else None
@@ -129,7 +129,7 @@ def _two_rounds(_arguments: JsonObject, call: Call) -> CallToolResult | InputReq
 
 
 def _what_is_declared(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
-    """Asks only what the client said that it can be asked."""
+    """Send only the input requests for which the client has declared the capability."""
     requests: dict[str, JsonObject] = {}
     if "elicitation" in call.client.capabilities:
         requests["user_name"] = question("What is your name?", "name")

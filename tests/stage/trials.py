@@ -1,4 +1,4 @@
-"""Functions that end in every way there is, and some that show what a function is told."""
+"""Functions that end in every possible way, and some that return the facts of their call."""
 
 import ctypes
 import math
@@ -32,7 +32,7 @@ def _segfault(_arguments: JsonObject, _ctx: Context) -> object:
 
 
 def _nested(arguments: JsonObject, ctx: Context) -> Json:
-    """Calls itself, as deep as it is asked to."""
+    """Call itself to the given depth."""
     left = arguments.get("deeper", 0)
     if not isinstance(left, int) or left == 0:
         return {"depth": ctx.depth, "permissions": sorted(ctx.permissions), "tenant": ctx.principal.tenant}
@@ -58,7 +58,7 @@ def _show(_arguments: JsonObject, ctx: Context) -> Json:
 
 
 def _pin(_arguments: JsonObject, ctx: Context) -> Json:
-    """Tells whoever listens, as its author must not."""
+    """Leak a secret to the log, the progress and the result, as an author must not."""
     text = ctx.secret("pin")
     ctx.log.info(text, pin=text)
     ctx.progress(1, 1, text)
@@ -66,7 +66,7 @@ def _pin(_arguments: JsonObject, ctx: Context) -> Json:
 
 
 def _second(arguments: JsonObject, _ctx: Context) -> None:
-    """Does nothing when it is called for the first time, and then what it is for."""
+    """Fail on the first call, and have the effect on later calls."""
     effect = str(arguments["once_asked"])
     if effects.count(f"{effect}.asked") == 1:
         raise ToolError("Not yet.", kind="rate_limited")
@@ -74,7 +74,7 @@ def _second(arguments: JsonObject, _ctx: Context) -> None:
 
 
 def _read_secret(arguments: JsonObject, _ctx: Context) -> Json:
-    """What AWS says to this executor about a secret."""
+    """Return the error code that AWS gives this executor for a secret, or "read"."""
     try:
         boto3.client("secretsmanager").get_secret_value(SecretId=str(arguments["secret"]))
     except ClientError as fault:
@@ -87,7 +87,7 @@ TRIALS: Mapping[str, Trial] = {
     "raise": _raise,
     "report": _report,
     "exit": lambda _arguments, _ctx: os._exit(1),
-    # Not `exit(1)`: it closes standard input, by which the emulator, and nobody else, talks to its processes.
+    # Not `exit(1)`: it closes standard input, through which the emulator (but not Lambda) talks to its processes.
     "quit": lambda _arguments, _ctx: sys.exit(1),
     "segfault": _segfault,
     "kill": lambda _arguments, _ctx: os.kill(os.getpid(), signal.SIGKILL),

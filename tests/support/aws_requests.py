@@ -1,5 +1,5 @@
-"""Requests that the functions of a stack could try: each action that a policy names and those that do most harm, on
-each resource of the stack and of strangers, with each family of partition keys."""
+"""Requests that the functions of a stack could try: each action that a policy names and the most harmful actions, on
+each resource of the stack and on foreign resources, with each family of partition keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ KEYED = {
         "UpdateItem",
     )
 }
-"""The actions that name partition keys. Any other, such as a scan, names none, and a condition by `ForAllValues` on
-keys that are not there is satisfied."""
+"""The actions that name partition keys. Other actions, such as a scan, name none, and a `ForAllValues` condition on
+absent keys is satisfied."""
 OF_MANY_ROWS = {"dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"}
 LISTING = {"s3:ListBucket", "s3:ListBucketVersions"}
 
@@ -37,45 +37,45 @@ HARMFUL: Mapping[str, Sequence[str]] = {
     "sts": ["AssumeRole"],
     "kms": ["Decrypt"],
 }
-"""By service: what no function is to do."""
+"""Actions that no function may be allowed, by service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """Requests that are allowed or denied together, as far as a review goes."""
+    """A class of requests that the review treats as allowed or denied together."""
 
     action: str
     resource: str
-    """What the review calls it: `registry`, `bucket/values`, `another queue`."""
+    """The review's name of the resource: `registry`, `bucket/values`, `another queue`."""
     family: str = ""
-    """Of the partition key, or of the prefix that is listed."""
+    """The family of the partition key, or of the prefix that is listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A request, and the classes that all have to be permitted if it is."""
+    """A request, and the classes that all have to be permitted for it."""
 
     request: Request
     classes: Sequence[Class]
 
 
 type Resources = Mapping[str, str]
-"""ARNs by what the review calls them. Those of objects end in a key."""
+"""ARNs by the review's names. ARNs of objects end in a key."""
 
 
 def key_families(tenant: str) -> Sequence[str]:
-    """A partition key of each family that there is, and of two that there are not."""
-    scopes, found = ScopeNames("skills", "prompts"), [keys.api_keys_of(tenant), keys.issuer_keys("i")["pk"]["S"]]
+    """Return a partition key of each existing family, and of two families that do not exist."""
+    scopes, families = ScopeNames("skills", "prompts"), [keys.api_keys_of(tenant), keys.issuer_keys("i")["pk"]["S"]]
     for scope in (tenant, None):
-        found += [keys.placements(scope)["pk"]["S"], keys.placed_functions_of(scope), keys.outbox_of(scope)]
-        found += [keys.skills_of(scope, scopes), keys.prompts_of(scope, scopes), keys.subscriptions_of(scope)]
-    found += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(tenant), keys.breakers_of(tenant)]
-    found += [keys.workflow(tenant, "wf_1"), keys.open_requests_of(tenant), keys.definition(tenant, "d")["pk"]["S"]]
-    return [*found, due_shard(0), f"tenant#{tenant}#unheard-of", "unheard-of"]
+        families += [keys.placements(scope)["pk"]["S"], keys.placed_functions_of(scope), keys.outbox_of(scope)]
+        families += [keys.skills_of(scope, scopes), keys.prompts_of(scope, scopes), keys.subscriptions_of(scope)]
+    families += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(tenant), keys.breakers_of(tenant)]
+    families += [keys.workflow(tenant, "wf_1"), keys.open_requests_of(tenant), keys.definition(tenant, "d")["pk"]["S"]]
+    return [*families, due_shard(0), f"tenant#{tenant}#unheard-of", "unheard-of"]
 
 
 def family_of(key: str) -> str:
-    """The family of a partition key: the key without its tenant, and without the id of a workflow."""
+    """Return the family of a partition key: the key without its tenant and without the id of a workflow."""
     scope, _, rest = key.partition("#")
     if scope != "tenant":
         return "due" if scope == "due" else key
@@ -84,7 +84,7 @@ def family_of(key: str) -> str:
 
 
 def candidates(actions: Collection[str], resources: Resources) -> Sequence[Candidate]:
-    """Each action on each resource of its service, with each context that matters to it."""
+    """Return each action on each resource of its service, with each context that matters to it."""
     every = {*actions, *(f"{service}:{name}" for service, names in HARMFUL.items() for name in names)}
     return [
         Candidate(Request(action, arn, context), classes_of(Request(action, arn, context), {arn: name}))
@@ -111,11 +111,11 @@ def _contexts(action: str, resource: str) -> Iterator[Context]:
 
 
 PREFIXES = ("answers", "content", "publications", "sweeper", "values", "unheard-of")
-"""The first parts of the keys of objects, and one that there is not."""
+"""The first parts of the keys of objects, and one that no object has."""
 
 
 def classes_of(request: Request, names: Mapping[str, str]) -> Sequence[Class]:
-    """The classes of a request, by the names of resources. One that has no name is called by its ARN."""
+    """Return the classes of a request, by the names of resources. A resource without a name is called by its ARN."""
     resource = names.get(request.resource) or names.get(_folder_of(request.resource), request.resource)
     values = [family_of(key) for key in request.context.get(LEADING_KEYS, ())]
     values += [prefix.split("/")[0] for prefix in request.context.get(PREFIX, ())]
@@ -125,7 +125,7 @@ def classes_of(request: Request, names: Mapping[str, str]) -> Sequence[Class]:
 
 
 def _folder_of(arn: str) -> str:
-    """Of an object, by the first part of its key; of a log stream."""
+    """Return the ARN with a generic object key below the first part of its key, or with a generic log stream name."""
     if arn.startswith("arn:aws:s3:::"):
         return "/".join(arn.split("/")[:2]) + "/object"
     return arn.split(":log-stream:", maxsplit=1)[0] + ":log-stream:stream"

@@ -1,4 +1,4 @@
-"""A person at a browser, as far as a login needs one: it reads the page's own form and presses a button."""
+"""A browser for login tests: reads the form of the page and presses a button as a person does."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Answer:
 
 
 def fetch(method: str, url: str, body: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:
-    """One request; redirects are for the caller to see."""
+    """Send one request; redirects are returned, not followed."""
     parts = urlsplit(url)
     connection = HTTPConnection(parts.netloc, timeout=10)
     try:
@@ -43,7 +43,7 @@ def post(url: str, form: Mapping[str, str], headers: Mapping[str, str] | None = 
 
 
 def choose(page_url: str, person: str) -> Answer:
-    """Opens the page and presses the button of a person; the answer is the redirect."""
+    """Open the page, press the button of a person, and return the redirect."""
     page = Page(fetch("GET", page_url).text)
     assert person in page.buttons
     parts = urlsplit(page_url)

@@ -1,4 +1,4 @@
-"""A catalogue put in its place without a manifest."""
+"""Stores a catalogue directly, without publishing a manifest."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,14 +26,14 @@ def put_in_place(
     items: Sequence[CatalogueItem],
     published: CatalogueSnapshot | None = None,
 ) -> None:
-    """All that the tenant has from now on; beside the items as `published` says."""
+    """Replace the tenant's catalogue by these items. Everything else is taken from `published`."""
     whole = replace(published or CatalogueSnapshot(), items=sorted(items, key=lambda item: item.id))
     digest = texts.keep(tenant, snapshot.to_text(whole))
     content.apply(tenant, [CatalogueChange(content.catalogue(tenant), digest)])
 
 
 def put_in_place_of(laptop: "Laptop", stack: "Stack", tenant: str, items: Sequence[CatalogueItem]) -> None:
-    """The same in a deployed stack."""
+    """Replace the catalogue of a tenant of a deployed stack."""
     table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
     s3 = laptop.client("s3")
     publications, values = S3ChangeBatchStore(lambda: s3, bucket), S3Values(lambda: s3, bucket)
@@ -42,6 +42,6 @@ def put_in_place_of(laptop: "Laptop", stack: "Stack", tenant: str, items: Sequen
 
 
 def catalogues(content: ContentStore, texts: TextStore | None = None) -> CataloguePublisher:
-    """For publishers in memory."""
-    there = texts or MemoryTextStore()
-    return CataloguePublisher(content=content, values=there, definitions=there)
+    """Return a catalogue publisher on stores in memory."""
+    text_store = texts or MemoryTextStore()
+    return CataloguePublisher(content=content, values=text_store, definitions=text_store)

@@ -1,4 +1,4 @@
-"""Programs of other people, run as on a machine of their own: an empty home, no network but loopback."""
+"""Runs programs of other authors as on a machine of their own: with an empty home and no network but loopback."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ _NOWHERE = "http://127.0.0.1:9"
 
 
 def environment(home: Path) -> Mapping[str, str]:
-    """What reaches for the network beyond loopback finds nobody there."""
+    """Return an environment in which connections beyond loopback are refused."""
     npx = Path(shutil.which("npx") or "npx")
     return {
         "HOME": str(home),
@@ -32,7 +32,8 @@ def environment(home: Path) -> Mapping[str, str]:
 
 
 def run(command: Sequence[str | Path], home: Path, *, within: float = SECONDS_TO_ANSWER) -> str:
-    """What the program says, on either stream. One that takes too long is ended with all it has started."""
+    """Run the program and return its output, stdout and stderr together. A program that takes too long is killed with
+    all processes that it started."""
     with subprocess.Popen(
         command,
         cwd=home,
@@ -43,9 +44,9 @@ def run(command: Sequence[str | Path], home: Path, *, within: float = SECONDS_TO
         start_new_session=True,
     ) as program:
         try:
-            said = program.communicate(timeout=within)[0].decode()
+            output = program.communicate(timeout=within)[0].decode()
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(program.pid, signal.SIGKILL)
-    assert program.returncode == 0, said
-    return said
+    assert program.returncode == 0, output
+    return output

@@ -1,4 +1,4 @@
-"""The operator's commands, as processes with AWS credentials."""
+"""Runs the operator's commands as processes with AWS credentials."""
 
 import json
 import os
@@ -16,7 +16,7 @@ def runner(laptop: Laptop) -> Run:
     environment: Mapping[str, str] = {**laptop.emulator.environment(), "PATH": os.environ["PATH"]}
 
     def run(*arguments: str, **added: str) -> "subprocess.CompletedProcess[str]":
-        """What is added belongs to the environment."""
+        """Run a command. `added` are further environment variables."""
         command = [sys.executable, "-c", "import sys; from signpost.cli import main; sys.exit(main())", *arguments]
         return subprocess.run(
             command, env={**environment, **added}, capture_output=True, text=True, timeout=60, check=False

@@ -1,4 +1,4 @@
-"""The product's gateway in this process, on the emulator, with every call that it makes to AWS counted."""
+"""Runs the product's gateway in this process, on the emulator, and counts every call that it makes to AWS."""
 
 import json
 import time
@@ -18,17 +18,17 @@ from tests.support.memory_gateway import Answer, as_lambda_would, modern
 
 
 class StoppableClock:
-    """The clock of the gateway: the machine's, or one that stands until the test turns it on."""
+    """The clock of the gateway: the machine's clock, or a stopped clock that the test advances."""
 
     def __init__(self, *, stopped: bool) -> None:
-        self._stands_at = time.time() if stopped else None
+        self._stopped_at = time.time() if stopped else None
 
     def now(self) -> float:
-        return time.time() if self._stands_at is None else self._stands_at
+        return time.time() if self._stopped_at is None else self._stopped_at
 
     def turn(self, seconds: float) -> None:
-        assert self._stands_at is not None, "a clock that goes cannot be turned"
-        self._stands_at += seconds
+        assert self._stopped_at is not None, "a clock that goes cannot be turned"
+        self._stopped_at += seconds
 
 
 class CountedGateway:
@@ -45,13 +45,13 @@ class CountedGateway:
         self._meanwhile = meanwhile
 
     def before_the_next(self, operation: str, happens: Callable[[], object]) -> None:
-        """Between whatever came before such a call and the call itself."""
+        """Run `happens` once, right before the next call of this operation."""
         self._meanwhile[operation] = happens
 
     def ask(
         self, key: str, method: str, params: JsonObject | None = None, remaining_ms: int = 30_000
     ) -> tuple[Answer, Mapping[str, int]]:
-        """The answer, and which calls it took."""
+        """Send a request, and return the answer and the calls to AWS that it took."""
         message, headers = modern(method, params or {})
         return self._send(
             "POST", "/mcp", {**headers, "authorization": f"Bearer {key}"}, json.dumps(message), remaining_ms
@@ -82,10 +82,10 @@ class CountedGateway:
 
 @contextmanager
 def counted_gateway(laptop: Laptop, stack: Stack, *, stopped: bool = True) -> Generator[CountedGateway]:
-    """Composed as on Lambda, from the environment of the deployed function.
+    """Compose the gateway as on Lambda, from the environment of the deployed function.
 
-    Its clock stands, unless `stopped` is False: what a call costs depends on what is remembered for two seconds, and a
-    slow machine must not change that.
+    Its clock is stopped unless `stopped` is False: the cost of a call depends on values that are remembered for two
+    seconds, and a slow machine must not change that.
     """
     name = stack.deployed.outputs["GatewayFunctionName"]
     configuration = laptop.client("lambda").get_function_configuration(FunctionName=name)

@@ -11,9 +11,10 @@ class Killed(BaseException):
 
 
 class CrashPoints:
-    """Numbers the moments of one process and calls `interfere` at number `at`.
+    """Numbers the crash points of one process and calls `interfere` at number `at`.
 
-    After `kill` every further call of a port raises `Killed`, so that no cleanup of a dead process reaches the world.
+    After `kill` every further call of a port raises `Killed`, so that no cleanup of a dead process has an effect
+    outside.
     """
 
     def __init__(self, at: int = NEVER, interfere: Callable[[], object] | None = None) -> None:
@@ -31,7 +32,7 @@ class CrashPoints:
         raise Killed
 
     def port(self, port: object) -> Any:
-        """The same port, with a crash point before and after each call."""
+        """Return the same port with a crash point before and after each call."""
         return _Port(port, self)
 
     def call[Answer](self, name: str, act: Callable[[], Answer]) -> Answer:
@@ -56,7 +57,7 @@ class _Port:
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._port, name)
 
-        def call(*given: Any, **named: Any) -> Any:
-            return self._points.call(name, lambda: method(*given, **named))
+        def call(*positional: Any, **named: Any) -> Any:
+            return self._points.call(name, lambda: method(*positional, **named))
 
         return call

@@ -1,4 +1,4 @@
-"""Workflows of one tenant of a deployed stack, whose steps functions carry out: driven over HTTP, looked at in the
+"""Workflows of one tenant of a deployed stack, with steps that functions carry out: driven over HTTP, inspected in the
 tables."""
 
 import json
@@ -28,11 +28,11 @@ from tests.support.manifests import publish
 from tests.support.memory_gateway import Answer, modern
 
 CLIENTS = 8
-"""Who drive them at the same time."""
+"""The number of clients that drive workflows at the same time."""
 WHERE = ("", "NotVisible", "Delayed")
-"""Messages are in a queue."""
+"""The suffixes of the queue attributes that count its messages."""
 type Event = tuple[str, str, str, float]
-"""Of which workflow, in which call, what and when."""
+"""The workflow id, the correlation id, the event type and the time of an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class DrivenWorkflows:
     key: str
     instances: DynamoInstanceStore
     dynamodb: Any
-    """A client; making one takes longer than what is asked of it."""
+    """A DynamoDB client. It is shared because making a client takes longer than its calls."""
     functions: Functions
     sqs: Any
 
@@ -58,31 +58,31 @@ class DrivenWorkflows:
         assert answer.status == 200, answer.text
         return answer.json["result"]["structuredContent"]
 
-    def start(self, definition_id: str, **given: Any) -> Any:
-        return self.ask("workflow.start", definitionId=definition_id, input=given)
+    def start(self, definition_id: str, **workflow_input: Any) -> Any:
+        return self.ask("workflow.start", definitionId=definition_id, input=workflow_input)
 
     def stand(self, workflow_id: str) -> Instance:
         try:
-            found = self.instances.load(self.tenant, workflow_id)
+            instance = self.instances.load(self.tenant, workflow_id)
         except Unavailable:  # the emulator now and then resets a connection that thousands of calls have used
-            found = self.instances.load(self.tenant, workflow_id)
-        assert found is not None
-        return found
+            instance = self.instances.load(self.tenant, workflow_id)
+        assert instance is not None
+        return instance
 
     def due(self) -> set[str]:
-        """What will be gone on with, now or later."""
+        """Return the ids of the workflows that are due now or later."""
         table = self.stack.deployed.outputs["WorkflowsTableName"]
         pages = self.dynamodb.get_paginator("scan").paginate(TableName=table, IndexName=DUE_INDEX)
         return {keys.instance_of(row["pk"]["S"])[1] for page in pages for row in page["Items"]}
 
     def queued(self) -> int:
-        """Messages to the worker that it has not done with."""
+        """Return the number of messages to the worker that it has not finished."""
         queue, names = self.stack.deployed.outputs["WorkQueueUrl"], [f"ApproximateNumberOfMessages{n}" for n in WHERE]
-        found = self.sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"]
-        return sum(int(found[name]) for name in names)
+        attributes = self.sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"]
+        return sum(int(attributes[name]) for name in names)
 
     def effects(self) -> Mapping[str, int]:
-        """How often each of them happened, as the table says that only the executors write."""
+        """Return how often each effect happened, from the table that only the executors write."""
         pages = self.dynamodb.get_paginator("scan").paginate(TableName=self.executors.outputs["EffectsTable"])
         rows = [row for page in pages for row in page["Items"] if "happened" in row]
         return Counter({row["pk"]["S"]: int(row["happened"]["N"]) for row in rows})
@@ -91,8 +91,8 @@ class DrivenWorkflows:
         return self.instances.audit(self.tenant, workflow_id)
 
     def told(self, workflow_id: str) -> set[Event]:
-        """What its audit says, as the bus has to tell it."""
-        return {(workflow_id, one.correlation_id, one.record.type, one.at) for one in self.audit(workflow_id)}
+        """Return the events of its audit, as they must appear on the bus."""
+        return {(workflow_id, event.correlation_id, event.record.type, event.at) for event in self.audit(workflow_id)}
 
     def sweep(self) -> None:
         self.functions.invoke("Sweeper", {"sweep": "due"})
@@ -104,7 +104,7 @@ def at_once[Item, Done](work: Callable[[Item], Done], items: Sequence[Item], cli
 
 
 def driven(laptop: Laptop, name: str, manifest: Mapping[str, Any], **parameters: str) -> DrivenWorkflows:
-    """On a stack of this name, with executors beside it whose breakers are off."""
+    """Deploy a stack of this name, with executors beside it for which breakers are off."""
     allowed = ",".join(executor_stack.arns(f"{name}-executors"))
     stack = laptop.deploy(name, variant="test", AuthMode="both", ExecutorFunctions=allowed, **parameters)
     executors = executor_stack.deploy(laptop, stack, f"{name}-executors")
@@ -132,7 +132,7 @@ def driven(laptop: Laptop, name: str, manifest: Mapping[str, Any], **parameters:
 
 
 class Ear:
-    """What a rule of another stack hears of a tenant."""
+    """Receives the events of a tenant through a rule of another stack."""
 
     def __init__(self, workflows: DrivenWorkflows) -> None:
         self._sqs, tenant = workflows.sqs, workflows.tenant
@@ -144,7 +144,7 @@ class Ear:
         self.heard: set[Event] = set()
 
     def missing(self, expected: set[Event], seconds: float) -> set[Event]:
-        """What has not come after so long."""
+        """Return the expected events that have not arrived after so many seconds."""
         ends_at = time.monotonic() + seconds
         while (missing := expected - self.heard) and time.monotonic() < ends_at:
             for event in received(self._sqs, self._queue):
@@ -154,9 +154,9 @@ class Ear:
 
 
 def received(sqs: Any, queue: str) -> Sequence[Any]:
-    """What is there, taken out."""
+    """Receive the messages of the queue, delete them, and return their bodies."""
     messages = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1).get("Messages", [])
     if messages:
-        entries = [{"Id": str(n), "ReceiptHandle": one["ReceiptHandle"]} for n, one in enumerate(messages)]
+        entries = [{"Id": str(n), "ReceiptHandle": message["ReceiptHandle"]} for n, message in enumerate(messages)]
         sqs.delete_message_batch(QueueUrl=queue, Entries=entries)
-    return [json.loads(one["Body"]) for one in messages]
+    return [json.loads(message["Body"]) for message in messages]

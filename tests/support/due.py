@@ -1,4 +1,4 @@
-"""Instances of which nothing matters but when they are due."""
+"""Writes workflow instances of which only the due time matters."""
 
 from dataclasses import replace
 
@@ -7,11 +7,11 @@ from signpost.workflow.ports import InstanceStore
 
 
 def write_due(instances: InstanceStore, tenant: str, workflow_id: str, due_at: float | None) -> None:
-    """Due from now on; None for never."""
-    there = instances.load(tenant, workflow_id)
-    if there is None:
+    """Make an instance due at this time, or never if it is None. It is created if it does not exist."""
+    stored = instances.load(tenant, workflow_id)
+    if stored is None:
         new = Instance(workflow_id, "demo", "d" * 64, "open", 1, {}, {}, started_at=1.0)
         assert instances.save(tenant, InstanceWrite(new, due_at=due_at), replacing=None)
     else:
-        after = replace(there, version=there.version + 1)
-        assert instances.save(tenant, InstanceWrite(after, due_at=due_at), replacing=there.write_condition)
+        after = replace(stored, version=stored.version + 1)
+        assert instances.save(tenant, InstanceWrite(after, due_at=due_at), replacing=stored.write_condition)

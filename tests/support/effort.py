@@ -1,4 +1,4 @@
-"""How much a run tries: `make test` plays each promise once, `make prove` plays it exhaustively."""
+"""The effort of a run: `make test` checks each promise once, `make prove` checks it exhaustively."""
 
 import os
 
@@ -11,10 +11,10 @@ def is_proof() -> bool:
 
 
 def examples(usually: int) -> int:
-    """The number of generated examples in this run: ten times as many in `make prove`."""
+    """Return the number of generated examples in this run: ten times as many in `make prove`."""
     return times(usually, 10 * usually)
 
 
 def times(usually: int, proof: int) -> int:
-    """The number of repetitions in this run: `usually` in `make test`, `proof` in `make prove`."""
+    """Return the number of repetitions in this run: `usually` in `make test`, `proof` in `make prove`."""
     return proof if is_proof() else usually

@@ -1,4 +1,4 @@
-"""The workflows of examples/ as they are driven: in memory, where the clock can be turned, and on a deployed stack."""
+"""Drives the workflows of examples/: in memory with a clock that tests advance, and on a deployed stack."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -41,10 +41,10 @@ PEOPLE: Mapping[str, Principal] = {
 
 
 class Stage(Protocol):
-    """Where an example is played."""
+    """The gateway on which an example is played."""
 
     def publish(self, example: str) -> str:
-        """Answers the id of its workflow."""
+        """Publish the example and return the id of its workflow."""
         ...
 
     def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any: ...
@@ -69,7 +69,8 @@ class InMemory:
 
 
 class Deployed:
-    """Published by the command, called over HTTP, by people who have logged in and machines with keys."""
+    """A deployed stack: examples are published by the command and called over HTTP, by people who have logged in and by
+    machines with keys."""
 
     def __init__(self, laptop: Laptop, stack: Stack) -> None:
         self._stack = stack
@@ -82,8 +83,8 @@ class Deployed:
 
     def _published(self, example: str) -> str:
         path, key = EXAMPLES[example] / "manifest.yaml", self._credentials.of(self._author)
-        done = self._signpost("publish", str(path), "--stack", self._stack.deployed.name, SIGNPOST_AUTHORIZATION=key)
-        assert done.returncode == 0, done.stderr
+        result = self._signpost("publish", str(path), "--stack", self._stack.deployed.name, SIGNPOST_AUTHORIZATION=key)
+        assert result.returncode == 0, result.stderr
         (name,) = read_values(path)["workflows"]
         return name
 
@@ -96,11 +97,11 @@ class Deployed:
 
 
 class Run:
-    """One instance, as its callers see it."""
+    """One workflow instance as its callers see it."""
 
-    def __init__(self, stage: Stage, example: str, given: Mapping[str, Any], by: str = "agent") -> None:
+    def __init__(self, stage: Stage, example: str, workflow_input: Mapping[str, Any], by: str = "agent") -> None:
         self._stage = stage
-        started: Mapping[str, Any] = {"definitionId": stage.publish(example), "input": given}
+        started: Mapping[str, Any] = {"definitionId": stage.publish(example), "input": workflow_input}
         self.now = stage.call("workflow.start", started, by)
 
     @property
@@ -120,7 +121,7 @@ class Run:
         return links[transition]["args"]["arguments"]
 
     def take(self, transition: str, who: str = "agent", **arguments: Any) -> str | None:
-        """What it was refused with; None if it was not."""
+        """Submit a transition and return the code of its error; None if it has none."""
         args = {
             "workflowId": self.now["workflowId"],
             "expectedVersion": self.now["version"],

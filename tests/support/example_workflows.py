@@ -9,4 +9,4 @@ EXAMPLES: Mapping[str, Path] = {
     path.parent.name: path.parent for path in sorted(PROJECT.glob("examples/*/manifest.yaml"))
 }
 ROLES = ("release_manager", "manager", "finance", "editor", "system_owner", "board", "change_manager")
-"""Of people. They are held against the manifests by a test."""
+"""The roles of people in the examples. A test compares them with the manifests."""

@@ -1,4 +1,4 @@
-"""Workflows of a deployed stack whose steps are carried out by the executors of the test stage."""
+"""Workflows of a deployed stack with steps that the executors of the test stage carry out."""
 
 import json
 import time
@@ -23,14 +23,14 @@ from tests.support.memory_gateway import Answer, modern
 from tests.support.tool_answers import said
 
 PATIENCE = 60.0
-"""Seconds for what goes on by itself: stream, herald, queue and worker take turns on two processors."""
+"""Seconds to wait for work that continues by itself: stream, workflow relay, queue and worker share two processors."""
 
 type Seen = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """A tenant of the test's own."""
+    """A tenant for one test, with functions and workflows."""
 
     executors: Executors
     tenant: str
@@ -39,16 +39,17 @@ class Workshop:
 
     def publish(self, **manifest: Any) -> None:
         stack, dynamodb = self.executors.gateway, self.executors.laptop.client("dynamodb")
-        found = compile_manifest(parse_json_source(json.dumps({"version": 1, **manifest}), "a test"))
-        assert isinstance(found, CompiledManifest), found
+        compiled = compile_manifest(parse_json_source(json.dumps({"version": 1, **manifest}), "a test"))
+        assert isinstance(compiled, CompiledManifest), compiled
         table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
         publications = S3ChangeBatchStore(lambda: self.executors.laptop.client("s3"), bucket)
         content = DynamoContentStore(dynamodb, table, publications, ScopeNames("skills", "prompts"))
         texts = DynamoDefinitionTexts(dynamodb, table, self.values)
-        publish(content, self.values, texts, self.tenant, found.manifest)
+        publish(content, self.values, texts, self.tenant, compiled.manifest)
 
     def hosts(self, scripts: Mapping[str, Sequence[Seen]], *, timeout_ms: int | None = None) -> None:
-        """Functions that play scripts, and how long they say that they take. Nothing else of the tenant is hosted."""
+        """Host functions that play these scripts, with the timeout that they declare, and no other function in this
+        tenant."""
         for function, script in scripts.items():
             self.executors.script(self.tenant, function, script)
         hosted = [HostedFunction(function, timeout_ms=timeout_ms) for function in scripts]
@@ -61,9 +62,9 @@ class Workshop:
         return self.executors.laptop.key(self.executors.gateway, self.tenant, permissions=permissions)
 
     def person(self, subject: str) -> str:
-        """A credential of somebody who has logged in."""
-        known = Principal(subject, self.tenant, "a test", human=True)
-        return Credentials(self.executors.laptop, self.executors.gateway).of(known)
+        """Return a credential of a person who has logged in."""
+        principal = Principal(subject, self.tenant, "a test", human=True)
+        return Credentials(self.executors.laptop, self.executors.gateway).of(principal)
 
     def send(self, tool: str, key: str = "", headers: Mapping[str, str] | None = None, **arguments: Any) -> Answer:
         message, own = modern("tools/call", {"name": tool, "arguments": arguments})
@@ -75,8 +76,8 @@ class Workshop:
         assert answer.status == 200, answer.text
         return said(answer)
 
-    def start(self, definition_id: str, **given: Any) -> Any:
-        return self.ask("workflow.start", definitionId=definition_id, input=given)
+    def start(self, definition_id: str, **workflow_input: Any) -> Any:
+        return self.ask("workflow.start", definitionId=definition_id, input=workflow_input)
 
     def get(self, workflow_id: str, key: str = "") -> Any:
         return self.ask("workflow.get", key, workflowId=workflow_id)
@@ -85,7 +86,7 @@ class Workshop:
         return self.ask("workflow.submit", key, **step(at, transition), arguments=arguments)
 
     def follow(self, seen: Seen, move: str, key: str = "", **arguments: Any) -> Any:
-        """The link to this move, with more arguments than it carries already."""
+        """Follow the link to this move, with more arguments than it already carries."""
         (link,) = [link for link in seen["links"] if link["args"].get("transition") == move]
         args = {**link["args"], "arguments": {**link["args"]["arguments"], **arguments}}
         return self.ask(link["method"], key, **args)
@@ -101,13 +102,13 @@ class Workshop:
         return self.until(workflow_id, lambda seen: "pending" not in seen)
 
     def audit(self, workflow_id: str) -> Sequence[str]:
-        """What has happened, by its type."""
+        """Return the types of the audit events of a workflow."""
         table = self.executors.gateway.deployed.outputs["WorkflowsTableName"]
         instances = DynamoInstanceStore(self.executors.laptop.client("dynamodb"), table, self.values)
         return [event.record.type for event in instances.audit(self.tenant, workflow_id)]
 
     def sweep(self) -> None:
-        """For what is due, as the schedule has it done every minute."""
+        """Run the sweep for due workflows, which the schedule runs every minute."""
         name = self.executors.gateway.deployed.outputs["SweeperFunctionName"]
         sent = json.dumps({"sweep": "due"}).encode()
         answer = self.executors.laptop.client("lambda").invoke(FunctionName=name, Payload=sent)
@@ -127,7 +128,7 @@ def step(at: Seen, transition: str) -> Seen:
 
 
 def rels(seen: Seen) -> Sequence[str]:
-    """What it links: the moves by their names, the rest by what they are."""
+    """Return the names of its links: the transition of a move, the rel of any other link."""
     return [link["args"].get("transition", link["rel"]) for link in seen["links"]]
 
 
@@ -136,7 +137,7 @@ def function(name: str, **settings: Any) -> Seen:
 
 
 def one_step(**transition: Any) -> Seen:
-    """A workflow that does nothing else."""
+    """Return a workflow with one step only."""
     done: Seen = {"terminal": True}
     first = {"transitions": {"go": {"target": "done", **transition}}}
     return {"initialState": "open", "states": {"open": first, "done": done}}

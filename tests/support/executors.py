@@ -1,4 +1,5 @@
-"""The executors of the test stage: a stack of their own, placed in the directory of the stack that calls them."""
+"""Deploys the executors of the test stage: a stack of their own, placed in the directory of the stack that calls
+them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,13 +27,14 @@ NAMES = ("blocking", "trials", "stub", "patient", "stranger", "doomed")
 
 
 def arns(stack: str) -> Sequence[str]:
-    """Known before the executors are there, so that the gateway's stack can be allowed to call them."""
+    """Return the ARNs of the executors, known before they are deployed, so that the gateway's stack can be allowed to
+    call them."""
     return [f"arn:aws:lambda:us-east-1:000000000000:function:{stack}-{name}" for name in NAMES]
 
 
 @dataclass(frozen=True, slots=True)
 class Executors:
-    """What a test does with them besides calling them through the gateway."""
+    """The deployed executors, for everything that a test does with them besides calling them through the gateway."""
 
     laptop: Laptop
     gateway: Stack
@@ -46,11 +48,11 @@ class Executors:
     def place(
         self, name: str, hosted: Sequence[HostedFunction], tenant: str | None, *, timeout_ms: int = TIMEOUT_MS
     ) -> None:
-        """Functions that it does not list: any id there is."""
+        """Place functions that the executor's manifest does not list; any id is possible."""
         self._placer.place_as(replace(self.executor(name), timeout_ms=timeout_ms), hosted, tenant)
 
     def place_as_it_says(self, name: str, tenant: str | None) -> None:
-        """The functions that its manifest lists."""
+        """Place the functions that the executor's manifest lists."""
         assert self._placer.place(self.executor(name).arn, tenant)
 
     @property
@@ -84,13 +86,13 @@ class Executors:
             stored.set(tenant, None, name, value)
 
     def key(self, tenant: str) -> str:
-        """A credential of the tenant."""
+        """Return a credential of the tenant."""
         return self.laptop.key(self.gateway, tenant)
 
     def call(self, key: str, function: str, arguments: JsonObject | None = None, **request: Json) -> Any:
-        """The reply, as it came to the gateway."""
-        wanted: JsonObject = {"function": function, "arguments": arguments or {}, **request}
-        answer = self.gateway.ask(key, "tools/call", {"name": CALL_FUNCTION.name, "arguments": wanted})
+        """Call a function, and return the reply as the gateway received it."""
+        request_arguments: JsonObject = {"function": function, "arguments": arguments or {}, **request}
+        answer = self.gateway.ask(key, "tools/call", {"name": CALL_FUNCTION.name, "arguments": request_arguments})
         assert answer.status == 200, answer.text
         assert "result" in answer.json, answer.text
         return answer.json["result"]["structuredContent"]
@@ -102,21 +104,21 @@ class Executors:
         self.laptop.restart(self.gateway.deployed.outputs["GatewayFunctionName"])
 
     def log_of(self, function: str) -> str:
-        """Everything that a Lambda function has written so far."""
+        """Return everything that a Lambda function has logged so far."""
         pages = self.laptop.client("logs").get_paginator("filter_log_events")
         group = self.gateway.deployed.outputs["GatewayLogGroup"] if function == "gateway" else self._group(function)
         return "\n".join(event["message"] for page in pages.paginate(logGroupName=group) for event in page["events"])
 
     def lines_of(self, function: str) -> list[dict[str, Any]]:
-        """The lines of its log that are JSON."""
-        found = [line for line in self.log_of(function).split("\n") if line.startswith("{")]
-        return [json.loads(line) for line in found]
+        """Return the lines of a function's log that are JSON."""
+        lines = [line for line in self.log_of(function).split("\n") if line.startswith("{")]
+        return [json.loads(line) for line in lines]
 
     def _group(self, name: str) -> str:
         return f"/aws/lambda/{self.stack}-{name}"
 
     def happened(self, effect: str) -> int:
-        """How often, as the table says that only the functions write."""
+        """Return how often an effect happened, from the table that only the functions write."""
         row = self._row(effect, "count")
         return int(row["happened"]["N"]) if row else 0
 
@@ -125,7 +127,7 @@ class Executors:
         self.laptop.client("dynamodb").put_item(TableName=self.outputs["EffectsTable"], Item=row)
 
     def calls(self, tenant: str, function: str) -> Sequence[Any]:
-        """How the stub was called, first call first."""
+        """Return the recorded calls of the stub, the first call first."""
         pages = (
             self.laptop.client("dynamodb")
             .get_paginator("query")
@@ -144,7 +146,7 @@ class Executors:
 
 
 def deploy(laptop: Laptop, gateway: Stack, stack: str) -> Executors:
-    """The template's own text to CloudFormation: there is nothing to build, the code is in the layer."""
+    """Create the stack from the text of the template: there is nothing to build, because the code is in the layer."""
     cloudformation = laptop.client("cloudformation")
     outputs = gateway.deployed.outputs
     parameters = {
@@ -162,5 +164,5 @@ def deploy(laptop: Laptop, gateway: Stack, stack: str) -> Executors:
     )
     cloudformation.get_waiter("stack_create_complete").wait(StackName=stack, WaiterConfig={"Delay": 1})
     (described,) = cloudformation.describe_stacks(StackName=stack)["Stacks"]
-    found = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
-    return Executors(laptop, gateway, stack, found)
+    stack_outputs = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
+    return Executors(laptop, gateway, stack, stack_outputs)

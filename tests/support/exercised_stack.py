@@ -1,4 +1,4 @@
-"""A stack whose functions are all made to do what they need permissions for."""
+"""A stack on which tests exercise everything that its functions need permissions for."""
 
 import io
 import json
@@ -25,7 +25,7 @@ from tests.support.receiver import Receiver
 
 STRANGER = "stranger"
 STRANGE = "strange::function"
-"""A Lambda function of another stack, and the function that it hosts; it answers something else than a reply."""
+"""A Lambda function of another stack, and the function that it hosts; it answers with something that is no reply."""
 RELEASE: Mapping[str, Any] = {
     "initialState": "draft",
     "states": {
@@ -65,7 +65,7 @@ WORK: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ExercisedStack:
-    """A stack of the test stage, which has tools that answer at length and that call any function."""
+    """A stack of the test stage, with tools that give long answers and that call any function."""
 
     laptop: Laptop
     stack: Stack
@@ -101,7 +101,7 @@ class ExercisedStack:
         return S3Values(lambda: s3, self.output("ContentBucketName"))
 
     def leave_publication(self, tenant: str, changes: Sequence[Change], version: int) -> None:
-        """Publish changes of a tenant by an object whose rows are not written yet."""
+        """Publish changes of a tenant as a change batch that is not yet written into its rows."""
         overlay = ChangeBatch(1, changes).save(tenant, self.publications)
         self.dynamodb.put_item(
             TableName=self.table, Item=head_row(tenant, ContentHead(version=version, overlay=overlay))
@@ -114,22 +114,22 @@ class ExercisedStack:
         return self.laptop.issuer.access_token(person, self.stack.url, tenant=TENANT)
 
     def use_tool(self, token: str, name: str, arguments: Mapping[str, Json]) -> Any:
-        """The result of a tool; empty if there is none."""
+        """Call a tool and return its result; empty if it has none."""
         answer = self.stack.ask(token, "tools/call", {"name": name, "arguments": dict(arguments)})
         return answer.json.get("result", {})
 
     def call_function(self, token: str, function: str, **arguments: Json) -> Any:
-        """The reply of an executor, as it came to the gateway."""
+        """Call a function, and return the executor's reply as the gateway received it."""
         called: Mapping[str, Json] = {"function": function, "arguments": arguments or {"seconds": 0}}
         return self.use_tool(token, CALL_FUNCTION.name, called).get("structuredContent", {})
 
     def define(self, name: str, document: Mapping[str, Any]) -> CatalogueItem:
-        """Keep a workflow definition, and return the item of the catalogue that names it."""
+        """Store a workflow definition, and return the catalogue item that names it."""
         texts = DynamoDefinitionTexts(self.dynamodb, self.table, self.values)
         return CatalogueItem(name, "workflow", name, definition=texts.keep(TENANT, json.dumps(document)))
 
     def set_breakers(self) -> None:
-        """Close the breaker of the function that fails, and leave open, until now, that of one that works."""
+        """Close the breaker of the function that fails, and open that of a working function until now."""
         self.breakers.close(TENANT, STRANGE)
         self.breakers.open(TENANT, "core::wait", BreakerState(opened_until=0, failures=1, last_failure="crashed"))
 
@@ -138,7 +138,7 @@ class ExercisedStack:
 
 
 def _create_stranger(laptop: Laptop) -> str:
-    """Create a function of another stack that answers something else than a reply, and return its ARN."""
+    """Create a Lambda function of another stack that answers with something that is no reply, and return its ARN."""
     trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
     role = laptop.client("iam").create_role(RoleName=STRANGER, AssumeRolePolicyDocument=policy)["Role"]["Arn"]
@@ -176,9 +176,10 @@ def deploy_exercised(laptop: Laptop, receiver: Receiver) -> ExercisedStack:
     put_in_place_of(laptop, stack, "default", items)
     DynamoRuntimeSettings(exercised.dynamodb, exercised.table).set(TENANT, STRANGE, "breaker_failures", 1)
     exercised.functions.configure("Sweeper", HURRIED="0.001")
-    for name in ("Delivery", "Worker"):  # what is in their queues is the test's
+    for name in ("Delivery", "Worker"):  # only the test takes messages from their queues
         exercised.functions.source(name, Enabled=False)
-    exercised.functions.lambdas.invoke(FunctionName=stranger, Payload=b"{}")  # awake, for it has three seconds
+    # Started in advance, because a call of it has only three seconds.
+    exercised.functions.lambdas.invoke(FunctionName=stranger, Payload=b"{}")
     for tenant in (TENANT, "default"):
         exercised.directory.place(tenant, Executor(stranger, "none", 3_000), [HostedFunction(STRANGE)])
     return exercised

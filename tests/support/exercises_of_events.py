@@ -1,4 +1,4 @@
-"""Exercises of the functions that streams, queues and schedules call, with events of the test's own."""
+"""Exercises of the functions that streams, queues and schedules invoke, with events that the test makes."""
 
 import json
 import uuid
@@ -43,14 +43,14 @@ ALL_DONE: Mapping[str, Any] = {"batchItemFailures": []}
 
 
 def exercise_relay(exercised: ExercisedStack) -> None:
-    """A publication, as the stream shows it."""
+    """Exercise the content relay with a change batch, as the stream shows it."""
     publication = ChangeBatch(1, [SkillChange("relayed", None)])
     image = row_of_change_batch("exercise", publication, publication.save("exercise", exercised.publications))
     assert exercised.functions.invoke("Relay", _shown(image)) == ALL_DONE
 
 
 def exercise_herald(exercised: ExercisedStack) -> None:
-    """A step, and a workflow that is to be looked at again, as the stream shows them."""
+    """Exercise the workflow relay with the rows of a step and of a wake, as the stream shows them."""
     step = {
         **keys.workflow_row("exercise", "wf_1", keys.audit(1.0, "cor_1")),
         "correlation": {"S": "cor_1"},
@@ -62,7 +62,7 @@ def exercise_herald(exercised: ExercisedStack) -> None:
 
 
 def _shown(*images: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The event of a stream that shows new rows."""
+    """Return a stream event with new rows."""
     records = [
         {"eventName": "INSERT", "dynamodb": {"SequenceNumber": str(number), "NewImage": image}}
         for number, image in enumerate(images)
@@ -71,7 +71,7 @@ def _shown(*images: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def exercise_subscriber(exercised: ExercisedStack) -> None:
-    """A change of a tenant whose last publication is not in its rows yet."""
+    """Exercise the change fan-out with a change of a tenant that has an overlay."""
     trigger = Subscription("trigger", "skills::on-change", STRANGE, "2026-11-18T12:00:00.000Z")
     exercised.leave_publication(LISTENER, [SubscriptionChange(trigger.name, trigger)], version=1)
     event = {
@@ -84,7 +84,8 @@ def exercise_subscriber(exercised: ExercisedStack) -> None:
 
 
 def exercise_delivery(exercised: ExercisedStack, receiver: Receiver) -> None:
-    """A function that fails, so that its breaker opens and its message is put off; one that works again; a webhook."""
+    """Exercise the delivery to a failing function (its breaker opens and the message is postponed), to a function that
+    works again, and to a webhook."""
     exercised.set_breakers()
     assert not _deliver(exercised, "trigger", STRANGE)
     assert _deliver(exercised, "trigger", "core::wait")
@@ -93,7 +94,8 @@ def exercise_delivery(exercised: ExercisedStack, receiver: Receiver) -> None:
 
 
 def _deliver(exercised: ExercisedStack, kind: SubscriberKind, target: str) -> bool:
-    """Whether it was delivered. If not, the message has to be back at once, as the test stage puts messages off."""
+    """Deliver one message and return whether that succeeded. If not, the message must be visible again at once, because
+    the test stage postpones messages by zero seconds."""
     sqs, queue = exercised.laptop.client("sqs"), exercised.output("DeliveryQueueUrl")
     sqs.purge_queue(QueueUrl=queue)
     delivery = Delivery(TENANT, 1, "skills::on-change", {"seconds": 0}, kind, target)
@@ -106,7 +108,7 @@ def _deliver(exercised: ExercisedStack, kind: SubscriberKind, target: str) -> bo
 
 
 def _taken(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The event of a queue from which one message was taken."""
+    """Return a queue event with one message."""
     record = {
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],
@@ -117,8 +119,8 @@ def _taken(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def exercise_worker(exercised: ExercisedStack) -> None:
-    """Steps whose claims have run out, of a function that works again and of one that fails, with a context that is too
-    long for a row; a request that is past its deadline; and a message that cannot be read."""
+    """Exercise the worker: expired claims on steps of a function that works again and of one that fails, with a context
+    too long for a row; an approval request past its deadline; and a message that cannot be read."""
     exercised.set_breakers()
     reached = [
         _resume(exercised, _instance(exercised, "ready", claim=_claim("wait"))),
@@ -146,7 +148,7 @@ def _asked() -> ApprovalRequest:
 
 
 def _resume(exercised: ExercisedStack, instance: Instance) -> str:
-    """Have the worker look at an instance, and return its state, or the standing of its claim if it has one."""
+    """Have the worker continue an instance, and return its state, or the standing of its claim if it has one."""
     instances = DynamoInstanceStore(exercised.dynamodb, exercised.output("WorkflowsTableName"), exercised.values)
     assert instances.save(TENANT, InstanceWrite(instance, token=uuid.uuid4().hex), replacing=None)
     body = WakeMessage(TENANT, instance.id).text
@@ -157,7 +159,7 @@ def _resume(exercised: ExercisedStack, instance: Instance) -> str:
 
 
 def _put_off_nonsense(exercised: ExercisedStack) -> None:
-    """A message that the worker cannot read is put off and reported as failed."""
+    """Check that a message that the worker cannot read is postponed and reported as failed."""
     sqs, queue = exercised.laptop.client("sqs"), exercised.output("WorkQueueUrl")
     nonsense = uuid.uuid4().hex
     sqs.send_message(QueueUrl=queue, MessageBody=nonsense)
@@ -167,7 +169,7 @@ def _put_off_nonsense(exercised: ExercisedStack) -> None:
 
 
 def _receive(sqs: Any, queue: str, body: str) -> Any:
-    """Take one message, and drop those before it."""
+    """Receive the message with this body, and delete those before it."""
     while True:
         messages = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=5)["Messages"]
         for message in messages:
@@ -177,7 +179,7 @@ def _receive(sqs: Any, queue: str, body: str) -> Any:
 
 
 def exercise_sweeper(exercised: ExercisedStack) -> None:
-    """A publication that is to be written into rows, objects that nothing names, and a workflow that is due."""
+    """Exercise the sweeper with an overlay to be written into rows, unreferenced objects, and a due workflow."""
     name, tenant = uuid.uuid4().hex, "swept"
     changes = [PromptChange(name, StoredPrompt(name, "", "mail::letter", (), "")), SkillChange(name, None)]
     exercised.leave_publication(tenant, changes, version=2)
@@ -190,8 +192,9 @@ def exercise_sweeper(exercised: ExercisedStack) -> None:
     swept = exercised.functions.invoke("Sweeper", {"source": "aws.events"})
     assert swept["completed"] > 0, swept
     assert swept["removed"] > 0, swept
-    again = exercised.functions.invoke("Sweeper", {"source": "aws.events"})  # with what the first look saw
-    assert again["looked_at"] > 0, (swept, again)
+    # The second sweep has the candidates that the first one noted.
+    second = exercised.functions.invoke("Sweeper", {"source": "aws.events"})
+    assert second["looked_at"] > 0, (swept, second)
     assert "Versions" not in s3.list_object_versions(Bucket=bucket, Prefix=unnamed)
-    looked = exercised.functions.invoke("Sweeper", {"sweep": "due"})
-    assert looked["woken"] > 0, looked
+    due_sweep = exercised.functions.invoke("Sweeper", {"sweep": "due"})
+    assert due_sweep["woken"] > 0, due_sweep

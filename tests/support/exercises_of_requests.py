@@ -20,9 +20,9 @@ from tests.support.exercised_stack import STRANGE, STRANGER, ExercisedStack
 
 
 def exercise_gateway(exercised: ExercisedStack) -> None:
-    """A token under a key that is not stored yet, a page with a cursor, a document that the stack ships, a prompt whose
-    row is not written yet, an answer too long to be sent, a function that fails, one that works again, a workflow that
-    people approve and one that calls."""
+    """Exercise the gateway: a token under an issuer key that is not stored yet, a page with a cursor, a shipped
+    document, a prompt in an overlay, an answer too long to be sent, a failing function, a function that works again, a
+    workflow that people approve and one that calls functions."""
     token = exercised.token("reader")
     home = exercised.use_tool(token, "gateway.home", {})
     assert "nextCursor" in home.get("structuredContent", {}), home
@@ -40,7 +40,7 @@ def exercise_gateway(exercised: ExercisedStack) -> None:
 
 
 def _read_document(exercised: ExercisedStack, token: str) -> None:
-    """The second that is listed: the first is the index."""
+    """Read the second listed document: the first is the index."""
     listed = exercised.stack.ask(token, "resources/list").json["result"]["resources"]
     read = exercised.stack.ask(token, "resources/read", {"uri": listed[1]["uri"]})
     assert "result" in read.json, read.text
@@ -52,7 +52,7 @@ def _list_pending_prompt(exercised: ExercisedStack) -> None:
     )
     token = exercised.laptop.issuer.access_token("reader", exercised.stack.url, tenant="pending")
     listed = exercised.stack.ask(token, "prompts/list")
-    assert [one["name"] for one in listed.json["result"]["prompts"]] == ["soon"], listed.text
+    assert [prompt["name"] for prompt in listed.json["result"]["prompts"]] == ["soon"], listed.text
 
 
 def _wait(exercised: ExercisedStack, token: str) -> None:
@@ -60,7 +60,7 @@ def _wait(exercised: ExercisedStack, token: str) -> None:
 
 
 def _release(exercised: ExercisedStack) -> None:
-    """A request that is opened and closed, and a context that is too long for a row."""
+    """Open and close an approval request, with a context that is too long for a row."""
     token = exercised.token("approver")
 
     def follow(tool: str, arguments: Mapping[str, Any]) -> Any:
@@ -68,17 +68,17 @@ def _release(exercised: ExercisedStack) -> None:
         assert result.get("isError") is False, result
         return result["structuredContent"]
 
-    standing = follow("workflow.start", {"definitionId": "release"})
+    answer = follow("workflow.start", {"definitionId": "release"})
     for arguments in ({"what": "x" * (LONGEST_IN_A_ROW + 1)}, {}):
-        standing = follow("workflow.submit", {**standing["links"][-1]["args"], "arguments": arguments})
-    assert standing["terminal"] is True
+        answer = follow("workflow.submit", {**answer["links"][-1]["args"], "arguments": arguments})
+    assert answer["terminal"] is True
     started = follow("workflow.start", {"definitionId": "work"})
     wait = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "wait"}
     assert follow("workflow.submit", wait)["terminal"] is True
 
 
 def exercise_core(exercised: ExercisedStack) -> None:
-    """A function, and a search with the key that lies in a secret."""
+    """Exercise a function, and a search with the key from a secret."""
     token = exercised.token("reader")
     _wait(exercised, token)
     found = exercised.call_function(token, "core::web_search", query="tea").get("result")
@@ -96,7 +96,7 @@ def exercise_registry(exercised: ExercisedStack) -> None:
 
 
 class _CloudFormation(HTTPServer):
-    """Takes the answers of custom resources."""
+    """Receives the answers of custom resources."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
@@ -125,7 +125,7 @@ def _cloudformation() -> Generator[_CloudFormation]:
 
 
 def _update_shipped_functions(exercised: ExercisedStack, cloudformation: _CloudFormation) -> None:
-    """Put the core executor in the place of another one."""
+    """Replace another executor by the core executor."""
     former = Executor("arn:former", "none", 3_000)
     exercised.directory.place(None, former, [HostedFunction("core::former")])
     event = {
@@ -154,7 +154,7 @@ def _register_document(exercised: ExercisedStack) -> None:
 
 
 def _publish_definition(exercised: ExercisedStack) -> None:
-    """Publish a catalogue with a new definition in the place of the one before."""
+    """Publish a catalogue with a new definition that replaces the one before."""
     document = {"title": uuid.uuid4().hex, "initialState": "a", "states": {"a": {"terminal": True}}}
     sent = exercised.ask_registry("manifest::bodies", {"definitions": {"version": 1, "workflows": {"w": document}}})
     named = [{"id": "w", "digest": sha256(text_of(document).encode()).hexdigest()}]
@@ -163,7 +163,7 @@ def _publish_definition(exercised: ExercisedStack) -> None:
 
 
 def _publish_prompts(exercised: ExercisedStack) -> None:
-    """More than a transaction takes."""
+    """Publish more prompts than one transaction takes."""
     prompts = [
         {"name": f"prompt-{number}", "description": "Writes.", "function_id": "mail::letter"}
         for number in range(CHANGES_AT_ONCE + 1)
@@ -173,14 +173,14 @@ def _publish_prompts(exercised: ExercisedStack) -> None:
 
 
 def _ask_stranger_for_its_functions(exercised: ExercisedStack) -> None:
-    """A Lambda function that the deployment allows, and whose configuration says that it is no executor."""
+    """Load a Lambda function that the deployment allows, but that is no executor by its configuration."""
     answer = exercised.ask_registry("skills::load", {"executor": STRANGER})
     assert "EXECUTOR_KEY_SECRET_ARN" in answer["error"]["message"], answer
 
 
 def _read_sections(exercised: ExercisedStack) -> None:
-    """A section of a function whose breaker was open, which refuses its arguments, so that it was called; and one of a
-    function of another stack, which answers something else than a reply."""
+    """Read a section of a function with an open breaker, which is called and refuses its arguments; and a section of a
+    function of another stack, which answers with something that is no reply."""
     opened = BreakerState(opened_until=0, failures=3, last_failure="crashed")
     exercised.breakers.open("default", "core::wait", opened)
     for section, cause in (("core/wait", "invalid_arguments"), ("strange/function", "malformed_reply")):

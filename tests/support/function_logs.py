@@ -1,4 +1,4 @@
-"""Shows what functions have logged while a test failed."""
+"""Shows the logs of functions for a failed test."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,12 +9,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tests.support.laptop import Laptop
 
 LAPTOP = pytest.StashKey[Laptop]()
-"""The laptop cloud of this process, once a test has asked for it."""
+"""The laptop cloud of this process, as soon as a test has asked for it."""
 LINES = 60
 
 
 def logged_since(laptop: Laptop, seconds: float) -> Iterator[str]:
-    """The last lines of each function that has written any since this time."""
+    """Return the last log lines of each function that has logged since this time."""
     logs = laptop.client("logs")
     groups = [
         group["logGroupName"]
@@ -29,7 +29,7 @@ def logged_since(laptop: Laptop, seconds: float) -> Iterator[str]:
 
 
 def attach_logs(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-    """Adds a section with them to the report of a failure, if the test has used the laptop cloud."""
+    """Add a section with the logs to the report of a failure, if the test has used the laptop cloud."""
     laptop = item.config.stash.get(LAPTOP, None)
     if laptop is None or not report.failed or "laptop" not in getattr(item, "fixturenames", ()):
         return

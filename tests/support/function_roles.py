@@ -1,4 +1,5 @@
-"""The roles of the functions: as the template has them, as they are deployed, and what they are for."""
+"""The roles of the functions: as the template has them, as they are deployed, and the requests and resources that they
+are for."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,16 +27,16 @@ QUEUEING = ("sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage")
 
 
 def template_statements(function: str) -> Sequence[Statement]:
-    """The statements of a role. Their resources are what the template says, not yet ARNs."""
+    """Return the statements of a role. Their resources are the template's expressions, not yet ARNs."""
     resources, role = TEMPLATE["Resources"], f"{function}Role"
     documents = [policy["PolicyDocument"] for policy in resources[role]["Properties"]["Policies"]]
     documents += [
-        one["Properties"]["PolicyDocument"]
-        for one in resources.values()
-        if one["Type"] == "AWS::IAM::Policy" and {"Ref": role} in one["Properties"]["Roles"]
+        item["Properties"]["PolicyDocument"]
+        for item in resources.values()
+        if item["Type"] == "AWS::IAM::Policy" and {"Ref": role} in item["Properties"]["Roles"]
     ]
     written = [statement for document in documents for statement in document["Statement"]]
-    return read_policy({"Statement": [one["Fn::If"][1] if "Fn::If" in one else one for one in written]})
+    return read_policy({"Statement": [item["Fn::If"][1] if "Fn::If" in item else item for item in written]})
 
 
 class DeployedRoles:
@@ -55,25 +56,25 @@ class DeployedRoles:
         return self._configurations[function]["Role"]
 
     def session(self, function: str) -> tuple[str, str]:
-        """The names of the role and of the session in which Lambda runs a function."""
+        """Return the names of the role and of the session in which Lambda runs a function."""
         return self._role(function), self._configurations[function]["FunctionName"]
 
     def _role(self, function: str) -> str:
         return self.role_arn(function).rsplit("/", 1)[-1]
 
     def statements(self, function: str) -> Sequence[Statement]:
-        """As IAM has them."""
+        """Return the statements of a role as IAM has them."""
         role = self._role(function)
         assert self._iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"] == []
         names = self._iam.list_role_policies(RoleName=role)["PolicyNames"]
-        found = [self._iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] for name in names]
-        documents = [json.loads(one) if isinstance(one, str) else one for one in found]
+        written = [self._iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] for name in names]
+        documents = [json.loads(text) if isinstance(text, str) else text for text in written]
         return [statement for document in documents for statement in read_policy(document)]
 
     def requests_of_lambda(self, function: str) -> Iterator[Request]:
-        """What Lambda itself asks for in the role, as its developer guide lists it: it writes the log, and reads the
-        streams and queues of event source mappings, and sends what fails where they say. The emulator does all that
-        without a permission."""
+        """Return the requests that Lambda itself makes in the role, as its developer guide lists them: it writes the
+        log, reads the streams and queues of event source mappings, and sends failures to their destinations. The
+        emulator does all that without a permission."""
         log = f"{_arn('logs', self._log_group(function))}:log-stream:stream"
         yield from (Request(action, log) for action in LOGGING)
         name = self._configurations[function]["FunctionName"]
@@ -84,31 +85,31 @@ class DeployedRoles:
             yield from [Request("sqs:SendMessage", failed)] if failed else []
 
     def resources(self) -> Resources:
-        """Those of the stack, and of others that look like them."""
-        found = {**self._data(), **self._secrets(), **dict(self._compute())}
-        unnamed = {name: arn for name, arn in found.items() if not arn.startswith("arn:")}
+        """Return the resources of the stack, and foreign resources that look like them."""
+        resources = {**self._data(), **self._secrets(), **dict(self._compute())}
+        unnamed = {name: arn for name, arn in resources.items() if not arn.startswith("arn:")}
         assert not unnamed, unnamed
-        return found
+        return resources
 
     def _log_group(self, function: str) -> str:
         return f"log-group:{self._configurations[function]['LoggingConfig']['LogGroup']}"
 
     def _data(self) -> Resources:
         bucket = f"arn:aws:s3:::{self._exercised.output('ContentBucketName')}"
-        found = {"bucket": bucket, "another bucket": "arn:aws:s3:::another"}
-        found |= {f"bucket/{prefix}": f"{bucket}/{prefix}/object" for prefix in PREFIXES}
-        found |= {"another bucket/values": "arn:aws:s3:::another/values/object"}
+        resources = {"bucket": bucket, "another bucket": "arn:aws:s3:::another"}
+        resources |= {f"bucket/{prefix}": f"{bucket}/{prefix}/object" for prefix in PREFIXES}
+        resources |= {"another bucket/values": "arn:aws:s3:::another/values/object"}
         for name, output in (("registry", "RegistryTableName"), ("workflows", "WorkflowsTableName")):
             table = self._exercised.output(output)
             described = self._exercised.dynamodb.describe_table(TableName=table)["Table"]
             arn = described["TableArn"]
-            found |= {name: arn, f"{name} stream": described["LatestStreamArn"]}
-            found |= {f"former {name} stream": f"{arn}/stream/2026-01-01T00:00:00.000"}
-            found |= {f"{name} index": f"{arn}/index/due", f"another {name} index": f"{arn}/index/another"}
-        return {**found, "another table": _arn("dynamodb", "table/another")}
+            resources |= {name: arn, f"{name} stream": described["LatestStreamArn"]}
+            resources |= {f"former {name} stream": f"{arn}/stream/2026-01-01T00:00:00.000"}
+            resources |= {f"{name} index": f"{arn}/index/due", f"another {name} index": f"{arn}/index/another"}
+        return {**resources, "another table": _arn("dynamodb", "table/another")}
 
     def _secrets(self) -> Resources:
-        """Those that are called executor keys are tagged so."""
+        """Return the secrets. The secrets named executor keys have the tag of executor keys."""
         secrets = self._exercised.laptop.client("secretsmanager")
         configuration = self._configurations["ExecutorCore"]["Environment"]["Variables"]
         core = configuration["EXECUTOR_KEY_SECRET_ARN"]
@@ -123,7 +124,7 @@ class DeployedRoles:
         }
 
     def _compute(self) -> Iterator[tuple[str, str]]:
-        """Functions, their logs and roles, queues and the bus."""
+        """Return functions, their logs and roles, queues and the bus."""
         for function, configuration in self._configurations.items():
             yield f"{function} function", configuration["FunctionArn"]
             yield f"{function} log", f"{_arn('logs', self._log_group(function))}:log-stream:stream"
@@ -145,7 +146,7 @@ STRANGERS = (
     ("another bus", "events", "event-bus/another"),
     ("a key", "kms", "key/another"),
 )
-"""Resources that are no function's, by service."""
+"""Resources that no function of the stack uses, by service."""
 
 
 def _arn(service: str, resource: str) -> str:

@@ -1,4 +1,4 @@
-"""Clients of the endpoints that have functions for tools."""
+"""A client of the endpoints that have functions for tools."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ SHELF = Executor("arn:shelf", "secret:shelf", 60_000)
 
 
 class Client:
-    """Of an endpoint that has functions for tools, and what hosts these."""
+    """A client of an endpoint that has functions for tools, with the executors that host these."""
 
     def __init__(self, version: str, endpoint: str, **environment: str) -> None:
         self.version = version
@@ -39,8 +39,8 @@ class Client:
         return wire.reply_message(reply)
 
     def host(self, *hosted: HostedFunction | str) -> None:
-        """In the place of what it hosted before."""
-        all_of_them = [one if isinstance(one, HostedFunction) else HostedFunction(one) for one in hosted]
+        """Replace the hosted functions of the executor `YARD`."""
+        all_of_them = [item if isinstance(item, HostedFunction) else HostedFunction(item) for item in hosted]
         assert self.directory.place(TENANT, YARD, all_of_them) == []
 
     def ask(self, method: str, params: JsonObject | None = None, path: str | None = None) -> Any:
@@ -56,7 +56,7 @@ class Client:
         return [tool["name"] for tool in self.tools()]
 
     def call(self, name: str, arguments: Json = None, *, token: Json = None) -> Any:
-        """The token is the client's own name for the call."""
+        """Call a tool and return its result. The token is the client's own name for the call."""
         return self.answer(name, arguments, token=token)["result"]
 
     def answer(self, name: str, arguments: Json = None, *, token: Json = None) -> Any:
@@ -64,7 +64,7 @@ class Client:
         return self.ask("tools/call", {"name": name, "arguments": arguments or {}, **meta})
 
     def is_unknown(self, name: str) -> bool:
-        """Refused in the words for a tool that does not exist."""
+        """Return whether a call of the tool is refused with the error for a tool that does not exist."""
         answer = self.ask("tools/call", {"name": name, "arguments": {}})
         expected = f"There is no tool {name!r}. tools/list names those there are."
         return answer.get("error") == {"code": -32602, "message": expected}

@@ -1,4 +1,5 @@
-"""The functions of a deployed stack, for a test that calls them itself, starts them otherwise, or keeps events away."""
+"""The functions of a deployed stack, for tests that invoke them, change their environment, or disable their event
+sources."""
 
 import json
 import logging
@@ -18,17 +19,17 @@ SECONDS_TO_ANSWER = 180
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """Each by its name in the template, without `Function`."""
+    """The functions of a stack, each by its name in the template without `Function`."""
 
     lambdas: Any
-    """A client; making one takes longer than what is asked of it."""
+    """A Lambda client. It is shared because making a client takes longer than its calls."""
     outputs: Mapping[str, str]
 
     def name(self, function: str) -> str:
         return self.outputs[f"{function}FunctionName"]
 
     def invoke(self, function: str, event: Mapping[str, Any]) -> Any:
-        """What it answered; None if it failed or died."""
+        """Invoke a function and return its answer; None if it failed or died."""
         answer = self.lambdas.invoke(FunctionName=self.name(function), Payload=json.dumps(event).encode())
         text = answer["Payload"].read()
         if "FunctionError" not in answer:
@@ -37,23 +38,23 @@ class Functions:
         return None
 
     def configure(self, function: str, **variables: str | None) -> None:
-        """Starts it anew, unless its environment is like that already."""
-        found = self.lambdas.get_function_configuration(FunctionName=self.name(function))["Environment"]["Variables"]
-        after = {name: value for name, value in {**found, **variables}.items() if value is not None}
-        if after != found:
+        """Set variables of its environment, which restarts it. Does nothing if they have these values already."""
+        before = self.lambdas.get_function_configuration(FunctionName=self.name(function))["Environment"]["Variables"]
+        after = {name: value for name, value in {**before, **variables}.items() if value is not None}
+        if after != before:
             self.lambdas.update_function_configuration(
                 FunctionName=self.name(function), Environment={"Variables": after}
             )
 
     def source(self, function: str, **settings: Any) -> None:
-        """Settings of what shows it events."""
-        found = self.lambdas.list_event_source_mappings(FunctionName=self.name(function))
-        (source,) = found["EventSourceMappings"]
+        """Change settings of its event source."""
+        mappings = self.lambdas.list_event_source_mappings(FunctionName=self.name(function))
+        (source,) = mappings["EventSourceMappings"]
         self.lambdas.update_event_source_mapping(UUID=source["UUID"], **settings)
 
     @contextmanager
     def asleep(self, *functions: str) -> Generator[None]:
-        """Only the test shows these functions events."""
+        """Disable the event sources of these functions in the block, so that only the test invokes them."""
         for function in functions:
             self.source(function, Enabled=False)
         try:

@@ -1,4 +1,5 @@
-"""A tenant with something of every kind, part of which is in a vault: with it or without it, and under which rules."""
+"""A tenant with an entry of every kind, some of which belong to a vault: with the vault or without it, and under given
+policies."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +34,7 @@ WORKFLOW = {"initialState": "open", "states": STATES}
 PAGES = "vault://pages/{n}"
 TOKEN = "monday"
 RUN = f"wf_{sha256(json.dumps([TENANT, ISSUER, 'owner', TOKEN]).encode()).hexdigest()[:32]}"
-"""Of the owner's call: who knows whose it is and guesses the token knows its id."""
+"""The id of the run of the owner's call: a caller who knows the owner and guesses the token knows the id."""
 IN_THE_YARD = (
     HostedFunction("yard::echo", description="Says it again."),
     HostedFunction("yard::greet", component=Component("prompt")),
@@ -77,7 +78,7 @@ def manifest(*, with_vault: bool) -> Mapping[str, Any]:
 
 
 class Governed:
-    """A gateway, as its guest sees it."""
+    """A gateway as its guest sees it."""
 
     def __init__(
         self,
@@ -87,7 +88,7 @@ class Governed:
         version: str = MODERN,
         with_run: bool = False,
     ) -> None:
-        """With a run of a call that its owner has made."""
+        """Compose the gateway. `with_run` adds a run of a call that its owner has made."""
         self.version = version
         self.gateway = MemoryGateway()
         self.received: list[Any] = []
@@ -135,21 +136,21 @@ class Governed:
         caller = Caller(TENANT, Principal("operator", TENANT, "signpost:operator"), self.gateway.clock.now() + 20)
         registered = {"yard/guide": "greeting", **({"vault/manual": "open-vault"} if with_vault else {})}
         for document, prompt in registered.items():
-            said: JsonObject = {"id": document, "skill": f"# {document}\n\nHow to.\n"}
-            assert isinstance(functions.call("skills::register", said, caller), dict)
-            named: JsonObject = {"name": prompt, "description": "Asks.", "function_id": "yard::echo"}
-            assert isinstance(functions.call("prompts::register", named, caller), dict)
+            document_payload: JsonObject = {"id": document, "skill": f"# {document}\n\nHow to.\n"}
+            assert isinstance(functions.call("skills::register", document_payload, caller), dict)
+            prompt_payload: JsonObject = {"name": prompt, "description": "Asks.", "function_id": "yard::echo"}
+            assert isinstance(functions.call("prompts::register", prompt_payload, caller), dict)
 
-    def publish(self, said: Mapping[str, Any]) -> None:
-        part = self.ask_registry("bodies", {"definitions": {"version": 1, **said}})["part"]
-        sent = compile_definitions({"version": 1, **said})
-        assert isinstance(sent, SentDefinitions), sent
+    def publish(self, content: Mapping[str, Any]) -> None:
+        part = self.ask_registry("bodies", {"definitions": {"version": 1, **content}})["part"]
+        compiled = compile_definitions({"version": 1, **content})
+        assert isinstance(compiled, SentDefinitions), compiled
         of_kind = {
-            kind: [{"id": item.id, "digest": item.definition} for item in sent.items if item.kind == kind]
+            kind: [{"id": item.id, "digest": item.definition} for item in compiled.items if item.kind == kind]
             for kind in ("workflow", "capability")
         }
         named = {"workflows": of_kind["workflow"], "capabilities": of_kind["capability"]}
-        settings = {name: said[name] for name in ("connections", "discovery")}
+        settings = {name: content[name] for name in ("connections", "discovery")}
         self.ask_registry("publish", {**named, **settings, "parts": [part]})
 
     def rule(self, policies: Mapping[str, Any], *, prune: bool = False) -> Any:
@@ -172,7 +173,7 @@ class Governed:
         return Caller(TENANT, Principal("author", TENANT, "signpost:operator"), self.gateway.clock.now() + 20)
 
     def send(self, asked: "Asked") -> str:
-        """The status and the text of the answer."""
+        """Send a request, and return the status and the text of the answer."""
         if self.version == MODERN:
             answer = self.gateway.ask(asked.method, asked.params, credential=self.key, path=asked.path)
         else:
@@ -186,7 +187,7 @@ class Governed:
         return self.ask("tools/call", {"name": tool, "arguments": arguments}, path)
 
     def work(self) -> None:
-        """What the worker has to do of runs."""
+        """Do the pending work of the worker on runs."""
         settle(
             self.gateway.composition.workflow_services().waker,
             self.gateway.instances,
@@ -195,10 +196,10 @@ class Governed:
         )
 
     def names(self, method: str, key: str, path: str = "/mcp", name: str = "name") -> Sequence[str]:
-        return [one[name] for one in self.ask(method, path=path)["result"][key]]
+        return [entry[name] for entry in self.ask(method, path=path)["result"][key]]
 
     def nested(self, function: str) -> Any:
-        """What a function that the caller may call is told when it calls this one."""
+        """Call this function from a function that the caller may call, and return the reply."""
         assert "result" in self.call("yard__echo", "/mcp/functions")
         outer: Any = self.received[-1]
         message = wire.nested_message(wire.NestedCall(outer["token"], outer["call"]["id"], function, {}))
@@ -213,7 +214,7 @@ class Asked:
 
 
 def everything(version: str) -> Iterator[Asked]:
-    """That a guest can ask so that a vault shows in the answer, if there is one."""
+    """Yield every request of a guest whose answer could reveal that a vault exists."""
     yield from _tools()
     for path in PATHS:
         for method, params in _of_every_path(version):

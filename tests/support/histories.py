@@ -1,7 +1,8 @@
-"""What clients asked of workflows and were answered, and whether some order of it all explains the answers.
+"""Records the requests and answers of clients of workflows, and checks that some order of the requests explains the
+answers.
 
 Each version of a workflow was made by one submit, which leaves its mark in the context; so the versions are the order,
-and it is enough to look whether every answer fits it and the times at which things were asked and answered.
+and it suffices to check that every answer fits this order and the times of requests and answers.
 """
 
 import time
@@ -30,16 +31,16 @@ type Violation = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Where a workflow stands, as an answer shows it."""
+    """A workflow's state as an answer shows it."""
 
     version: int
     stand: str
-    """Its state and its context, to be compared."""
+    """Its state and its context, as text for comparison."""
     mark: str | None = None
-    """Of the submit that led to it."""
+    """The mark of the submit that led to it."""
     error: str | None = None
     is_under_way: bool = False
-    """Whether something has begun and is not over."""
+    """Whether a step has begun and is not finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +48,15 @@ class Operation:
     kind: Kind
     began: float
     ended: float
-    """Infinite where nobody can say: the answer was lost, or said that it goes on."""
+    """Infinite if unknown: the answer was lost, or said that the step is under way."""
     workflow_id: str = ""
     seen: Seen | None = None
     """None if the answer was lost."""
     expected: int = 0
     leads: int = 1
-    """By how many versions the submit leads on."""
+    """The number of versions by which the submit advances the workflow."""
     mark: str = ""
-    """Of a submit its own; of a start its token."""
+    """The mark of a submit; the client token of a start."""
 
     @property
     def is_open(self) -> bool:
@@ -77,31 +78,31 @@ class Found:
 
 
 def violations(history: Sequence[Operation]) -> Sequence[Found]:
-    """None of them where the history can be explained."""
+    """Return the violations in a history; none if an order explains it."""
     by_workflow: dict[str, list[Operation]] = defaultdict(list)
     for operation in history:
         if operation.workflow_id:
             by_workflow[operation.workflow_id].append(operation)
-    found = [one for some in by_workflow.values() for one in _Workflow(some).violations()]
+    found = [violation for each in by_workflow.values() for violation in _Workflow(each).violations()]
     return [*found, *_of_tokens(history)]
 
 
 def _of_tokens(history: Sequence[Operation]) -> Iterator[Found]:
     first: dict[str, str] = {}
     for operation in history:
-        is_heard_of = operation.kind == "start" and operation.workflow_id != ""
-        if is_heard_of and first.setdefault(operation.mark, operation.workflow_id) != operation.workflow_id:
+        is_known = operation.kind == "start" and operation.workflow_id != ""
+        if is_known and first.setdefault(operation.mark, operation.workflow_id) != operation.workflow_id:
             yield Found("two workflows of one token", operation)
 
 
 class _Workflow:
-    """All that was asked of one."""
+    """All operations on one workflow."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
-        self._operations = sorted(operations, key=lambda one: one.began)
-        self._seen = [(one, one.seen) for one in self._operations if one.seen is not None]
-        self._submits = [one for one in self._operations if one.kind == "submit"]
-        self._by_mark = {one.mark: one for one in self._submits}
+        self._operations = sorted(operations, key=lambda operation: operation.began)
+        self._seen = [(operation, operation.seen) for operation in self._operations if operation.seen is not None]
+        self._submits = [operation for operation in self._operations if operation.kind == "submit"]
+        self._by_mark = {operation.mark: operation for operation in self._submits}
 
     def violations(self) -> Iterator[Found]:
         yield from self._of_stands()
@@ -129,22 +130,23 @@ class _Workflow:
                 yield Found("an accepted submit that led elsewhere", operation)
 
     def _of_times(self) -> Iterator[Found]:
-        """Nothing is forgotten that was known before it was asked, and nothing is known that nobody has asked for."""
-        known = sorted((one.ended, seen.version) for one, seen in self._seen if one.ended < inf)
-        place, newest = 0, 0
+        """Yield answers older than a version known before they were asked for, or newer than any request can have
+        made."""
+        known = sorted((operation.ended, seen.version) for operation, seen in self._seen if operation.ended < inf)
+        index, newest = 0, 0
         for operation, seen in self._seen:
-            while place < len(known) and known[place][0] < operation.began:
-                newest = max(newest, known[place][1])
-                place += 1
+            while index < len(known) and known[index][0] < operation.began:
+                newest = max(newest, known[index][1])
+                index += 1
             if seen.version < newest:
                 yield Found("older than what was known before", operation)
             if seen.version > self._newest_by(operation.ended):
                 yield Found("newer than anybody can have made it", operation)
 
     def _newest_by(self, moment: float) -> int:
-        """The latest version that submits which had been sent by then can have led to, each of them once."""
+        """Return the latest version to which the submits sent by this moment, each at most once, can have led."""
         newest = 1
-        for operation in sorted(self._submits, key=lambda one: one.expected):
+        for operation in sorted(self._submits, key=lambda submit: submit.expected):
             if operation.began < moment and not operation.is_refused and operation.expected <= newest:
                 newest = max(newest, operation.expected + operation.leads)
         return newest
@@ -163,10 +165,10 @@ class _Workflow:
         for operation, seen in self._seen:
             if not operation.is_refused or seen.error != STALE or seen.version != operation.expected:
                 continue
-            if not seen.is_under_way or not self._somebody_else_at(operation):
+            if not seen.is_under_way or not self._is_contended(operation):
                 yield Found("refused for nothing", operation)
 
-    def _somebody_else_at(self, refused: Operation) -> bool:
+    def _is_contended(self, refused: Operation) -> bool:
         return any(
             other is not refused
             and not other.is_refused
@@ -179,13 +181,13 @@ class _Workflow:
 
 @dataclass(slots=True)
 class History:
-    """Of several clients at once."""
+    """The operations of several clients at once."""
 
     operations: list[Operation] = field(default_factory=list[Operation])
     _lock: Lock = field(default_factory=Lock)
 
     def record(self, asked: Operation, ask: Callable[[], Mapping[str, Any] | None]) -> Operation:
-        """Asks, and remembers what came of it: None is an answer that was lost. When it began is overwritten."""
+        """Send a request and record its answer; None is a lost answer. `asked.began` is overwritten."""
         began = time.monotonic()
         answer = ask()
         done = _answered(replace(asked, began=began), answer, time.monotonic())
@@ -202,8 +204,8 @@ def _answered(asked: Operation, answer: Mapping[str, Any] | None, now: float) ->
     context = answer["context"]
     stand = repr((answer["state"], sorted(context.items())))
     seen = Seen(answer["version"], stand, context.get("by"), error, is_under_way)
-    # The submit was taken, and what was to follow it is done later or not at all; or nobody can say whether it was.
+    # The submit was accepted and its following steps run later or never; or it is unknown whether it was accepted.
     was_taken = error == "CHAIN_FAILED" or (is_under_way and error in (None, "EXECUTOR_FAILED"))
-    is_unheard = answer.get("error", {}).get("outcome") == "unknown"
-    ended = inf if (was_taken or is_unheard) and asked.kind == "submit" else now
+    is_unknown = answer.get("error", {}).get("outcome") == "unknown"
+    ended = inf if (was_taken or is_unknown) and asked.kind == "submit" else now
     return replace(asked, workflow_id=answer["workflowId"], seen=seen, ended=ended)

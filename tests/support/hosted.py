@@ -1,4 +1,4 @@
-"""A harness without AWS: functions, a token that is good, a log that is kept."""
+"""Hosts functions in a harness without AWS, with one valid token and a log in memory."""
 
 import json
 import time
@@ -43,7 +43,7 @@ class KeptLog(Log):
 
 
 class OneToken:
-    """Stands for the check of tokens, which has its own tests: it knows one."""
+    """Replaces the check of tokens, which has its own tests, and accepts one token."""
 
     def __init__(self, says: Callable[[], str | None] = lambda: None) -> None:
         self._says = says
@@ -55,7 +55,7 @@ class OneToken:
 
 @dataclass(frozen=True)
 class SecretsAt:
-    """Stands for Secrets Manager."""
+    """Replaces Secrets Manager."""
 
     texts: Mapping[str, str]
 
@@ -117,12 +117,12 @@ class Hosted:
 
 
 def running(run: Run, *, isolate: bool = False, **world: Any) -> Hosted:
-    """Hosts this as `f`."""
+    """Host this callable as the function `f`."""
     return Hosted([Function("f", run, isolate=isolate)], **world)
 
 
 def children() -> set[str]:
-    """The processes that this one has, but for those that have ended. Fixtures of the whole run have some too."""
+    """Return the ids of the running child processes. Fixtures of the whole run have some too."""
     found = " ".join(path.read_text() for path in Path("/proc/self/task").glob("*/children")).split()
     return {pid for pid in found if _state(pid) not in ("Z", "")}
 
@@ -139,5 +139,5 @@ def lives(pid: int) -> bool:
 
 
 def descriptors() -> frozenset[int]:
-    """The open ones."""
+    """Return the open file descriptors."""
     return frozenset(int(entry.name) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink())

@@ -1,4 +1,4 @@
-"""What the emulator decided about requests of roles, and which denials a run expected."""
+"""The emulator's decisions about requests of roles, and the denials that a run expected."""
 
 import json
 from collections.abc import Generator, Sequence
@@ -12,21 +12,21 @@ from tests.support.policy_judge import Request
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One request of a role, and how the emulator decided it."""
+    """One request of a role, and the emulator's decision."""
 
     caller: str
-    """The ARN of the session."""
+    """The ARN of the session that made the request."""
     request: Request
     decision: str
 
     @property
     def role(self) -> str:
-        """Empty if the caller is no session of a role."""
+        """The name of the role; empty if the caller is no session of a role."""
         return self.caller.partition(":assumed-role/")[2].split("/")[0]
 
     @property
     def session(self) -> str:
-        """A function that runs in a role has a session of the function's name."""
+        """The name of the session. A function that runs in a role has a session of the function's name."""
         return self.caller.rpartition("/")[2]
 
     def __str__(self) -> str:
@@ -35,26 +35,27 @@ class Decision:
 
 
 class UnexpectedDenialsError(AssertionError):
-    """Functions asked for what their roles do not allow, and no test had declared that they would."""
+    """Functions made requests that their roles do not allow, and no test had declared that they would."""
 
 
 class DenialWatch:
-    """Compares what a run was denied with what its tests expected."""
+    """Compares the denials of a run with the denials that its tests expected."""
 
     def __init__(self, record: Path) -> None:
         self.record = record
         self._expected: set[tuple[str, str, str]] = set()
         self._deletions: list[tuple[str, int, int]] = []
-        """The prefix of a stack's sessions, and how much was recorded when its deletion began and when it had ended."""
+        """The prefix of a stack's sessions, and the number of recorded decisions at the start and the end of its
+        deletion."""
 
     def decisions(self) -> Sequence[Decision]:
-        """What `local.emulator` recorded so far; nothing if no role has asked for anything."""
+        """Return the decisions that `local.emulator` has recorded so far; none if no role has made a request."""
         if not self.record.exists():
             return []
         return [_decision(json.loads(line)) for line in self.record.read_text().splitlines()]
 
     def expect(self, session: str, action: str, *resources: str) -> None:
-        """Declare that a test has a session of a role ask for what it is denied."""
+        """Declare that a test makes a session of a role send requests that are denied."""
         self._expected.update((session, action, resource) for resource in resources)
 
     @contextmanager
@@ -65,17 +66,22 @@ class DenialWatch:
         self._deletions.append((prefix, before, len(self.decisions())))
 
     def ensure_expected(self) -> None:
-        """Raise an error that lists what roles were denied, and no test expected."""
-        denied = ((number, one) for number, one in enumerate(self.decisions()) if one.decision != "Allow" and one.role)
-        unexpected = [str(one) for number, one in denied if not self._is_expected(number, one)]
+        """Raise an error that lists the denials that no test expected."""
+        denied = (
+            (number, decision)
+            for number, decision in enumerate(self.decisions())
+            if decision.decision != "Allow" and decision.role
+        )
+        unexpected = [str(decision) for number, decision in denied if not self._is_expected(number, decision)]
         if unexpected:
             raise UnexpectedDenialsError("\n".join(["Denied, and expected by no test:", *unexpected]))
 
-    def _is_expected(self, number: int, one: Decision) -> bool:
-        if (one.session, one.request.action, one.request.resource) in self._expected:
+    def _is_expected(self, number: int, decision: Decision) -> bool:
+        if (decision.session, decision.request.action, decision.request.resource) in self._expected:
             return True
         return any(
-            one.session.startswith(prefix) and before <= number < after for prefix, before, after in self._deletions
+            decision.session.startswith(prefix) and before <= number < after
+            for prefix, before, after in self._deletions
         )
 
 

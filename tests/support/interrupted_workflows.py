@@ -1,4 +1,4 @@
-"""Workflows in memory whose gateway or worker is killed, held up or overtaken at a chosen call of a port."""
+"""Workflows in memory with a gateway or worker that is killed, delayed or overtaken at a chosen call of a port."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,8 @@ from tests.support.step_cases import AGENT, RESOLVER
 from tests.support.workshop import TENANT, Workshop, settle
 
 SHORT_MS, LONG_MS, PAUSE_MS = 5_000, 60_000, 60_000
-"""A step that fits into a gateway's call, a step that does not, and a pause that is spent in the queue."""
+"""The timeouts of a step that fits into a gateway's call and of a step that does not, and a pause that is spent in the
+queue."""
 LONG_AFTER = 10_000.0
 """Seconds after which every lease and every pause is over."""
 MOST_SWEEPS = 6
@@ -27,28 +28,28 @@ START = StartRequest("demo", client_token="the client's own")
 
 type Document = Mapping[str, Any]
 type Play = Callable[["Scene", Workshop], Any]
-"""What one process does, and its answer."""
+"""The action of one process; it returns its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a process does while it is interfered with, and what became of the step before."""
+    """The action of a process during the interference, and the possible outcomes of the step before."""
 
     transition: Callable[[Mapping[str, Any]], Document]
-    """Of the step `go`, with the executor settings and the reliability that state the author's consent."""
+    """Makes the transition `go`, with the executor settings and the reliability that state the author's consent."""
     prepare: Sequence[Play]
     play: Play
     fates: Sequence[str] = ()
-    """Of the first executions; all others succeed."""
+    """The fates of the first executions; all others succeed."""
     is_parent: bool = False
     outcomes: Sequence[str] = ("settled", "in doubt")
-    """Of all crash points together, without the author's consent."""
+    """The outcomes at all crash points together, without the author's consent."""
     fails_again: bool = False
-    """Whether an execution that is repeated fails: what the first one did is in doubt then, consent or not."""
+    """Whether a repeated execution fails: the result of the first one is in doubt then, with consent or without."""
 
 
 class Scene:
-    """The world that processes share: one instance of a workflow, its executor and the clock."""
+    """The world that processes share: one workflow instance, its executor and the clock."""
 
     def __init__(self, scenario: Scenario, *, consents: bool) -> None:
         self.scenario = scenario
@@ -62,17 +63,20 @@ class Scene:
             play(self, self.process())
 
     def process(self, points: CrashPoints | None = None) -> Workshop:
-        """A process of its own: it shares with the others what its ports reach, and nothing in memory."""
-        at = points or CrashPoints()
-        executor = Played(lambda errand: at.call("execute", lambda: self._execute(errand)))
-        shop = Workshop({"act": executor}, clock=self.clock, instances=self.instances, store=at.port(self.instances))
-        shop.publish("child", one_step({}))
+        """Return a new process. It shares the stores, the executor and the clock with the others, and nothing else in
+        memory."""
+        crash_points = points or CrashPoints()
+        executor = Played(lambda attempt: crash_points.call("execute", lambda: self._execute(attempt)))
+        workshop = Workshop(
+            {"act": executor}, clock=self.clock, instances=self.instances, store=crash_points.port(self.instances)
+        )
+        workshop.publish("child", one_step({}))
         step = self.scenario.transition(_consent(self))
-        shop.publish("demo", parent(step) if self.scenario.is_parent else one_step(step))
-        return shop
+        workshop.publish("demo", parent(step) if self.scenario.is_parent else one_step(step))
+        return workshop
 
-    def _execute(self, errand: StepAttempt) -> StepOutcome:
-        del errand
+    def _execute(self, attempt: StepAttempt) -> StepOutcome:
+        del attempt
         fate = self.fates.pop(0) if self.fates else "succeeded"
         if fate == "rate_limited":
             return ExecutorFailure("rate_limited", "Not yet.")
@@ -89,14 +93,14 @@ class Scene:
         return Counter(event.record.type for event in self.instances.audit(TENANT, self.id))
 
     def recover(self, points: CrashPoints | None = None) -> None:
-        """Clients and workers go on until nothing is left to be done. With points, the first of them is killed."""
+        """Let clients and workers continue until no work is left. With points, the first process is killed."""
         with suppress(Killed):
-            self._recovered(self.process(points))
+            self._recover_with(self.process(points))
             return
-        self._recovered(self.process())
+        self._recover_with(self.process())
 
-    def _recovered(self, shop: Workshop) -> None:
-        shop.start(AGENT, START)  # the client did not hear whether it was started
+    def _recover_with(self, shop: Workshop) -> None:
+        shop.start(AGENT, START)  # the client got no answer to its start
         for _ in range(MOST_SWEEPS):
             self.clock.advance(LONG_AFTER)
             shop.settle()
@@ -104,12 +108,12 @@ class Scene:
         assert self.instances.find_due(self.clock.now()) == []
 
     def _end_child(self, shop: Workshop) -> None:
-        stand = self.stand
-        if stand is not None and stand.claim is not None and stand.claim.child is not None:
+        instance = self.stand
+        if instance is not None and instance.claim is not None and instance.claim.child is not None:
             end_child(self, shop)
 
     def resolve(self, *, happened: bool) -> bool:
-        """An operator says of what is in doubt whether it happened. False if nothing is in doubt."""
+        """Resolve an in-doubt step as an operator who states whether it happened. False if no step is in doubt."""
         shop = self.process()
         links = [link["args"] for link in shop.get(self.id, RESOLVER)["links"] if link["rel"] == "transition"]
         for args in [args for args in links if args["transition"] == RESOLVE]:
@@ -125,7 +129,7 @@ def one_step(transition: Document) -> Document:
 
 
 def parent(after: Document) -> Document:
-    """Waits for a child, and goes on by itself when that has ended."""
+    """Return a workflow that waits for a child workflow and continues by itself when the child has ended."""
     ask = {"actor": "deterministic", "target": "after", "executor": {"kind": "workflow", "definitionId": "child"}}
     states = {
         "open": {"transitions": {"ask": ask}},
@@ -170,14 +174,14 @@ def wake(scene: Scene, shop: Workshop) -> None:
 
 
 def end_child(scene: Scene, shop: Workshop) -> Any:
-    stand = scene.stand
-    assert stand is not None
-    assert stand.claim is not None
-    return shop.submit(child_id_of(stand.claim), "go", AGENT, version=1)
+    instance = scene.stand
+    assert instance is not None
+    assert instance.claim is not None
+    return shop.submit(child_id_of(instance.claim), "go", AGENT, version=1)
 
 
 def take_hints(scene: Scene, shop: Workshop) -> None:
-    """A worker has looked at all that the stream has shown by now."""
+    """Process all wakes that the stream has shown by now."""
     settle(shop.waker, scene.instances, scene.clock, is_swept=False)
 
 

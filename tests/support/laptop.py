@@ -1,4 +1,4 @@
-"""The laptop cloud as the tests use it: one emulator and one issuer a run, a stack for every way to deploy."""
+"""The laptop cloud for tests: one emulator and one issuer in a run, and one stack for each way to deploy."""
 
 import io
 import json
@@ -38,8 +38,8 @@ class Stack:
         try:
             connection.request(method, path, body.encode(), dict(headers or {}))
             response = connection.getresponse()
-            answered = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, answered, response.read().decode())
+            response_headers = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, response_headers, response.read().decode())
         finally:
             connection.close()
 
@@ -55,7 +55,7 @@ class Stack:
         return self.send("POST", path, body=json.dumps(message), headers={**headers, **authorization})
 
     def home(self, credential: str) -> Any:
-        """The items that gateway.home lists for whoever holds this credential."""
+        """Return the items that gateway.home lists for the holder of this credential."""
         answer = self.ask(credential, "tools/call", {"name": "gateway.home", "arguments": {}})
         assert answer.status == 200, answer.text
         return answer.json["result"]["structuredContent"]["items"]
@@ -82,22 +82,22 @@ class Laptop:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        """Stop everything. Fails if a function was denied a request and no test had expected that."""
+        """Stop everything. Raise an error if a function was denied a request that no test had expected."""
         self._open.close()
         if error is None:
             self._denials.ensure_expected()
 
     def decisions(self) -> Sequence[Decision]:
-        """How requests of roles were decided so far: each distinct one that was allowed, every one that was denied."""
+        """Return the decisions so far: each distinct request that was allowed, every request that was denied."""
         return self._denials.decisions()
 
     def expect_denial(self, session: str, action: str, *resources: str) -> None:
-        """Declare that a test has a function, or another session of a role, ask for what it is denied."""
+        """Declare that a test makes a function, or another session of a role, send a request that is denied."""
         self._denials.expect(session, action, *resources)
 
     def deploy(self, name: str, variant: Variant = "product", **parameters: str) -> Stack:
-        """Deploys the template under this name, or brings the stack of this name up to date. An empty parameter
-        is left to its default."""
+        """Deploy the template under this name, or update the stack of this name. An empty parameter keeps its
+        default."""
         door = self._doors.get(name) or self._open_door(name)
         log, progress = self.home / f"{name}.log", Progress(io.StringIO())
         all_parameters = {
@@ -108,18 +108,18 @@ class Laptop:
             "OidcIssuer": self.issuer.url,
             **parameters,
         }
-        given = {name: value for name, value in all_parameters.items() if value}  # sam takes no empty value
+        non_empty = {name: value for name, value in all_parameters.items() if value}  # sam takes no empty value
         built = build(variant, log=log, progress=progress)
-        self._deployed[name] = deploy(self.emulator, name, built, given, log=log, progress=progress)
+        self._deployed[name] = deploy(self.emulator, name, built, non_empty, log=log, progress=progress)
         return Stack(self._deployed[name], door.port)
 
     def stacks(self) -> set[str]:
-        """The names of those that stand."""
+        """Return the names of the deployed stacks."""
         pages = self.client("cloudformation").get_paginator("describe_stacks").paginate()
         return {stack["StackName"] for page in pages for stack in page["Stacks"]}
 
     def delete(self, name: str) -> None:
-        """Deletes a stack with its functions and their sandboxes; retained tables and buckets stay."""
+        """Delete a stack with its functions and their sandboxes; retained tables and buckets stay."""
         with self._denials.expect_during(f"{name}-"):
             self.client("cloudformation").delete_stack(StackName=name)
             wait_for(f"the stack {name} to be gone", self.stacks, lambda stacks: name not in stacks)
@@ -134,21 +134,21 @@ class Laptop:
         roles: Collection[str] = (),
         permissions: Collection[str] = (),
     ) -> str:
-        """A credential of the tenant for a machine."""
+        """Return a credential of the tenant for a machine."""
         key = new_key(tenant)
         stored = stored_key(key, name, created_at=time.time(), roles=sorted(roles), permissions=sorted(permissions))
         assert DynamoApiKeys(self.client("dynamodb"), stack.deployed.outputs["RegistryTableName"]).add(stored)
         return str(key)
 
     def restart(self, function: str) -> None:
-        """Has Lambda start a function anew: a new environment variable does that."""
+        """Make Lambda restart a function, by a new environment variable."""
         functions = self.client("lambda")
         variables = functions.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
         variables["RESTARTED"] = str(int(variables.get("RESTARTED", "0")) + 1)
         functions.update_function_configuration(FunctionName=function, Environment={"Variables": variables})
 
     def client(self, service: str) -> Any:
-        """A client with the rights of the account's owner."""
+        """Return a client with the rights of the account's owner."""
         session, config = client_settings(self.emulator)
         return session.client(service, endpoint_url=self.emulator.url, config=config)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the service is named at run time
 

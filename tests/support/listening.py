@@ -1,4 +1,4 @@
-"""A door that remembers what went through it, to tell what a client really says."""
+"""A door that records the protocol revisions and methods that a client sends."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from local.wire import Answer, Head
 
 
 class ListeningDoor(Door):
-    """Stands before a stack's own door."""
+    """Forwards to a stack's own door."""
 
     def __init__(self, stack_port: int) -> None:
         super().__init__(0, lambda: f"http://127.0.0.1:{stack_port}")

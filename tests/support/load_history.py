@@ -1,4 +1,4 @@
-"""What many who load and unload at once did to a directory: whether some order of it explains everything."""
+"""Concurrent loads and unloads of executors in a directory: checks that some order of them explains every result."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +16,9 @@ EXECUTORS: Mapping[str, Sequence[str]] = {
     "team-b": ["b::one"],
     "team-c": ["c::three"],
 }
-"""The first two have a name in common, and are never loaded both."""
+"""The functions of executors. The first two executors share a function name, so at most one of them is loaded."""
 type Step = tuple[str, str]
-"""What is done, and to which executor."""
+"""The operation and the executor."""
 STEPS: Sequence[Step] = [(op, name) for op in ("load", "unload", "reload") for name in EXECUTORS]
 
 
@@ -45,29 +45,29 @@ def at_once(world: Loadable, steps: Sequence[Step], tenant: str) -> Sequence[Don
         return list(pool.map(take, steps))
 
 
-def check_explained(done: Sequence[Done], told: Sequence[ChangeEvent], left: DirectorySnapshot, tenant: str) -> None:
-    """The events are in an order in which each change was possible, each that is said to have happened is one, their
-    end is what is left, and what was refused was refusable at some moment of it."""
+def check_explained(done: Sequence[Done], events: Sequence[ChangeEvent], left: DirectorySnapshot, tenant: str) -> None:
+    """Check that the events are in an order in which each change was possible, that every reported success is among
+    them, that they end in `left`, and that each refused step was refusable at some moment of that order."""
     moments = [frozenset[str]()]
     happened: list[Step] = []
-    for sequence in sorted({event.sequence for event in told}):
-        step = _step(frozenset((event.op, event.key) for event in told if event.sequence == sequence))
+    for sequence in sorted({event.sequence for event in events}):
+        step = _step(frozenset((event.op, event.key) for event in events if event.sequence == sequence))
         happened.append(step)
         moments.append(_after(step, moments[-1]))
-    assert sorted(happened) == sorted(one.step for one in done if one.refused is None)
-    own = {one.executor.arn: list(one.functions) for one in left.placed if one.tenant == tenant}
+    assert sorted(happened) == sorted(entry.step for entry in done if entry.refused is None)
+    own = {entry.executor.arn: list(entry.functions) for entry in left.placed if entry.tenant == tenant}
     assert own == {lambda_function(name).arn: EXECUTORS[name] for name in moments[-1]}
-    assert sorted(one.function for one in left.own) == sorted(function for ids in own.values() for function in ids)
-    for one in done:
-        if one.refused is not None:
-            assert any(_refusal(one.step, loaded) == one.refused for loaded in moments), one
+    assert sorted(entry.function for entry in left.own) == sorted(function for ids in own.values() for function in ids)
+    for entry in done:
+        if entry.refused is not None:
+            assert any(_refusal(entry.step, loaded) == entry.refused for loaded in moments), entry
 
 
-def _step(told: frozenset[Step]) -> Step:
-    """All of one executor: no two of them have the same names."""
-    (op,) = {op for op, _ in told}
-    names = {name for _, name in told}
-    return op, next(one for one, functions in EXECUTORS.items() if {f.rpartition("::")[2] for f in functions} == names)
+def _step(changes: frozenset[Step]) -> Step:
+    """Return the operation and the executor of the events of one change: no two executors have the same names."""
+    (op,) = {op for op, _ in changes}
+    names = {name for _, name in changes}
+    return op, next(name for name, ids in EXECUTORS.items() if {id_.rpartition("::")[2] for id_ in ids} == names)
 
 
 def _after(step: Step, loaded: frozenset[str]) -> frozenset[str]:

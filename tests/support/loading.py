@@ -1,4 +1,4 @@
-"""An account with executors of other stacks that a tenant may load, and what loads them."""
+"""An account with executors of other stacks that a tenant may load, and the registry functions that load them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def lambda_function(name: str) -> Executor:
 
 
 class Loadable(Placing):
-    """Executors, some of which may be loaded, and the registry functions that do it."""
+    """Executors, some of which may be loaded, and the registry functions that load them."""
 
     def __init__(self, table: FunctionTable | None = None) -> None:
         super().__init__(table=table)
@@ -48,31 +48,31 @@ class Loadable(Placing):
         return LoadFunctions(loader)
 
     def offer(self, name: str, *hosted: HostedFunction | str, version: str | None = None) -> Executor:
-        """Deploys an executor, or changes what it says."""
-        one = lambda_function(name)
-        self.deploy(one)
+        """Deploy an executor, or change its manifest."""
+        executor = lambda_function(name)
+        self.deploy(executor)
         functions = [HostedFunction(item) if isinstance(item, str) else item for item in hosted]
-        self.manifests[one.arn] = manifest_message(functions, version)
-        return one
+        self.manifests[executor.arn] = manifest_message(functions, version)
+        return executor
 
     def call(self, operation: str, executor: Json, tenant: str | None = TENANT) -> Json | RegistryRefusal:
         principal = Principal("admin", tenant or "", "signpost:operator")
         return self.functions.call(f"skills::{operation}", {"executor": executor}, Caller(tenant, principal, 0.0))
 
     def done(self, operation: str, executor: str, tenant: str = TENANT) -> Any:
-        """The answer of a call that succeeds."""
+        """Return the answer of a call that must succeed."""
         answer = self.call(operation, executor, tenant)
         assert not isinstance(answer, RegistryRefusal), answer
         return answer
 
     def refused(self, operation: str, executor: Json, tenant: str = TENANT) -> str:
-        """The code of one that does not."""
+        """Return the code of the refusal of a call that must fail."""
         answer = self.call(operation, executor, tenant)
         assert isinstance(answer, RegistryRefusal), answer
         return answer.code
 
     def hosted(self, tenant: str | None = TENANT) -> Sequence[HostedFunction]:
-        """What can be called."""
+        """Return the hosted functions that can be called."""
         return [placement.hosted for (scope, _), placement in self.table.placements.items() if scope == tenant]
 
     def told(self) -> Sequence[JsonObject]:

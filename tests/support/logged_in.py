@@ -1,4 +1,4 @@
-"""A person who logs in with the command and the issuer's page."""
+"""Logs a person in with the login command and the issuer's page."""
 
 import re
 import subprocess
@@ -17,6 +17,6 @@ def log_in(stack: Stack, person: str, environment: Mapping[str, str]) -> str:
         assert child.stdout is not None
         page = next(found[0] for line in child.stdout if (found := re.search(r"http://\S+", line)))
         assert fetch("GET", choose(page, person).headers["location"]).status == 200
-        said = child.stdout.read()
+        output = child.stdout.read()
         assert child.wait(60) == 0
-    return said
+    return output

@@ -1,4 +1,4 @@
-"""How slow this machine is at the moment, for the few promises that are about seconds."""
+"""Measures the present slowdown of this machine, for the few promises about seconds."""
 
 import time
 from statistics import mean
@@ -6,17 +6,17 @@ from types import TracebackType
 from typing import Self
 
 MOST = 4.0
-"""A machine slower than that is taken for one of this speed: a bar that no fault could miss is none."""
+"""The largest slowdown that counts. A higher limit would be one that no fault could miss."""
 BURST = 0.01
-"""Seconds of a processor."""
+"""Seconds of processor time."""
 BURSTS = 5
 
 
 class Machine:
-    """Measures how much longer work takes than the processor needs for it, before the block and after it.
+    """Measures the ratio of elapsed time to processor time of some work, before the block and after it.
 
-    On a machine with nothing else to do that is about 1, and a promise of seconds is held to just these. Where other
-    processes take the processor away, the promise is held to `seconds(...)` of them.
+    On a machine with nothing else to do that is about 1, and a promise of seconds is checked as it is. Where other
+    processes take the processor away, the promise is extended to `seconds(...)`.
     """
 
     def __init__(self) -> None:
@@ -30,16 +30,16 @@ class Machine:
         self.slowdown = max(self.slowdown, slowdown())
 
     def seconds(self, promised: float) -> float:
-        """The promised seconds, as this machine had them meanwhile."""
+        """Return the promised seconds, multiplied by the slowdown of this machine."""
         return promised * self.slowdown
 
 
 def slowdown() -> float:
-    """The mean of a few bursts of work: the time that they took over the time that the processor worked on them."""
-    return min(MOST, max(1.0, mean(_stretched() for _ in range(BURSTS))))
+    """Return the mean over a few bursts of work of their elapsed time divided by their processor time."""
+    return min(MOST, max(1.0, mean(_burst_slowdown() for _ in range(BURSTS))))
 
 
-def _stretched() -> float:
+def _burst_slowdown() -> float:
     began, worked = time.perf_counter(), time.thread_time()
     while time.thread_time() - worked < BURST:
         pass

@@ -1,4 +1,4 @@
-"""Machines that executors run on in tests: each try is played by the test."""
+"""Step executors of tests: the test plays each attempt."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from signpost.workflow.ports import StepAttempt, StepOutcome
 
 
 class Played:
-    """Guards nothing, takes as long as it was told, and goes on for as long after nobody waits for it."""
+    """A step executor that runs attempts without a breaker, with the timeout and the linger time that it is given."""
 
     lingering = 0.0
 
@@ -33,11 +33,11 @@ class Played:
 
 
 class Crash(Exception):  # noqa: N818 - it names what happened
-    """Whoever executed it is gone. Nobody hears what came of it."""
+    """The process that executed the attempt has died, and no result was recorded."""
 
 
 class Script(Played):
-    """Plays one entry for each try: what came of it, what is done to come to that, or a crash."""
+    """Plays one entry for each attempt: its outcome, a function that makes the outcome, or a crash."""
 
     def __init__(
         self, *entries: StepOutcome | Crash | Callable[[StepAttempt], StepOutcome], seconds: float | None = None
@@ -46,9 +46,9 @@ class Script(Played):
         self.entries = list(entries)
         self.errands: list[StepAttempt] = []
 
-    def _next(self, errand: StepAttempt) -> StepOutcome:
-        self.errands.append(errand)
+    def _next(self, attempt: StepAttempt) -> StepOutcome:
+        self.errands.append(attempt)
         entry = self.entries.pop(0)
         if isinstance(entry, Crash):
             raise entry
-        return entry(errand) if callable(entry) else entry
+        return entry(attempt) if callable(entry) else entry

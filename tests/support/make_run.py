@@ -1,4 +1,4 @@
-"""`make run` as a process."""
+"""Runs `make run` as a process."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ PATIENCE = 120
 
 
 class MakeRun:
-    """`python -m local run`, which is what `make run` runs, with its output in a file."""
+    """`python -m local run`, the command of `make run`, with its output in a file."""
 
     def __init__(self, home: Path, port: int) -> None:
         self.home = home
@@ -43,7 +43,7 @@ class MakeRun:
         self.wait_for("Signpost answers on")
 
     def stop(self) -> int:
-        """Ctrl-C."""
+        """Stop it as Ctrl-C does, and return its exit code."""
         child, self._child = self._child, None
         if child is None:
             return 0
@@ -77,22 +77,22 @@ class MakeRun:
         finally:
             connection.close()
 
-    def wait_for(self, words: str) -> None:
-        self._wait(lambda: words in self.said, f"it never said {words!r}")
+    def wait_for(self, text: str) -> None:
+        self._wait(lambda: text in self.said, f"it never said {text!r}")
 
     def wait_until_it_answers(self, key: str) -> None:
         self._wait(lambda: self.answers(key), "it never answered")
 
-    def _wait(self, happened: Callable[[], bool], otherwise: str) -> None:
+    def _wait(self, condition: Callable[[], bool], failure: str) -> None:
         deadline = time.monotonic() + PATIENCE
-        while not happened():
+        while not condition():
             if time.monotonic() > deadline or (self._child is not None and self._child.poll() is not None):
-                pytest.fail(f"{otherwise}:\n{self.said}")
+                pytest.fail(f"{failure}:\n{self.said}")
             time.sleep(0.1)  # a real process: there is no clock to turn
 
 
 def three_free_ports() -> int:
-    """The first of three in a row."""
+    """Return the first of three consecutive free ports."""
     while True:
         ports = Ports(free_port())
         with contextlib.suppress(CloudError, OverflowError):

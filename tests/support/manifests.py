@@ -1,4 +1,4 @@
-"""A manifest put in the place of a tenant's catalogue, without the way that publications take."""
+"""Stores a manifest as a tenant's catalogue directly, without the registry's publication."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,17 +18,17 @@ from tests.support.catalogues import put_in_place
 def publish(
     content: ContentStore, values: TextStore, definitions: TextStore, tenant: str, manifest: Mapping[str, Any]
 ) -> None:
-    """All that the tenant has from now on is what the manifest says."""
+    """Replace the catalogue of the tenant by the content of the manifest."""
     defined = compile_definitions(manifest)
     assert isinstance(defined, SentDefinitions), defined
     for text in defined.texts:
         definitions.keep(tenant, text)
-    named = {item.id: item.definition for item in defined.items if item.kind == "capability"}
-    transitions = {name: as_object(defined.transitions[digest]) for name, digest in named.items()}
+    capabilities = {item.id: item.definition for item in defined.items if item.kind == "capability"}
+    transitions = {name: as_object(defined.transitions[digest]) for name, digest in capabilities.items()}
     proxy = definitions.keep(tenant, text_of(document_of(transitions))) if transitions else ""
     connections = as_object(manifest.get("connections"))
-    said = CatalogueSnapshot(proxy=proxy, connections=connections, discovery=as_object(manifest.get("discovery")))
-    put_in_place(content, values, tenant, [*defined.items, *connection_items(connections)], said)
+    published = CatalogueSnapshot(proxy=proxy, connections=connections, discovery=as_object(manifest.get("discovery")))
+    put_in_place(content, values, tenant, [*defined.items, *connection_items(connections)], published)
 
 
 def publish_documents(
@@ -38,20 +38,21 @@ def publish_documents(
     tenant: str,
     documents: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """The same of definitions by their ids, that of all capabilities among them."""
+    """Replace the catalogue of the tenant by definitions by their ids, among them the definition of all
+    capabilities."""
     digests = {name: definitions.keep(tenant, text_of(document)) for name, document in documents.items()}
-    read = [
+    parsed = [
         parse_published_definition(name, document) for name, document in documents.items() if name != PROXY_WORKFLOW
     ]
     items = [
         CatalogueItem(
-            one.id,
+            definition.id,
             "workflow",
-            one.title,
-            definition=digests[one.id],
-            enabled=one.enabled,
-            input_schema=one.input_schema or {},
+            definition.title,
+            definition=digests[definition.id],
+            enabled=definition.enabled,
+            input_schema=definition.input_schema or {},
         )
-        for one in read
+        for definition in parsed
     ]
     put_in_place(content, values, tenant, items, CatalogueSnapshot(proxy=digests.get(PROXY_WORKFLOW, "")))

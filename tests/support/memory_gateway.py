@@ -1,4 +1,5 @@
-"""A whole gateway in memory: the real pipeline and protocol on the in-memory adapters, with a clock to turn."""
+"""A whole gateway in memory: the real pipeline and protocol on the in-memory adapters, with a clock that tests
+advance."""
 
 import base64
 import gzip
@@ -89,7 +90,7 @@ WITNESS = Tool("witness", "Sees who comes in.", {"type": "object"})
 
 
 class Witness:
-    """A tool provider that remembers every call it was asked for: none, if the door kept them out."""
+    """A tool provider that records every call that it receives; none if the front door refused the request."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -123,8 +124,8 @@ LONGEST_LAMBDA_ANSWER = 6_291_556
 
 
 def as_lambda_would(answered: Mapping[str, Any]) -> Answer:
-    """Lambda's runtime encodes the whole answer; what it cannot encode takes the function down, and what is too
-    long never arrives."""
+    """Convert an answer as Lambda's runtime does, which encodes the whole answer. An answer that it cannot encode
+    crashes the function, and one that is too long is not delivered."""
     assert len(json.dumps(answered, ensure_ascii=False).encode()) <= LONGEST_LAMBDA_ANSWER
     body = answered["body"].encode()
     if answered["isBase64Encoded"]:
@@ -139,14 +140,14 @@ class MemoryGateway:
         self.clock = SetClock()
         self.signer = Signer()
         self.key_set_source = FixedKeySet({self.signer.kid: self.signer.jwk})
-        # A logger keeps the output it was made for, and a test's output ends with the test: hence a name of its own.
+        # A logger keeps the output stream it was made with, and a test's output ends with the test: hence a new name.
         self.telemetry = Telemetry(f"gateway-{next(_numbers)}")
         self.settings: GatewaySettings = gateway_settings({**ENVIRONMENT, **environment})
         self.functions = FunctionTable(deployment=self.settings.tuning)
         self.executors: dict[str, ExecutorHandler] = {}
         self.instances = MemoryInstanceStore()
         self.machines: dict[str, StepExecutor] = {}
-        """What runs steps of workflows, by kind; to be filled before the first workflow."""
+        """The step executors of workflows, by kind; to be filled before the first workflow."""
         content = MemoryContentStore(self.functions)
         self.adapters = GatewayAdapters(
             api_keys=MemoryApiKeys(),
@@ -177,7 +178,7 @@ class MemoryGateway:
         self.serve(surface or build_gateway_surface(self.composition))
 
     def exchange(self, **adapters: Any) -> None:
-        """Puts other adapters in the place of these, and composes the gateway anew."""
+        """Replace these adapters, and compose the gateway again."""
         self.adapters = replace(self.adapters, **adapters)
         self.composition = compose_gateway(self.adapters, self.telemetry)
         self.serve(build_gateway_surface(self.composition))
@@ -195,11 +196,11 @@ class MemoryGateway:
         self._gateway = Gateway(self.front_door, build_nested_call_handler(self.composition, self.telemetry))
 
     def handle(self, event: JsonObject, remaining_ms: int = 30_000) -> Any:
-        """What the gateway function answers to an event."""
+        """Return the gateway function's answer to an event."""
         return self._gateway.handle(event, remaining_ms)
 
     def offer(self, tenant: str, *items: CatalogueItem) -> None:
-        """Puts a catalogue of these in place, of which nothing can be started: there are no definitions."""
+        """Replace the catalogue by these items. They cannot be started, because there are no definitions."""
         put_in_place(self.adapters.content, self.adapters.values, tenant, items)
 
     def make_key(self, tenant: str = "default", *, lasting: float | None = None) -> PresentedKey:
@@ -241,7 +242,7 @@ class MemoryGateway:
     def ask(
         self, method: str, params: JsonObject | None = None, *, credential: str | None = None, path: str = "/mcp"
     ) -> Answer:
-        """One modern request, as a well-behaved client sends it."""
+        """Send one modern request as a well-behaved client does."""
         message, headers = modern(method, params or {})
         token = credential or str(self.make_key())
         return self.send(path=path, body=json.dumps(message), headers={**headers, "authorization": f"Bearer {token}"})
@@ -249,7 +250,7 @@ class MemoryGateway:
     def ask_legacy(
         self, method: str, params: JsonObject | None, version: str, credential: str, path: str = "/mcp"
     ) -> Answer:
-        """The same of an older revision."""
+        """Send one request of an older revision."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
         headers = {"content-type": "application/json", "mcp-protocol-version": version}
         authorized = {**headers, "authorization": f"Bearer {credential}"}
@@ -257,9 +258,9 @@ class MemoryGateway:
 
 
 def modern(method: str, params: JsonObject, meta: JsonObject = META) -> tuple[JsonObject, dict[str, str]]:
-    """The body and the headers of a request of the newest revision."""
-    own = {**meta, **as_object(params.get("_meta"))}
-    message: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": own}}
+    """Return the body and the headers of a request of the newest revision."""
+    merged_meta = {**meta, **as_object(params.get("_meta"))}
+    message: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": merged_meta}}
     headers = {"content-type": "application/json", "mcp-protocol-version": MODERN, "mcp-method": method}
     name = params.get("name", params.get("uri"))
     return message, {**headers, "mcp-name": name} if isinstance(name, str) else headers

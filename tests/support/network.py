@@ -1,4 +1,4 @@
-"""Names that lead where a test says, and connections that all end at the test's own server."""
+"""A network for tests: host names resolve as a test says, and every connection ends at the test's own server."""
 
 import socket
 import ssl
@@ -13,7 +13,8 @@ PUBLIC = "93.184.216.34"
 
 @dataclass
 class Network:
-    """Names lead where the test says, one answer after the other; every connection ends at the test's own server."""
+    """A network in which the test resolves names, one answer after the other, and every connection ends at its own
+    server."""
 
     port: int
     names: Callable[[str], Sequence[str]] = lambda _: ["127.0.0.1"]

@@ -1,4 +1,5 @@
-"""Workflows in memory behind the operator's commands: run by the real engine, read by the commands as from tables."""
+"""Workflows in memory behind the operator's commands: run by the real engine, read by the commands as from the tables
+of a stack."""
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -24,19 +25,19 @@ EXPENSE, DEPLOY = "expense_approval", "deploy_pipeline"
 CLAIM: Mapping[str, Any] = {"amount": 2000, "purpose": "Train to the customer", "receipt": "R-20311"}
 
 type Printed = Callable[..., str]
-"""What a command printed."""
+"""Runs a command and returns its output."""
 
 
 class OperatedWorkflows:
-    """One stack, with one tenant that has something."""
+    """One stack, with one tenant that has content."""
 
     def __init__(self, callers: Mapping[str, Principal], monkeypatch: pytest.MonkeyPatch) -> None:
-        with _unheard():
+        with _discard_output():
             self.world = WorkflowWorld(callers)
         self.at_terminal = ""
-        """Whoever is logged in there."""
+        """The name of the caller who is logged in at the terminal."""
         self.urls: list[str] = []
-        """Where the commands looked for the server."""
+        """The URLs at which the commands connected to the server."""
         self._content, self._texts = MemoryContentStore(FunctionTable()), MemoryTextStore()
         self._items: list[CatalogueItem] = []
         monkeypatch.setattr(stack, "open_workflows", self._of_any_stack)
@@ -51,19 +52,20 @@ class OperatedWorkflows:
         put_in_place(self._content, self._texts, TENANT, self._items)
 
     def expose(self, proxy: JsonObject) -> None:
-        """The transitions of this definition, as capabilities."""
+        """Publish the transitions of this definition as capabilities."""
         transitions = as_object(as_object(as_object(proxy["states"])["ready"])["transitions"])
         capabilities = [CatalogueItem(name, "capability", name) for name in transitions]
         published = CatalogueSnapshot(proxy=self._texts.keep(TENANT, text_of(proxy)))
         put_in_place(self._content, self._texts, TENANT, [*self._items, *capabilities], published)
 
     def call(self, tool: str, arguments: Mapping[str, Any], who: str) -> Any:
-        with _unheard():
+        with _discard_output():
             return self.world.call(tool, arguments, who)
 
     def call_for_long(self, function: str, who: str) -> str:
-        """The run that is started by a call of a function that takes longer than anybody waits."""
-        with _unheard():
+        """Call a function whose timeout is longer than a client waits, and return the id of the run that this
+        starts."""
+        with _discard_output():
             return self.world.call_for_long(function, who)
 
     @contextmanager
@@ -76,18 +78,18 @@ class OperatedWorkflows:
         )
 
     def _tools_of(self, url: str, say: ShowLine) -> "_Tools":
-        del say  # there is nothing to be said
+        del say  # nothing is shown in tests
         self.urls.append(url)
         return _Tools(self)
 
 
-def _unheard() -> redirect_stdout[StringIO]:
-    """A gateway logs where it runs, and here the commands print."""
+def _discard_output() -> redirect_stdout[StringIO]:
+    """Discard the log lines of the gateway, which would mix with the output of the commands."""
     return redirect_stdout(StringIO())
 
 
 class _Tools:
-    """As of a gateway."""
+    """The tools of a gateway."""
 
     def __init__(self, operated: OperatedWorkflows) -> None:
         self._operated = operated
@@ -96,9 +98,9 @@ class _Tools:
         return self._operated.call(tool, arguments, self._operated.at_terminal)
 
 
-def started(operated: OperatedWorkflows, name: str = EXPENSE, **given: Any) -> str:
-    """The id of the run."""
-    return operated.call("workflow.start", {"definitionId": name, "input": given}, "agent")["workflowId"]
+def started(operated: OperatedWorkflows, name: str = EXPENSE, **workflow_input: Any) -> str:
+    """Start a workflow and return its id."""
+    return operated.call("workflow.start", {"definitionId": name, "input": workflow_input}, "agent")["workflowId"]
 
 
 def take(operated: OperatedWorkflows, run: str, transition: str, who: str = "agent", **arguments: Any) -> Any:
@@ -108,6 +110,7 @@ def take(operated: OperatedWorkflows, run: str, transition: str, who: str = "age
 
 
 def claimed(operated: OperatedWorkflows, **changes: Any) -> tuple[str, str]:
-    """A run, and the request of it that waits for two people of finance."""
+    """Start an expense claim, and return its id and the id of its approval request, which needs two people of
+    finance."""
     run = started(operated)
     return run, take(operated, run, "claim", **{**CLAIM, **changes})["approval"]["requestId"]

@@ -1,4 +1,4 @@
-"""The official models as a judge of what the gateway answers."""
+"""Checks answers of the gateway with the official models."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ CAPABILITY_FOR = {
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
-"""What a client must have declared before it is asked for an input."""
+"""The capability that a client must have declared for each method of an input request."""
 
 SKILL: JsonObject = {
     "type": "object",
@@ -62,13 +62,13 @@ EXTENSIONS = {
         "properties": {"skill": SKILL, "nextCursor": False},
     },
 }
-"""Results that the official models do not know, as the specifications of the extensions describe them."""
+"""Results that the official models do not know, as JSON Schemas by the specifications of the extensions."""
 AS_ANOTHER = {"resources/directory/read": "resources/list"}
-"""Methods of extensions whose result is that of another method, but for how long it may be kept."""
+"""Methods of extensions that have the result of another method, except for the cache fields."""
 
 
 def check(method: str, version: str, request_params: JsonObject, answer_json: Any) -> None:
-    """Fails unless this message is an answer that the revision knows for the method."""
+    """Check that this message is an answer that the revision knows for the method."""
     assert answer_json["jsonrpc"] == "2.0", answer_json
     assert ("result" in answer_json) != ("error" in answer_json), answer_json
     if "error" in answer_json:
@@ -94,18 +94,18 @@ def check_error(error: Any) -> None:
     assert error["message"], error
 
 
-def _check_inputs(asked: Mapping[str, Any], request_params: JsonObject) -> None:
+def _check_inputs(requests: Mapping[str, Any], request_params: JsonObject) -> None:
     declared = _object(_object(request_params.get("_meta")).get(CLIENT_CAPABILITIES))
-    for request in asked.values():
+    for request in requests.values():
         assert CAPABILITY_FOR[request["method"]] in declared, request["method"]
 
 
-def check_exchange(body: str | bytes, headers: Mapping[str, str], answered: Mapping[str, str], text: str) -> None:
-    """The same for whatever was sent and answered, as far as what was sent can be read."""
+def check_exchange(body: str | bytes, headers: Mapping[str, str], answer_headers: Mapping[str, str], text: str) -> None:
+    """Check every message of an exchange, as far as the sent body can be read."""
     sent = _documents(body)
     requests = {document["id"]: document for document in sent if _is_request(document)}
     header = {name.lower(): value.strip(" \t") for name, value in headers.items()}.get("mcp-protocol-version")
-    for message in messages_of(answered, text):
+    for message in messages_of(answer_headers, text):
         version = _version(requests, header)
         if "method" in message:
             parse_server_notification(message["method"], version, message.get("params"))
@@ -118,7 +118,7 @@ def check_exchange(body: str | bytes, headers: Mapping[str, str], answered: Mapp
 
 
 def messages_of(headers: Mapping[str, str], text: str) -> list[Any]:
-    """The messages of an answer: one, those of a batch, or those of a stream, in their order."""
+    """Return the messages of an answer: one, those of a batch, or those of a stream, in their order."""
     kind = headers.get("content-type", "").partition(";")[0]
     if kind == "text/event-stream":
         return [json.loads(line.removeprefix("data:")) for line in text.split("\n") if line.startswith("data:")]

@@ -1,5 +1,5 @@
-"""What functions may ask for beyond what their exercises do, each with its reason. It is reviewed, not derived: what a
-role allows beyond it fails tests/e2e/test_permissions.py, and so does an entry that no role needs."""
+"""Permissions of functions beyond the requests of their exercises, each with its reason. The list is reviewed, not
+derived: tests/e2e/test_permissions.py fails for a role that allows more, and for an entry that no role needs."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ API_KEYS = "tenant#api-keys"
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """Classes of requests that functions may make although no exercise does."""
+    """Classes of requests that functions may make although no exercise makes them."""
 
     functions: Collection[str]
     actions: Collection[str]
     resource: str
     reason: str
     families: str = ""
-    """A pattern of families; empty where requests have none."""
+    """A pattern of families; empty if the requests have none."""
     but: str = ""
-    """A family that is not among them."""
+    """A family that the pattern excludes."""
 
-    def covers(self, function: str, one: Class) -> bool:
+    def covers(self, function: str, request_class: Class) -> bool:
         return (
             function in self.functions
-            and one.action.partition(":")[2] in self.actions
-            and one.resource == self.resource
-            and fnmatchcase(one.family, self.families)
-            and (not self.but or one.family != self.but)
+            and request_class.action.partition(":")[2] in self.actions
+            and request_class.resource == self.resource
+            and fnmatchcase(request_class.family, self.families)
+            and (not self.but or request_class.family != self.but)
         )
 
 

@@ -1,4 +1,4 @@
-"""An account with executors and their secrets, and what places them, on the in-memory adapters."""
+"""An account with executors and their secrets, and their placement, on the in-memory adapters."""
 
 from collections.abc import Mapping, Sequence
 from typing import override
@@ -23,7 +23,7 @@ def executor(name: str) -> Executor:
 
 
 class RotatedOnceRead(MemoryMasterKeys):
-    """Keys of a stack that somebody rotates as soon as they have been read."""
+    """Keys of a stack that are rotated concurrently, right after they have been read."""
 
     def __init__(self, keys: MasterKeys, rotated: MasterKeys, placer: Placer) -> None:
         super().__init__(keys)
@@ -40,7 +40,7 @@ class RotatedOnceRead(MemoryMasterKeys):
 
 
 class Account:
-    """The Lambda functions and secrets that there are."""
+    """The Lambda functions and secrets of an AWS account."""
 
     def __init__(self) -> None:
         self.executors: dict[str, Executor] = {}
@@ -63,7 +63,7 @@ class Account:
 
 
 class Placing:
-    """Executors that host what they are told to, and say so."""
+    """Executors that host the functions that the test names, and their placement."""
 
     def __init__(self, *executors: Executor, table: FunctionTable | None = None) -> None:
         self.account = Account()
@@ -73,14 +73,14 @@ class Placing:
         self.manifests: dict[str, JsonObject] = {}
         self.links: dict[str, ExecutorHandler] = {}
         self.placer = self.placing_into(self.directory)
-        for one in executors:
-            self.deploy(one)
+        for item in executors:
+            self.deploy(item)
 
-    def deploy(self, one: Executor) -> None:
-        """With a secret for its keys."""
-        self.account.executors[one.arn] = one
-        self.account.secrets.setdefault(one.key_secret_arn, SOMEBODY_ELSES)
-        self.links[one.arn] = lambda _: self.manifests[one.arn]
+    def deploy(self, executor: Executor) -> None:
+        """Deploy an executor with a secret for its keys."""
+        self.account.executors[executor.arn] = executor
+        self.account.secrets.setdefault(executor.key_secret_arn, SOMEBODY_ELSES)
+        self.links[executor.arn] = lambda _: self.manifests[executor.arn]
 
     def placing_into(self, directory: Directory) -> Placer:
         return Placer(offers=self.offers, keys=self.keys_by(directory), directory=directory)
@@ -92,12 +92,14 @@ class Placing:
     def keys_by(self, directory: Directory) -> ExecutorKeys:
         return ExecutorKeys(stack_keys=self.stack_keys, secrets=self.account, directory=directory)
 
-    def hosts(self, one: Executor, *functions: str) -> None:
-        self.manifests[one.arn] = manifest_message([HostedFunction(function) for function in functions])
+    def hosts(self, executor: Executor, *functions: str) -> None:
+        self.manifests[executor.arn] = manifest_message([HostedFunction(function) for function in functions])
 
     def placed(self, tenant: str | None = None) -> Mapping[str, Sequence[str]]:
-        """The functions of every executor, by its ARN."""
-        return {one.executor.arn: one.functions for one in self.directory.list_placed() if one.tenant == tenant}
+        """Return the functions of every executor by its ARN."""
+        return {
+            placed.executor.arn: placed.functions for placed in self.directory.list_placed() if placed.tenant == tenant
+        }
 
-    def has_its_keys(self, one: Executor, stack_keys: MasterKeys = STACK_KEYS) -> bool:
-        return self.account.secrets[one.key_secret_arn] == keys_of(one.arn, stack_keys)
+    def has_its_keys(self, executor: Executor, stack_keys: MasterKeys = STACK_KEYS) -> bool:
+        return self.account.secrets[executor.key_secret_arn] == keys_of(executor.arn, stack_keys)

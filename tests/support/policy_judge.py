@@ -1,8 +1,8 @@
-"""Judges requests by IAM policies, as AWS documents it: an explicit denial wins, then an explicit permission, and what
-no statement allows is denied.
+"""Evaluates requests by IAM policies as AWS documents it: an explicit denial wins, then an explicit permission, and a
+request that no statement allows is denied.
 
-Small on purpose. It knows the identity policies of one caller, and the operators that the template uses with those
-beside them. Any other element of a policy raises an error: skipping one would give a wrong answer.
+It is small on purpose. It knows the identity policies of one caller, and the operators that the template uses with
+closely related ones. Any other element of a policy raises an error: skipping it would give a wrong answer.
 """
 
 import re
@@ -13,19 +13,19 @@ from typing import Any, Literal, cast
 
 type Values = Sequence[str]
 type Context = Mapping[str, Values]
-"""Condition keys, in lower case, with their values. A key that a request does not have is not in it."""
+"""Condition keys in lower case with their values. A key that is absent in a request is absent here."""
 
 SET_OPERATORS = ("", "ForAllValues", "ForAnyValue")
 ELEMENTS = {"Sid", "Effect", "Action", "Resource", "Condition"}
 
 
 class UnknownPolicyError(Exception):
-    """A policy says something that this judge cannot judge."""
+    """A policy has an element that this module cannot evaluate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a caller asks of AWS."""
+    """A request to AWS: an action on a resource, with condition keys."""
 
     action: str
     resource: str
@@ -34,7 +34,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One key of one operator; all conditions of a statement have to hold."""
+    """One operator with one key; all conditions of a statement have to hold."""
 
     operator: str
     key: str
@@ -54,7 +54,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a request was judged, and by which statement; no statement decides what is denied by default."""
+    """The decision about a request, and the statement that made it; no statement makes a denial by default."""
 
     decision: Literal["Allow", "Deny", "ImplicitDeny"]
     sid: str = ""
@@ -78,7 +78,7 @@ def judge(statements: Sequence[Statement], request: Request) -> Verdict:
 
 
 def applies(statement: Statement, request: Request) -> bool:
-    """Whether a statement is about a request. The case of actions does not count, that of resources does."""
+    """Return whether a statement applies to a request. Actions are compared without case, resources with case."""
     action = request.action.lower()
     return (
         any(_is_like(action, pattern.lower()) for pattern in statement.actions)
@@ -89,7 +89,7 @@ def applies(statement: Statement, request: Request) -> bool:
 
 def read_policy(document: Mapping[str, Any]) -> Sequence[Statement]:
     """Read the statements of a policy document."""
-    return [_read_statement(one) for one in _listed(document["Statement"])]
+    return [_read_statement(statement) for statement in _listed(document["Statement"])]
 
 
 def _read_statement(written: Mapping[str, Any]) -> Statement:
@@ -100,8 +100,8 @@ def _read_statement(written: Mapping[str, Any]) -> Statement:
         raise UnknownPolicyError(f"Statement {sid!r} has the effect {written['Effect']!r}.")
     actions, resources = (tuple(map(str, _listed(written[name]))) for name in ("Action", "Resource"))
     texts = [
-        one for one in _listed(written["Resource"]) if isinstance(one, str)
-    ]  # a template has others, to be resolved
+        resource for resource in _listed(written["Resource"]) if isinstance(resource, str)
+    ]  # a template also has intrinsic functions
     if "${" in str((texts, written.get("Condition"))):
         raise UnknownPolicyError(f"Statement {sid!r} has a policy variable.")
     return Statement(sid, written["Effect"], actions, resources, _read_conditions(sid, written.get("Condition", {})))
@@ -129,13 +129,13 @@ def _is_like(value: str, pattern: str) -> bool:
 
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
-    """`*` is any number of characters, a `/` or a `:` among them, `?` is exactly one."""
-    words = {"*": ".*", "?": "."}
-    return re.compile("".join(words.get(letter) or re.escape(letter) for letter in pattern), re.DOTALL)
+    """Compile a pattern: `*` is any number of characters, including `/` and `:`, and `?` is exactly one."""
+    wildcards = {"*": ".*", "?": "."}
+    return re.compile("".join(wildcards.get(letter) or re.escape(letter) for letter in pattern), re.DOTALL)
 
 
 def _is_arn_like(value: str, pattern: str) -> bool:
-    """Each of the six parts of an ARN is compared alone."""
+    """Compare ARNs by each of their six parts alone."""
     values, patterns = value.split(":", 5), pattern.split(":", 5)
     return len(values) == len(patterns) and all(map(_is_like, values, patterns))
 
@@ -151,17 +151,17 @@ OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "ArnLike": _is_arn_like,
     "Bool": lambda value, expected: value.lower() == expected.lower(),
 }
-"""Those that ask whether a value is like any of the expected ones. Those that ask whether it is not are not here."""
+"""The operators for values that match any expected one. The negated operators are not supported."""
 
 
 def _parts(operator: str) -> tuple[str, str, bool]:
-    """The set operator before it, its name, and whether a key that is absent satisfies it."""
+    """Return the set operator, the name, and whether an absent key satisfies the operator."""
     before, _, name = operator.rpartition(":")
     return before, name.removesuffix("IfExists"), name.endswith("IfExists")
 
 
 def _holds(condition: Condition, context: Context) -> bool:
-    """Whether the request satisfies a condition.
+    """Return whether the request satisfies a condition.
 
     A key that is absent, or has no value, satisfies `ForAllValues` and `...IfExists`, and neither `ForAnyValue` nor a
     plain operator.
@@ -172,5 +172,5 @@ def _holds(condition: Condition, context: Context) -> bool:
     every, name, if_exists = _parts(condition.operator)
     if not values and if_exists:
         return True
-    matches = [any(OPERATORS[name](value, one) for one in condition.expected) for value in values]
+    matches = [any(OPERATORS[name](value, expected) for expected in condition.expected) for value in values]
     return all(matches) if every == "ForAllValues" else any(matches)

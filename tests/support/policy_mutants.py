@@ -1,4 +1,4 @@
-"""Single changes to the statements of a role: each that takes something away, and each that permits more."""
+"""Single changes to the statements of a role: each removal of a permission, and each extension."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,19 +17,19 @@ class Mutant:
     kind: Kind
     statements: Sequence[Statement]
     changed: Statement | None
-    """What is left of the statement that was changed."""
+    """The changed statement; None if it was removed."""
 
     def may_allow(self, request: Request) -> bool:
-        """False for a request to which a loosened Allow does not apply: it decides that as before."""
+        """Return False for a request to which a loosened Allow does not apply: the mutant decides it as before."""
         return self.changed is None or self.changed.effect == "Deny" or applies(self.changed, request)
 
 
 type Change = tuple[str, Statement | None]
-"""What happens to a statement, and what is left of it."""
+"""The name of the change, and the changed statement."""
 
 
 def mutants(statements: Sequence[Statement]) -> Iterator[Mutant]:
-    """Every mutant of a role. Names are unique as long as every statement has a Sid of its own."""
+    """Yield every mutant of a role. Names are unique if every statement has a Sid of its own."""
     for place, statement in enumerate(statements):
         before, behind = statements[:place], statements[place + 1 :]
         changes: dict[Kind, Iterator[Change]] = {"removal": _removals(statement), "loosening": _loosenings(statement)}
@@ -40,7 +40,7 @@ def mutants(statements: Sequence[Statement]) -> Iterator[Mutant]:
 
 
 def _removals(statement: Statement) -> Iterator[Change]:
-    """What permits less. Of a Deny there is none."""
+    """Yield the changes that permit less. A Deny has none."""
     if statement.effect == "Deny":
         return
     yield "removed", None
@@ -55,15 +55,18 @@ def _without_each_action(statement: Statement) -> Iterator[Change]:
 
 
 def _without(values: Values, value: str) -> Values:
-    return tuple(one for one in values if one != value)
+    return tuple(kept for kept in values if kept != value)
 
 
 def _loosenings(statement: Statement) -> Iterator[Change]:
-    """What permits more: a Deny that denies less, or an Allow that allows more."""
+    """Yield the changes that permit more: a Deny that denies less, or an Allow that allows more."""
     if statement.effect == "Deny":
         yield "removed", None
         yield from _without_each_action(statement)
-        yield "on another resource", replace(statement, resources=tuple(f"{one}-2" for one in statement.resources))
+        yield (
+            "on another resource",
+            replace(statement, resources=tuple(f"{resource}-2" for resource in statement.resources)),
+        )
         for condition in statement.conditions:
             yield from _with_narrower_values(statement, condition)
         return
@@ -75,21 +78,21 @@ def _loosenings(statement: Statement) -> Iterator[Change]:
         resources = (*_without(statement.resources, resource), _beside(resource))
         yield f"on what is beside resource {place}", replace(statement, resources=resources)
     for condition in statement.conditions:
-        rest = [one for one in statement.conditions if one is not condition]
+        rest = [other for other in statement.conditions if other is not condition]
         yield f"without {condition.operator} {condition.key}", replace(statement, conditions=rest)
         yield from _with_wider_values(statement, condition, rest)
 
 
 def _beside(resource: str) -> str:
-    """The resource with a wildcard for its last part: everything of its kind that lies in the same place."""
+    """Return the resource with a wildcard for its last part: all resources of its kind in the same place."""
     *service, part = resource.removesuffix("/*").removesuffix(":*").split(":", 5)
     place = part[: max(part.rfind("/"), -1 if "/" in part else part.rfind(":")) + 1]
     return ":".join([*service, f"{place}*"])
 
 
 def _with_narrower_values(statement: Statement, condition: Condition) -> Iterator[Change]:
-    """Each wildcard of a condition replaced by one for fewer values."""
-    rest = [one for one in statement.conditions if one is not condition]
+    """Yield the statement with each wildcard of a condition replaced by one for fewer values."""
+    rest = [other for other in statement.conditions if other is not condition]
     for value in condition.expected:
         if "*" in value:
             narrower = Condition(
@@ -104,7 +107,7 @@ def _with_narrower_values(statement: Statement, condition: Condition) -> Iterato
 
 
 def _with_wider_values(statement: Statement, condition: Condition, rest: Sequence[Condition]) -> Iterator[Change]:
-    """Each value that a condition compares with replaced by any, where that is not what it says anyway."""
+    """Yield the statement with each value of a condition replaced by a wildcard, unless it is one already."""
     for value in condition.expected if condition.expected != ("*",) else ():
         operator = condition.operator.replace("StringEquals", "StringLike")
         wider = Condition(operator, condition.key, (*_without(condition.expected, value), "*"))

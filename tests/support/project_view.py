@@ -8,7 +8,8 @@ MADE_BY_TOOLS = (".aws-sam", ".local", ".git")
 
 
 def project_view(folder: Path) -> Path:
-    """Links to all that the project consists of, but for what tools make: builds at the same time do not meet in it."""
+    """Create a folder with links to all files of the project except the output of tools, so that concurrent builds do
+    not share it."""
     folder.mkdir(parents=True, exist_ok=True)
     for entry in PROJECT.iterdir():
         if entry.name not in MADE_BY_TOOLS:

@@ -1,4 +1,4 @@
-"""Definitions made up at random, of everything that has a say in what may be done next."""
+"""Generates random definitions with everything that affects the possible next steps."""
 
 from collections.abc import Sequence
 from random import Random
@@ -91,9 +91,9 @@ class _Author:
         if transition["actor"] != "deterministic" and self._happens(0.6):
             transition["inputSchema"] = self._schema()
         if self._happens(0.5):
-            wanted = transition.get("inputSchema", {}).get("properties", {})
+            properties = transition.get("inputSchema", {}).get("properties", {})
             transition["prefill"] = {
-                name: self._random.choice(values) for name, values in _PREFILLS.items() if name in wanted
+                name: self._random.choice(values) for name, values in _PREFILLS.items() if name in properties
             }
         if transition["actor"] == "human" and self._happens(0.7):
             transition["decision"] = self._random.choice(["approve", "approve", "reject"])

@@ -1,4 +1,4 @@
-"""A web server on loopback that remembers what it was sent, and answers what a test wants."""
+"""A web server on loopback that records the requests and answers them as a test says."""
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ class Received:
     method: str
     path: str
     headers: Mapping[str, str]
-    """By their names in lowercase."""
+    """The headers by their names in lowercase."""
     body: bytes
 
 
@@ -44,7 +44,7 @@ class Receiver(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whoever hangs up in the middle is part of some tests."""
+        """Ignore errors: some tests have clients that close the connection in the middle."""
         del request, client_address
 
 

@@ -1,4 +1,4 @@
-"""The registry functions on stores in memory, with executors that are functions of the test."""
+"""The registry functions on stores in memory, with callables of the test as executors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,13 +37,13 @@ type Answers = Callable[[JsonObject], Json] | CallReply | Json
 TENANT = "acme"
 SOMEBODY = Principal("agent", TENANT, "signpost:api-key")
 TIME = 20.0
-"""Seconds a caller has."""
+"""Seconds until the deadline of a caller."""
 SEGMENTS = st.text("abfnz09-_", min_size=1, max_size=64)
 SKILL_IDS = st.lists(SEGMENTS, min_size=1, max_size=8).map("/".join).filter(lambda text: text.split("/")[0] != "fn")
 
 
 class CountedContent(MemoryContentStore):
-    """Counts what it is asked."""
+    """Records the names of the methods that are called."""
 
     def __init__(self, table: FunctionTable) -> None:
         super().__init__(table)
@@ -132,9 +132,9 @@ class Registry:
         revisions = RevisionView(rows=MemoryRevisionRows(self.content), clock=self.clock)
         self.view = ContentView(content=self.content, revisions=revisions)
         functions = FunctionView(states=MemoryFunctionStates(table), clock=self.clock)
-        everybody = UnrestrictedAccess()
+        unrestricted = UnrestrictedAccess()
         lists = FunctionLists(placed=MemoryPlacedFunctions(table), revisions=revisions)
-        access = FunctionAccess(accesses=everybody, lists=lists)
+        access = FunctionAccess(accesses=unrestricted, lists=lists)
         handlers = Handlers(functions=functions, executors=self.executors, access=access, clock=self.clock)
         timestamps = CountingTimestamps()
         self.skills = Skills(
@@ -142,11 +142,11 @@ class Registry:
             bodies=self.bodies,
             view=self.view,
             handlers=handlers,
-            accesses=everybody,
+            accesses=unrestricted,
             timestamps=timestamps,
         )
         self.prompts = Prompts(
-            content=self.content, view=self.view, handlers=handlers, accesses=everybody, timestamps=timestamps
+            content=self.content, view=self.view, handlers=handlers, accesses=unrestricted, timestamps=timestamps
         )
         self.functions = RegistryFunctions(skills=self.skills, prompts=self.prompts)
 
@@ -160,7 +160,7 @@ class Registry:
         self._directory.place(tenant, executor, [HostedFunction(function, readable=readable)])
 
     def call(self, function: str, payload: Json = None, tenant: str | None = TENANT) -> Any:
-        """The answer of a call that succeeds."""
+        """Return the answer of a call that must succeed."""
         answer = self.functions.call(function, {} if payload is None else payload, self.caller(tenant))
         assert not isinstance(answer, RegistryRefusal), answer
         return answer

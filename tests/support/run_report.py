@@ -1,4 +1,4 @@
-"""Shows a run of tests while it goes, a line a file, and where its time went when it has ended."""
+"""Shows the progress of a test run, one line for each file, and the time that its parts took at the end."""
 
 import json
 import sys
@@ -30,25 +30,25 @@ BUDGETS: Mapping[str, int] = {
     "model": 150,
     "unit": 300,
 }
-"""Seconds of one worker that the tests of a folder may take on a quiet machine, coverage included."""
+"""Seconds of one worker that the tests of a folder may take on a quiet machine, with coverage."""
 
 
 @dataclass(slots=True, eq=False)
 class RunReport:
-    """A plugin of the process that the user started; workers send it the reports of their tests."""
+    """A plugin of the process that the user started. Workers send it the reports of their tests."""
 
     lines: bool
-    """Whether a line is shown for each file, in place of pytest's dots."""
+    """Whether a line is shown for each file, instead of pytest's dots."""
     takes_all: bool = False
-    """Whether the run was asked for all tests."""
+    """Whether all tests were selected."""
     workers: int = 1
     began: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    """By test, with its setup and its teardown."""
+    """Seconds by test, with its setup and its teardown."""
     expected: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """The tests of a file that have not ended."""
+    """The tests that have not ended, by file."""
     outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """By file."""
+    """The counts of outcomes by file."""
     files: int = 0
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -79,7 +79,7 @@ class RunReport:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         write = terminalreporter.write_line
         terminalreporter.section(f"slowest {SLOWEST} tests")
-        for nodeid, seconds in sorted(self.seconds.items(), key=lambda one: -one[1])[:SLOWEST]:
+        for nodeid, seconds in sorted(self.seconds.items(), key=lambda entry: -entry[1])[:SLOWEST]:
             write(f"{seconds:8.1f} s  {nodeid}")
         terminalreporter.section("seconds of workers by folder")
         for folder, seconds in sorted(by_folder(self.seconds).items()):
@@ -97,7 +97,7 @@ class RunReport:
         if not self.lines:
             return
         ended = sum(not left for left in self.expected.values())
-        seconds = sum(taken for nodeid, taken in self.seconds.items() if file_of(nodeid) == file)
+        seconds = sum(duration for nodeid, duration in self.seconds.items() if file_of(nodeid) == file)
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes[file].items()))
         wall = time.monotonic() - self.began
         sys.stdout.write(
@@ -108,14 +108,14 @@ class RunReport:
     def _keep(self) -> None:
         LAST_RUN.parent.mkdir(parents=True, exist_ok=True)
         taken = {nodeid: round(seconds, 3) for nodeid, seconds in sorted(self.seconds.items())}
-        found = {
+        report = {
             "date": datetime.now(UTC).date().isoformat(),
             "wall": round(time.monotonic() - self.began, 1),
             "workers": self.workers,
             "is_whole": self.takes_all and bool(self.expected) and not any(self.expected.values()),
             "tests": taken,
         }
-        LAST_RUN.write_text(json.dumps(found, indent=0))
+        LAST_RUN.write_text(json.dumps(report, indent=0))
 
 
 def file_of(nodeid: str) -> str:
@@ -123,7 +123,7 @@ def file_of(nodeid: str) -> str:
 
 
 def by_folder(seconds: Mapping[str, float]) -> Mapping[str, float]:
-    """Sums by the folder of `tests/` that a test lies in."""
+    """Return the sums by the folder of `tests/` that a test lies in."""
     sums: dict[str, float] = defaultdict(float)
     for nodeid, taken in seconds.items():
         sums[folder_of(nodeid)] += taken

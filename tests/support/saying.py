@@ -1,4 +1,4 @@
-"""Numbers that a reader of a run wants to see, whether or not the test passes."""
+"""Output of numbers that a reader of a run needs, whether or not the test passes."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Values made up from a schema, as a client would that knows nothing but the schema, and what is filled in already."""
+"""Generates values from a schema, as a client would that knows nothing but the schema and the prefilled values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ _CATEGORIES: Mapping[Any, str] = {
 class Made:
     value: dict[str, Any]
     overruled: Sequence[str]
-    """What was filled in already, and does not satisfy the schema."""
+    """The names of prefilled values that do not satisfy the schema."""
 
 
 def arguments_for(schema: Mapping[str, Any], prefill: Mapping[str, Any], random: Random) -> Made | None:
-    """None if no way was found to satisfy it; the judge of that is the library alone."""
+    """Return arguments that satisfy the schema; None if none were found. Only the library decides whether they do."""
     validator = Draft202012Validator(cast("Any", schema))
     maker = _Maker(schema, random)
     kept = {name: value for name, value in prefill.items() if maker.admits(name, value)}
@@ -35,7 +35,9 @@ def arguments_for(schema: Mapping[str, Any], prefill: Mapping[str, Any], random:
         made = maker.value(schema, {} if attempt > ATTEMPTS // 2 else kept)
         if isinstance(made, dict) and validator.is_valid(cast("Any", made)):
             value = cast("dict[str, Any]", made)
-            return Made(value, [name for name, given in prefill.items() if name not in value or value[name] != given])
+            return Made(
+                value, [name for name, prefilled in prefill.items() if name not in value or value[name] != prefilled]
+            )
     return None
 
 
@@ -74,7 +76,7 @@ class _Maker:
         return made[kind]()
 
     def _one_way(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        """With what it refers to, and one of its alternatives, as parts of itself."""
+        """Return the schema with its reference and one of its alternatives merged into it."""
         merged = dict(schema)
         if (reference := merged.pop("$ref", None)) is not None:
             found: Any = self.root
@@ -112,7 +114,7 @@ class _Maker:
         step = schema.get("multipleOf", 1 if is_whole else 0.5)
         low = schema.get("minimum", schema.get("exclusiveMinimum", -100))
         high = schema.get("maximum", schema.get("exclusiveMaximum", max(low, 0) + 100))
-        edges = [one for one in (low, high) if not is_whole or one == int(one)]
+        edges = [edge for edge in (low, high) if not is_whole or edge == int(edge)]
         made = self.random.choice([*edges, self.random.uniform(low, high), self.random.uniform(low, high)])
         return int(made // step) * step if self.random.random() < 0.8 else int(made) if is_whole else made
 
@@ -120,7 +122,7 @@ class _Maker:
         return self.random.choice([None, True, 0, -2.5, "", "text", [], ["a", 1], {}, {"a": {"b": None}}])
 
     def _matching(self, parsed: Any) -> Sequence[str]:
-        """One text that the pattern's tree matches; what it cannot do the validator notices."""
+        """Return a text that the parsed pattern matches. Unsupported parts are noticed by the validator."""
         return [text for operation, argument in parsed for text in self._part(operation, argument)]
 
     def _part(self, operation: Any, argument: Any) -> Sequence[str]:

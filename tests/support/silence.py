@@ -1,4 +1,4 @@
-"""Runs of thousands of requests, without the thousands of log lines a failing test would then print."""
+"""Silences the log of thousands of requests, which a failing test would print."""
 
 import io
 import logging
@@ -13,8 +13,8 @@ class _Nowhere(io.StringIO):
 
 @contextmanager
 def silence() -> Generator[None]:
-    """What is made within keeps its silence: a logger writes to the output it was made for. The lines are made all
-    the same, since making one of hostile input may fail too; only nobody keeps them."""
+    """Discard log output in the block. Loggers made in it stay silent, because a logger keeps the stream that it was
+    made with. Lines are still formatted, since formatting hostile input may fail too."""
     root = logging.getLogger()
     handlers, root.handlers = root.handlers, []
     try:

@@ -1,4 +1,4 @@
-"""One instance of a workflow whose step plays a script, and everybody who has to do with it."""
+"""One workflow instance with a step that plays a script, and the principals around it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ STRANGER = Principal("stranger", TENANT, "t")
 RESOLVER = Principal("rosa", TENANT, "t", permissions=frozenset({MAY_RESOLVE}))
 CANCELLER = Principal("carl", TENANT, "t", permissions=frozenset({MAY_CANCEL}))
 SECONDS = 5.0
-"""That a try may take."""
+"""Seconds that an attempt may take."""
 LEASE = SECONDS + MARGIN
 UNKNOWN = ExecutorFailure("timeout", "It was not heard of again.", "unknown")
 CONSENT: Mapping[str, Any] = {"retry": {"maxAttempts": 1}}
@@ -38,7 +38,7 @@ def executing(idempotent: Any = None, reliability: Any = None, **more: Any) -> A
 
 
 class Case:
-    """One instance of a workflow whose `go` plays a script."""
+    """One workflow instance with a step `go` that plays a script."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class Case:
     def go(self, transition: str = "go", by: Principal = AGENT, arguments: Any = None, **more: Any) -> Any:
         return self.shop.submit(self.id, transition, by, arguments, **more)
 
-    def order(self, order: str, by: Principal = RESOLVER, **said: Any) -> Any:
-        """Of what is in doubt now, as its link says."""
+    def order(self, order: str, by: Principal = RESOLVER, **more: Any) -> Any:
+        """Submit an order about the step that is in doubt, with the claim that its link names."""
         claim = self.stand.claim
-        return self.go(order, by, {"claim": claim.token if claim is not None else "none", **said})
+        return self.go(order, by, {"claim": claim.token if claim is not None else "none", **more})
 
     def get(self, by: Principal = AGENT) -> Any:
         return self.shop.get(self.id, by)
@@ -80,8 +80,8 @@ class Case:
 
     @property
     def keys(self) -> list[str | None]:
-        """By which those who were called know whether it is the same again."""
-        return [errand.idempotency_key for errand in self.script.errands]
+        """The idempotency keys of the attempts, by which an executor recognizes a repetition."""
+        return [attempt.idempotency_key for attempt in self.script.errands]
 
     @property
     def events(self) -> list[str]:

@@ -1,4 +1,5 @@
-"""A stack of the test stage whose registry function dies where it is told to, and whose sweeper is in a hurry."""
+"""A stack of the test stage with a registry function that dies at a chosen step, and a sweeper with short retention
+times."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,21 +25,21 @@ class Swept:
     s3: Any
 
     def ask(self, tenant: str, function_id: str, payload: Mapping[str, Any], **more: int) -> Any:
-        """None if the process died."""
+        """Call a registry function; None if the process died."""
         event = {"function_id": function_id, "payload": payload, "tenant": tenant, **more}
         answer = self.functions.invoke("Registry", event)
         assert answer is not None or "crash_after" in more, self._failures("registry")
         return None if answer is None or DIED_AT in answer else answer
 
     def steps(self, tenant: str, function_id: str, payload: Mapping[str, Any]) -> Sequence[str]:
-        """Carries it out, and names each step at which its process could have died."""
+        """Run a registry function, and return the names of all steps at which its process could have died."""
         answer = self.ask(tenant, function_id, payload, crash_after=NEVER)
         assert answer is not None
         assert "error" not in answer, answer
         return answer[PASSED].split(BETWEEN)
 
     def let_die(self, what: str | None) -> None:
-        """What dies of `crash_after`: a process of each call, or the sandbox that Lambda started."""
+        """Set what `crash_after` ends: a process of each call, or the sandbox that Lambda started."""
         self.functions.configure("Registry", **{MORTAL: what})
 
     def sweep(self) -> Any:
@@ -50,7 +51,7 @@ class Swept:
         assert "error" not in self.ask(tenant, "skills::register", {"id": skill_id, "skill": body})
 
     def documents(self, tenant: str) -> Mapping[str, str]:
-        """Every document that is listed, as it is read."""
+        """Return every listed document with its text."""
         listed = self.ask(tenant, "skills::list", {})["skills"]
         return {skill["id"]: self._read(tenant, skill["id"]) for skill in listed}
 
@@ -66,18 +67,18 @@ class Swept:
         return head_in(rows.get(self.dynamodb, self.table, keys.content_version(tenant)))
 
     def versions(self, prefix: str) -> Sequence[str]:
-        """The keys of all versions and of all markers."""
+        """Return the keys of all versions and of all delete markers."""
         answer = self.s3.list_object_versions(Bucket=self.stack.deployed.outputs["ContentBucketName"], Prefix=prefix)
-        return [found["Key"] for kind in ("Versions", "DeleteMarkers") for found in answer.get(kind, ())]
+        return [entry["Key"] for kind in ("Versions", "DeleteMarkers") for entry in answer.get(kind, ())]
 
     def without_shipped_content(self, tenant: str) -> None:
         DynamoRuntimeSettings(self.dynamodb, self.table).set(tenant, None, "shipped_content", 0)
 
     def _failures(self, function: str) -> Sequence[str]:
-        """What the function says about them in its log."""
+        """Return the log lines of failures of the function."""
         group = f"/signpost/{self.stack.deployed.name}/{function}"
-        found = self.laptop.client("logs").filter_log_events(logGroupName=group)["events"]
-        return [line["message"] for line in found if '"failed"' in line["message"]]
+        events = self.laptop.client("logs").filter_log_events(logGroupName=group)["events"]
+        return [line["message"] for line in events if '"failed"' in line["message"]]
 
     @property
     def table(self) -> str:

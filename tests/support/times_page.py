@@ -1,4 +1,4 @@
-"""The part of docs/testing.md that says where the time of `make test` goes: python -m tests.support.times_page."""
+"""Writes the part of docs/testing.md about the time that `make test` takes: python -m tests.support.times_page."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from local.prove.records import WRITTEN
+from local.prove.records import GENERATED_PARTS
 from local.stack import PROJECT
 from tests.support.run_report import BUDGETS, LAST_RUN, by_file, by_folder, folder_of
 
@@ -15,25 +15,25 @@ PAGE = PROJECT / "docs/testing.md"
 
 
 def with_times(page: str, run: Any) -> str:
-    """The page with the times of this run between its marks."""
-    return WRITTEN["docs/testing.md"].replaced(page, times_of(run))
+    """Return the page with the times of this run between its marks."""
+    return GENERATED_PARTS["docs/testing.md"].replaced(page, times_of(run))
 
 
 def times_of(run: Any) -> str:
-    """A sentence and a table: the seconds of each folder, against its budget, and the longest file in it."""
+    """Return a sentence and a table: the seconds of each folder, its budget, and its longest file."""
     files, folders = by_file(run["tests"]), by_folder(run["tests"])
     counts = Counter(folder_of(nodeid) for nodeid in run["tests"])
     took = f"{run['wall'] // 60:.0f} min {run['wall'] % 60:.0f} s"
-    said = (
+    sentence = (
         f"On {run['date']} {sum(counts.values()):,} tests took {took} in {run['workers']} workers, coverage measured."
     )
     rows = [
         [f"`tests/{name}`", f"{counts[name]:,}", f"{seconds:.0f}", str(BUDGETS.get(name, 0)), _longest(files, name)]
-        for name, seconds in sorted(folders.items(), key=lambda one: -one[1])
+        for name, seconds in sorted(folders.items(), key=lambda entry: -entry[1])
     ]
     return "\n".join(
         [
-            said,
+            sentence,
             "By folder, in seconds of a worker, beside the budget that the run compares with:",
             "",
             "| folder | tests | seconds | budget | longest file |",

@@ -33,7 +33,7 @@ class Signer:
         return {**published, "kid": self.kid, "use": "sig", "alg": "RS256"}
 
     def token(self, now: float, *, headers: dict[str, Any] | None = None, **claims: Any) -> str:
-        """Valid for an hour unless the claims say otherwise; a claim of None is left out."""
+        """Return a token that is valid for an hour unless the claims say otherwise; a claim of None is left out."""
         payload = {
             "iss": ISSUER, "aud": AUDIENCE, "sub": "somebody", "iat": now, "nbf": now, "exp": now + 3600, **claims,
         }  # fmt: skip
@@ -49,14 +49,15 @@ def unsigned(token: str) -> str:
 
 
 def tampered(token: str) -> str:
-    """Another subject under the same signature."""
+    """Return the token with another subject under the same signature."""
     head, _, signature = token.split(".")
     claims: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
     return f"{head}.{_text({**claims, 'sub': 'operator'})}.{signature}"
 
 
 def signed_with_the_public_key(token: str, jwk: dict[str, Any]) -> str:
-    """The classic confusion: HMAC, with the published key as its secret. PyJWT refuses to make one, so by hand."""
+    """Return a token for the algorithm confusion attack: HMAC with the published key as its secret. PyJWT refuses to
+    make one, so it is made by hand."""
     key = RSAAlgorithm.from_jwk(jwk)
     assert isinstance(key, rsa.RSAPublicKey)
     pem = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)

@@ -1,4 +1,4 @@
-"""What a tool said, whichever way it was sent."""
+"""Reads the answer of a tool, whichever form it has."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tests.support.memory_gateway import Answer
 
 
 def said(answer: Answer) -> Any:
-    """An error looks the same as a refusal, as a result that is an error, and as one of the protocol."""
+    """Return the content of a tool's answer. A refusal, an error result and a protocol error have the same form."""
     message = answer.json
     if "error" in message:
         return {"error": {"code": str(message["error"]["code"]), "message": message["error"]["message"]}}

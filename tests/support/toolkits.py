@@ -1,4 +1,4 @@
-"""Toolkits, of one tool or more, and the places where they are hosted."""
+"""Toolkits of one tool or more, hosted alone or behind a gateway."""
 
 import json
 import time
@@ -20,25 +20,25 @@ WORKSHOP = Executor("arn:workshop", "secret:workshop", 60_000)
 
 
 class Taken:
-    """A tool that remembers what it was given."""
+    """A tool that records its arguments."""
 
-    def __init__(self, fields: Any, **said: Any) -> None:
+    def __init__(self, fields: Any, **settings: Any) -> None:
         self.kit = Toolkit("yard")
         self.given: list[Any] = []
 
         def take(args: Any) -> None:
             self.given.append(args)
 
-        self.kit.tool(input=fields, **said)(take)
+        self.kit.tool(input=fields, **settings)(take)
         (self.function,) = self.kit.functions
 
     def of(self, arguments: Mapping[str, Any]) -> Any:
-        """What the function is given for these arguments."""
+        """Return the value that the function receives for these arguments."""
         assert self.kit.test("take", arguments).value is None
         return self.given.pop()
 
     def refusal(self, arguments: Mapping[str, Any]) -> str:
-        """Why it is not called with these."""
+        """Return the message with which these arguments are refused."""
         failed = self.kit.test("take", arguments).failure
         assert isinstance(failed, Failure)
         assert (failed.code, failed.outcome, self.given) == ("invalid_arguments", "none", [])
@@ -50,21 +50,21 @@ class Taken:
         return failed is None
 
 
-def published(fields: Any, **said: Any) -> JsonObject:
-    """The schema that becomes of a field spec."""
-    schema = Taken(fields, **said).function.input_schema
+def published(fields: Any, **settings: Any) -> JsonObject:
+    """Return the schema of a field spec."""
+    schema = Taken(fields, **settings).function.input_schema
     assert schema is not None
     return schema
 
 
-def property_of(said: Any) -> JsonObject:
-    """The schema that becomes of one field."""
-    properties = cast("Mapping[str, JsonObject]", published({"one": said})["properties"])
+def property_of(field: Any) -> JsonObject:
+    """Return the schema of one field."""
+    properties = cast("Mapping[str, JsonObject]", published({"one": field})["properties"])
     return properties["one"]
 
 
 class AnyToken:
-    """Stands for the check of tokens, which has its own tests."""
+    """Replaces the check of tokens, which has its own tests."""
 
     def refusal(self, token: str, call: object) -> str | None:
         del token, call
@@ -72,7 +72,7 @@ class AnyToken:
 
 
 class Served:
-    """Toolkits behind a gateway, as a client sees them at /mcp/functions, or elsewhere."""
+    """Toolkits behind a gateway, as a client sees them at /mcp/functions or another endpoint."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Served:
         tokens: Any = AnyToken()
         self.executor = Hosted(list(functions_by_id(hosts).values()), tokens=tokens, kept_results=MemoryKeptResults())
         self.called: list[str] = []
-        """The functions that were called, in their order."""
+        """The called functions in their order."""
         self.gateway.executors[WORKSHOP.arn] = self._handle
         manifest = self.executor.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
         placed = MemoryDirectory(self.gateway.functions).place(
@@ -103,7 +103,7 @@ class Served:
         return self.answer(method, params)["error"]
 
     def answer(self, method: str, params: JsonObject | None = None) -> Any:
-        # A deadline is of the gateway's clock, and executors have the machine's.
+        # The gateway's clock sets deadlines, and executors compare them with the machine's clock.
         self.gateway.clock.advance(time.time() - self.gateway.clock.now())
         if self.version == MODERN:
             return self.gateway.ask(method, params, credential=self.key, path=self.endpoint).json

@@ -1,17 +1,17 @@
-"""Waits for what a test expects, and says what it saw last if that does not come."""
+"""Waits for a condition of a test, and reports the last seen value if it does not hold in time."""
 
 import time
 from collections.abc import Callable
 
 PATIENCE = 90.0
-"""Seconds for what comes as soon as the machine gets to it: many times what a quiet one needs."""
+"""Seconds to wait for events without a promised time: many times the need of a quiet machine."""
 LOOK_AGAIN_AFTER = 0.1
 
 
 def wait_for[Seen](
     what: str, look: Callable[[], Seen], holds: Callable[[Seen], object], *, patience: float = PATIENCE
 ) -> Seen:
-    """Looks until it holds, and returns what was seen then."""
+    """Look until the condition holds, and return the value seen then."""
     ends_at = time.monotonic() + patience
     while True:
         asked = time.monotonic()
@@ -23,5 +23,5 @@ def wait_for[Seen](
 
 
 def seen_within[Seen](seconds: float, what: str, look: Callable[[], Seen], holds: Callable[[Seen], object]) -> Seen:
-    """Waits for a promise of so many seconds: the first look after them must succeed, however slow it is."""
+    """Wait for a promise of so many seconds: the first look after them must succeed, however slow it is."""
     return wait_for(what, look, holds, patience=seconds)

@@ -1,4 +1,4 @@
-"""Workflows in a whole gateway in memory: what is called goes through the protocol, and the clock can be turned."""
+"""Workflows in a whole gateway in memory: calls go through the protocol, and tests advance the clock."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -36,11 +36,11 @@ class WorkflowWorld:
         return self._gateway.instances
 
     def has(self, kind: str, machine: StepExecutor) -> None:
-        """To be said before the first workflow."""
+        """Add a step executor. It must be called before the first workflow."""
         self._gateway.machines[kind] = machine
 
     def publish(self, definition_id: str, document: JsonObject) -> None:
-        """Beside those that were published so."""
+        """Publish a definition in addition to those already published."""
         self._documents[definition_id] = document
         adapters = self._gateway.adapters
         publish_documents(adapters.content, adapters.values, adapters.definitions, TENANT, self._documents)
@@ -54,7 +54,8 @@ class WorkflowWorld:
         return said(self._gateway.ask("tools/call", params, credential=self._token(caller)))
 
     def call_for_long(self, function: str, caller: str) -> str:
-        """The run that is started by a call of a function that takes longer than anybody waits."""
+        """Call a function whose timeout is longer than a client waits, and return the id of the run that this
+        starts."""
         executor = Executor("arn:patient", "secret:patient", 60_000)
         hosted = HostedFunction(function, name="patient", timeout_ms=40_000)
         assert MemoryDirectory(self._gateway.functions).place(TENANT, executor, [hosted]) == []
@@ -63,18 +64,18 @@ class WorkflowWorld:
         return said(answer)["workflowId"]
 
     def settle(self) -> None:
-        """Until nothing is left that somebody asked to be looked at by now. The index is swept once a minute only."""
+        """Process all wakes that are due by now. The index is not read, because it is swept only once a minute."""
         settle(self._gateway.composition.workflow_services().waker, self.instances, self.clock, is_swept=False)
 
     def kept(self) -> Kept:
-        """How all instances stand, to come back to."""
+        """Return a copy of all instances, for `back_to`."""
         return deepcopy({name: rows for name, rows in vars(self.instances).items() if isinstance(rows, dict)})
 
     def back_to(self, kept: Kept) -> None:
         vars(self.instances).update(deepcopy(dict(kept)))
 
     def _token(self, caller: str) -> str:
-        """A new one whenever the clock was turned: they do not last."""
+        """Return the caller's token, a new one after the clock has advanced, because tokens expire."""
         at = (caller, self.clock.now())
         if at not in self._tokens:
             self._tokens[at] = self._made_out_to(self._callers[caller])

@@ -1,4 +1,5 @@
-"""Workflows in memory with what executors run on: the test plays that, turns the clock, and wakes what is due."""
+"""Workflows in memory with their step executors: the test plays the executors, advances the clock, and wakes due
+instances."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,17 +23,17 @@ from tests.support.memory_gateway import SetClock
 
 TENANT = "acme"
 CALL, WORK = 29.0, 840.0
-"""Seconds that a call of the gateway has, and that the worker has."""
+"""The seconds of a gateway's call and of the worker."""
 MARGIN = 15.0
 MOST_ROUNDS = 200
-"""Of waking, after which it is clear that it never ends."""
+"""The limit of wake rounds, after which the workflow is taken to be endless."""
 
 type Said = Any
-"""What a caller is told, as the tools answer it."""
+"""The answer to a caller, as the tools give it."""
 
 
 def settle(waker: Waker, instances: MemoryInstanceStore, clock: SetClock, *, is_swept: bool) -> None:
-    """Until nothing is left that somebody asked to be looked at by now; or that the index shows, if it is swept."""
+    """Wake instances until no wake that is due is left, nor, with `is_swept`, any due instance in the index."""
     for _ in range(MOST_ROUNDS):
         hinted = by_hints(waker, instances, clock)
         if not (is_swept and by_index(waker, instances, clock)) and not hinted:
@@ -41,7 +42,7 @@ def settle(waker: Waker, instances: MemoryInstanceStore, clock: SetClock, *, is_
 
 
 def by_hints(waker: Waker, instances: MemoryInstanceStore, clock: SetClock) -> int:
-    """Those that the stream carries and whose time has come. Answers how many there were."""
+    """Process the wakes that the stream carries and that are due, and return their number."""
     now = clock.now()
     due = [hint for hint in instances.wakes if hint[1].at <= now]
     instances.wakes[:] = [hint for hint in instances.wakes if hint[1].at > now]
@@ -51,7 +52,7 @@ def by_hints(waker: Waker, instances: MemoryInstanceStore, clock: SetClock) -> i
 
 
 def by_index(waker: Waker, instances: MemoryInstanceStore, clock: SetClock) -> int:
-    """As the sweeper does, whether or not there was a hint."""
+    """Wake all instances that are due in the index, as the sweeper does, and return their number."""
     due = instances.find_due(clock.now())
     for tenant, workflow_id in due:
         waker.wake(tenant, workflow_id, clock.now() + WORK)
@@ -67,39 +68,41 @@ class Workshop:
         instances: MemoryInstanceStore | None = None,
         store: InstanceStore | None = None,
     ) -> None:
-        """The store stands between those who write and the instances, where something goes wrong with it."""
+        """Compose the workflows. `store` is placed in front of the instances, to make their use fail."""
         self.clock = clock or SetClock()
         self.instances = instances or MemoryInstanceStore()
         self.machines: dict[str, StepExecutor] = dict(machines or {})
         self.definitions, ids, engine = MemoryDefinitions(), RandomIds(), Engine()
-        instances_ = store or self.instances
-        world = ExecutionServices(
+        used_store = store or self.instances
+        services = ExecutionServices(
             find_executor=self.machines.get, clock=self.clock, pause=self.clock.advance, margin=MARGIN
         )
-        people = HumanExecutor(clock=self.clock, ids=ids)
-        carrier = StepWriter(instances=instances_, human_executor=people, services=world, engine=engine, ids=ids)
+        human_executor = HumanExecutor(clock=self.clock, ids=ids)
+        step_writer = StepWriter(
+            instances=used_store, human_executor=human_executor, services=services, engine=engine, ids=ids
+        )
         self.workflows = Workflows(
             definitions=self.definitions,
-            instances=instances_,
-            step_writer=carrier,
+            instances=used_store,
+            step_writer=step_writer,
             engine=engine,
             clock=self.clock,
             ids=ids,
         )
         self.machines[CHILD_WORKFLOW_KIND] = ChildWorkflowExecutor(self.workflows, self.clock)
-        self.waker = Waker(workflows=self.workflows, step_writer=carrier, engine=engine, clock=self.clock, ids=ids)
+        self.waker = Waker(workflows=self.workflows, step_writer=step_writer, engine=engine, clock=self.clock, ids=ids)
 
     def publish(self, definition_id: str, document: JsonObject) -> None:
         self.definitions.publish(TENANT, definition_id, document)
 
     def begun(
-        self, by: Principal, wanted: str | StartRequest = "demo", seconds: float = CALL
+        self, by: Principal, requested: str | StartRequest = "demo", seconds: float = CALL
     ) -> StepResult | WorkflowRefusal:
-        start = wanted if isinstance(wanted, StartRequest) else StartRequest(wanted)
+        start = requested if isinstance(requested, StartRequest) else StartRequest(requested)
         return self.workflows.start(start, by, self.clock.now() + seconds)
 
-    def start(self, by: Principal, wanted: str | StartRequest = "demo", seconds: float = CALL) -> Said:
-        return _said(self.begun(by, wanted, seconds))
+    def start(self, by: Principal, requested: str | StartRequest = "demo", seconds: float = CALL) -> Said:
+        return _said(self.begun(by, requested, seconds))
 
     def submit(
         self,
@@ -111,7 +114,7 @@ class Workshop:
         version: int | None = None,
         seconds: float = CALL,
     ) -> Said:
-        """At the version at which it stands, unless another one is said."""
+        """Submit a transition, at the current version unless another one is given."""
         expected = self.stand(workflow_id).version if version is None else version
         submitted = Submission(expected, transition, arguments or {}, by)
         return _said(self.workflows.submit(workflow_id, submitted, self.clock.now() + seconds))
@@ -120,9 +123,9 @@ class Workshop:
         return _said(self.workflows.get(workflow_id, by, self.clock.now() + CALL))
 
     def stand(self, workflow_id: str) -> Instance:
-        found = self.instances.load(TENANT, workflow_id)
-        assert found is not None
-        return found
+        instance = self.instances.load(TENANT, workflow_id)
+        assert instance is not None
+        return instance
 
     def wake(self, workflow_id: str, seconds: float = WORK) -> None:
         self.waker.wake(TENANT, workflow_id, self.clock.now() + seconds)
@@ -134,11 +137,11 @@ class Workshop:
         return [event.record.type for event in self.instances.audit(TENANT, workflow_id)]
 
     def payloads(self, workflow_id: str, kind: str) -> list[JsonObject]:
-        told = self.instances.audit(TENANT, workflow_id)
-        return [event.record.payload for event in told if event.record.type == kind]
+        events = self.instances.audit(TENANT, workflow_id)
+        return [event.record.payload for event in events if event.record.type == kind]
 
 
-def _said(told: StepResult | WorkflowRefusal) -> Said:
-    if isinstance(told, WorkflowRefusal):
-        return {"error": {"code": told.code, "message": told.message}, "links": []}
-    return build_answer(told.definition, told.step)
+def _said(result: StepResult | WorkflowRefusal) -> Said:
+    if isinstance(result, WorkflowRefusal):
+        return {"error": {"code": result.code, "message": result.message}, "links": []}
+    return build_answer(result.definition, result.step)

@@ -1,4 +1,4 @@
-"""The subscriber function of the test stage is the product's."""
+"""The change fan-out of the test stage: the product's."""
 
 from signpost.wiring.change_fanout import build_change_fanout
 

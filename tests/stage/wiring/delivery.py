@@ -1,4 +1,4 @@
-"""The delivery function of the test stage: the product's, which tries again at once."""
+"""The delivery function of the test stage: the product's, without a delay between attempts."""
 
 from collections.abc import Mapping
 

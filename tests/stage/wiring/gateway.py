@@ -1,4 +1,5 @@
-"""The composition of the test stage: the product's, with the fixtures beside it, and faults where a request asks."""
+"""The gateway of the test stage: the product's, with the fixtures in addition, and with faults where a request asks for
+them."""
 
 from collections.abc import Mapping
 from dataclasses import replace

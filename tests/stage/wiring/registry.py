@@ -1,4 +1,5 @@
-"""The registry function of the test stage: the product's, whose invocations may say whose operator they come from."""
+"""The registry function of the test stage: the product's, with invocations that may name the tenant of their
+operator."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -30,8 +31,11 @@ class StageRegistry:
         self._door = door
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
-        """`{function_id, payload, tenant}` is from the operator of that tenant, everything else as in the product. With
-        `crash_after` the sandbox dies after so many steps, or the process that each call has for itself."""
+        """Handle `{function_id, payload, tenant}` as an invocation by the operator of that tenant, everything else as
+        in the product.
+
+        With `crash_after` the sandbox dies after so many steps, or the forked process of the call does.
+        """
         at = event.get("crash_after")
         done = self._lived(lambda: self._handled(event, remaining_ms, request_id), at)
         if at is None:

@@ -1,4 +1,4 @@
-"""The sweeper function of the test stage: the product's, or where a test says so, one in a hurry."""
+"""The sweeper of the test stage: the product's, or one with short retention times if its environment says so."""
 
 from collections.abc import Mapping
 
@@ -8,8 +8,11 @@ from signpost.wiring.sweeper import compose_sweeper
 
 
 def build_sweeper(environment: Mapping[str, str]) -> SweeperHandler:
-    """With `HURRIED`, objects that nothing has named for so many seconds, more than none, are collected, and parts at
-    once: nothing can be published by parts meanwhile."""
+    """Compose the sweeper.
+
+    With `HURRIED`, objects that have been unreferenced for so many seconds, more than zero, are removed, and parts at
+    once: no publication by parts runs meanwhile.
+    """
     if "HURRIED" not in environment:
         return compose_sweeper(environment, RetentionAges())
     unnamed = float(environment["HURRIED"])

@@ -1,4 +1,4 @@
-"""The herald function of the test stage: the product's, which dies where a test says so."""
+"""The workflow relay of the test stage: the product's, which dies at a step that a test names."""
 
 from collections.abc import Mapping
 

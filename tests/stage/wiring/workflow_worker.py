@@ -1,4 +1,5 @@
-"""The worker function of the test stage: the product's, which tries again at once, and dies where a test says so."""
+"""The workflow worker of the test stage: the product's, which tries again without a delay, and dies at a step that a
+test names."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Workflows to be operated, and the commands that do it."""
+"""Workflows for tests of the operator's commands, and runners of the commands."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ def operated(monkeypatch: pytest.MonkeyPatch) -> OperatedWorkflows:
 
 @pytest.fixture
 def signpost(operated: OperatedWorkflows, capsys: pytest.CaptureFixture[str]) -> Printed:
-    """What a command prints that succeeds, with this person logged in."""
+    """Return a runner of commands that must succeed, with a person logged in; it returns the output."""
 
     def run(*arguments: str, who: str = "", tenant: str = TENANT) -> str:
         operated.at_terminal = who
@@ -47,7 +47,7 @@ def signpost(operated: OperatedWorkflows, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture
 def refused(operated: OperatedWorkflows, capsys: pytest.CaptureFixture[str]) -> Printed:
-    """What one says that fails."""
+    """Return a runner of commands that must fail; it returns their error text."""
 
     def run(*arguments: str, who: str = "", tenant: str = TENANT) -> str:
         operated.at_terminal = who

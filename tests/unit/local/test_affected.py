@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.affected.__main__ import summary
+from local.affected.__main__ import summarize
 from local.affected.changes import Repository
 from local.affected.selection import Selection, select
 
@@ -100,7 +100,7 @@ def write(repository: Repository, path: str, text: str) -> Selection:
 def test_without_a_change_nothing_is_selected(repository: Repository) -> None:
     found = select(repository)
     assert found.selected == []
-    assert list(summary(found, "HEAD", explain=True)) == ["Nothing has changed since HEAD."]
+    assert list(summarize(found, "HEAD", explain=True)) == ["Nothing has changed since HEAD."]
 
 
 def test_a_function_selects_its_tests_also_through_late_imports_and_registrations(repository: Repository) -> None:
@@ -205,7 +205,7 @@ def test_tests_on_the_cloud_are_left_out_and_said(repository: Repository) -> Non
     found = write(repository, "local/emulator.py", "def start():\n    return 1\n")
     assert found.selected == []
     assert [one.path for one in found.left_out] == ["tests/e2e/test_stack.py"]
-    assert summary(found, "HEAD", explain=False)[-1] == ("2 tests on the cloud are left out: tests/e2e/test_stack.py")
+    assert summarize(found, "HEAD", explain=False)[-1] == ("2 tests on the cloud are left out: tests/e2e/test_stack.py")
 
 
 def test_on_demand_the_cloud_tests_of_changed_functions_are_selected(repository: Repository) -> None:
@@ -220,7 +220,7 @@ def test_on_demand_the_cloud_tests_of_changed_functions_are_selected(repository:
 
 
 def test_the_explanation_names_the_way_to_the_change(repository: Repository) -> None:
-    lines = summary(write(repository, f"{LAYER}/seeds.py", "SEEDS = 5\nUNUSED = 4\n"), "HEAD", explain=True)
+    lines = summarize(write(repository, f"{LAYER}/seeds.py", "SEEDS = 5\nUNUSED = 4\n"), "HEAD", explain=True)
     assert lines[0] == f"1 changed file since HEAD: {LAYER}/seeds.py"
     assert lines[1] == "1 of 15 test functions in 1 file can be affected."
     way = "test_fed → tests.conftest.fed → signpost.birds.feed"

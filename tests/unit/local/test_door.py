@@ -73,7 +73,7 @@ def emulator() -> Iterator[FakeEmulator]:
 
 @pytest.fixture
 def door(emulator: FakeEmulator) -> Iterator[Door]:
-    door = Door(0, lambda: emulator.target, patience=5)
+    door = Door(0, lambda: emulator.target, upstream_timeout=5)
     door.start()
     yield door
     door.stop()
@@ -206,7 +206,7 @@ def test_malformed_requests_are_refused(door: Door) -> None:
 def test_a_late_answer_is_service_unavailable(emulator: FakeEmulator) -> None:
     late = threading.Event()
     emulator.answer = lambda _: OK if late.wait(10) else None
-    door = Door(0, lambda: emulator.target, patience=0.05)
+    door = Door(0, lambda: emulator.target, upstream_timeout=0.05)
     door.start()
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", door.port, timeout=10)) as client:
         assert message(ask(client)) == (503, "Service Unavailable")
@@ -217,7 +217,7 @@ def test_a_late_answer_is_service_unavailable(emulator: FakeEmulator) -> None:
 def test_without_an_emulator_the_door_says_so() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = f"127.0.0.1:{unused.getsockname()[1]}"
-    door = Door(0, lambda: f"http://{address}/api", patience=5)
+    door = Door(0, lambda: f"http://{address}/api", upstream_timeout=5)
     door.start()
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", door.port, timeout=10)) as client:
         assert ask(client)[0] == 503
@@ -277,7 +277,7 @@ def hang_up_after(emulator: FakeEmulator, beginning: bytes) -> None:
 
 def test_what_lies_behind_is_looked_up_for_every_request(emulator: FakeEmulator) -> None:
     targets = iter([emulator.target, emulator.target.replace("api1", "api2")])
-    door = Door(0, lambda: next(targets), patience=5)
+    door = Door(0, lambda: next(targets), upstream_timeout=5)
     door.start()
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", door.port, timeout=10)) as client:
         ask(client)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from local.errors import CloudError
-from local.home import Home, Ready
+from local.home import Home, ReadyNotice
 
 
 def test_nobody_runs_in_a_home_that_was_never_used(tmp_path: Path) -> None:
@@ -17,32 +17,32 @@ def test_nobody_runs_in_a_home_that_was_never_used(tmp_path: Path) -> None:
 
 def test_whoever_claimed_a_home_runs_there_until_done(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    with home.claimed():
+    with home.claim():
         assert home.occupant() == os.getpid()
     assert home.occupant() is None
 
 
 def test_a_second_claim_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    with Home(tmp_path).claimed(), pytest.raises(CloudError, match="make down"), Home(tmp_path).claimed():
+    with Home(tmp_path).claim(), pytest.raises(CloudError, match="make down"), Home(tmp_path).claim():
         pass
 
 
 def test_what_was_announced_holds_only_while_the_cloud_runs(tmp_path: Path) -> None:
-    home, ready = Home(tmp_path), Ready(8765, "closing words")
-    with home.claimed():
-        assert home.ready() is None
+    home, ready = Home(tmp_path), ReadyNotice(8765, "closing words")
+    with home.claim():
+        assert home.ready_notice() is None
         home.announce(ready)
-        assert home.ready() == ready
-    assert home.ready() is None
+        assert home.ready_notice() == ready
+    assert home.ready_notice() is None
 
 
 def test_an_announcement_of_a_killed_cloud_does_not_count(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    home.announce(Ready(8765, "closing words"))
-    assert home.ready() is None
+    home.announce(ReadyNotice(8765, "closing words"))
+    assert home.ready_notice() is None
 
 
 def test_a_home_is_for_its_user_only(tmp_path: Path) -> None:
     home = Home(tmp_path / "cloud")
-    home.make()
+    home.create()
     assert home.path.stat().st_mode & 0o077 == 0

@@ -11,9 +11,9 @@ import pytest
 
 from local.affected.changes import Repository
 from local.progress import Progress
-from local.prove.page import PAGE, TABLE, page, report
-from local.prove.parts import CHECKS, MUTANTS, Part, parts_of
-from local.prove.records import Records, sources_of
+from local.prove.page import PAGE, TABLE, format_report, format_table
+from local.prove.parts import CHECKS, MUTANTS, Part, find_parts
+from local.prove.records import Records, digest_sources
 from local.prove.run import Proof, run_part
 from local.pytest_run import Outcome
 
@@ -134,7 +134,7 @@ def test_the_report_has_a_row_for_each_part_and_names_what_failed(runner: Runner
     runner.outcomes |= {"one": FAILED, "two": KeyboardInterrupt()}
     with pytest.raises(KeyboardInterrupt):
         runner.again()
-    lines = report(*runner.proof().results(), "the sources").splitlines()
+    lines = format_report(*runner.proof().results(), "the sources").splitlines()
     assert lines[2].startswith("**It failed**: one. 14 tests in 2 parts")
     assert "| make check | 7 | 0 | 1 | 90 | 2026-11-19 12:00 | passed |" in lines
     assert "| one | 7 | 2 | 0 | 30 | 2026-11-19 12:00 | FAILED |" in lines
@@ -144,14 +144,14 @@ def test_the_report_has_a_row_for_each_part_and_names_what_failed(runner: Runner
 
 
 def test_the_page_has_a_row_for_each_folder(runner: Runner) -> None:
-    assert page(*runner.proof().results()) == "None has run yet.\n"
+    assert format_table(*runner.proof().results()) == "None has run yet.\n"
     runner.outcomes["two"] = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         runner.again()
-    assert page(*runner.proof().results()).startswith("**It is not finished**: 1 parts have not passed")
+    assert format_table(*runner.proof().results()).startswith("**It is not finished**: 1 parts have not passed")
     runner.outcomes.clear()
     runner.again()
-    lines = page(*runner.proof().results()).splitlines()
+    lines = format_table(*runner.proof().results()).splitlines()
     assert lines[0].startswith("**It passed whole**: 21 tests in 3 parts, 0.1 hours. It ran from 2026-11-19 12:00")
     assert lines[-1] == "| e2e | 2 | 14 | 0 | 2 | 3.0 |"
 
@@ -172,13 +172,13 @@ def test_the_digest_of_the_sources_is_of_all_files_but_for_the_table(tmp_path: P
     (tmp_path / "code.py").write_text("one")
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     repository = Repository(tmp_path)
-    before = sources_of(repository)
+    before = digest_sources(repository)
     (tmp_path / PAGE).write_text(f"Before.\n{TABLE.begin}\nnew\n{TABLE.end}\nAfter.\n")
-    assert sources_of(repository) == before
+    assert digest_sources(repository) == before
     (tmp_path / PAGE).write_text(f"Before.\n{TABLE.begin}\nnew\n{TABLE.end}\nAfterwards.\n")
-    other_page = sources_of(repository)
+    other_page = digest_sources(repository)
     (tmp_path / "code.py").write_text("two")
-    assert len({before, other_page, sources_of(repository)}) == 3
+    assert len({before, other_page, digest_sources(repository)}) == 3
 
 
 def test_slow_files_and_those_that_try_more_are_parts_of_their_own(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_slow_files_and_those_that_try_more_are_parts_of_their_own(tmp_path: Pat
     }.items():
         (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "tests" / name).write_text(text)
-    found = parts_of(tmp_path)
+    found = find_parts(tmp_path)
     assert list(found[: len(CHECKS)]) == list(CHECKS)
     assert found[-1] == MUTANTS
     assert [part.tests for part in found[len(CHECKS) : -1]] == [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from local.pytest_run import Outcome, read_outcome, run_pytest
-from local.repeat import busy, repeat
+from local.repeat import keep_cores_busy, repeat
 from tests.support.hosted import children
 
 SOMETIMES = """
@@ -98,6 +98,6 @@ def test_a_run_that_writes_no_result_has_neither_passed_nor_come_to_its_end(tmp_
 
 def test_the_load_ends_with_the_run() -> None:
     before = children()
-    with busy(2):
+    with keep_cores_busy(2):
         assert len(children() - before) == 2
     assert children() <= before

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from bench.errors import BenchError
-from bench.search import DATA, LEAST_NDCG, Findings, verdicts
-from bench.search_quality import Quality, datasets, ndcg, qualities, recall
+from bench.search import DATA, MIN_NDCG, Findings, verdicts
+from bench.search_quality import Quality, measure_qualities, ndcg, read_datasets, recall
 from bench.search_rankers import OURS
 from bench.search_speed import Speed
-from bench.table import said
+from bench.table import format_verdict
 from local.json_values import JsonObject
 from signpost.search import fused
 
@@ -41,9 +41,9 @@ def test_a_folder_may_hold_files_as_they_are_and_compressed(tmp_path: Path) -> N
     text = json.dumps({"tools": tools, "queries": queries}).encode()
     (tmp_path / "one.json").write_bytes(text)
     (tmp_path / "two.json.xz").write_bytes(lzma.compress(text))
-    one, two = datasets(tmp_path)
+    one, two = read_datasets(tmp_path)
     assert (one.name, two.name, one.queries) == ("one", "two", two.queries)
-    judged = {(each.data, each.ranker): (each.queries, each.recall) for each in qualities(one, OURS)}
+    judged = {(each.data, each.ranker): (each.queries, each.recall) for each in measure_qualities(one, OURS)}
     assert judged["one", "literal"] == (2, 0.5)
     assert judged["one, unseen", "fused"] == (1, 1)
 
@@ -52,20 +52,20 @@ def test_a_folder_may_hold_files_as_they_are_and_compressed(tmp_path: Path) -> N
 def test_what_is_no_retrieval_data_is_refused_by_name(tmp_path: Path, content: str) -> None:
     (tmp_path / "odd.json").write_text(content)
     with pytest.raises(BenchError, match=r"odd\.json"):
-        datasets(tmp_path)
+        read_datasets(tmp_path)
 
 
 def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="no file of retrieval data"):
-        datasets(tmp_path)
+        read_datasets(tmp_path)
 
 
 def test_a_ranking_worse_than_its_bar_is_missed() -> None:
     poor = Quality("mcpproxy_golden", "fused", queries=47, ndcg=0.68, recall=0.5, ms=0.1)
     (verdict,) = verdicts(Findings([poor], []), slowdown=1.0)
-    assert not verdict.met
-    assert said(verdict).startswith("MISSED")
-    assert "0.68, at least 0.69" in said(verdict)
+    assert not verdict.is_met
+    assert format_verdict(verdict).startswith("MISSED")
+    assert "0.68, at least 0.69" in format_verdict(verdict)
 
 
 def test_a_ranking_is_judged_by_the_speed_of_the_machine_at_the_time() -> None:
@@ -73,19 +73,19 @@ def test_a_ranking_is_judged_by_the_speed_of_the_machine_at_the_time() -> None:
     for peer_ms, is_met in ((3.51, False), (7.02, True)):
         peer = Speed(10_000, "FastMCP", first_ms=1.0, ms={2: peer_ms})
         (verdict,) = verdicts(Findings([], [ours, peer]), slowdown=1.0)
-        assert verdict.met is is_met
+        assert verdict.is_met is is_met
     (alone,) = verdicts(Findings([], [ours]), slowdown=1.0)
-    assert not alone.met
+    assert not alone.is_met
 
 
 def golden() -> Mapping[str, float]:
-    (dataset,) = (dataset for dataset in datasets(DATA) if dataset.name == "mcpproxy_golden")
-    return {quality.ranker: quality.ndcg for quality in qualities(dataset, OURS)}
+    (dataset,) = (dataset for dataset in read_datasets(DATA) if dataset.name == "mcpproxy_golden")
+    return {quality.ranker: quality.ndcg for quality in measure_qualities(dataset, OURS)}
 
 
 def test_the_fused_ranking_holds_its_bar_on_the_graded_queries() -> None:
     found = golden()
-    assert found["fused"] >= LEAST_NDCG["mcpproxy_golden"]
+    assert found["fused"] >= MIN_NDCG["mcpproxy_golden"]
     assert found["fused"] > found["literal"]
 
 

@@ -1,6 +1,6 @@
-"""An ASGI app behind Mangum whose lifespan is entered once and stays open.
+"""An ASGI app behind Mangum with a lifespan that is entered once and stays open.
 
-Mangum would enter it anew for every event, which the session manager of the SDK refuses the second time.
+Mangum would enter the lifespan again for every event, which the session manager of the SDK refuses the second time.
 """
 
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -13,9 +13,11 @@ from mangum import Mangum
 from starlette.applications import Starlette
 
 
-class Lasting:
+class MangumApp:
     def __init__(self, app: Starlette) -> None:
-        self._lifespan = app.router.lifespan_context(app)  # kept, because a collected one is closed
+        self._lifespan = app.router.lifespan_context(
+            app
+        )  # in a field, because a lifespan that is garbage-collected is closed
         self._mangum = Mangum(app, lifespan="off")
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)

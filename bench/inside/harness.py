@@ -7,7 +7,6 @@ import time
 
 from bench.inside.invocation import report
 from signpost.adapters.clock import SystemClock
-from signpost.adapters.memory import MemoryMasterKeys
 from signpost.calling.wire import call_message
 from signpost.contract import FunctionCall
 from signpost.errors import PermanentlyUnavailable
@@ -33,9 +32,20 @@ class _NoSecrets:
         raise PermanentlyUnavailable(secret)
 
 
+class _FixedMasterKeys:
+    def __init__(self, keys: MasterKeys) -> None:
+        self._keys = keys
+
+    def read(self) -> MasterKeys:
+        return self._keys
+
+    def write(self, keys: MasterKeys) -> None:
+        self._keys = keys
+
+
 def main() -> None:
     clock = SystemClock()
-    keys = KeyRing(store=MemoryMasterKeys(MasterKeys(derive_executor_key(MASTER, ARN))), clock=clock)
+    keys = KeyRing(store=_FixedMasterKeys(MasterKeys(derive_executor_key(MASTER, ARN))), clock=clock)
     harness = Harness(
         ExecutorFunctions({"bench": Function("bench", lambda: None)}),
         tokens=TokenVerifier(keys, clock=clock),
@@ -45,7 +55,7 @@ def main() -> None:
     )
     now = clock.now()
     call = FunctionCall("c1", "bench", {"query": "bench"}, Principal("agent", "acme", "bench"), now + 3600)
-    mint = TokenMint(KeyRing(store=MemoryMasterKeys(MasterKeys(MASTER)), clock=clock))
+    mint = TokenMint(KeyRing(store=_FixedMasterKeys(MasterKeys(MASTER)), clock=clock))
     event = call_message(call, mint.mint(grant_of(call, ARN, now + 3600)))
     times: list[float] = []
     for _ in range(WARM_UP + CALLS):

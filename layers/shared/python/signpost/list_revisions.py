@@ -8,12 +8,14 @@ older: the next check finds another revision and reads the list once too often.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from signpost.caches import BoundedCache
 from signpost.model import SettingValue
-from signpost.ports import Clock
 from signpost.records import dataclass
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
 
 REVALIDATION_INTERVAL = 2.0
 """Seconds by which lists may lag behind a change."""

@@ -20,10 +20,11 @@ from botocore.exceptions import (
 from signpost.adapters.aws import code_of
 from signpost.contract import TransportFailure
 from signpost.model import as_object
-from signpost.ports import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
+
+    from signpost.ports import Clock
 
 type InvocationAnswer = bytes | TransportFailure
 
@@ -70,7 +71,7 @@ class BotoLambdaTransport:
     """
 
     def __init__(
-        self, client: "Callable[[], LambdaClient]", *, clock: Clock, log_abandoned_call: Callable[[str], None]
+        self, client: "Callable[[], LambdaClient]", *, clock: "Clock", log_abandoned_call: Callable[[str], None]
     ) -> None:
         self._make_client = client
         self._clock = clock

@@ -7,16 +7,18 @@ within two seconds. After the pause one call, the probe, finds out for all calle
 from collections.abc import Callable
 from contextlib import suppress
 from math import ceil
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from signpost.calling.failures import REPORTED, failure, is_counted
 from signpost.calling.lookup import FunctionView
-from signpost.calling.ports import Breakers
 from signpost.calling.runtime_settings import effective_setting, placement_of, timeout_ms
 from signpost.contract import BreakerState, CallReply, CallRequest, Failure, FunctionState, Placement
 from signpost.errors import DeadlinePassed, Unavailable
-from signpost.ports import Clock
 from signpost.records import dataclass
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import Breakers
+    from signpost.ports import Clock
 
 PROBE_MARGIN = 5.0
 """Seconds after its deadline for a probe to be recorded, before another caller may probe."""
@@ -49,7 +51,7 @@ class BreakerReading:
 class Breaker:
     """Guards calls of functions and records their outcome."""
 
-    def __init__(self, *, view: FunctionView, store: Breakers, clock: Clock, notice: BreakerNotice) -> None:
+    def __init__(self, *, view: FunctionView, store: "Breakers", clock: "Clock", notice: BreakerNotice) -> None:
         self._view = view
         self._store = store
         self._clock = clock

@@ -1,16 +1,19 @@
 """Calls a function: finds its executor, sets the deadline, mints the token and reads the reply."""
 
 import json
+from typing import TYPE_CHECKING
 
 from signpost.calling import wire
 from signpost.calling.breaker import Breaker
 from signpost.calling.failures import failure
 from signpost.calling.lookup import FunctionView
-from signpost.calling.ports import FunctionInvoker, LambdaTransport
 from signpost.calling.runtime_settings import placement_of, timeout_ms
 from signpost.contract import CallReply, CallRequest, FunctionCall, KeptResult, Placement, TransportFailure
-from signpost.ports import Clock, Ids
 from signpost.signing.capability_tokens import DEEPEST_CALL, TokenMint, grant_of
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import FunctionInvoker, LambdaTransport
+    from signpost.ports import Clock, Ids
 
 GRACE = 0.3
 """Seconds to wait for a function after its deadline: its executor may just be reporting that it was stopped."""
@@ -22,7 +25,7 @@ class FunctionCaller:
     """Makes one attempt of a call, without the breaker."""
 
     def __init__(
-        self, *, functions: FunctionView, mint: TokenMint, link: LambdaTransport, clock: Clock, ids: Ids
+        self, *, functions: FunctionView, mint: TokenMint, link: "LambdaTransport", clock: "Clock", ids: "Ids"
     ) -> None:
         self._functions = functions
         self._mint = mint
@@ -77,7 +80,7 @@ class FunctionCaller:
 class GuardedCaller:
     """A function invoker behind the breaker, for callers that make one attempt per call."""
 
-    def __init__(self, executors: FunctionInvoker, breaker: Breaker) -> None:
+    def __init__(self, executors: "FunctionInvoker", breaker: Breaker) -> None:
         self._executors = executors
         self._breaker = breaker
 

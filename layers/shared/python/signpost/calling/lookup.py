@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from signpost.caches import BoundedCache
-from signpost.calling.ports import FunctionStates, PlacedFunctions
 from signpost.calling.runtime_settings import tenant_setting
 from signpost.contract import FunctionState, HostedFunction
 from signpost.list_revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL, ListRevisions, RevisionView
 from signpost.model import SettingValue
-from signpost.ports import Clock
 from signpost.records import dataclass
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import FunctionStates, PlacedFunctions
+    from signpost.ports import Clock
 
 REMEMBERED_FUNCTIONS = 1024
 
@@ -35,7 +38,7 @@ def may_exist(function: str) -> bool:
 class FunctionView:
     """Reads the state of functions and caches it for as long as lists are cached."""
 
-    def __init__(self, *, states: FunctionStates, clock: Clock) -> None:
+    def __init__(self, *, states: "FunctionStates", clock: "Clock") -> None:
         self._states = states
         self._clock = clock
         self._by_function = BoundedCache[tuple[str, str], _CachedState](REMEMBERED_FUNCTIONS)
@@ -84,7 +87,7 @@ class _CachedList:
 class FunctionLists:
     """Reads the function lists of tenants and caches them by list revisions."""
 
-    def __init__(self, *, placed: PlacedFunctions, revisions: RevisionView) -> None:
+    def __init__(self, *, placed: "PlacedFunctions", revisions: RevisionView) -> None:
         self._placed = placed
         self._revisions = revisions
         self._by_tenant = BoundedCache[str, _CachedList](REMEMBERED_TENANTS)

@@ -1,19 +1,25 @@
 """Calls from one function to another. They go through the gateway, which grants no more than the caller's token."""
 
+from typing import TYPE_CHECKING
+
 from signpost.calling import wire
 from signpost.calling.failures import failure
 from signpost.calling.function_access import FunctionAccess
-from signpost.calling.ports import FunctionInvoker
 from signpost.contract import CallReply, CallRequest, Failure
 from signpost.model import JsonObject, as_object
-from signpost.ports import Clock
 from signpost.signing.capability_tokens import DEEPEST_CALL, CapabilityGrant, TokenMint
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import FunctionInvoker
+    from signpost.ports import Clock
 
 
 class NestedCalls:
     """Answers nested calls of executors."""
 
-    def __init__(self, *, mint: TokenMint, executors: FunctionInvoker, access: FunctionAccess, clock: Clock) -> None:
+    def __init__(
+        self, *, mint: TokenMint, executors: "FunctionInvoker", access: FunctionAccess, clock: "Clock"
+    ) -> None:
         self._mint = mint
         self._access = access
         self._executors = executors

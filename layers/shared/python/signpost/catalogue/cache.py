@@ -9,11 +9,11 @@ from signpost.caches import BoundedCache
 from signpost.catalogue.snapshot import EMPTY_SNAPSHOT, CatalogueSnapshot, from_text
 from signpost.list_revisions import REMEMBERED_TENANTS, RevisionView
 from signpost.model import CatalogueItem
-from signpost.ports import TextStore
 from signpost.records import dataclass
 from signpost.workflow.authoring.discovery import visible_kinds
 
 if TYPE_CHECKING:
+    from signpost.ports import TextStore
     from signpost.search.ranking import CatalogueSearch, Ranking
 
 WORKFLOW_TOOL = "workflow:"
@@ -99,7 +99,7 @@ EMPTY_CATALOGUE = CachedCatalogue(None, EMPTY_SNAPSHOT)
 class CatalogueView:
     """Loads and caches the current catalogues of tenants."""
 
-    def __init__(self, *, revisions: RevisionView, texts: TextStore) -> None:
+    def __init__(self, *, revisions: RevisionView, texts: "TextStore") -> None:
         self._revisions = revisions
         self._texts = texts
         self._by_tenant = BoundedCache[str, CachedCatalogue](REMEMBERED_TENANTS)

@@ -4,17 +4,20 @@ with."""
 import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from signpost.catalogue.cache import CachedCatalogue, CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.policy import policy_items
 from signpost.policy.access import Access
-from signpost.ports import TextStore
 from signpost.workflow.definition import Definition, parse_published_definition
 from signpost.workflow.engine.capability_focus import capabilities_of, restrict_capabilities
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.running import long_call_definition
+
+if TYPE_CHECKING:
+    from signpost.ports import TextStore
 
 REMEMBERED = 256
 
@@ -22,7 +25,7 @@ type FunctionFilter = Callable[[Principal, str], bool]
 """Decides whether a principal may use a function, by the function's id."""
 
 
-def read_definition(texts: TextStore, tenant: str, definition_id: str, digest: str) -> Definition:
+def read_definition(texts: "TextStore", tenant: str, definition_id: str, digest: str) -> Definition:
     """Read a definition by its digest. The text under a digest never changes."""
     return long_call_definition.definition_of(digest) or parse_published_definition(
         definition_id, json.loads(texts.read(tenant, digest))
@@ -33,7 +36,7 @@ class CatalogueDefinitions:
     """Implements `DefinitionSource` of the workflow ports by the catalogue."""
 
     def __init__(
-        self, *, catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionFilter, texts: TextStore
+        self, *, catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionFilter, texts: "TextStore"
     ) -> None:
         self._catalogue = catalogue
         self._access = access

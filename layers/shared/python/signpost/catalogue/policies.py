@@ -8,14 +8,14 @@ from signpost.catalogue.cache import REMEMBERED_TENANTS, CatalogueView
 from signpost.errors import Unavailable
 from signpost.model import Principal
 from signpost.policy.access import OPEN, Access
-from signpost.ports import TextStore
 
 if TYPE_CHECKING:
     from signpost.policy.access import AccessLookup, DenialListener
     from signpost.policy.rules import Policies
+    from signpost.ports import TextStore
 
 
-def read_policies(texts: TextStore, tenant: str, digest: str) -> "Policies":
+def read_policies(texts: "TextStore", tenant: str, digest: str) -> "Policies":
     """Read the rules with this digest. Raises Unavailable if they are missing."""
     try:
         text = texts.read(tenant, digest)
@@ -30,7 +30,7 @@ def read_policies(texts: TextStore, tenant: str, digest: str) -> "Policies":
 class TenantPolicies:
     """Decides access by the current rules of the principal's tenant. A tenant without rules allows everything."""
 
-    def __init__(self, *, catalogue: CatalogueView, texts: TextStore, notice: "DenialListener") -> None:
+    def __init__(self, *, catalogue: CatalogueView, texts: "TextStore", notice: "DenialListener") -> None:
         self._catalogue = catalogue
 
         @lru_cache(REMEMBERED_TENANTS)

@@ -2,13 +2,16 @@
 tenant's list revisions are unchanged."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from signpost.caches import BoundedCache
 from signpost.calling.runtime_settings import tenant_setting
 from signpost.content.model import Skill, StoredPrompt
-from signpost.content.ports import ContentStore
 from signpost.list_revisions import REMEMBERED_TENANTS, ListRevisions, RevisionView
 from signpost.records import dataclass
+
+if TYPE_CHECKING:
+    from signpost.content.ports import ContentStore
 
 
 @dataclass(slots=True)
@@ -34,7 +37,7 @@ class _CachedContent:
 class ContentView:
     """The skill documents and prompts that tenants see, their own and the shipped ones, cached by tenant."""
 
-    def __init__(self, *, content: ContentStore, revisions: RevisionView) -> None:
+    def __init__(self, *, content: "ContentStore", revisions: RevisionView) -> None:
         self._content = content
         self._revisions = revisions
         self._by_tenant = BoundedCache[str, _CachedContent](REMEMBERED_TENANTS)

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from signpost.content import markdown, uris
 from signpost.content.agent_skills import skill_md
@@ -13,12 +14,14 @@ from signpost.content.handlers import Handlers, refuse_internal
 from signpost.content.markdown import DocumentText
 from signpost.content.model import Skill, SkillChange, StoredFile
 from signpost.content.names import problem_with_skill_id
-from signpost.content.ports import Bodies, ContentStore
 from signpost.content.uris import Index, Section, SkillDocument, Target
 from signpost.policy import policy_items
 from signpost.policy.access import AccessLookup
-from signpost.ports import Timestamps
 from signpost.strict_json import byte_length
+
+if TYPE_CHECKING:
+    from signpost.content.ports import Bodies, ContentStore
+    from signpost.ports import Timestamps
 
 LARGEST_BODY = 262_144
 LONGEST_TITLE = 1000
@@ -37,12 +40,12 @@ class Skills:
     def __init__(
         self,
         *,
-        content: ContentStore,
-        bodies: Bodies,
+        content: "ContentStore",
+        bodies: "Bodies",
         view: ContentView,
         handlers: Handlers,
         accesses: AccessLookup,
-        timestamps: Timestamps,
+        timestamps: "Timestamps",
     ) -> None:
         self._content = content
         self._accesses = accesses

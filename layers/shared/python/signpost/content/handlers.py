@@ -1,10 +1,10 @@
 """Calls of the functions behind sections and prompts, and the refusals of their failures."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionView
-from signpost.calling.ports import FunctionInvoker
 from signpost.calling.runtime_settings import effective_setting, placement_of
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.callers import Caller
@@ -12,15 +12,18 @@ from signpost.content.names import is_internal
 from signpost.contract import CallReply, CallRequest, Failure, KeptResult, Result
 from signpost.model import InputRequired, Json, JsonObject
 from signpost.policy import policy_items
-from signpost.ports import Clock
 from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import FunctionInvoker
+    from signpost.ports import Clock
 
 
 class Handlers:
     """Calls the functions behind sections and prompts as the caller's principal."""
 
     def __init__(
-        self, *, functions: FunctionView, executors: FunctionInvoker, access: FunctionAccess, clock: Clock
+        self, *, functions: FunctionView, executors: "FunctionInvoker", access: FunctionAccess, clock: "Clock"
     ) -> None:
         self._functions = functions
         self._access = access

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from signpost.content import markdown
 from signpost.content.api.errors import RegistryRefusal, quote_text
@@ -11,12 +12,14 @@ from signpost.content.callers import Caller, visible_entry
 from signpost.content.handlers import Handlers, refuse_internal
 from signpost.content.model import PromptChange, StoredPrompt
 from signpost.content.names import problem_with_prompt_name
-from signpost.content.ports import ContentStore
 from signpost.model import Json, JsonObject, PromptArgument
 from signpost.policy import policy_items
 from signpost.policy.access import AccessLookup
-from signpost.ports import Timestamps
 from signpost.records import dataclass
+
+if TYPE_CHECKING:
+    from signpost.content.ports import ContentStore
+    from signpost.ports import Timestamps
 
 LARGEST_PROMPT = 262_144
 """Bytes of a stored prompt as JSON, so that it fits into a row."""
@@ -35,11 +38,11 @@ class Prompts:
     def __init__(
         self,
         *,
-        content: ContentStore,
+        content: "ContentStore",
         view: ContentView,
         handlers: Handlers,
         accesses: AccessLookup,
-        timestamps: Timestamps,
+        timestamps: "Timestamps",
     ) -> None:
         self._content = content
         self._accesses = accesses

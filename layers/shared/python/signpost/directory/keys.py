@@ -4,19 +4,22 @@ An executor gets its keys before it is placed, because a function that is in the
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from signpost.contract import Executor
 from signpost.directory.model import PlacementRefusal
-from signpost.directory.ports import Directory, ExecutorSecrets
 from signpost.model import MasterKeys
 from signpost.signing.capability_tokens import derive_executor_key
-from signpost.signing.ports import MasterKeyStore
+
+if TYPE_CHECKING:
+    from signpost.directory.ports import Directory, ExecutorSecrets
+    from signpost.signing.ports import MasterKeyStore
 
 
 class ExecutorKeys:
     """Writes the signing keys of executors into their secrets."""
 
-    def __init__(self, *, stack_keys: MasterKeyStore, secrets: ExecutorSecrets, directory: Directory) -> None:
+    def __init__(self, *, stack_keys: "MasterKeyStore", secrets: "ExecutorSecrets", directory: "Directory") -> None:
         self._stack_keys = stack_keys
         self._secrets = secrets
         self._directory = directory

@@ -7,15 +7,18 @@ transaction the directory stays as it was, also after an error.
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
-from signpost.calling.ports import Breakers
 from signpost.directory import load_rules
 from signpost.directory.allow_list import AllowList
 from signpost.directory.keys import ExecutorKeys
 from signpost.directory.model import DirectoryChange, DirectorySnapshot, PlacementRefusal
 from signpost.directory.offers import Offer, Offers
-from signpost.directory.ports import LoadedExecutors
 from signpost.errors import Unavailable
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import Breakers
+    from signpost.directory.ports import LoadedExecutors
 
 type LoadRule = Callable[[Offer, DirectorySnapshot], DirectoryChange | PlacementRefusal]
 
@@ -27,8 +30,8 @@ class Loader:
         allowed: AllowList,
         offers: Offers,
         keys: ExecutorKeys,
-        directory: LoadedExecutors,
-        breakers: Breakers,
+        directory: "LoadedExecutors",
+        breakers: "Breakers",
         is_reserved: Callable[[str], bool],
     ) -> None:
         """`is_reserved` tells the ids of functions that only the registry may have."""

@@ -6,19 +6,22 @@ None of its functions runs for that.
 import hashlib
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from signpost.calling.failures import failure
 from signpost.calling.lookup import may_exist
-from signpost.calling.ports import LambdaTransport
 from signpost.calling.wire_fields import MalformedMessage
 from signpost.contract import Executor, ExecutorVersion, HostedFunction, TransportFailure
 from signpost.directory import manifest
 from signpost.directory.listing import MEMBER_CHECKS, fault_of
 from signpost.directory.manifest import ExecutorManifest, manifest_message, parse_manifest
 from signpost.directory.model import PlacementRefusal
-from signpost.directory.ports import ExecutorInspector
-from signpost.ports import Clock
 from signpost.records import dataclass
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import LambdaTransport
+    from signpost.directory.ports import ExecutorInspector
+    from signpost.ports import Clock
 
 MANIFEST_TIMEOUT = 15.0
 """Seconds to wait for a manifest: the executor may be starting for the first time."""
@@ -41,7 +44,7 @@ class Offer:
 
 
 class Offers:
-    def __init__(self, *, inspector: ExecutorInspector, link: LambdaTransport, clock: Clock) -> None:
+    def __init__(self, *, inspector: "ExecutorInspector", link: "LambdaTransport", clock: "Clock") -> None:
         self._inspector = inspector
         self._link = link
         self._clock = clock

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from signpost.contract import Executor, HostedFunction, PlacedExecutor
 from signpost.directory.keys import ExecutorKeys
 from signpost.directory.model import PlacementRefusal
 from signpost.directory.offers import Offer, Offers
-from signpost.directory.ports import Directory
 from signpost.model import MasterKeys
+
+if TYPE_CHECKING:
+    from signpost.directory.ports import Directory
 
 
 class PlacementError(Exception):
@@ -16,7 +19,7 @@ class PlacementError(Exception):
 
 
 class Placer:
-    def __init__(self, *, offers: Offers, keys: ExecutorKeys, directory: Directory) -> None:
+    def __init__(self, *, offers: Offers, keys: ExecutorKeys, directory: "Directory") -> None:
         self._offers = offers
         self._keys = keys
         self._directory = directory

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.caches import BoundedCache
 from signpost.content.deliveries import deliveries_of, parse_change, to_text
 from signpost.content.model import Subscription
-from signpost.content.ports import ContentStore, DeliveryQueue
 from signpost.entrypoints.queue_batch import handle_messages
 from signpost.list_revisions import RevisionRows
 from signpost.model import JsonObject
 from signpost.records import dataclass
 from signpost.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from signpost.content.ports import ContentStore, DeliveryQueue
 
 REMEMBERED_TENANTS = 64
 
@@ -28,7 +30,7 @@ class SubscriptionCache:
     """The subscriptions of tenants, cached until a later change arrives: a publication announces thousands of changes
     under one version."""
 
-    def __init__(self, content: ContentStore, revisions: RevisionRows) -> None:
+    def __init__(self, content: "ContentStore", revisions: RevisionRows) -> None:
         self._content = content
         self._revisions = revisions
         self._by_tenant = BoundedCache[str, _CachedSubscriptions](REMEMBERED_TENANTS)
@@ -44,7 +46,7 @@ class SubscriptionCache:
 
 
 class ChangeFanout:
-    def __init__(self, *, subscribers: SubscriptionCache, queue: DeliveryQueue, telemetry: Telemetry) -> None:
+    def __init__(self, *, subscribers: SubscriptionCache, queue: "DeliveryQueue", telemetry: Telemetry) -> None:
         self._subscribers = subscribers
         self._queue = queue
         self._telemetry = telemetry

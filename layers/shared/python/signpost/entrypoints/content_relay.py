@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.content.model import EVENT_SOURCE, BusEvent, ChangeEvent
-from signpost.content.ports import EventBus
 from signpost.entrypoints.stream_batch import Image, RecordFault, StreamRecord, handle_records, put_records
 from signpost.model import JsonObject
 from signpost.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from signpost.content.ports import EventBus
 
 KEY_NAMES = {
     "skills::on-change": "id",
@@ -30,7 +32,7 @@ type EventsOf = Callable[[Image], Sequence[ChangeEvent]]
 
 
 class ContentRelay:
-    def __init__(self, *, events_of: EventsOf, bus: EventBus, telemetry: Telemetry) -> None:
+    def __init__(self, *, events_of: EventsOf, bus: "EventBus", telemetry: Telemetry) -> None:
         self._events_of = events_of
         self._bus = bus
         self._telemetry = telemetry

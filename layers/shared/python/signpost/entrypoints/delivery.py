@@ -1,20 +1,22 @@
 """Delivers queued messages to trigger functions and webhooks, and retries failed deliveries with growing delays."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from signpost.calling.ports import FunctionInvoker
 from signpost.content.deliveries import Backoff, Delivery, body_of, from_text, principal_of
-from signpost.content.ports import DeliveryQueue
 from signpost.contract import CallRequest, Failure
 from signpost.entrypoints.queue_batch import handle_messages, postpone
 from signpost.errors import Unavailable
 from signpost.model import InputRequired, JsonObject
-from signpost.ports import Clock, Web
 from signpost.signing import webhook_signatures as webhooks
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
 from signpost.web import WebFailure, WebRequest
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import FunctionInvoker
+    from signpost.content.ports import DeliveryQueue
+    from signpost.ports import Clock, Web
 
 RESERVE = 2.0
 """Seconds reserved to record the outcome of an attempt."""
@@ -25,7 +27,7 @@ MOST_ANSWER_BYTES = 65_536
 
 
 class TriggerSender:
-    def __init__(self, *, executors: FunctionInvoker, clock: Clock) -> None:
+    def __init__(self, *, executors: "FunctionInvoker", clock: "Clock") -> None:
         self._executors = executors
         self._clock = clock
 
@@ -45,7 +47,7 @@ class TriggerSender:
 
 
 class WebhookSender:
-    def __init__(self, *, web: Web, keys: KeyRing, clock: Clock) -> None:
+    def __init__(self, *, web: "Web", keys: KeyRing, clock: "Clock") -> None:
         self._web = web
         self._keys = keys
         self._clock = clock
@@ -87,9 +89,9 @@ class DeliveryHandler:
         *,
         triggers: TriggerSender,
         webhooks: WebhookSender,
-        queue: DeliveryQueue,
+        queue: "DeliveryQueue",
         backoff: Backoff,
-        clock: Clock,
+        clock: "Clock",
         telemetry: Telemetry,
     ) -> None:
         self._by_kind = {"trigger": triggers, "webhook": webhooks}

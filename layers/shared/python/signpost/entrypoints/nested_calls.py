@@ -1,22 +1,24 @@
 """Answers functions that call other functions by invoking the gateway directly, without HTTP."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.calling import wire
 from signpost.calling.failures import failure
 from signpost.calling.nested import NestedCalls
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.model import JsonObject, as_object
-from signpost.ports import Alarm, Clock
 from signpost.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from signpost.ports import Alarm, Clock
 
 RESERVE = 0.5
 """Seconds reserved for the runtime to return the answer."""
 
 
 class NestedCallHandler:
-    def __init__(self, *, nested: NestedCalls, telemetry: Telemetry, clock: Clock, alarm: Alarm) -> None:
+    def __init__(self, *, nested: NestedCalls, telemetry: Telemetry, clock: "Clock", alarm: "Alarm") -> None:
         self._nested = nested
         self._telemetry = telemetry
         self._clock = clock

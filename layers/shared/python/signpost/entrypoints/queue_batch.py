@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.content.deliveries import Backoff
-from signpost.content.ports import DeliveryQueue
 from signpost.errors import Unavailable
 from signpost.model import JsonObject
+
+if TYPE_CHECKING:
+    from signpost.content.ports import DeliveryQueue
 
 type QueueRecord = Mapping[str, Any]
 
@@ -19,7 +21,7 @@ def handle_messages(event: Mapping[str, Any], is_done: Callable[[QueueRecord], b
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in unfinished]}
 
 
-def postpone(queue: DeliveryQueue, backoff: Backoff, message: QueueRecord) -> None:
+def postpone(queue: "DeliveryQueue", backoff: Backoff, message: QueueRecord) -> None:
     """Delays the next attempt, longer after each one. If the queue cannot be reached, its own visibility timeout
     applies."""
     attempts = int(message["attributes"]["ApproximateReceiveCount"])

@@ -6,7 +6,7 @@ A caller other than the operator adds its credential as `authorization`.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.catalogue.publishing.publisher import PublishFunctions
 from signpost.content.api.errors import RegistryRefusal
@@ -17,9 +17,11 @@ from signpost.errors import DeadlinePassed, Unavailable
 from signpost.identity.denial import Denial
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, JsonObject, Principal
-from signpost.ports import Alarm, Clock
 from signpost.strict_json import is_encodable
 from signpost.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from signpost.ports import Alarm, Clock
 
 RESERVE = 0.5
 """Seconds reserved for the runtime to return the answer."""
@@ -38,8 +40,8 @@ class RegistryHandler:
         administration: Sequence[PublishFunctions | LoadFunctions],
         identify: Identify,
         telemetry: Telemetry,
-        clock: Clock,
-        alarm: Alarm,
+        clock: "Clock",
+        alarm: "Alarm",
     ) -> None:
         self._functions = functions
         self._administration = {function_id: group for group in administration for function_id in group.ids}

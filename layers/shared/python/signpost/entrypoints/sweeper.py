@@ -6,18 +6,20 @@ Both make up for work that another function left uncounts.
 
 from collections.abc import Callable, Mapping
 from itertools import batched
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.content.kept_objects import RetentionScan
-from signpost.content.ports import ContentReferences, KeptObjects
 from signpost.content.retention import RetentionAges, continuous_scan, find_collectable, unnamed_since
 from signpost.errors import Unavailable
 from signpost.model import JsonObject
-from signpost.ports import Clock
 from signpost.records import dataclass
 from signpost.telemetry import Telemetry
-from signpost.workflow.ports import DueInstances, WorkQueue
 from signpost.workflow.wakes import QueuedWake
+
+if TYPE_CHECKING:
+    from signpost.content.ports import ContentReferences, KeptObjects
+    from signpost.ports import Clock
+    from signpost.workflow.ports import DueInstances, WorkQueue
 
 RESERVE_MS = 20_000
 """Milliseconds reserved for work in progress when the time is up. The next run continues."""
@@ -41,9 +43,9 @@ class ContentSweeper:
     def __init__(
         self,
         *,
-        references: ContentReferences,
-        objects: KeptObjects,
-        clock: Clock,
+        references: "ContentReferences",
+        objects: "KeptObjects",
+        clock: "Clock",
         telemetry: Telemetry,
         ages: RetentionAges,
     ) -> None:
@@ -124,7 +126,7 @@ class DueSweeper:
     """Wakes the workflows whose rows say that they are due: the function that had to wake one may have died, or the
     time may have been too far ahead for the queue."""
 
-    def __init__(self, *, due: DueInstances, queue: WorkQueue, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(self, *, due: "DueInstances", queue: "WorkQueue", clock: "Clock", telemetry: Telemetry) -> None:
         self._due = due
         self._queue = queue
         self._clock = clock

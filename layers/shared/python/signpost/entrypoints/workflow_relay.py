@@ -3,18 +3,20 @@ Both are relayed at least once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.content.model import BusEvent
-from signpost.content.ports import EventBus
 from signpost.entrypoints.stream_batch import Image, RecordFault, StreamRecord, handle_records, put_records
 from signpost.model import JsonObject
-from signpost.ports import Clock
 from signpost.records import dataclass
 from signpost.telemetry import Telemetry
-from signpost.workflow.ports import WorkQueue
 from signpost.workflow.running.bus_events import WorkflowAuditEvent, build_bus_event
 from signpost.workflow.wakes import QueuedWake, Wake, WakeMessage
+
+if TYPE_CHECKING:
+    from signpost.content.ports import EventBus
+    from signpost.ports import Clock
+    from signpost.workflow.ports import WorkQueue
 
 LONGEST_DELAY = 900
 """The longest delay of a queue message in seconds. The sweeper finds workflows that are due later."""
@@ -31,7 +33,7 @@ class StreamReader:
 
 class WorkflowRelay:
     def __init__(
-        self, *, reader: StreamReader, bus: EventBus, queue: WorkQueue, clock: Clock, telemetry: Telemetry
+        self, *, reader: StreamReader, bus: "EventBus", queue: "WorkQueue", clock: "Clock", telemetry: Telemetry
     ) -> None:
         self._reader = reader
         self._bus = bus

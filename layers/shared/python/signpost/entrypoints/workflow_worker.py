@@ -1,16 +1,18 @@
 """Wakes the workflows named by the work queue, so that their pending steps go on."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.content.deliveries import Backoff
-from signpost.content.ports import DeliveryQueue
 from signpost.entrypoints.queue_batch import handle_messages, postpone
 from signpost.model import JsonObject
-from signpost.ports import Clock
 from signpost.telemetry import Telemetry
-from signpost.workflow.ports import InstanceWaker
 from signpost.workflow.wakes import message_of
+
+if TYPE_CHECKING:
+    from signpost.content.ports import DeliveryQueue
+    from signpost.ports import Clock
+    from signpost.workflow.ports import InstanceWaker
 
 RESERVE = 10.0
 """Seconds reserved to queue_record the outcome of a step."""
@@ -18,7 +20,7 @@ RESERVE = 10.0
 
 class WorkflowWorker:
     def __init__(
-        self, *, waker: InstanceWaker, queue: DeliveryQueue, backoff: Backoff, clock: Clock, telemetry: Telemetry
+        self, *, waker: "InstanceWaker", queue: "DeliveryQueue", backoff: Backoff, clock: "Clock", telemetry: Telemetry
     ) -> None:
         self._waker = waker
         self._queue = queue

@@ -6,15 +6,18 @@ The tenant in the key only says where to look the key up; the secret decides whe
 import hashlib
 import hmac
 import re
+from typing import TYPE_CHECKING
 
 from signpost.caches import BoundedCache
 from signpost.identity.credentials import ApiKey
 from signpost.identity.denial import Denial, DenialReason
-from signpost.identity.ports import ApiKeys
 from signpost.model import Principal
-from signpost.ports import Clock
 from signpost.records import dataclass
 from signpost.settings import TENANT
+
+if TYPE_CHECKING:
+    from signpost.identity.ports import ApiKeys
+    from signpost.ports import Clock
 
 PREFIX = "sp_"
 ISSUER = "signpost:api-keys"
@@ -68,7 +71,7 @@ def judge_api_key(key: ApiKey | None, secret: str, now: float) -> Principal | De
 
 
 class ApiKeyAuthenticator:
-    def __init__(self, *, keys: ApiKeys, clock: Clock) -> None:
+    def __init__(self, *, keys: "ApiKeys", clock: "Clock") -> None:
         self._keys = keys
         self._clock = clock
         self._seen = BoundedCache[tuple[str, str], tuple[float, ApiKey | None]](CACHE_SIZE)

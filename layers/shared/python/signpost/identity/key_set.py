@@ -7,12 +7,15 @@ serves on.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from signpost.errors import Unavailable
 from signpost.identity.credentials import IssuerKeySet
-from signpost.identity.ports import IssuerKeySets, KeySetSource
 from signpost.model import JsonObject
-from signpost.ports import Clock
+
+if TYPE_CHECKING:
+    from signpost.identity.ports import IssuerKeySets, KeySetSource
+    from signpost.ports import Clock
 
 REFRESH_AT_MOST_EVERY = 300.0
 REFRESH_LEASE = 10.0
@@ -28,7 +31,7 @@ TRY_AGAIN_AFTER = 5.0
 
 
 class IssuerKeyCache:
-    def __init__(self, *, issuer: str, rows: IssuerKeySets, source: KeySetSource, clock: Clock) -> None:
+    def __init__(self, *, issuer: str, rows: "IssuerKeySets", source: "KeySetSource", clock: "Clock") -> None:
         self._issuer = issuer
         self._rows = rows
         self._source = source

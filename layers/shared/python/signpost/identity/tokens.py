@@ -1,7 +1,7 @@
 """Verifies access tokens: JWTs of one issuer, for the stack's audiences, under pinned algorithms."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jwt
 
@@ -9,8 +9,10 @@ from signpost.identity.claims import principal_of
 from signpost.identity.denial import Denial, DenialReason
 from signpost.identity.key_set import IssuerKeyCache
 from signpost.model import Principal
-from signpost.ports import Clock
 from signpost.settings import ClaimNames
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
 
 ALGORITHMS = {"RS256": "RSA", "PS256": "RSA", "ES256": "EC"}
 """The accepted signature algorithms, with the key type of each. All are asymmetric, so that a public key can never
@@ -41,7 +43,7 @@ class TokenAuthenticator:
         keys: IssuerKeyCache,
         claims: ClaimNames,
         default_tenant: str,
-        clock: Clock,
+        clock: "Clock",
     ) -> None:
         self._issuer = issuer
         self._audiences = audiences

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from signpost import __version__
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionLists
-from signpost.calling.ports import Breakers
 from signpost.catalogue.cache import CatalogueView
 from signpost.content.api.functions import addressable_skills
 from signpost.content.cache import ContentView
@@ -14,7 +14,10 @@ from signpost.mcp.surface import Surface
 from signpost.metrics import gauges
 from signpost.metrics.gauges import Gauge, GaugeReading
 from signpost.model import Call, Principal
-from signpost.ports import Clock
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import Breakers
+    from signpost.ports import Clock
 
 type SamplesByLabels = Mapping[tuple[str, ...], int]
 
@@ -30,8 +33,8 @@ class Meter:
         content: ContentView,
         catalogue: CatalogueView,
         access: FunctionAccess,
-        breakers: Breakers,
-        clock: Clock,
+        breakers: "Breakers",
+        clock: "Clock",
     ) -> None:
         self._surfaces = surfaces
         self._function_lists = function_lists

@@ -8,14 +8,16 @@ it: a function that calls another one through the gateway can only show a token 
 import hashlib
 import json
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.contract import FunctionCall
 from signpost.model import Json, Principal
-from signpost.ports import Clock
 from signpost.records import dataclass
 from signpost.signing.key_ring import REREAD_AT_ONCE, KeyRing, derive_key
 from signpost.signing.signed_text import is_signature, parse_signed_text, sign, write_signed_text
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
 
 FOR_EXECUTOR, FOR_GATEWAY = "capability", "capability:nested"
 DEEPEST_CALL = 3
@@ -106,7 +108,7 @@ class TokenMint:
 class TokenVerifier:
     """Verifies tokens at an executor, which holds its own keys and no others."""
 
-    def __init__(self, own_keys: KeyRing, *, clock: Clock) -> None:
+    def __init__(self, own_keys: KeyRing, *, clock: "Clock") -> None:
         self._keys = own_keys
         self._clock = clock
 

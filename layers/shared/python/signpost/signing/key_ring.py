@@ -3,10 +3,13 @@
 import hashlib
 import hmac
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from signpost.model import MasterKeys
-from signpost.ports import Clock
-from signpost.signing.ports import MasterKeyStore
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
+    from signpost.signing.ports import MasterKeyStore
 
 REREAD_AFTER = 10.0
 """Seconds between reads of the secret when a signature is not recognised, which may mean that the keys were rotated.
@@ -18,7 +21,7 @@ KEYS_LIFETIME = 300.0
 
 
 class KeyRing:
-    def __init__(self, *, store: MasterKeyStore, clock: Clock) -> None:
+    def __init__(self, *, store: "MasterKeyStore", clock: "Clock") -> None:
         self._store = store
         self._clock = clock
         self._keys: MasterKeys | None = None

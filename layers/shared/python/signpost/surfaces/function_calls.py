@@ -3,15 +3,13 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from signpost.calling.caller import CALLER_MARGIN, GRACE
 from signpost.calling.lookup import FunctionView
-from signpost.calling.ports import FunctionInvoker
 from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_long_call, tenant_setting, tenant_words
 from signpost.content.documents import FETCH_FUNCTION
 from signpost.content.names import is_internal
-from signpost.content.ports import AnswerStore
 from signpost.content.uris import skill_uri
 from signpost.contract import (
     CallReply,
@@ -33,8 +31,12 @@ from signpost.model import (
     Tool,
     as_object,
 )
-from signpost.ports import Clock
 from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import FunctionInvoker
+    from signpost.content.ports import AnswerStore
+    from signpost.ports import Clock
 
 LONGEST_STRUCTURED = 100_000
 """Characters of a result that is sent a second time as structured content."""
@@ -56,10 +58,10 @@ class FunctionCalls:
         self,
         *,
         functions: FunctionView,
-        executors: FunctionInvoker,
+        executors: "FunctionInvoker",
         long_calls: Callable[[], LongCallStarter],
-        long_answers: AnswerStore,
-        clock: Clock,
+        long_answers: "AnswerStore",
+        clock: "Clock",
     ) -> None:
         self._functions = functions
         self._executors = executors

@@ -4,6 +4,7 @@ client gets the state of that run at once."""
 import json
 from dataclasses import replace
 from math import ceil
+from typing import TYPE_CHECKING
 
 from signpost.calling.breaker import Breaker
 from signpost.calling.lookup import FunctionView
@@ -11,7 +12,6 @@ from signpost.calling.runtime_settings import LONGEST_WAIT_MS, placement_of
 from signpost.mcp.names import simplify_name
 from signpost.mcp.tools import explain_violation
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, JsonObject, Tool, as_object
-from signpost.ports import Clock
 from signpost.schema.validation import Validators
 from signpost.surfaces.flat.workflow_tools import add_failure_text
 from signpost.surfaces.function_calls import add_retry_hint, text_block
@@ -27,11 +27,14 @@ from signpost.workflow.running.service import (
     Workflows,
 )
 
+if TYPE_CHECKING:
+    from signpost.ports import Clock
+
 
 class LongCalls:
     """Starts runs for long calls."""
 
-    def __init__(self, *, workflows: Workflows, functions: FunctionView, breaker: Breaker, clock: Clock) -> None:
+    def __init__(self, *, workflows: Workflows, functions: FunctionView, breaker: Breaker, clock: "Clock") -> None:
         self._workflows = workflows
         self._functions = functions
         self._breaker = breaker

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from signpost.caches import BoundedCache, DerivedCache
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionList
-from signpost.calling.ports import FunctionInvoker
 from signpost.content.api.functions import RESOURCE_TEMPLATES
 from signpost.content.prompts import Prompts
 from signpost.contract import CallRequest
@@ -25,10 +24,11 @@ from signpost.model import (
     ResourceTemplate,
 )
 from signpost.policy.access import Access
-from signpost.ports import Clock
 from signpost.surfaces.documents import ANSWER_MARGIN, caller_of
 
 if TYPE_CHECKING:
+    from signpost.calling.ports import FunctionInvoker
+    from signpost.ports import Clock
     from signpost.surfaces.toolkit_index import ComponentIndex, DeclaredComponent
 
 INSTANCES_WITHIN = 5.0
@@ -38,7 +38,9 @@ INSTANCES_WITHIN = 5.0
 class ToolkitComponents:
     """The provider of components. Modules that read them are imported on first use: most clients use tools only."""
 
-    def __init__(self, *, access: FunctionAccess, executors: FunctionInvoker, prompts: Prompts, clock: Clock) -> None:
+    def __init__(
+        self, *, access: FunctionAccess, executors: "FunctionInvoker", prompts: Prompts, clock: "Clock"
+    ) -> None:
         self._access = access
         self._executors = executors
         self._prompts = prompts

@@ -5,12 +5,15 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from signpost.contract import FunctionCall
 from signpost.model import JsonObject
 from signpost.toolkit.json_text import json_text
-from signpost.toolkit.ports import EventLog
 from signpost.toolkit.secrets import Secrets
+
+if TYPE_CHECKING:
+    from signpost.toolkit.ports import EventLog
 
 LONGEST_TEXT = 4_000
 LONGEST_NAME = 128
@@ -25,7 +28,7 @@ class CallLog:
     """The log that a function writes to. The author's words stand in the members `said` and `facts`, which sets these
     lines apart from those of the harness."""
 
-    def __init__(self, events: EventLog, call: FunctionCall, secrets: Secrets) -> None:
+    def __init__(self, events: "EventLog", call: FunctionCall, secrets: Secrets) -> None:
         self._events = events
         self._names = names_of(call)
         self._secrets = secrets

@@ -3,6 +3,7 @@ services."""
 
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from signpost.calling.failures import failure, reported_failure
 from signpost.contract import CallReply, FunctionCall, KeptResult, Result
@@ -10,8 +11,10 @@ from signpost.model import InputRequired, Json, JsonObject
 from signpost.records import dataclass
 from signpost.toolkit.answers import CallEnded, CallFailed, ToolError
 from signpost.toolkit.call_log import PROGRESS_INTERVAL, CallLog, ProgressReporter
-from signpost.toolkit.ports import EventLog, NestedCallPort
 from signpost.toolkit.secrets import Secrets
+
+if TYPE_CHECKING:
+    from signpost.toolkit.ports import EventLog, NestedCallPort
 
 NO_ARGUMENTS: JsonObject = {}
 
@@ -20,10 +23,10 @@ NO_ARGUMENTS: JsonObject = {}
 class ContextServices:
     """The nested calls, secrets and log of an executor that all its contexts share."""
 
-    nested: NestedCallPort | None
+    nested: "NestedCallPort | None"
     """None if the executor cannot call other functions."""
     secrets: Secrets
-    log: EventLog
+    log: "EventLog"
     progress_every: float = PROGRESS_INTERVAL
 
 

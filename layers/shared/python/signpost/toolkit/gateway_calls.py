@@ -1,18 +1,21 @@
 """Nested calls through the gateway, which knows the executors of functions and the permissions of the call."""
 
 import json
+from typing import TYPE_CHECKING
 
 from signpost.calling import wire
 from signpost.calling.failures import failure
-from signpost.calling.ports import LambdaTransport
 from signpost.contract import CallReply, FunctionCall, TransportFailure
 from signpost.model import JsonObject
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import LambdaTransport
 
 
 class GatewayCalls:
     """Sends nested calls to the gateway's Lambda function."""
 
-    def __init__(self, transport: LambdaTransport, gateway_arn: str) -> None:
+    def __init__(self, transport: "LambdaTransport", gateway_arn: str) -> None:
         self._link = transport
         self._gateway_arn = gateway_arn
 

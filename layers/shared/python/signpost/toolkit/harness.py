@@ -9,6 +9,7 @@ import os
 import time
 import traceback
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from signpost.calling.failures import failure
 from signpost.calling.wire import LARGEST_REPLY, MalformedMessage, operation_of, parse_call, reply_message
@@ -16,7 +17,6 @@ from signpost.contract import CallReply, ClientPresentation, Failure, FunctionCa
 from signpost.directory.manifest import manifest_message
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.model import InputRequired, Json, JsonObject, as_object
-from signpost.ports import Clock
 from signpost.schema.validation import SchemaRefusal, Validators, Violation
 from signpost.toolkit.attempt import (
     EncodedResult,
@@ -32,7 +32,10 @@ from signpost.toolkit.deadline import DeadlineTimer
 from signpost.toolkit.function import DeclarationError, ExecutorFunctions, Function
 from signpost.toolkit.isolation import run_isolated
 from signpost.toolkit.orphans import OrphanTracker, kill_processes
-from signpost.toolkit.ports import KeptResults, TokenCheck
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
+    from signpost.toolkit.ports import KeptResults, TokenCheck
 
 RESERVE = 0.2
 """Seconds before the Lambda timeout at which a function is stopped, so that the reply can still be sent."""
@@ -49,11 +52,11 @@ class Harness:
         self,
         hosting: ExecutorFunctions,
         *,
-        tokens: TokenCheck,
-        clock: Clock,
+        tokens: "TokenCheck",
+        clock: "Clock",
         validators: Validators,
         services: ContextServices,
-        kept_results: KeptResults | None = None,
+        kept_results: "KeptResults | None" = None,
     ) -> None:
         """Without `kept_results`, results that are too large to be sent are refused."""
         self._functions = hosting.functions

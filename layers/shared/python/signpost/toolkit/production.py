@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.s3 import S3KeptResults
 from signpost.adapters.secrets_manager import SecretMasterKeys, SecretsManagerTexts
-from signpost.ports import Clock
 from signpost.schema.validation import Validators
 from signpost.signing.capability_tokens import TokenVerifier
 from signpost.signing.key_ring import KeyRing
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
+
+    from signpost.ports import Clock
 
 
 def build_harness(hosting: ExecutorFunctions, environment: Mapping[str, str]) -> Harness:
@@ -61,7 +62,7 @@ def _secrets_manager_client() -> "SecretsManagerClient":
     return boto3.client("secretsmanager", config=_client_config())
 
 
-def _build_gateway_calls(environment: Mapping[str, str], clock: Clock, log: Log) -> GatewayCalls | None:
+def _build_gateway_calls(environment: Mapping[str, str], clock: "Clock", log: Log) -> GatewayCalls | None:
     gateway = environment.get("GATEWAY_FUNCTION")
     if not gateway:
         return None

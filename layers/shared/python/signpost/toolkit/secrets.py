@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from signpost.errors import PermanentlyUnavailable, Unavailable
-from signpost.ports import Clock
 from signpost.toolkit.answers import ToolError
-from signpost.toolkit.ports import SecretTexts
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
+    from signpost.toolkit.ports import SecretTexts
 
 CACHE_SECONDS = 300.0
 """Seconds after which a secret is read again, because it may have been rotated."""
@@ -28,7 +30,7 @@ def find_secret_arns(environment: Mapping[str, str]) -> Mapping[str, str]:
 class Secrets:
     """Reads the secrets of an executor, caches them, and masks the ones that were read."""
 
-    def __init__(self, arns: Mapping[str, str], texts: SecretTexts, clock: Clock) -> None:
+    def __init__(self, arns: Mapping[str, str], texts: "SecretTexts", clock: "Clock") -> None:
         self._arns = arns
         self._texts = texts
         self._clock = clock

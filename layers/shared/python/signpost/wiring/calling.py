@@ -1,14 +1,18 @@
 """Builds the call services, the same for every Lambda function that calls executors."""
 
+from typing import TYPE_CHECKING
+
 from signpost.calling.breaker import Breaker
 from signpost.calling.caller import FunctionCaller, GuardedCaller
 from signpost.calling.lookup import FunctionView
-from signpost.calling.ports import Breakers, FunctionInvoker, FunctionStates, LambdaTransport
-from signpost.ports import Clock, Ids
 from signpost.records import dataclass
 from signpost.signing.capability_tokens import TokenMint
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import Breakers, FunctionInvoker, FunctionStates, LambdaTransport
+    from signpost.ports import Clock, Ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,19 +20,19 @@ class CallServices:
     functions: FunctionView
     breaker: Breaker
     mint: TokenMint
-    executors: FunctionInvoker
-    unguarded: FunctionInvoker
+    executors: "FunctionInvoker"
+    unguarded: "FunctionInvoker"
     """Calls without the breaker, for callers that apply it to several attempts at once."""
 
 
 def build_call_services(
     *,
-    function_states: FunctionStates,
-    breakers: Breakers,
-    link: LambdaTransport,
+    function_states: "FunctionStates",
+    breakers: "Breakers",
+    link: "LambdaTransport",
     keys: KeyRing,
-    clock: Clock,
-    ids: Ids,
+    clock: "Clock",
+    ids: "Ids",
     telemetry: Telemetry,
 ) -> CallServices:
     mint = TokenMint(keys)

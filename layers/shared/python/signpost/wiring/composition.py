@@ -8,7 +8,6 @@ from signpost.calling.lookup import FunctionLists
 from signpost.calling.nested import NestedCalls
 from signpost.catalogue.cache import CatalogueView
 from signpost.list_revisions import RevisionView
-from signpost.ports import Clock
 from signpost.records import dataclass
 from signpost.signing.key_ring import KeyRing
 from signpost.signing.seals import Sealer
@@ -21,6 +20,7 @@ from signpost.wiring.gateway_adapters import GatewayAdapters
 from signpost.wiring.policy import PolicyServices, build_policy_services
 
 if TYPE_CHECKING:
+    from signpost.ports import Clock
     from signpost.wiring.workflows import WorkflowServices
     from signpost.workflow import ports as workflow_ports
 
@@ -125,7 +125,7 @@ def _build_workflow_services(
     )
 
 
-def _build_long_calls(services: "WorkflowServices", calls: CallServices, clock: Clock) -> LongCallStarter:
+def _build_long_calls(services: "WorkflowServices", calls: CallServices, clock: "Clock") -> LongCallStarter:
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
     return workflows.build_long_calls(services, calls, clock)

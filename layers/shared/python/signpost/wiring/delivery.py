@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import boto3
 
@@ -16,12 +17,14 @@ from signpost.adapters.sqs import SqsQueue
 from signpost.content.deliveries import Backoff
 from signpost.entrypoints.delivery import DeliveryHandler, TriggerSender, WebhookSender
 from signpost.policy.egress import build_egress_rules
-from signpost.ports import Clock
 from signpost.settings import DeliverySettings, delivery_settings
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
 from signpost.wiring.aws_clients import CALL_CONFIG, CLIENT_CONFIG
 from signpost.wiring.calling import build_call_services
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
 
 DELIVERY_BACKOFF = Backoff(first=10, longest=3_600)
 """The backoff of deliveries. With the attempts that the template allows it spans almost five and a half hours."""
@@ -44,13 +47,13 @@ def compose_delivery(environment: Mapping[str, str], backoff: Backoff) -> Delive
     )
 
 
-def _build_key_ring(settings: DeliverySettings, clock: Clock) -> KeyRing:
+def _build_key_ring(settings: DeliverySettings, clock: "Clock") -> KeyRing:
     secrets = cache(lambda: boto3.client("secretsmanager", config=CLIENT_CONFIG))
     return KeyRing(store=SecretMasterKeys(secrets, settings.master_secret_arn), clock=clock)
 
 
 def _build_trigger_sender(
-    settings: DeliverySettings, keys: KeyRing, clock: Clock, telemetry: Telemetry
+    settings: DeliverySettings, keys: KeyRing, clock: "Clock", telemetry: Telemetry
 ) -> TriggerSender:
     dynamodb, table = boto3.client("dynamodb", config=CLIENT_CONFIG), settings.registry_table
     lambdas = cache(lambda: boto3.client("lambda", config=CALL_CONFIG))

@@ -23,49 +23,49 @@ from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.oidc import HttpKeySetSource
 from signpost.adapters.s3 import S3Answers, S3Bodies, S3ChangeBatchStore, S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
-from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions
-from signpost.content.ports import AnswerStore, Bodies, ContentStore
-from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
 from signpost.list_revisions import RevisionRows
-from signpost.ports import Alarm, Clock, Ids, TextStore, Timestamps
 from signpost.records import dataclass
 from signpost.settings import GatewaySettings
-from signpost.signing.ports import MasterKeyStore
 from signpost.telemetry import Telemetry
 from signpost.wiring.aws_clients import CALL_CONFIG, CLIENT_CONFIG, SIGNED_URL_CONFIG
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions
+    from signpost.content.ports import AnswerStore, Bodies, ContentStore
+    from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
+    from signpost.ports import Alarm, Clock, Ids, TextStore, Timestamps
+    from signpost.signing.ports import MasterKeyStore
     from signpost.workflow import ports as workflow_ports
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayAdapters:
-    api_keys: ApiKeys
-    issuer_key_sets: IssuerKeySets
-    key_set_source: KeySetSource
-    master_keys: MasterKeyStore
-    long_answers: AnswerStore
-    function_states: FunctionStates
-    placed_functions: PlacedFunctions
+    api_keys: "ApiKeys"
+    issuer_key_sets: "IssuerKeySets"
+    key_set_source: "KeySetSource"
+    master_keys: "MasterKeyStore"
+    long_answers: "AnswerStore"
+    function_states: "FunctionStates"
+    placed_functions: "PlacedFunctions"
     revisions: RevisionRows
-    breakers: Breakers
-    content: ContentStore
-    bodies: Bodies
-    values: TextStore
-    definitions: TextStore
+    breakers: "Breakers"
+    content: "ContentStore"
+    bodies: "Bodies"
+    values: "TextStore"
+    definitions: "TextStore"
     instances: "Callable[[], workflow_ports.InstanceStore]"
     step_executors: "Callable[[], Mapping[str, workflow_ports.StepExecutor]]"
     """Makes the step executors beside those of functions and workflows, by kind, when a workflow is first driven."""
     pause: "Callable[[], workflow_ports.Pause]"
     lease_margin: float
     """Seconds for which a claim outlasts the time that its step may take."""
-    link: LambdaTransport
-    clock: Clock
-    timestamps: Timestamps
-    ids: Ids
-    alarm: Alarm
+    link: "LambdaTransport"
+    clock: "Clock"
+    timestamps: "Timestamps"
+    ids: "Ids"
+    alarm: "Alarm"
 
 
 def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> GatewayAdapters:
@@ -109,7 +109,9 @@ def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Gatew
 # Imported at the first call that needs it: the workflow engine takes a tenth of a cold start to import.
 
 
-def _build_instance_store(dynamodb: "DynamoDBClient", table: str, values: TextStore) -> "workflow_ports.InstanceStore":
+def _build_instance_store(
+    dynamodb: "DynamoDBClient", table: str, values: "TextStore"
+) -> "workflow_ports.InstanceStore":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
     return workflows.build_instance_store(dynamodb, table, values)

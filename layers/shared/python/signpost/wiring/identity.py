@@ -1,21 +1,25 @@
 """Builds the authenticator, the same at every entry point of the stack."""
 
+from typing import TYPE_CHECKING
+
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.authenticator import Authenticator, CredentialAuthenticator
 from signpost.identity.key_set import IssuerKeyCache
-from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
 from signpost.model import Principal
-from signpost.ports import Clock
 from signpost.settings import IdentitySettings
+
+if TYPE_CHECKING:
+    from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
+    from signpost.ports import Clock
 
 
 def build_authenticator(
     settings: IdentitySettings,
     *,
-    api_keys: ApiKeys,
-    issuer_key_sets: IssuerKeySets,
-    key_set_source: KeySetSource,
-    clock: Clock,
+    api_keys: "ApiKeys",
+    issuer_key_sets: "IssuerKeySets",
+    key_set_source: "KeySetSource",
+    clock: "Clock",
     anonymous: Principal | None,
 ) -> Authenticator:
     keys = ApiKeyAuthenticator(keys=api_keys, clock=clock)
@@ -36,7 +40,7 @@ def anonymous_principal(settings: IdentitySettings) -> Principal | None:
 
 
 def _build_token_authenticator(
-    settings: IdentitySettings, rows: IssuerKeySets, source: KeySetSource, clock: Clock
+    settings: IdentitySettings, rows: "IssuerKeySets", source: "KeySetSource", clock: "Clock"
 ) -> CredentialAuthenticator:
     # Imported on first use: a deployment without tokens never loads the JWT library.
     from signpost.identity.tokens import TokenAuthenticator  # noqa: PLC0415

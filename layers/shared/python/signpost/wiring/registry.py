@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
@@ -35,7 +35,6 @@ from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.content.api.load_functions import LoadFunctions
 from signpost.content.names import is_internal
-from signpost.content.ports import Bodies, ContentStore
 from signpost.directory.allow_list import AllowList
 from signpost.directory.keys import ExecutorKeys
 from signpost.directory.loader import Loader
@@ -57,6 +56,9 @@ from signpost.wiring.aws_clients import CALL_CONFIG, CLIENT_CONFIG
 from signpost.wiring.calling import build_call_services
 from signpost.wiring.documents import DocumentServices, build_document_services
 from signpost.wiring.identity import build_authenticator
+
+if TYPE_CHECKING:
+    from signpost.content.ports import Bodies, ContentStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +149,13 @@ class _RegistryClients:
         self.lambdas = cache(lambda: boto3.client("lambda", config=CALL_CONFIG))
 
 
-def _build_content_store(settings: RegistrySettings, clients: _RegistryClients) -> ContentStore:
+def _build_content_store(settings: RegistrySettings, clients: _RegistryClients) -> "ContentStore":
     change_batches = S3ChangeBatchStore(clients.s3, settings.content_bucket)
     return DynamoContentStore(clients.dynamodb, settings.registry_table, change_batches, settings.scopes)
 
 
 def _build_catalogue_publisher(
-    settings: RegistrySettings, clients: _RegistryClients, content: ContentStore
+    settings: RegistrySettings, clients: _RegistryClients, content: "ContentStore"
 ) -> CataloguePublisher:
     values = S3Values(clients.s3, settings.content_bucket)
     definitions = DynamoDefinitionTexts(clients.dynamodb, settings.registry_table, values)
@@ -161,7 +163,11 @@ def _build_catalogue_publisher(
 
 
 def _build_document_services(
-    settings: RegistrySettings, clients: _RegistryClients, telemetry: Telemetry, content: ContentStore, bodies: Bodies
+    settings: RegistrySettings,
+    clients: _RegistryClients,
+    telemetry: Telemetry,
+    content: "ContentStore",
+    bodies: "Bodies",
 ) -> DocumentServices:
     table, clock = settings.registry_table, SystemClock()
     revisions = RevisionView(rows=DynamoRevisionRows(clients.dynamodb, table, settings.tuning), clock=clock)

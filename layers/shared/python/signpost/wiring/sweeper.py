@@ -14,13 +14,14 @@ from signpost.adapters.s3_versions import S3KeptObjects
 from signpost.adapters.sqs import SqsWorkQueue
 from signpost.content.retention import RetentionAges
 from signpost.entrypoints.sweeper import ContentSweeper, DueSweeper, SweeperHandler
-from signpost.ports import Clock
 from signpost.settings import SweeperSettings, sweeper_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.aws_clients import CLIENT_CONFIG
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from signpost.ports import Clock
 
 
 def build_sweeper(environment: Mapping[str, str]) -> SweeperHandler:
@@ -40,7 +41,7 @@ def compose_sweeper(environment: Mapping[str, str], ages: RetentionAges) -> Swee
 
 
 def _build_content_sweeper(
-    settings: SweeperSettings, dynamodb: "DynamoDBClient", clock: Clock, telemetry: Telemetry, ages: RetentionAges
+    settings: SweeperSettings, dynamodb: "DynamoDBClient", clock: "Clock", telemetry: Telemetry, ages: RetentionAges
 ) -> ContentSweeper:
     client = cache(lambda: boto3.client("s3", config=CLIENT_CONFIG))
     change_batches = S3ChangeBatchStore(client, settings.content_bucket)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 import boto3
 
@@ -19,15 +20,17 @@ from signpost.content.deliveries import Backoff
 from signpost.entrypoints.workflow_worker import WorkflowWorker
 from signpost.list_revisions import RevisionView
 from signpost.policy.access import UnrestrictedAccess
-from signpost.ports import Clock
 from signpost.settings import WorkflowWorkerSettings, workflow_worker_settings
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
 from signpost.wiring import workflows
 from signpost.wiring.aws_clients import CLIENT_CONFIG, LONG_CALL_CONFIG
 from signpost.wiring.calling import CallServices, build_call_services
-from signpost.workflow.ports import StepExecutor
 from signpost.workflow.running.wakeups import Waker
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
+    from signpost.workflow.ports import StepExecutor
 
 WORK_BACKOFF = Backoff(first=10, longest=300)
 """The backoff of wake messages. With the attempts that the template allows it spans two and a half minutes; after that
@@ -39,7 +42,7 @@ def build_worker(environment: Mapping[str, str]) -> WorkflowWorker:
 
 
 def compose_worker(
-    environment: Mapping[str, str], backoff: Backoff, step_executors: Mapping[str, StepExecutor]
+    environment: Mapping[str, str], backoff: Backoff, step_executors: Mapping[str, "StepExecutor"]
 ) -> WorkflowWorker:
     """Compose a worker, with step executors by kind beside those of functions and workflows."""
     settings, clock, telemetry = workflow_worker_settings(environment), SystemClock(), Telemetry("worker")
@@ -53,7 +56,7 @@ def compose_worker(
 
 
 def _build_waker(
-    settings: WorkflowWorkerSettings, clock: Clock, telemetry: Telemetry, step_executors: Mapping[str, StepExecutor]
+    settings: WorkflowWorkerSettings, clock: "Clock", telemetry: Telemetry, step_executors: Mapping[str, "StepExecutor"]
 ) -> Waker:
     dynamodb, table = boto3.client("dynamodb", config=CLIENT_CONFIG), settings.registry_table
     s3, bucket = cache(lambda: boto3.client("s3", config=CLIENT_CONFIG)), settings.content_bucket
@@ -78,7 +81,7 @@ def _build_waker(
     return services.waker
 
 
-def _build_call_services(settings: WorkflowWorkerSettings, clock: Clock, telemetry: Telemetry) -> CallServices:
+def _build_call_services(settings: WorkflowWorkerSettings, clock: "Clock", telemetry: Telemetry) -> CallServices:
     dynamodb, table = boto3.client("dynamodb", config=CLIENT_CONFIG), settings.registry_table
     secrets = cache(lambda: boto3.client("secretsmanager", config=CLIENT_CONFIG))
     lambdas = cache(lambda: boto3.client("lambda", config=LONG_CALL_CONFIG))

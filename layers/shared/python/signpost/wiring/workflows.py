@@ -8,14 +8,12 @@ from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.definitions import CatalogueDefinitions, FunctionFilter
-from signpost.ports import Clock, Ids, TextStore
 from signpost.records import dataclass
 from signpost.surfaces.gateway.workflow_tools import WorkflowToolRunner
 from signpost.surfaces.long_calls import LongCalls
 from signpost.wiring.calling import CallServices
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND
-from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, StepExecutor
 from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.child_workflow import ChildWorkflowExecutor
 from signpost.workflow.running.executors.function import FUNCTION, FunctionStepExecutor
@@ -27,6 +25,9 @@ from signpost.workflow.running.wakeups import Waker
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from signpost.ports import Clock, Ids, TextStore
+    from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, StepExecutor
+
 
 @dataclass(frozen=True, slots=True)
 class WorkflowServices:
@@ -37,21 +38,21 @@ class WorkflowServices:
     waker: Waker
 
 
-def build_instance_store(dynamodb: "DynamoDBClient", table: str, values: TextStore) -> InstanceStore:
+def build_instance_store(dynamodb: "DynamoDBClient", table: str, values: "TextStore") -> "InstanceStore":
     return DynamoInstanceStore(dynamodb, table, values)
 
 
 def build_definitions(
-    catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionFilter, texts: TextStore
-) -> DefinitionSource:
+    catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionFilter, texts: "TextStore"
+) -> "DefinitionSource":
     return CatalogueDefinitions(catalogue=catalogue, access=access, functions=functions, texts=texts)
 
 
-def build_pause() -> Pause:
+def build_pause() -> "Pause":
     return time.sleep
 
 
-def build_step_executors(calling: CallServices) -> Mapping[str, StepExecutor]:
+def build_step_executors(calling: CallServices) -> Mapping[str, "StepExecutor"]:
     """Build the step executors that call executor functions, by kind."""
     return {
         FUNCTION: FunctionStepExecutor(
@@ -62,12 +63,12 @@ def build_step_executors(calling: CallServices) -> Mapping[str, StepExecutor]:
 
 def build_workflow_services(
     *,
-    definitions: DefinitionSource,
-    instances: InstanceStore,
-    step_executors: Mapping[str, StepExecutor],
-    clock: Clock,
-    ids: Ids,
-    pause: Pause,
+    definitions: "DefinitionSource",
+    instances: "InstanceStore",
+    step_executors: Mapping[str, "StepExecutor"],
+    clock: "Clock",
+    ids: "Ids",
+    pause: "Pause",
     lease_margin: float,
 ) -> WorkflowServices:
     by_kind, engine = dict(step_executors), Engine()
@@ -87,5 +88,5 @@ def build_workflow_services(
     return WorkflowServices(workflows, WorkflowToolRunner(workflows), waker)
 
 
-def build_long_calls(services: WorkflowServices, calling: CallServices, clock: Clock) -> LongCalls:
+def build_long_calls(services: WorkflowServices, calling: CallServices, clock: "Clock") -> LongCalls:
     return LongCalls(workflows=services.workflows, functions=calling.functions, breaker=calling.breaker, clock=clock)

@@ -7,17 +7,18 @@ from signpost.adapters import keys
 from signpost.adapters.aws import call
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes
-from signpost.ports import TextStore
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from signpost.ports import TextStore
 
 LONGEST_IN_A_ROW = 100_000
 """Characters that fit into a row; a longer text goes to the content bucket. The gateway caches what it has read."""
 
 
 class DynamoDefinitionTexts:
-    def __init__(self, client: "DynamoDBClient", table: str, values: TextStore) -> None:
+    def __init__(self, client: "DynamoDBClient", table: str, values: "TextStore") -> None:
         self._client = client
         self._table = table
         self._values = values

@@ -16,7 +16,6 @@ from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.errors import Unavailable
-from signpost.ports import TextStore
 from signpost.workflow.instance import (
     AuditEvent,
     Claim,
@@ -32,6 +31,8 @@ from signpost.workflow.running import serialization
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from signpost.ports import TextStore
+
 READ_ATTEMPTS = 5
 """Attempts to read an instance that is being written at the same time."""
 LONGEST_IN_A_ROW = 32_000
@@ -44,7 +45,7 @@ EVENTS_IN_A_ROW = 50
 
 
 class DynamoInstanceStore:
-    def __init__(self, client: "DynamoDBClient", table: str, values: TextStore) -> None:
+    def __init__(self, client: "DynamoDBClient", table: str, values: "TextStore") -> None:
         self._client = client
         self._table = table
         self._values = values

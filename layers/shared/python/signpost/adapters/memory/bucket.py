@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 from signpost.adapters import object_keys
 from signpost.adapters.memory.content_store import MemoryContentStore
 from signpost.content.kept_objects import NamedObjects, ObjectVersion, RetentionScan
 from signpost.content.model import SkillChange
-from signpost.ports import Clock
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
 
 
 class MemoryBucket:
     """Keeps bodies of skill documents, and gives the sweeper their versions."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: "Clock") -> None:
         self._clock = clock
         self._ids = count(1)
         self._objects: dict[str, list[tuple[ObjectVersion, bytes]]] = {}

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from signpost.adapters.memory.instances import MemoryInstanceStore
-from signpost.ports import Clock
 from signpost.workflow.wakes import QueuedWake, WakeMessage
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
 
 
 class MemoryDue:
@@ -19,7 +22,7 @@ class MemoryDue:
 class MemoryWorkQueue:
     """The work queue; `take` removes and returns the messages with an expired delay."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: "Clock") -> None:
         self._clock = clock
         self._lock = Lock()
         self._waiting: list[tuple[float, WakeMessage]] = []

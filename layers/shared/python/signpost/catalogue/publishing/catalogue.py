@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, PublicationPlan, compare_entries
 from signpost.catalogue.publishing.parts import KnownContent
@@ -13,12 +14,14 @@ from signpost.catalogue.publishing.sent_definitions import NamedDefinition, Sent
 from signpost.catalogue.snapshot import EMPTY_SNAPSHOT, CatalogueSnapshot, from_text, to_text
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.model import CatalogueChange, Change, Overtaken, WorkflowChange
-from signpost.content.ports import ContentStore
 from signpost.errors import Unavailable
 from signpost.model import PROXY_WORKFLOW, CatalogueItem, JsonObject
-from signpost.ports import TextStore
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
+
+if TYPE_CHECKING:
+    from signpost.content.ports import ContentStore
+    from signpost.ports import TextStore
 
 MOST_ITEMS = 20_000
 LARGEST_CATALOGUE = 20_000_000
@@ -52,7 +55,7 @@ class CurrentCatalogue:
 class CataloguePublisher:
     """Builds the changes of a tenant's catalogue that a publication makes, and switches workflows off and on."""
 
-    def __init__(self, *, content: ContentStore, values: TextStore, definitions: TextStore) -> None:
+    def __init__(self, *, content: "ContentStore", values: "TextStore", definitions: "TextStore") -> None:
         self._content = content
         self._values = values
         self._definitions = definitions

@@ -4,7 +4,7 @@ that a publication of thousands of bodies reads none of them again."""
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.catalogue.publishing.request import PublishProblem, PublishRequest, SentDocument
 from signpost.catalogue.publishing.sent_files import NamedFile
@@ -13,10 +13,12 @@ from signpost.content import model as stored
 from signpost.content.agent_skills.files import build_stored_file, problem_with_sizes
 from signpost.content.digests import digest_of
 from signpost.content.model import Skill, StoredFile
-from signpost.content.ports import Bodies
 from signpost.content.retention import PART
 from signpost.model import CatalogueItem, JsonObject
 from signpost.records import dataclass
+
+if TYPE_CHECKING:
+    from signpost.content.ports import Bodies
 
 BODY_UNKNOWN = "Its body was not sent, or somebody has changed it meanwhile: publish again."
 PART_UNKNOWN = "This part is not kept here: publish again."
@@ -69,7 +71,7 @@ class KnownContent:
 class Parts:
     """Stores the bodies of publish requests and their parts, and reads the parts again."""
 
-    def __init__(self, bodies: Bodies) -> None:
+    def __init__(self, bodies: "Bodies") -> None:
         self._bodies = bodies
 
     def keep(self, request: PublishRequest, tenant: str | None) -> str:

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, compare_entries
 from signpost.content.digests import digest_of
 from signpost.content.model import PolicyChange
 from signpost.model import Json, JsonObject
 from signpost.policy.rules_format import find_excess, to_text
-from signpost.ports import TextStore
 from signpost.records import dataclass
+
+if TYPE_CHECKING:
+    from signpost.ports import TextStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class NextPolicies:
 class PolicyPublisher:
     """Builds and compares the text of a tenant's rules."""
 
-    def __init__(self, texts: TextStore) -> None:
+    def __init__(self, texts: "TextStore") -> None:
         self._texts = texts
 
     def build_next(self, sent: JsonObject, before: str, tenant: str, *, prune: bool) -> NextPolicies | str:

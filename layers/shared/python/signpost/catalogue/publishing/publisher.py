@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
+from typing import TYPE_CHECKING
 
 from signpost.catalogue.publishing import catalogue as catalogue_publisher
 from signpost.catalogue.publishing.catalogue import CataloguePublisher, retry_while_overtaken
@@ -30,11 +31,13 @@ from signpost.content.model import (
     Subscription,
     SubscriptionChange,
 )
-from signpost.content.ports import Bodies, ContentStore
 from signpost.model import Json, JsonObject
-from signpost.ports import Timestamps
 from signpost.records import dataclass
 from signpost.strict_json import has_encodable_text
+
+if TYPE_CHECKING:
+    from signpost.content.ports import Bodies, ContentStore
+    from signpost.ports import Timestamps
 
 SUBSCRIPTION_LISTS = ("triggers", "webhooks")
 
@@ -45,7 +48,7 @@ class Publisher:
     """Plans and applies publish requests."""
 
     def __init__(
-        self, *, content: ContentStore, bodies: Bodies, catalogues: CataloguePublisher, timestamps: Timestamps
+        self, *, content: "ContentStore", bodies: "Bodies", catalogues: CataloguePublisher, timestamps: "Timestamps"
     ) -> None:
         self._content = content
         self._catalogues = catalogues

@@ -20,12 +20,12 @@ from signpost.identity.bearer import build_challenge
 from signpost.identity.denial import Denial
 from signpost.mcp.dispatch import Dispatcher, McpReply
 from signpost.model import Call, Principal
-from signpost.ports import Alarm, Clock
 from signpost.settings import ENDPOINTS, GatewaySettings, problem_with
 from signpost.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from signpost.entrypoints.http.metrics import MetricsPage
+    from signpost.ports import Alarm, Clock
 
 LARGEST_BODY = 1024 * 1024
 RETRY_HEADERS = {"retry-after": "5"}
@@ -46,8 +46,8 @@ class FrontDoor:
         surfaces: Mapping[str, Dispatcher],
         metrics: "Callable[[], MetricsPage]",
         telemetry: Telemetry,
-        clock: Clock,
-        alarm: Alarm,
+        clock: "Clock",
+        alarm: "Alarm",
     ) -> None:
         self._settings = settings
         self._problem = problem_with(settings.identity)

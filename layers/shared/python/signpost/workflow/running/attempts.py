@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from signpost.errors import Unavailable
 from signpost.model import JsonObject, as_object
-from signpost.ports import Clock
 from signpost.records import dataclass
 from signpost.workflow import audit_events
 from signpost.workflow.audit_events import ExecutionFields
@@ -18,9 +18,13 @@ from signpost.workflow.engine.steps import (
     PendingExecution,
 )
 from signpost.workflow.instance import AuditRecord, Claim, Instance
-from signpost.workflow.ports import Deferral, Pause, StepAttempt, StepExecutor, StepOutcome
+from signpost.workflow.ports import Deferral, StepAttempt
 from signpost.workflow.retry_policy import AttemptPosition, NextAttempt, retry_policy_of
 from signpost.workflow.values import apply_mapping
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
+    from signpost.workflow.ports import Pause, StepExecutor, StepOutcome
 
 SETTLE_SECONDS = 1.5
 """Seconds that are reserved for receiving the outcome and writing it."""
@@ -49,10 +53,10 @@ class LeaseLost(Exception):  # noqa: N818 - it names what happened
 class ExecutionServices:
     """The services that every execution needs."""
 
-    find_executor: Callable[[str], StepExecutor | None]
+    find_executor: Callable[[str], "StepExecutor | None"]
     """Finds the step executor of a kind."""
-    clock: Clock
-    pause: Pause
+    clock: "Clock"
+    pause: "Pause"
     margin: float
     """Seconds of a lease beyond the time that an attempt may take."""
 
@@ -95,7 +99,7 @@ class Execution:
         running = replace(self.claim, standing="running", awaits="executor", until=lease)
         return replace(running, repeatable=may_repeat, resumable=may_repeat or is_child)
 
-    def run(self, renew: Renew) -> StepOutcome:
+    def run(self, renew: Renew) -> "StepOutcome":
         """Run attempts until one of them gives the outcome of the step. The claim is held with the lease of the first
         attempt, and is renewed before each further one. Raises LeaseLost if it cannot be renewed."""
         while True:
@@ -114,7 +118,7 @@ class Execution:
     def _executor(self) -> ExecutorSpec:
         return self._policy.candidates[self.claim.candidate]
 
-    def _run_candidate(self, renew: Renew) -> StepOutcome:
+    def _run_candidate(self, renew: Renew) -> "StepOutcome":
         if self._executor.kind == NOOP_KIND:
             return ExecutorOutcome({})  # a fallback that cannot fail
         step_executor = self._services.find_executor(self._executor.kind)
@@ -128,7 +132,7 @@ class Execution:
         self._record(audit_events.fallback_selected(self._execution_fields, failure.message))
         return self._renew_lease(renew, now)
 
-    def _run_attempts(self, step_executor: StepExecutor, renew: Renew) -> StepOutcome:
+    def _run_attempts(self, step_executor: "StepExecutor", renew: Renew) -> "StepOutcome":
         """Run the attempts of one candidate."""
         while True:
             outcome = self._run_attempt(step_executor)
@@ -138,7 +142,7 @@ class Execution:
             if (deferral := self._pause_before_next(next_attempt, renew)) is not None:
                 return deferral
 
-    def _run_attempt(self, step_executor: StepExecutor) -> StepOutcome:
+    def _run_attempt(self, step_executor: "StepExecutor") -> "StepOutcome":
         attempt = self._build_attempt()
         self._record(audit_events.executor_started(self._execution_fields, attempt.idempotency_key))
         began = self._services.clock.now()
@@ -172,7 +176,7 @@ class Execution:
             return replace(tainted, until=self._services.clock.now())
         return replace(tainted, busy_until=self.claim.latest_end_at)
 
-    def _find_next_attempt(self, outcome: StepOutcome) -> NextAttempt | None:
+    def _find_next_attempt(self, outcome: "StepOutcome") -> NextAttempt | None:
         if not isinstance(outcome, ExecutorFailure):
             return None
         return self._policy.find_next_attempt(AttemptPosition(self.claim.candidate, self.claim.attempt), outcome)

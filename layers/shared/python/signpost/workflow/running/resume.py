@@ -1,17 +1,21 @@
 """Resumes a move that was begun before, at the executor that was claimed."""
 
+from typing import TYPE_CHECKING
+
 from signpost.records import dataclass
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import HARMLESS_KINDS, ExecutorReport, Resumption, Step
 from signpost.workflow.instance import Instance
-from signpost.workflow.ports import StepExecutors
+
+if TYPE_CHECKING:
+    from signpost.workflow.ports import StepExecutors
 
 
 @dataclass(frozen=True, slots=True)
 class StepResumer:
     engine: Engine
-    human_executor: StepExecutors
+    human_executor: "StepExecutors"
 
     def resume(self, definition: Definition, instance: Instance, resumption: Resumption, now: float) -> Step:
         """Decide the move again up to the executor that was claimed. Harmless executors before it are performed again:

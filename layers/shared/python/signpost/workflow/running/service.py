@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from hashlib import sha256
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from signpost.errors import Unavailable
 from signpost.model import PROXY_WORKFLOW, Json, JsonObject, Principal
-from signpost.ports import Clock, Ids
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
 from signpost.workflow.definition import Definition
@@ -30,10 +29,14 @@ from signpost.workflow.engine.capability_focus import (
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.steps import CancelRequest, Refusal, StatusCheck, Step, Submission
 from signpost.workflow.instance import AuditEvent, Instance, OpenApproval, deadline_of, is_over
-from signpost.workflow.ports import DefinitionSource, InstanceStore, PublishedDefinition
+from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.running import overrides
 from signpost.workflow.running.answers import may_read
 from signpost.workflow.running.step_writer import StepContext, StepWriter
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock, Ids
+    from signpost.workflow.ports import DefinitionSource, InstanceStore
 
 _WORKFLOW_ID = re.compile(r"wf_[A-Za-z0-9]{1,64}")
 DEADLINE_ATTEMPTS = 5
@@ -103,12 +106,12 @@ class Workflows:
     def __init__(
         self,
         *,
-        definitions: DefinitionSource,
-        instances: InstanceStore,
+        definitions: "DefinitionSource",
+        instances: "InstanceStore",
         step_writer: StepWriter,
         engine: Engine,
-        clock: Clock,
-        ids: Ids,
+        clock: "Clock",
+        ids: "Ids",
     ) -> None:
         self._definitions = definitions
         self._instances = instances

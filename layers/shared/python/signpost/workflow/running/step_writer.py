@@ -7,9 +7,9 @@ another one, leaves an instance that can be continued.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from signpost.errors import Unavailable
-from signpost.ports import Ids
 from signpost.records import dataclass
 from signpost.workflow.audit_events import executor_in_doubt
 from signpost.workflow.definition import Definition
@@ -40,7 +40,7 @@ from signpost.workflow.instance import (
     has_ended,
     is_over,
 )
-from signpost.workflow.ports import Deferral, InstanceStore, StepExecutors
+from signpost.workflow.ports import Deferral
 from signpost.workflow.retry_policy import retry_policy_of
 from signpost.workflow.running.attempts import (
     Execution,
@@ -50,6 +50,10 @@ from signpost.workflow.running.attempts import (
 )
 from signpost.workflow.running.resume import StepResumer
 from signpost.workflow.wakes import Wake
+
+if TYPE_CHECKING:
+    from signpost.ports import Ids
+    from signpost.workflow.ports import InstanceStore, StepExecutors
 
 MAX_HAND_OVERS = 100
 """After so many hand-overs to the queue the step fails, and a person should look at it."""
@@ -83,11 +87,11 @@ class WrittenStep:
 class StepWriter:
     """Claims, executes, settles and writes steps."""
 
-    instances: InstanceStore
-    human_executor: StepExecutors
+    instances: "InstanceStore"
+    human_executor: "StepExecutors"
     services: ExecutionServices
     engine: Engine
-    ids: Ids
+    ids: "Ids"
 
     @property
     def resumer(self) -> StepResumer:

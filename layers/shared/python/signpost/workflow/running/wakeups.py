@@ -1,18 +1,21 @@
 """Continues instances without a request: abandoned moves, moves that are due, and parents of ended workflows."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from signpost.ports import Clock, Ids
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import CancelRequest, Resumption, Step, WakeUp
 from signpost.workflow.instance import CHILD_CHECK_INTERVAL, Claim, Instance, child_id_of, has_ended, is_over
 from signpost.workflow.running.service import LoadedInstance, Workflows, system_principal
 from signpost.workflow.running.step_writer import StepContext, StepWriter
 
+if TYPE_CHECKING:
+    from signpost.ports import Clock, Ids
+
 
 class Waker:
     def __init__(
-        self, *, workflows: Workflows, step_writer: StepWriter, engine: Engine, clock: Clock, ids: Ids
+        self, *, workflows: Workflows, step_writer: StepWriter, engine: Engine, clock: "Clock", ids: "Ids"
     ) -> None:
         self._workflows = workflows
         self._step_writer = step_writer

@@ -2,10 +2,9 @@
 it, and its end is the result of the step."""
 
 from collections.abc import Callable
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from signpost.model import as_object
-from signpost.ports import Clock
 from signpost.workflow.audit_events import child_completed, child_failed, child_started, child_timed_out
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
@@ -18,9 +17,13 @@ from signpost.workflow.instance import (
     has_ended,
     is_over,
 )
-from signpost.workflow.ports import Deferral, StepAttempt, StepOutcome
+from signpost.workflow.ports import Deferral
 from signpost.workflow.running.service import LoadedInstance, StartRequest, WorkflowRefusal, Workflows
 from signpost.workflow.values import apply_mapping
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
+    from signpost.workflow.ports import StepAttempt, StepOutcome
 
 CANCEL_CHECK_INTERVAL = 60.0
 """Seconds between two checks of a child workflow that cannot be cancelled yet."""
@@ -31,7 +34,7 @@ MAX_CHILD_DEPTH = 10
 class ChildWorkflowExecutor:
     """The step executor of the kind `workflow`."""
 
-    def __init__(self, workflows: Workflows, clock: Clock) -> None:
+    def __init__(self, workflows: Workflows, clock: "Clock") -> None:
         self._workflows = workflows
         self._clock = clock
 
@@ -44,11 +47,11 @@ class ChildWorkflowExecutor:
         del executor, principal
         return 0.0
 
-    def run_attempts(self, attempt: StepAttempt, run: Callable[[], StepOutcome]) -> StepOutcome:
+    def run_attempts(self, attempt: "StepAttempt", run: Callable[[], "StepOutcome"]) -> "StepOutcome":
         del attempt
         return run()
 
-    def perform(self, attempt: StepAttempt) -> StepOutcome:
+    def perform(self, attempt: "StepAttempt") -> "StepOutcome":
         """Start the child or check it. A worker that comes again with the same claim finds the same child."""
         tenant, child = attempt.principal.tenant, child_id_of(attempt.claim)
         loaded = self._workflows.load_instance(tenant, child) or self._start_child(attempt, child)
@@ -59,7 +62,7 @@ class ChildWorkflowExecutor:
                 return ExecutorFailure("permanent_error", refusal.message)
         return self._check_child(attempt, loaded)
 
-    def _start_child(self, attempt: StepAttempt, child: str) -> LoadedInstance | WorkflowRefusal:
+    def _start_child(self, attempt: "StepAttempt", child: str) -> LoadedInstance | WorkflowRefusal:
         settings, parent = attempt.executor.settings, attempt.instance
         if parent.depth >= MAX_CHILD_DEPTH:
             return WorkflowRefusal(
@@ -75,7 +78,7 @@ class ChildWorkflowExecutor:
         attempt.record_event(child_started(child, definition_id))
         return LoadedInstance(result.definition, result.step.instance)
 
-    def _check_child(self, attempt: StepAttempt, loaded: LoadedInstance) -> StepOutcome:
+    def _check_child(self, attempt: "StepAttempt", loaded: LoadedInstance) -> "StepOutcome":
         gives_up_at = _gives_up_at(attempt)
         if has_ended(loaded.definition, loaded.instance):
             return self._build_end_outcome(attempt, loaded)
@@ -83,7 +86,7 @@ class ChildWorkflowExecutor:
             return Deferral(self._clock.now(), "workflow", gives_up_at=gives_up_at)
         return self._give_up(attempt, loaded)
 
-    def _build_end_outcome(self, attempt: StepAttempt, loaded: LoadedInstance) -> StepOutcome:
+    def _build_end_outcome(self, attempt: "StepAttempt", loaded: LoadedInstance) -> "StepOutcome":
         child = loaded.instance
         if child.cancelled is None and child.fault is None:
             attempt.record_event(child_completed(child.id, child.state))
@@ -95,23 +98,23 @@ class ChildWorkflowExecutor:
         attempt.record_event(child_failed(child.id, child.state))
         return ExecutorFailure("permanent_error", f"The workflow {child.id} was cancelled.", _certainty_of(child))
 
-    def _build_fault_failure(self, attempt: StepAttempt, child: Instance, child_now: Instance) -> ExecutorFailure:
+    def _build_fault_failure(self, attempt: "StepAttempt", child: Instance, child_now: Instance) -> ExecutorFailure:
         attempt.record_event(child_failed(child.id, child.state))
         fault = cast("InstanceFault", child.fault)
         return ExecutorFailure(fault.error_class or "permanent_error", fault.message, _certainty_of(child_now))
 
-    def _give_up(self, attempt: StepAttempt, loaded: LoadedInstance) -> StepOutcome:
+    def _give_up(self, attempt: "StepAttempt", loaded: LoadedInstance) -> "StepOutcome":
         return self._cancel_child(attempt, loaded, lambda child_now: self._build_timeout_failure(attempt, child_now))
 
-    def _build_timeout_failure(self, attempt: StepAttempt, child_now: Instance) -> ExecutorFailure:
+    def _build_timeout_failure(self, attempt: "StepAttempt", child_now: Instance) -> ExecutorFailure:
         attempt.record_event(child_timed_out(child_now.id, _timeout_ms(attempt)))
         return ExecutorFailure(
             "timeout", f"The workflow {child_now.id} has not ended in time.", _certainty_of(child_now)
         )
 
     def _cancel_child(
-        self, attempt: StepAttempt, loaded: LoadedInstance, build_failure: Callable[[Instance], ExecutorFailure]
-    ) -> StepOutcome:
+        self, attempt: "StepAttempt", loaded: LoadedInstance, build_failure: Callable[[Instance], ExecutorFailure]
+    ) -> "StepOutcome":
         """Cancel the child and build the outcome from its state afterwards, when it can do nothing more. If it ends at
         the same moment, its end is the outcome. While it executes an executor, defer: it cannot be cancelled yet."""
         tenant, child = attempt.principal.tenant, loaded.instance.id
@@ -136,11 +139,11 @@ def _certainty_of(child: Instance) -> Literal["none", "unknown"]:
     return "unknown" if moved or was_about_to else "none"
 
 
-def _timeout_ms(attempt: StepAttempt) -> float | None:
+def _timeout_ms(attempt: "StepAttempt") -> float | None:
     raw = attempt.executor.settings.get("timeoutMs")
     return raw if isinstance(raw, int | float) and not isinstance(raw, bool) and raw > 0 else None
 
 
-def _gives_up_at(attempt: StepAttempt) -> float | None:
+def _gives_up_at(attempt: "StepAttempt") -> float | None:
     timeout_ms = _timeout_ms(attempt)
     return None if timeout_ms is None else attempt.claim.since + timeout_ms / 1000

@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from signpost.calling.breaker import Breaker
 from signpost.calling.caller import CALLER_MARGIN, GRACE
 from signpost.calling.lookup import FunctionView
-from signpost.calling.ports import FunctionInvoker
 from signpost.calling.runtime_settings import declared_timeout_ms, placement_of
 from signpost.contract import CallReply, CallRequest, Failure, FailureClass, KeptResult, Result
 from signpost.errors import Unavailable
@@ -16,7 +15,11 @@ from signpost.workflow.audit_events import evidence_refused
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import HUMAN_APPROVAL, HUMAN_REQUEST, EvidenceItem
-from signpost.workflow.ports import Deferral, StepAttempt, StepOutcome
+from signpost.workflow.ports import Deferral
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import FunctionInvoker
+    from signpost.workflow.ports import StepAttempt, StepOutcome
 
 FUNCTION = "function"
 """The kind of the executor that calls a function."""
@@ -35,7 +38,7 @@ RESERVED_EVIDENCE = frozenset({HUMAN_APPROVAL, HUMAN_REQUEST})
 
 
 class FunctionStepExecutor:
-    def __init__(self, *, functions: FunctionView, executors: FunctionInvoker, breaker: Breaker) -> None:
+    def __init__(self, *, functions: FunctionView, executors: "FunctionInvoker", breaker: Breaker) -> None:
         self._functions = functions
         self._executors = executors
         self._breaker = breaker
@@ -50,7 +53,7 @@ class FunctionStepExecutor:
         placement = placement_of(self._functions.state(principal.tenant, _function_of(executor)))
         return 0.0 if placement is None else placement.executor.timeout_ms / 1000
 
-    def run_attempts(self, attempt: StepAttempt, run: Callable[[], StepOutcome]) -> StepOutcome:
+    def run_attempts(self, attempt: "StepAttempt", run: Callable[[], "StepOutcome"]) -> "StepOutcome":
         """Run the attempts under the breaker, which counts a step once, regardless of the number of attempts."""
         outcomes: list[StepOutcome] = []
         has_begun = False
@@ -69,7 +72,7 @@ class FunctionStepExecutor:
             return NOT_SENT_FAILURE
         return outcomes[0] if outcomes else _build_executor_failure(cast("Failure", reply))
 
-    def perform(self, attempt: StepAttempt) -> StepOutcome:
+    def perform(self, attempt: "StepAttempt") -> "StepOutcome":
         try:
             reply = self._executors.invoke(_build_call_request(attempt))
         except Unavailable:  # raised before a call is sent only; once it is sent, there always is a reply
@@ -91,7 +94,7 @@ def _function_of(executor: ExecutorSpec) -> str:
     return str(executor.settings.get("function", ""))
 
 
-def _build_call_request(attempt: StepAttempt) -> CallRequest:
+def _build_call_request(attempt: "StepAttempt") -> CallRequest:
     return CallRequest(
         function=_function_of(attempt.executor),
         arguments=attempt.arguments,
@@ -104,7 +107,7 @@ def _build_call_request(attempt: StepAttempt) -> CallRequest:
 
 
 def _build_outcome(
-    attempt: StepAttempt, value: Json, evidence: Sequence[JsonObject]
+    attempt: "StepAttempt", value: Json, evidence: Sequence[JsonObject]
 ) -> ExecutorOutcome | ExecutorFailure:
     """Build the outcome with the evidence that a function may give, in the name of the step's principal."""
     kinds = [kind for item in evidence if isinstance(kind := item.get("kind"), str)]
@@ -138,7 +141,7 @@ def _build_executor_failure(failure: Failure) -> ExecutorFailure:
     )
 
 
-def _as_reply(outcome: StepOutcome) -> CallReply:
+def _as_reply(outcome: "StepOutcome") -> CallReply:
     """Return the outcome as a reply for the breaker. A deferral becomes an empty result: it is no failure yet."""
     if isinstance(outcome, ExecutorFailure):
         kind = cast("FailureClass", outcome.error_class)

@@ -1,15 +1,19 @@
 """The executor that asks people for approval. It is done as soon as the request is made."""
 
+from typing import TYPE_CHECKING
+
 from signpost.model import JsonObject, Principal
-from signpost.ports import Clock, Ids
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome, PendingExecution
 from signpost.workflow.instance import HUMAN_REQUEST, ApprovalRequest, EvidenceItem
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock, Ids
 
 DEFAULT_QUEUE = "default"
 
 
 class HumanExecutor:
-    def __init__(self, *, clock: Clock, ids: Ids) -> None:
+    def __init__(self, *, clock: "Clock", ids: "Ids") -> None:
         self._clock = clock
         self._ids = ids
 

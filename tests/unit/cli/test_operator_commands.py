@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -24,11 +25,22 @@ from signpost.contract import BreakerState, Executor, HostedFunction
 type Signpost = Callable[..., list[dict[str, Any]]]
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryAdapters:
+    """The adapters of a stack that the commands of this file use."""
+
+    api_keys: MemoryApiKeys
+    settings: MemoryRuntimeSettings
+    breakers: MemoryBreakers
+    functions: MemoryFunctionStates
+    directory: MemoryDirectory
+
+
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> FunctionTable:
     """Behind every stack."""
     table = FunctionTable()
-    registry = stack.RegistryStores(
+    adapters = MemoryAdapters(
         api_keys=MemoryApiKeys(),
         settings=MemoryRuntimeSettings(table),
         breakers=MemoryBreakers(table),
@@ -37,10 +49,10 @@ def table(monkeypatch: pytest.MonkeyPatch) -> FunctionTable:
     )
 
     @contextmanager
-    def of_any_stack(_name: str) -> Generator[stack.RegistryStores]:
-        yield registry
+    def of_any_stack(_name: str) -> Generator[MemoryAdapters]:
+        yield adapters
 
-    monkeypatch.setattr(stack, "open_registry", of_any_stack)
+    monkeypatch.setattr(stack, "open_adapters", of_any_stack)
     return table
 
 

@@ -29,16 +29,16 @@ def register(commands: "Commands") -> None:
 
 def _list(arguments: argparse.Namespace) -> int:
     now = time.time()
-    with stack.open_registry(arguments.stack) as registry:
-        by_function = registry.breakers.of_tenant(arguments.tenant)
+    with stack.open_adapters(arguments.stack) as adapters:
+        by_function = adapters.breakers.of_tenant(arguments.tenant)
     for name in sorted(by_function):
         print(json.dumps(_row(name, by_function[name], now)))
     return 0
 
 
 def _reset(arguments: argparse.Namespace) -> int:
-    with stack.open_registry(arguments.stack) as registry:
-        was_open = registry.breakers.close(arguments.tenant, arguments.function)
+    with stack.open_adapters(arguments.stack) as adapters:
+        was_open = adapters.breakers.close(arguments.tenant, arguments.function)
     print(json.dumps({"function": arguments.function, "state": "closed", "was_open": was_open}))
     return 0
 

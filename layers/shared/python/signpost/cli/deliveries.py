@@ -45,7 +45,13 @@ def register(commands: "Commands") -> None:
 
 
 def _retry(arguments: argparse.Namespace) -> int:
-    with stack.open_delivery_retry(arguments.stack) as retry:
+    with stack.open_adapters(arguments.stack) as adapters:
+        retry = DeliveryRetry(
+            failed_changes=adapters.dead_letters("UnheardChangesUrl"),
+            failed_deliveries=adapters.dead_letters("FailedDeliveriesUrl"),
+            changes=adapters.queue("ChangesUrl"),
+            deliveries=adapters.queue("DeliveryQueueUrl"),
+        )
         changes, deliveries = retry.run(terminal.print_progress, dry=arguments.dry_run)
     print(json.dumps({"changes": changes, "deliveries": deliveries}))
     return 0

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from signpost.cli import stack, terminal
 from signpost.cli.failure import CommandFailed
+from signpost.cli.redrive import OutboxRecovery, Redrive, RedriveRelay, StreamRecovery
 
 if TYPE_CHECKING:
+    from signpost.adapters.undelivered_batches import UndeliveredBatch
     from signpost.cli import Commands
+    from signpost.wiring.operator import OperatorAdapters
 
 
 def register(commands: "Commands") -> None:
@@ -26,9 +29,26 @@ def register(commands: "Commands") -> None:
     redriving.set_defaults(handler=_redrive)
 
 
+def _build_redrive(adapters: "OperatorAdapters") -> "Redrive[UndeliveredBatch]":
+    outbox = adapters.outbox_times
+    changes = OutboxRecovery(outbox, retention=outbox.retention, clock=adapters.clock)
+    steps = StreamRecovery(adapters.workflow_stream.read_batch)
+    return Redrive(
+        queue=adapters.undelivered_batches,
+        relays=[
+            RedriveRelay(adapters.output("RelayFunctionName"), changes),
+            RedriveRelay(adapters.output("HeraldFunctionName"), steps),
+        ],
+        link=adapters.link,
+        clock=adapters.clock,
+    )
+
+
 def _redrive(arguments: argparse.Namespace) -> int:
-    with stack.open_redrive(arguments.stack) as redrive:
-        result = redrive.run(terminal.print_progress, dry=arguments.dry_run, forget=arguments.forget_lost)
+    with stack.open_adapters(arguments.stack) as adapters:
+        result = _build_redrive(adapters).run(
+            terminal.print_progress, dry=arguments.dry_run, forget=arguments.forget_lost
+        )
     print(json.dumps(asdict(result)))
     if result.too_old and not (arguments.dry_run or arguments.forget_lost):
         raise CommandFailed(

@@ -63,8 +63,8 @@ def _register_loading(actions: "Commands") -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with stack.open_registry(arguments.stack) as registry:
-        placements = registry.directory.list_placed()
+    with stack.open_adapters(arguments.stack) as adapters:
+        placements = adapters.directory.list_placed()
     for placement in placements:
         row = {"tenant": placement.tenant, "executor": placement.executor.arn, "functions": placement.functions}
         if placement.terms is not None and placement.terms.version is not None:
@@ -81,8 +81,8 @@ def _place(arguments: argparse.Namespace) -> int:
 
 def _place_executor(signpost_stack: str, function: str, tenant: str) -> "Sequence[HostedFunction]":
     try:
-        with stack.open_keys(signpost_stack) as keys:
-            return keys.placer.place(function, tenant)
+        with stack.open_adapters(signpost_stack) as adapters:
+            return adapters.placer.place(function, tenant)
     except PlacementError as fault:
         raise CommandFailed(str(fault)) from fault
 
@@ -122,8 +122,8 @@ def _change_load(arguments: argparse.Namespace) -> int:
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    with stack.open_registry(arguments.stack) as registry:
-        if not registry.directory.remove(arguments.tenant, arguments.arn):
+    with stack.open_adapters(arguments.stack) as adapters:
+        if not adapters.directory.remove(arguments.tenant, arguments.arn):
             raise CommandFailed(
                 f"{arguments.arn} hosts nothing for tenant {arguments.tenant!r}. See `signpost executors list`."
             )

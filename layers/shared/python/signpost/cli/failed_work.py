@@ -40,6 +40,7 @@ def register(actions: "Commands") -> None:
 
 
 def _retry(arguments: argparse.Namespace) -> int:
-    with stack.open_work_retry(arguments.stack) as retry:
+    with stack.open_adapters(arguments.stack) as adapters:
+        retry = WorkRetry(adapters.dead_letters("FailedWorkUrl"), adapters.queue("WorkQueueUrl"))
         print(json.dumps({"runs": retry.run(dry=arguments.dry_run)}))
     return 0

@@ -83,8 +83,8 @@ def _create(arguments: argparse.Namespace) -> int:
         permissions=arguments.permission,
         lifetime=arguments.expires_in,
     )
-    with stack.open_registry(arguments.stack) as registry:
-        if not registry.api_keys.add(stored):
+    with stack.open_adapters(arguments.stack) as adapters:
+        if not adapters.api_keys.add(stored):
             raise CommandFailed("A key with this id exists already. Try again.")
     print(presented)
     print(f"Key {stored.key_id} of tenant {stored.tenant}. It is shown only now; keep it safe.", file=sys.stderr)
@@ -93,16 +93,16 @@ def _create(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     now = time.time()
-    with stack.open_registry(arguments.stack) as registry:
-        api_keys = registry.api_keys.of_tenant(arguments.tenant)
+    with stack.open_adapters(arguments.stack) as adapters:
+        api_keys = adapters.api_keys.of_tenant(arguments.tenant)
     for key in api_keys:
         print(json.dumps(_row(key, now), ensure_ascii=False))
     return 0
 
 
 def _revoke(arguments: argparse.Namespace) -> int:
-    with stack.open_registry(arguments.stack) as registry:
-        key = registry.api_keys.revoke(arguments.tenant, arguments.id, time.time())
+    with stack.open_adapters(arguments.stack) as adapters:
+        key = adapters.api_keys.revoke(arguments.tenant, arguments.id, time.time())
     if key is None:
         raise CommandFailed(f"Tenant {arguments.tenant!r} has no key {arguments.id!r}. See `signpost keys list`.")
     print(json.dumps(_row(key, time.time()), ensure_ascii=False))

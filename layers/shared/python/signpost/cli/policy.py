@@ -2,7 +2,8 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -75,8 +76,14 @@ def register(commands: "Commands") -> None:
         stack.add_option(action)
 
 
+@contextmanager
+def _open_reader(name: str) -> Generator[PolicyReader]:
+    with stack.open_adapters(name) as adapters:
+        yield PolicyReader(adapters.catalogue, adapters.definitions, adapters.function_lists)
+
+
 def _list(arguments: argparse.Namespace) -> int:
-    with stack.open_policies(arguments.stack) as reader:
+    with _open_reader(arguments.stack) as reader:
         policies = reader.policies(arguments.tenant)
     print(json.dumps({"default": policies.default}))
     for rule in policies.rules:
@@ -87,7 +94,7 @@ def _list(arguments: argparse.Namespace) -> int:
 def _explain(arguments: argparse.Namespace) -> int:
     roles, permissions = frozenset(arguments.role), frozenset(arguments.permission)
     principal = Principal(arguments.subject, arguments.tenant, "", roles, permissions)
-    with stack.open_policies(arguments.stack) as reader:
+    with _open_reader(arguments.stack) as reader:
         policies = reader.policies(arguments.tenant)
         explained_items = _find_items(reader, arguments.tenant, arguments.name)
     for item in explained_items:

@@ -29,11 +29,11 @@ def _rotate(arguments: argparse.Namespace) -> int:
 
     Executors come first because the stack must not sign with keys that an executor does not have. The second time
     reaches an executor that was placed meanwhile."""
-    with stack.open_keys(arguments.stack) as stack_keys:
-        keys = rotate_keys(stack_keys.stack.read())
-        stack_keys.placer.hand_out(keys)
-        stack_keys.stack.write(keys)
-        unreachable = stack_keys.placer.hand_out(keys)
+    with stack.open_adapters(arguments.stack) as adapters:
+        keys = rotate_keys(adapters.stack_keys.read())
+        adapters.placer.hand_out(keys)
+        adapters.stack_keys.write(keys)
+        unreachable = adapters.placer.hand_out(keys)
     print("Rotated. What was signed before stays valid until the next rotation.")
     for arn in unreachable:
         advice = "Place it again, or take it away by `signpost executors remove`."

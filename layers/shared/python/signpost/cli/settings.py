@@ -48,8 +48,8 @@ def parse_function_id(text: str) -> str:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with stack.open_registry(arguments.stack) as registry:
-        by_function = registry.settings.of_tenant(arguments.tenant)
+    with stack.open_adapters(arguments.stack) as adapters:
+        by_function = adapters.settings.of_tenant(arguments.tenant)
     for name in sorted(by_function, key=lambda name: name or ""):
         if arguments.function in (None, name):
             for setting, value in by_function[name].items():
@@ -58,25 +58,25 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _set(arguments: argparse.Namespace) -> int:
-    with stack.open_registry(arguments.stack) as registry:
-        placement = _placement(registry.functions, arguments.tenant, arguments.function)
+    with stack.open_adapters(arguments.stack) as adapters:
+        placement = _placement(adapters.functions, arguments.tenant, arguments.function)
         value = parse_value(arguments.name, arguments.value)
         problem = problem_with(arguments.name, value, function=arguments.function, placement=placement)
         if problem is not None:
             raise CommandFailed(problem)
-        registry.settings.set(arguments.tenant, arguments.function, arguments.name, value)
+        adapters.settings.set(arguments.tenant, arguments.function, arguments.name, value)
     print(_row(arguments.function, arguments.name, value))
     return 0
 
 
 def _unset(arguments: argparse.Namespace) -> int:
     """Remove a setting. Any name is accepted, so that settings of older releases can be removed."""
-    with stack.open_registry(arguments.stack) as registry:
-        current = registry.settings.of_tenant(arguments.tenant).get(arguments.function, {})
+    with stack.open_adapters(arguments.stack) as adapters:
+        current = adapters.settings.of_tenant(arguments.tenant).get(arguments.function, {})
         if arguments.name not in current:
             owner = f"function {arguments.function}" if arguments.function else f"tenant {arguments.tenant}"
             raise CommandFailed(f"{arguments.name} is not set for {owner}. See `signpost settings list`.")
-        registry.settings.unset(arguments.tenant, arguments.function, arguments.name)
+        adapters.settings.unset(arguments.tenant, arguments.function, arguments.name)
     print(_row(arguments.function, arguments.name, None))
     return 0
 

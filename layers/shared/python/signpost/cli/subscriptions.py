@@ -48,6 +48,6 @@ def _secret(arguments: argparse.Namespace) -> int:
     destination = parse_destination(arguments.url)
     if isinstance(destination, str):
         raise CommandFailed(destination)
-    with stack.open_keys(arguments.stack) as keys:
-        print(format_key(derive_signing_key(keys.stack.read().current, arguments.tenant, arguments.url)))
+    with stack.open_adapters(arguments.stack) as adapters:
+        print(format_key(derive_signing_key(adapters.stack_keys.read().current, arguments.tenant, arguments.url)))
     return 0

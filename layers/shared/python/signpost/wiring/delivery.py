@@ -2,10 +2,7 @@
 
 import ssl
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
-
-import boto3
 
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoFunctionStates
@@ -20,7 +17,7 @@ from signpost.policy.egress import build_egress_rules
 from signpost.settings import DeliverySettings, delivery_settings
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
-from signpost.wiring.aws_clients import CALL_CONFIG, CLIENT_CONFIG
+from signpost.wiring.aws_clients import AwsClients
 from signpost.wiring.calling import build_call_services
 
 if TYPE_CHECKING:
@@ -36,31 +33,26 @@ def build_delivery(environment: Mapping[str, str]) -> DeliveryHandler:
 
 def compose_delivery(environment: Mapping[str, str], backoff: Backoff) -> DeliveryHandler:
     settings, clock, telemetry = delivery_settings(environment), SystemClock(), Telemetry("delivery")
-    keys = _build_key_ring(settings, clock)
+    clients = AwsClients()
+    keys = KeyRing(store=SecretMasterKeys(clients.secrets, settings.master_secret_arn), clock=clock)
     return DeliveryHandler(
-        triggers=_build_trigger_sender(settings, keys, clock, telemetry),
+        triggers=_build_trigger_sender(settings, clients, keys, clock, telemetry),
         webhooks=WebhookSender(web=_build_web(settings, own_addresses(environment)), keys=keys, clock=clock),
-        queue=SqsQueue(cache(lambda: boto3.client("sqs", config=CLIENT_CONFIG)), settings.delivery_queue),
+        queue=SqsQueue(clients.sqs, settings.delivery_queue),
         backoff=backoff,
         clock=clock,
         telemetry=telemetry,
     )
 
 
-def _build_key_ring(settings: DeliverySettings, clock: "Clock") -> KeyRing:
-    secrets = cache(lambda: boto3.client("secretsmanager", config=CLIENT_CONFIG))
-    return KeyRing(store=SecretMasterKeys(secrets, settings.master_secret_arn), clock=clock)
-
-
 def _build_trigger_sender(
-    settings: DeliverySettings, keys: KeyRing, clock: "Clock", telemetry: Telemetry
+    settings: DeliverySettings, clients: AwsClients, keys: KeyRing, clock: "Clock", telemetry: Telemetry
 ) -> TriggerSender:
-    dynamodb, table = boto3.client("dynamodb", config=CLIENT_CONFIG), settings.registry_table
-    lambdas = cache(lambda: boto3.client("lambda", config=CALL_CONFIG))
+    dynamodb, table = clients.dynamodb, settings.registry_table
     calls = build_call_services(
         function_states=DynamoFunctionStates(dynamodb, table),
         breakers=DynamoBreakers(dynamodb, table),
-        link=BotoLambdaTransport(lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
+        link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
         keys=keys,
         clock=clock,
         ids=RandomIds(),

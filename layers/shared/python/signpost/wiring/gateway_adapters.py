@@ -1,10 +1,7 @@
 """The adapters of a gateway's ports, and those of a gateway on AWS."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import TYPE_CHECKING
-
-import boto3
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock, SystemTimestamps
@@ -27,7 +24,7 @@ from signpost.list_revisions import RevisionRows
 from signpost.records import dataclass
 from signpost.settings import GatewaySettings
 from signpost.telemetry import Telemetry
-from signpost.wiring.aws_clients import CALL_CONFIG, CLIENT_CONFIG, SIGNED_URL_CONFIG
+from signpost.wiring.aws_clients import AwsClients
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -69,18 +66,15 @@ class GatewayAdapters:
 
 
 def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> GatewayAdapters:
-    dynamodb = boto3.client("dynamodb", config=CLIENT_CONFIG)
-    table = settings.registry_table
+    clients = AwsClients()
+    dynamodb, table, s3 = clients.dynamodb, settings.registry_table, clients.s3
     clock = SystemClock()
-    s3 = cache(lambda: boto3.client("s3", config=SIGNED_URL_CONFIG))
     values = S3Values(s3, settings.content_bucket)
     return GatewayAdapters(
         api_keys=DynamoApiKeys(dynamodb, table),
         issuer_key_sets=DynamoIssuerKeySets(dynamodb, table),
         key_set_source=HttpKeySetSource(),
-        master_keys=SecretMasterKeys(
-            lambda: boto3.client("secretsmanager", config=CLIENT_CONFIG), settings.master_secret_arn
-        ),
+        master_keys=SecretMasterKeys(clients.secrets, settings.master_secret_arn),
         long_answers=S3Answers(s3, settings.content_bucket),
         function_states=DynamoFunctionStates(dynamodb, table, settings.tuning),
         placed_functions=DynamoPlacedFunctions(dynamodb, table),
@@ -94,11 +88,7 @@ def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Gatew
         step_executors=dict,
         pause=_build_pause,
         lease_margin=settings.lease_margin,
-        link=BotoLambdaTransport(
-            lambda: boto3.client("lambda", config=CALL_CONFIG),
-            clock=clock,
-            log_abandoned_call=telemetry.log_abandoned_call,
-        ),
+        link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
         clock=clock,
         timestamps=SystemTimestamps(),
         ids=RandomIds(),

@@ -1,11 +1,8 @@
 """The composition of the registry function: its thirteen functions, executors loaded at run time, shipped content."""
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import boto3
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock, SystemTimestamps
@@ -52,7 +49,7 @@ from signpost.records import dataclass
 from signpost.settings import RegistrySettings, problem_with, registry_settings
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
-from signpost.wiring.aws_clients import CALL_CONFIG, CLIENT_CONFIG
+from signpost.wiring.aws_clients import AwsClients
 from signpost.wiring.calling import build_call_services
 from signpost.wiring.documents import DocumentServices, build_document_services
 from signpost.wiring.identity import build_authenticator
@@ -97,7 +94,7 @@ def build_registry(environment: Mapping[str, str]) -> RegistryFunction:
 def compose_registry(environment: Mapping[str, str]) -> RegistryComposition:
     settings = registry_settings(environment)
     telemetry = Telemetry("registry")
-    clients = _RegistryClients()
+    clients = AwsClients()
     content, bodies = _build_content_store(settings, clients), S3Bodies(clients.s3, settings.content_bucket)
     publisher = Publisher(
         content=content,
@@ -139,23 +136,13 @@ def build_operator_handler(composition: RegistryComposition, tenant: str) -> Reg
     )
 
 
-class _RegistryClients:
-    """The AWS clients of the registry: that of DynamoDB is made at init, the others at first use."""
-
-    def __init__(self) -> None:
-        self.dynamodb = boto3.client("dynamodb", config=CLIENT_CONFIG)
-        self.s3 = cache(lambda: boto3.client("s3", config=CLIENT_CONFIG))
-        self.secrets = cache(lambda: boto3.client("secretsmanager", config=CLIENT_CONFIG))
-        self.lambdas = cache(lambda: boto3.client("lambda", config=CALL_CONFIG))
-
-
-def _build_content_store(settings: RegistrySettings, clients: _RegistryClients) -> "ContentStore":
+def _build_content_store(settings: RegistrySettings, clients: AwsClients) -> "ContentStore":
     change_batches = S3ChangeBatchStore(clients.s3, settings.content_bucket)
     return DynamoContentStore(clients.dynamodb, settings.registry_table, change_batches, settings.scopes)
 
 
 def _build_catalogue_publisher(
-    settings: RegistrySettings, clients: _RegistryClients, content: "ContentStore"
+    settings: RegistrySettings, clients: AwsClients, content: "ContentStore"
 ) -> CataloguePublisher:
     values = S3Values(clients.s3, settings.content_bucket)
     definitions = DynamoDefinitionTexts(clients.dynamodb, settings.registry_table, values)
@@ -164,7 +151,7 @@ def _build_catalogue_publisher(
 
 def _build_document_services(
     settings: RegistrySettings,
-    clients: _RegistryClients,
+    clients: AwsClients,
     telemetry: Telemetry,
     content: "ContentStore",
     bodies: "Bodies",
@@ -193,7 +180,7 @@ def _build_document_services(
     )
 
 
-def _build_authenticator(settings: RegistrySettings, clients: _RegistryClients) -> Authenticator:
+def _build_authenticator(settings: RegistrySettings, clients: AwsClients) -> Authenticator:
     table = settings.registry_table
     return build_authenticator(
         settings.identity,
@@ -205,7 +192,7 @@ def _build_authenticator(settings: RegistrySettings, clients: _RegistryClients) 
     )
 
 
-def _build_offers(clients: _RegistryClients, telemetry: Telemetry) -> Offers:
+def _build_offers(clients: AwsClients, telemetry: Telemetry) -> Offers:
     clock = SystemClock()
     return Offers(
         inspector=LambdaConfiguration(clients.lambdas),
@@ -214,7 +201,7 @@ def _build_offers(clients: _RegistryClients, telemetry: Telemetry) -> Offers:
     )
 
 
-def _build_executor_keys(settings: RegistrySettings, clients: _RegistryClients) -> ExecutorKeys:
+def _build_executor_keys(settings: RegistrySettings, clients: AwsClients) -> ExecutorKeys:
     return ExecutorKeys(
         stack_keys=SecretMasterKeys(clients.secrets, settings.master_secret_arn),
         secrets=TaggedExecutorSecrets(clients.secrets),
@@ -222,7 +209,7 @@ def _build_executor_keys(settings: RegistrySettings, clients: _RegistryClients) 
     )
 
 
-def _build_loader(settings: RegistrySettings, clients: _RegistryClients, offers: Offers, keys: ExecutorKeys) -> Loader:
+def _build_loader(settings: RegistrySettings, clients: AwsClients, offers: Offers, keys: ExecutorKeys) -> Loader:
     return Loader(
         allowed=AllowList(settings.executor_functions),
         offers=offers,

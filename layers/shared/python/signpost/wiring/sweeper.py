@@ -1,10 +1,7 @@
 """The composition of the sweeper function."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING
-
-import boto3
 
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb.due import DynamoDue
@@ -16,11 +13,9 @@ from signpost.content.retention import RetentionAges
 from signpost.entrypoints.sweeper import ContentSweeper, DueSweeper, SweeperHandler
 from signpost.settings import SweeperSettings, sweeper_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.aws_clients import CLIENT_CONFIG
+from signpost.wiring.aws_clients import AwsClients
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
     from signpost.ports import Clock
 
 
@@ -30,24 +25,23 @@ def build_sweeper(environment: Mapping[str, str]) -> SweeperHandler:
 
 def compose_sweeper(environment: Mapping[str, str], ages: RetentionAges) -> SweeperHandler:
     settings, clock, telemetry = sweeper_settings(environment), SystemClock(), Telemetry("sweeper")
-    dynamodb = boto3.client("dynamodb", config=CLIENT_CONFIG)
+    clients = AwsClients()
     due = DueSweeper(
-        due=DynamoDue(dynamodb, settings.workflows_table),
-        queue=SqsWorkQueue(cache(lambda: boto3.client("sqs", config=CLIENT_CONFIG)), settings.work_queue),
+        due=DynamoDue(clients.dynamodb, settings.workflows_table),
+        queue=SqsWorkQueue(clients.sqs, settings.work_queue),
         clock=clock,
         telemetry=telemetry,
     )
-    return SweeperHandler(sweeper=_build_content_sweeper(settings, dynamodb, clock, telemetry, ages), due=due)
+    return SweeperHandler(sweeper=_build_content_sweeper(settings, clients, clock, telemetry, ages), due=due)
 
 
 def _build_content_sweeper(
-    settings: SweeperSettings, dynamodb: "DynamoDBClient", clock: "Clock", telemetry: Telemetry, ages: RetentionAges
+    settings: SweeperSettings, clients: AwsClients, clock: "Clock", telemetry: Telemetry, ages: RetentionAges
 ) -> ContentSweeper:
-    client = cache(lambda: boto3.client("s3", config=CLIENT_CONFIG))
-    change_batches = S3ChangeBatchStore(client, settings.content_bucket)
+    change_batches = S3ChangeBatchStore(clients.s3, settings.content_bucket)
     return ContentSweeper(
-        references=DynamoReferences(dynamodb, settings.registry_table, change_batches, settings.scopes),
-        objects=S3KeptObjects(client, settings.content_bucket),
+        references=DynamoReferences(clients.dynamodb, settings.registry_table, change_batches, settings.scopes),
+        objects=S3KeptObjects(clients.s3, settings.content_bucket),
         clock=clock,
         telemetry=telemetry,
         ages=ages,

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import boto3
-
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb.due import wakes_in
 from signpost.adapters.dynamodb.workflow_stream import workflow_events_in
@@ -12,16 +10,18 @@ from signpost.adapters.sqs import SqsWorkQueue
 from signpost.entrypoints.workflow_relay import StreamReader, WorkflowRelay
 from signpost.settings import workflow_relay_settings
 from signpost.telemetry import Telemetry
-from signpost.wiring.aws_clients import CLIENT_CONFIG
+from signpost.wiring.aws_clients import AwsClients
 
 
 def build_workflow_relay(environment: Mapping[str, str]) -> WorkflowRelay:
     settings = workflow_relay_settings(environment)
-    bus, sqs = boto3.client("events", config=CLIENT_CONFIG), boto3.client("sqs", config=CLIENT_CONFIG)
+    clients = AwsClients()
+    for make_client in (clients.events, clients.sqs):
+        make_client()  # at init: nearly every invocation needs them
     return WorkflowRelay(
         reader=StreamReader(events=workflow_events_in, wakes=wakes_in),
-        bus=EventBridge(lambda: bus, settings.event_bus),
-        queue=SqsWorkQueue(lambda: sqs, settings.work_queue),
+        bus=EventBridge(clients.events, settings.event_bus),
+        queue=SqsWorkQueue(clients.sqs, settings.work_queue),
         clock=SystemClock(),
         telemetry=Telemetry("herald"),
     )

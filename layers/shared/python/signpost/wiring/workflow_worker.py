@@ -1,10 +1,7 @@
 """The composition of the workflow worker."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING
-
-import boto3
 
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoFunctionStates, DynamoRevisionRows
@@ -24,7 +21,7 @@ from signpost.settings import WorkflowWorkerSettings, workflow_worker_settings
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
 from signpost.wiring import workflows
-from signpost.wiring.aws_clients import CLIENT_CONFIG, LONG_CALL_CONFIG
+from signpost.wiring.aws_clients import LONG_CALL_CONFIG, AwsClients
 from signpost.wiring.calling import CallServices, build_call_services
 from signpost.workflow.running.wakeups import Waker
 
@@ -46,9 +43,10 @@ def compose_worker(
 ) -> WorkflowWorker:
     """Compose a worker, with step executors by kind beside those of functions and workflows."""
     settings, clock, telemetry = workflow_worker_settings(environment), SystemClock(), Telemetry("worker")
+    clients = AwsClients(call_config=LONG_CALL_CONFIG)
     return WorkflowWorker(
-        waker=_build_waker(settings, clock, telemetry, step_executors),
-        queue=SqsQueue(cache(lambda: boto3.client("sqs", config=CLIENT_CONFIG)), settings.work_queue),
+        waker=_build_waker(settings, clients, clock, telemetry, step_executors),
+        queue=SqsQueue(clients.sqs, settings.work_queue),
         backoff=backoff,
         clock=clock,
         telemetry=telemetry,
@@ -56,17 +54,20 @@ def compose_worker(
 
 
 def _build_waker(
-    settings: WorkflowWorkerSettings, clock: "Clock", telemetry: Telemetry, step_executors: Mapping[str, "StepExecutor"]
+    settings: WorkflowWorkerSettings,
+    clients: AwsClients,
+    clock: "Clock",
+    telemetry: Telemetry,
+    step_executors: Mapping[str, "StepExecutor"],
 ) -> Waker:
-    dynamodb, table = boto3.client("dynamodb", config=CLIENT_CONFIG), settings.registry_table
-    s3, bucket = cache(lambda: boto3.client("s3", config=CLIENT_CONFIG)), settings.content_bucket
-    values = S3Values(s3, bucket)
+    dynamodb, table = clients.dynamodb, settings.registry_table
+    values = S3Values(clients.s3, settings.content_bucket)
     revisions = RevisionView(rows=DynamoRevisionRows(dynamodb, table), clock=clock)
     catalogue = CatalogueView(revisions=revisions, texts=values)
     # No policy here: the permission to start the workflow was checked when it was started.
     accesses = UnrestrictedAccess()
     access = CatalogueAccess(catalogue=catalogue, accesses=accesses)
-    calls = _build_call_services(settings, clock, telemetry)
+    calls = _build_call_services(settings, clients, clock, telemetry)
     services = workflows.build_workflow_services(
         definitions=workflows.build_definitions(
             catalogue, access, accesses.may_use, DynamoDefinitionTexts(dynamodb, table, values)
@@ -81,15 +82,15 @@ def _build_waker(
     return services.waker
 
 
-def _build_call_services(settings: WorkflowWorkerSettings, clock: "Clock", telemetry: Telemetry) -> CallServices:
-    dynamodb, table = boto3.client("dynamodb", config=CLIENT_CONFIG), settings.registry_table
-    secrets = cache(lambda: boto3.client("secretsmanager", config=CLIENT_CONFIG))
-    lambdas = cache(lambda: boto3.client("lambda", config=LONG_CALL_CONFIG))
+def _build_call_services(
+    settings: WorkflowWorkerSettings, clients: AwsClients, clock: "Clock", telemetry: Telemetry
+) -> CallServices:
+    dynamodb, table = clients.dynamodb, settings.registry_table
     return build_call_services(
         function_states=DynamoFunctionStates(dynamodb, table),
         breakers=DynamoBreakers(dynamodb, table),
-        link=BotoLambdaTransport(lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
-        keys=KeyRing(store=SecretMasterKeys(secrets, settings.master_secret_arn), clock=clock),
+        link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
+        keys=KeyRing(store=SecretMasterKeys(clients.secrets, settings.master_secret_arn), clock=clock),
         clock=clock,
         ids=RandomIds(),
         telemetry=telemetry,

@@ -16,6 +16,8 @@ type Period = tuple[float, float]
 
 
 class DynamoOutboxTimes:
+    retention = RETENTION_SECONDS
+
     def __init__(self, client: "DynamoDBClient", table: str) -> None:
         self._client = client
         self._table = table

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
+PACKAGE = PROJECT / "layers/shared/python/signpost"
 CODE = [
     path
     for folder in ("layers/shared/python/signpost", "functions", "local", "bench", "tests")
@@ -47,6 +48,26 @@ def test_no_module_is_named_for_leftovers() -> None:
         "core",
         "shared",
     } == set()
+
+
+def test_protocols_of_ports_are_imported_for_types_only() -> None:
+    protocols = {
+        (".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts), node.name)
+        for path in PACKAGE.rglob("ports.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
+    }
+    assert protocols
+    imported = {
+        (str(path.relative_to(PACKAGE)), statement.module, name.name)
+        for path in PACKAGE.rglob("*.py")
+        for statement in ast.parse(path.read_text()).body
+        if isinstance(statement, ast.ImportFrom)
+        for name in statement.names
+        if (statement.module, name.name) in protocols
+    }
+    assert imported == set()
 
 
 @pytest.mark.parametrize("path", sorted((PROJECT / "requirements").glob("*.txt")), ids=lambda path: path.name)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from signpost.caches import BoundedCache
 from signpost.content.deliveries import deliveries_of, parse_change, to_text
 from signpost.content.model import Subscription
-from signpost.entrypoints.queue_batch import handle_messages
+from signpost.entrypoints.queue_batch import QueueBatches, QueueRecord
 from signpost.list_revisions import RevisionRows
 from signpost.model import JsonObject
 from signpost.records import dataclass
-from signpost.telemetry import Telemetry
+from signpost.telemetry import RequestRecord, Telemetry
 
 if TYPE_CHECKING:
     from signpost.content.ports import ContentStore, DeliveryQueue
@@ -49,27 +49,16 @@ class ChangeFanout:
     def __init__(self, *, subscribers: SubscriptionCache, queue: "DeliveryQueue", telemetry: Telemetry) -> None:
         self._subscribers = subscribers
         self._queue = queue
-        self._telemetry = telemetry
+        self._batches = QueueBatches("changes", telemetry)
 
     def handle(self, event: Mapping[str, Any], request_id: str) -> JsonObject:
         """Enqueues the deliveries of each change. A repeated change yields deliveries with the same ids."""
-        return handle_messages(event, lambda message: self._handle_message(message, request_id))
+        return self._batches.handle(event, request_id, self._enqueue_deliveries)
 
-    def _handle_message(self, message: Mapping[str, Any], request_id: str) -> bool:
-        with self._telemetry.record_request(request_id, "QUEUE", "changes") as record:
-            record.operation = "subscribe"
-            try:
-                self._enqueue_deliveries(json.loads(message["body"]))
-            except Exception as fault:  # noqa: BLE001 - the boundary: the other changes are independent
-                record.set_fault(fault)
-                record.set_status(503)
-                return False
-            record.set_status(200)
+    def _enqueue_deliveries(self, message: QueueRecord, record: RequestRecord) -> bool:
+        record.operation = "subscribe"
+        change = parse_change(json.loads(message["body"]))
+        if change is not None:
+            for delivery in deliveries_of(change, self._subscribers.read(change.tenant, change.version)):
+                self._queue.put(to_text(delivery))
         return True
-
-    def _enqueue_deliveries(self, event: Mapping[str, Any]) -> None:
-        change = parse_change(event)
-        if change is None:
-            return
-        for delivery in deliveries_of(change, self._subscribers.read(change.tenant, change.version)):
-            self._queue.put(to_text(delivery))

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from signpost.content.deliveries import Backoff, Delivery, body_of, from_text, principal_of
 from signpost.contract import CallRequest, Failure
-from signpost.entrypoints.queue_batch import handle_messages, postpone
-from signpost.errors import Unavailable
+from signpost.entrypoints.queue_batch import QueueBatches, QueueRecord, Redelivery
 from signpost.model import InputRequired, JsonObject
 from signpost.signing import webhook_signatures as webhooks
 from signpost.signing.key_ring import KeyRing
-from signpost.telemetry import Telemetry
+from signpost.telemetry import RequestRecord, Telemetry
 from signpost.web import WebFailure, WebRequest
 
 if TYPE_CHECKING:
@@ -95,29 +94,19 @@ class DeliveryHandler:
         telemetry: Telemetry,
     ) -> None:
         self._by_kind = {"trigger": triggers, "webhook": webhooks}
-        self._queue = queue
-        self._backoff = backoff
+        self._batches = QueueBatches("deliveries", telemetry, Redelivery(queue, backoff))
         self._clock = clock
         self._telemetry = telemetry
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> JsonObject:
         """Delivers each message of a batch. A failed one becomes visible again after its delay."""
         ends_at = self._clock.now() + remaining_ms / 1000 - RESERVE
-        return handle_messages(event, lambda message: self._handle_message(message, ends_at, request_id))
+        return self._batches.handle(event, request_id, lambda message, record: self._deliver(message, record, ends_at))
 
-    def _handle_message(self, message: Mapping[str, Any], ends_at: float, request_id: str) -> bool:
-        with self._telemetry.record_request(request_id, "QUEUE", "deliveries") as record:
-            try:
-                delivery = from_text(message["body"])
-                record.operation = delivery.kind
-                problem = self._by_kind[delivery.kind].deliver(delivery, ends_at - self._clock.now())
-            except Exception as fault:  # noqa: BLE001 - the boundary: the other messages are independent
-                record.set_fault(fault)
-                problem = "unavailable" if isinstance(fault, Unavailable) else "fault"
-            else:
-                if problem is not None:
-                    self._telemetry.log_delivery_failure(delivery.tenant, delivery.id, delivery.kind, problem)
-            record.set_status(200 if problem is None else 503)
-            if problem is not None:
-                postpone(self._queue, self._backoff, message)
+    def _deliver(self, message: QueueRecord, record: RequestRecord, ends_at: float) -> bool:
+        delivery = from_text(message["body"])
+        record.operation = delivery.kind
+        problem = self._by_kind[delivery.kind].deliver(delivery, ends_at - self._clock.now())
+        if problem is not None:
+            self._telemetry.log_delivery_failure(delivery.tenant, delivery.id, delivery.kind, problem)
         return problem is None

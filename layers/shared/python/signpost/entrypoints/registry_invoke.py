@@ -13,6 +13,7 @@ from signpost.content.api.errors import RegistryRefusal
 from signpost.content.api.functions import RegistryFunctions
 from signpost.content.api.load_functions import LoadFunctions
 from signpost.content.callers import Caller
+from signpost.entrypoints.boundary import answer_safely
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.identity.denial import Denial
 from signpost.identity.permissions import ADMINISTRATION
@@ -57,26 +58,16 @@ class RegistryHandler:
         with self._telemetry.record_request(request_id, "INVOKE", "registry") as record:
             known_ids = (*self._functions.ids, *self._administration)
             record.operation = str(function_id) if function_id in known_ids else "unknown"
-            answer = _limit_size(self._answer_safely(event, ends_at, record.set_fault))
+            answer = answer_safely(
+                lambda: self._answer(event, ends_at),
+                alarm=self._alarm,
+                seconds=ends_at - self._clock.now(),
+                refuse=_refuse,
+                report_fault=record.set_fault,
+            )
+            answer = _limit_size(answer)
             record.set_status(400 if isinstance(answer, RegistryRefusal) else 200)
         return _replace_half_surrogates(error_of(answer)) if isinstance(answer, RegistryRefusal) else answer
-
-    def _answer_safely(
-        self, event: Mapping[str, Any], ends_at: float, report_fault: Callable[[BaseException], None]
-    ) -> Json | RegistryRefusal:
-        """The boundary: turns each exception into a refusal with a sentence."""
-        try:
-            with self._alarm(ends_at - self._clock.now()):
-                return self._answer(event, ends_at)
-        except Unavailable as fault:
-            report_fault(fault)
-            return RegistryRefusal("unavailable", f"{fault} Try again shortly.")
-        except DeadlinePassed as fault:
-            report_fault(fault)
-            return RegistryRefusal("unavailable", "The answer took too long. Try again shortly.")
-        except Exception as fault:  # noqa: BLE001 - the boundary
-            report_fault(fault)
-            return RegistryRefusal("fault", "Something went wrong on our side; see the log of the registry function.")
 
     def _answer(self, event: Mapping[str, Any], ends_at: float) -> Json | RegistryRefusal:
         function_id, payload = event.get("function_id"), event.get("payload", {})
@@ -95,6 +86,14 @@ class RegistryHandler:
 
     def _is_administration(self, function_id: str) -> bool:
         return function_id in self._administration or function_id in self._functions.changing_ids
+
+
+def _refuse(fault: BaseException) -> RegistryRefusal:
+    if isinstance(fault, Unavailable):
+        return RegistryRefusal("unavailable", f"{fault} Try again shortly.")
+    if isinstance(fault, DeadlinePassed):
+        return RegistryRefusal("unavailable", "The answer took too long. Try again shortly.")
+    return RegistryRefusal("fault", "Something went wrong on our side; see the log of the registry function.")
 
 
 def error_of(refusal: RegistryRefusal) -> JsonObject:

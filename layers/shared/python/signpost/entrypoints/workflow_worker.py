@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from signpost.content.deliveries import Backoff
-from signpost.entrypoints.queue_batch import handle_messages, postpone
+from signpost.entrypoints.queue_batch import QueueBatches, QueueRecord, Redelivery
 from signpost.model import JsonObject
-from signpost.telemetry import Telemetry
+from signpost.telemetry import RequestRecord, Telemetry
 from signpost.workflow.wakes import message_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from signpost.workflow.ports import InstanceWaker
 
 RESERVE = 10.0
-"""Seconds reserved to queue_record the outcome of a step."""
+"""Seconds reserved to record the outcome of a step."""
 
 
 class WorkflowWorker:
@@ -23,27 +23,18 @@ class WorkflowWorker:
         self, *, waker: "InstanceWaker", queue: "DeliveryQueue", backoff: Backoff, clock: "Clock", telemetry: Telemetry
     ) -> None:
         self._waker = waker
-        self._queue = queue
-        self._backoff = backoff
+        self._batches = QueueBatches("work", telemetry, Redelivery(queue, backoff))
         self._clock = clock
         self._telemetry = telemetry
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> JsonObject:
         """Wakes each workflow of a batch. The messages of failed ones become visible again after a delay."""
         ends_at = self._clock.now() + remaining_ms / 1000 - RESERVE
-        return handle_messages(event, lambda queue_record: self._handle_message(queue_record, ends_at, request_id))
+        return self._batches.handle(event, request_id, lambda message, record: self._wake(message, record, ends_at))
 
-    def _handle_message(self, queue_record: Mapping[str, Any], ends_at: float, request_id: str) -> bool:
-        with self._telemetry.record_request(request_id, "QUEUE", "work") as record:
-            record.operation = "wake"
-            try:
-                message = message_of(queue_record["body"])
-                self._telemetry.add_workflow(message.tenant, message.workflow_id)
-                self._waker.wake(message.tenant, message.workflow_id, ends_at)
-            except Exception as fault:  # noqa: BLE001 - the boundary: the other workflows are independent
-                record.set_fault(fault)
-                record.set_status(503)
-                postpone(self._queue, self._backoff, queue_record)
-                return False
-            record.set_status(200)
+    def _wake(self, message: QueueRecord, record: RequestRecord, ends_at: float) -> bool:
+        record.operation = "wake"
+        wake = message_of(message["body"])
+        self._telemetry.add_workflow(wake.tenant, wake.workflow_id)
+        self._waker.wake(wake.tenant, wake.workflow_id, ends_at)
         return True

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from signpost import __version__
+from signpost.entrypoints.boundary import ReportFault, answer_safely
 from signpost.entrypoints.http import metadata
 from signpost.entrypoints.http.origins import Origins
 from signpost.entrypoints.http.request import HttpRequest, MalformedEvent, parse_event
@@ -67,29 +68,19 @@ class FrontDoor:
                 400, "malformed", "This is not a request as API Gateway hands it over."
             ).to_api_gateway()
         with self._telemetry.record_request(request.request_id, request.method, request.path) as record:
-            response = self._answer_safely(request, record.set_fault)
+            response = answer_safely(
+                lambda: self._answer(request, record.set_fault),
+                alarm=self._alarm,
+                seconds=request.deadline - self._clock.now(),
+                refuse=lambda fault: _refuse(fault, request.request_id),
+                report_fault=record.set_fault,
+            )
             record.set_status(response.status)
         accepts_gzip = _accepts_gzip(request.headers.get("accept-encoding", ""))
+        response = response.with_headers(self._origins.headers(request))
         return response.to_api_gateway(accepts_gzip=accepts_gzip)
 
-    def _answer_safely(self, request: HttpRequest, report_fault: Callable[[BaseException], None]) -> HttpResponse:
-        """The boundary: turns each exception into a generic sentence with a request id to look up."""
-        try:
-            with self._alarm(request.deadline - self._clock.now()):
-                response = self._answer(request, report_fault)
-        except Unavailable as fault:
-            report_fault(fault)
-            response = refusal_response(503, "unavailable", f"{fault} Try again shortly.", RETRY_HEADERS)
-        except DeadlinePassed as fault:
-            report_fault(fault)
-            response = refusal_response(503, "deadline", "The answer took too long. Try again shortly.", RETRY_HEADERS)
-        except Exception as fault:  # noqa: BLE001 - the boundary
-            report_fault(fault)
-            message = f"Something went wrong on our side. The log knows it as {request.request_id}."
-            response = refusal_response(500, "fault", message)
-        return response.with_headers(self._origins.headers(request))
-
-    def _answer(self, request: HttpRequest, report_fault: Callable[[BaseException], None]) -> HttpResponse:
+    def _answer(self, request: HttpRequest, report_fault: ReportFault) -> HttpResponse:
         if request.path == "/health":
             return _health_response(configured=self._problem is None)
         if self._problem:
@@ -113,7 +104,7 @@ class FrontDoor:
         self._telemetry.add_dispatch("metrics", None)
         return self._metrics().answer(request, principal)
 
-    def _answer_surface(self, request: HttpRequest, report_fault: Callable[[BaseException], None]) -> HttpResponse:
+    def _answer_surface(self, request: HttpRequest, report_fault: ReportFault) -> HttpResponse:
         dispatcher = self._surfaces.get(request.path)
         if dispatcher is None:
             return refusal_response(404, "not_found", "There is no endpoint at this path.")
@@ -147,6 +138,14 @@ class FrontDoor:
     def _refuse_unauthenticated(self, denial: Denial, endpoint: str) -> HttpResponse:
         header = build_challenge(denial, metadata.metadata_url(self._settings, endpoint))
         return refusal_response(401, denial.reason, denial.message, {"www-authenticate": header})
+
+
+def _refuse(fault: BaseException, request_id: str) -> HttpResponse:
+    if isinstance(fault, Unavailable):
+        return refusal_response(503, "unavailable", f"{fault} Try again shortly.", RETRY_HEADERS)
+    if isinstance(fault, DeadlinePassed):
+        return refusal_response(503, "deadline", "The answer took too long. Try again shortly.", RETRY_HEADERS)
+    return refusal_response(500, "fault", f"Something went wrong on our side. The log knows it as {request_id}.")
 
 
 def _accepts_gzip(header: str) -> bool:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
+from math import inf
 
 import pytest
 
@@ -14,7 +15,7 @@ from signpost.identity.credentials import ApiKey
 from signpost.mcp.surface import Surface
 from signpost.model import Call, CallToolResult, CatalogueItem, JsonObject, Tool
 from stage.fixtures import TENANT, Fixtures
-from tests.support.machine import Machine
+from tests.support.machine import shortest
 from tests.support.memory_gateway import META, MemoryGateway, modern
 from tests.support.tokens import ISSUER
 
@@ -181,13 +182,16 @@ def test_an_answer_that_takes_too_long_is_given_up_in_time() -> None:
     gateway = MemoryGateway(Surface("test", "", tools=(Slow(),)))
     message, headers = modern("tools/list", {})
     authorization = {"authorization": f"Bearer {gateway.make_key()}"}
-    with Machine() as machine:
+
+    def seconds_to_answer() -> float:
         began = time.monotonic()
         answer = gateway.send(body=json.dumps(message), headers={**headers, **authorization}, remaining_ms=1_200)
         took = time.monotonic() - began
-    assert took < min(machine.seconds(1), LONG - 1)
-    assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "deadline")
-    assert answer.headers["retry-after"] == "5"
+        assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "deadline")
+        assert answer.headers["retry-after"] == "5"
+        return took if took < LONG - 1 else inf
+
+    assert shortest(seconds_to_answer, 1) < 1
 
 
 def test_a_provider_may_return_half_a_surrogate_pair_without_harm() -> None:

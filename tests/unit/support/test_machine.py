@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.support.machine import MOST, Machine
+from tests.support.machine import ATTEMPTS, MOST, Machine, shortest
 from tests.support.waiting import seen_within, wait_for
 
 MORE_THAN_THE_PROCESSORS = (os.cpu_count() or 1) * 2
@@ -37,6 +37,18 @@ def test_the_work_of_the_test_itself_is_not_in_the_measure() -> None:
     with Machine() as working:
         spin(1.0)
     assert working.slowdown < alone.slowdown + 1.0
+
+
+def test_one_attempt_that_keeps_the_promise_is_enough() -> None:
+    times = iter([9.0, 0.5])
+    assert shortest(lambda: next(times), promised=1.0) <= 0.5
+
+
+def test_a_promise_that_every_attempt_breaks_is_broken() -> None:
+    times = iter([9.0, 8.0, 9.5])
+    assert shortest(lambda: next(times), promised=8.0 / MOST) >= 8.0 / MOST
+    assert list(times) == []
+    assert ATTEMPTS == 3
 
 
 def test_what_is_not_seen_is_said_with_what_was_seen_last() -> None:

@@ -20,6 +20,7 @@ from tests.support.effort import is_proof, times
 from tests.support.laptop import Laptop
 from tests.support.saying import Say
 from tests.support.swept import Swept, swept
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
 
@@ -36,8 +37,6 @@ SANDBOXES = 2
 NEVER = 10_000
 SHOWN_AGAIN = 3
 MARKER = "marker"
-PATIENCE = 60.0
-"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +184,7 @@ def check_events(stack: Swept, bus: Bus, tenant: str, writing: Writing | None) -
 
 def wait_until_finished(stack: Swept, tenant: str) -> None:
     """By the sweeper, since nobody else writes."""
-    overdue = time.monotonic() + PATIENCE
-    while (overlay := stack.head(tenant).overlay) is not None:
-        assert time.monotonic() < overdue, f"no sweep has finished the publication of {tenant}: {overlay}"
-        time.sleep(0.1)  # the sweeper of `sweeping` is under way
+    wait_for("a sweep to finish the publication", lambda: stack.head(tenant).overlay, lambda overlay: overlay is None)
 
 
 def event(op: str, name: str) -> Any:

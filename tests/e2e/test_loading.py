@@ -3,7 +3,6 @@ loads it may be killed at any step."""
 
 import io
 import json
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +18,13 @@ from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import Executor, ExecutorVersion, HostedFunction, PlacedExecutor
 from signpost.identity.permissions import ADMINISTRATION
 from stage.crashes import PROCESS, SANDBOX
-from tests.acceptance.bus import PATIENCE, add_target
+from tests.acceptance.bus import add_target
 from tests.support.commands import Run, rows
 from tests.support.driven_workflows import at_once
 from tests.support.functions import functions_of
 from tests.support.laptop import Laptop
 from tests.support.swept import Swept
-from tests.support.waiting import seen_within
+from tests.support.waiting import seen_within, wait_for
 
 pytestmark = pytest.mark.cloud
 
@@ -115,9 +114,7 @@ def told(laptop: Laptop, stack: Swept) -> Listener:
 
 
 def eventually(look: Callable[[], object], expected: object) -> None:
-    overdue = time.monotonic() + PATIENCE
-    while (found := look()) != expected:
-        assert time.monotonic() < overdue, f"expected {expected}, and saw {found} last"
+    wait_for(f"{expected}", look, lambda found: found == expected)
 
 
 @pytest.mark.invariant(68)

@@ -1,7 +1,6 @@
 """The registry over its real interfaces: its Lambda function, the MCP endpoint, the bus."""
 
 import json
-import time
 import uuid
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from signpost.adapters.dynamodb import DynamoRuntimeSettings
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, MakeKey, Stack
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
 
@@ -29,17 +28,19 @@ class Subscriber:
         target = {"Id": "queue", "Arn": attributes["Attributes"]["QueueArn"]}
         events.put_targets(Rule=name, EventBusName=bus, Targets=[target])
 
-    def until(self, sequence: int, seconds: float = PATIENCE) -> list[Any]:
+    def until(self, sequence: int) -> list[Any]:
         """All events of the tenant up to this sequence number."""
         found: list[Any] = []
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
+
+        def receive() -> list[Any]:
             answer = self._sqs.receive_message(QueueUrl=self._queue, MaxNumberOfMessages=10, WaitTimeSeconds=1)
             events = [json.loads(message["Body"]) for message in answer.get("Messages", [])]
-            found += [event for event in events if "urn:signpost:tenant:default" in event["resources"]]
-            if any(f"urn:signpost:seq:{sequence}" in event["resources"] for event in found):
-                return sorted(found, key=lambda event: int(event["resources"][1].rpartition(":")[2]))
-        raise AssertionError(f"event {sequence} never came; there were {found}")
+            found.extend(event for event in events if "urn:signpost:tenant:default" in event["resources"])
+            return found
+
+        last = f"urn:signpost:seq:{sequence}"
+        wait_for(f"event {sequence}", receive, lambda events: any(last in event["resources"] for event in events))
+        return sorted(found, key=lambda event: int(event["resources"][1].rpartition(":")[2]))
 
 
 def invoke(laptop: Laptop, stack: Stack, function_id: str, payload: Any) -> Any:

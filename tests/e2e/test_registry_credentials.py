@@ -1,7 +1,6 @@
 """Credentials on the registry function of a deployed stack: whose content, what may be done, and what the log keeps."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from signpost.identity.permissions import ADMINISTRATION
 from tests.support.commands import Run
 from tests.support.laptop import Laptop, Stack
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
 
@@ -89,15 +88,15 @@ def test_a_bad_credential_is_refused_and_in_no_log(laptop: Laptop, registry: Sta
         assert credential[-40:] not in log
 
 
-def log_with(laptop: Laptop, text: str, seconds: float = PATIENCE) -> str:
+def log_with(laptop: Laptop, text: str) -> str:
     """The log of the registry function, once it has this."""
-    logs, until = laptop.client("logs"), time.monotonic() + seconds
-    while time.monotonic() < until:
+    logs = laptop.client("logs")
+
+    def read_log() -> str:
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/signpost/{STACK}/registry")
-        log = "\n".join(event["message"] for page in pages for event in page["events"])
-        if text in log:
-            return log
-    raise AssertionError(f"{text} is not in the log")
+        return "\n".join(event["message"] for page in pages for event in page["events"])
+
+    return wait_for(f"{text} in the log", read_log, lambda log: text in log)
 
 
 def test_an_author_publishes_for_their_tenant(laptop: Laptop, registry: Stack, signpost: Run, tmp_path: Path) -> None:

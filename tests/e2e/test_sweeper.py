@@ -14,6 +14,7 @@ from tests.acceptance.bus import Bus
 from tests.support.commands import Run
 from tests.support.laptop import Laptop
 from tests.support.swept import Swept, swept
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
 
@@ -52,10 +53,7 @@ def tenant(stack: Swept, scheduled: str) -> str:
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    overdue = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < overdue, f"waited {PATIENCE:.0f} s for {what}"
-        time.sleep(0.5)
+    wait_for(what, condition, lambda holds: holds, patience=PATIENCE)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from local.account import NO_ENDPOINT, Account
 from local.built import BuiltFunction
 from local.json_values import Json, JsonObject
 from local.runtime import Invocation, LambdaRuntime
+from tests.support.waiting import wait_for
 
 type Start = Callable[..., LambdaRuntime]
 
@@ -209,10 +210,7 @@ def test_a_process_that_ended_between_calls_is_replaced(start: Start) -> None:
 
 
 def wait_until_it_has_ended(pid: int) -> None:
-    until = time.monotonic() + 10
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < until, "it does not end"
-        time.sleep(0.01)
+    wait_for("the process to end", Path(f"/proc/{pid}").exists, lambda exists: not exists)
 
 
 SLEEPER = """

@@ -1,7 +1,6 @@
 """Workflows of a deployed stack with steps that the executors of the test stage carry out."""
 
 import json
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +20,7 @@ from tests.support.executors import TIMEOUT_MS, Executors
 from tests.support.manifests import publish
 from tests.support.memory_gateway import Answer, modern
 from tests.support.tool_answers import said
-
-PATIENCE = 60.0
-"""Seconds to wait for work that continues by itself: stream, workflow relay, queue and worker share two processors."""
+from tests.support.waiting import wait_for
 
 type Seen = Mapping[str, Any]
 
@@ -92,11 +89,7 @@ class Workshop:
         return self.ask(link["method"], key, **args)
 
     def until(self, workflow_id: str, condition: Callable[[Seen], bool], key: str = "") -> Any:
-        overdue = time.monotonic() + PATIENCE
-        while not condition(seen := self.get(workflow_id, key)):
-            assert time.monotonic() < overdue, seen
-            time.sleep(0.2)
-        return seen
+        return wait_for("a state of the workflow", lambda: self.get(workflow_id, key), condition)
 
     def until_settled(self, workflow_id: str) -> Any:
         return self.until(workflow_id, lambda seen: "pending" not in seen)

@@ -2,22 +2,23 @@
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from signpost.toolkit.orphans import OrphanTracker, Process, kill_processes
+from tests.support.waiting import wait_for
 
 
 def test_a_process_and_its_children_are_found_and_killed() -> None:
     leftovers = OrphanTracker()
     with subprocess.Popen("sleep 60 & wait", shell=True) as shell:  # noqa: S602 - for its child
-        until = time.monotonic() + 60  # only a test that fails waits so long
-        # A process has its parent's name until it has become what it will be.
-        while [process.command for process in leftovers.processes()] != ["sh", "sleep"] and time.monotonic() < until:
-            os.sched_yield()
-        found = leftovers.processes()
+        # A new process has its parent's name until it runs its own program.
+        found = wait_for(
+            "the shell and its child",
+            leftovers.processes,
+            lambda processes: [process.command for process in processes] == ["sh", "sleep"],
+        )
         kill_processes(found)
     assert [(process.command, process.parent) for process in found] == [("sh", os.getpid()), ("sleep", shell.pid)]
     assert leftovers.processes() == []

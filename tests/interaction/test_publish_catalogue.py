@@ -213,6 +213,11 @@ class TestSettings:
         world.publish(connections={"mail": {"kind": "mcp"}}, prune=True)
         assert list(world.snapshot.snapshot.connections) == ["mail"]
 
+    def test_a_connection_with_its_members_in_another_order_is_unchanged(self, world: World) -> None:
+        world.publish(connections={"crm": {"kind": "rest", "url": "https://crm.example"}})
+        reordered = {"crm": {"url": "https://crm.example", "kind": "rest"}}
+        assert changes(world.publish(connections=reordered), "connections") == ([], [], ["crm"], [])
+
 
 class TestSwitching:
     def test_off_outlasts_publications_until_it_is_on_again(self, world: World) -> None:

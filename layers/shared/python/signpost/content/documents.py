@@ -75,12 +75,8 @@ class Skills:
         """List the documents that the caller may read, sorted by the bytes of the id."""
         if caller.tenant is None:
             return self._content.skills(None)
-        skills, access = self._view.skills(caller.tenant, fresh=caller.fresh), self._accesses.of(caller.principal)
-        return (
-            skills
-            if access.is_open
-            else [skill for skill in skills if access.allows(policy_items.document_item(skill.id))]
-        )
+        skills = self._view.skills(caller.tenant, fresh=caller.fresh)
+        return self._accesses.of(caller.principal).filter(skills, lambda skill: policy_items.document_item(skill.id))
 
     def read(self, uri: str, caller: Caller) -> DocumentText | RegistryRefusal:
         """Read the document at a URI. The URI is not decoded or normalized."""

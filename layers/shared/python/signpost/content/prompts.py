@@ -70,12 +70,8 @@ class Prompts:
         """List the prompts that the caller may use, sorted by the bytes of the name."""
         if caller.tenant is None:
             return self._content.prompts(None)
-        prompts, access = self._view.prompts(caller.tenant, fresh=caller.fresh), self._accesses.of(caller.principal)
-        return (
-            prompts
-            if access.is_open
-            else [prompt for prompt in prompts if access.allows(policy_items.prompt_item(prompt.name))]
-        )
+        prompts = self._view.prompts(caller.tenant, fresh=caller.fresh)
+        return self._accesses.of(caller.principal).filter(prompts, lambda prompt: policy_items.prompt_item(prompt.name))
 
     def render(self, name: str, arguments: JsonObject, caller: Caller) -> RenderedPrompt | RegistryRefusal:
         """Render a prompt by its function. The function gets the arguments unchecked and must check them itself."""

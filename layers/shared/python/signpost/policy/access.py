@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from signpost.model import Principal
     from signpost.policy.policy_items import PolicyItem
@@ -26,6 +26,10 @@ class Access:
         """Whether the principal may use the item. For lists: denials are not reported."""
         del item, over_mcp
         return True
+
+    def filter[Entry](self, entries: "Sequence[Entry]", item_of: "Callable[[Entry], PolicyItem]") -> "Sequence[Entry]":
+        """The entries of a list whose items the principal may use."""
+        return entries if self.is_open else [entry for entry in entries if self.allows(item_of(entry))]
 
     def admits(self, item: "PolicyItem", *, over_mcp: bool = True) -> bool:
         """Whether the principal may use an item that it requested by name. Reports a denial to the operator, not to the

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, PublicationPlan, compare_entries
+from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, PublicationPlan, compare_entries, compare_members
 from signpost.catalogue.publishing.parts import KnownContent
 from signpost.catalogue.publishing.policies import NextPolicies, PolicyPublisher
 from signpost.catalogue.publishing.request import PublishProblem, PublishRequest
@@ -201,15 +201,8 @@ def _plan_entries(request: PublishRequest, current: CurrentCatalogue) -> Publica
         "capabilities": _compare_definitions(sent.capabilities, current.items_of_kind("capability"), prune=prune),
         "connections": UNTOUCHED
         if sent.connections is None
-        else compare_entries(
-            _comparable_texts(current.snapshot.connections), _comparable_texts(sent.connections), prune=prune
-        ),
+        else compare_members(current.snapshot.connections, sent.connections, prune=prune),
     }
-
-
-def _comparable_texts(members: JsonObject) -> Mapping[str, str]:
-    """Return the members as JSON texts for comparison: as Python values, 1 and true would be equal."""
-    return {name: json.dumps(member) for name, member in members.items()}
 
 
 def _compare_definitions(

@@ -1,7 +1,9 @@
 """The difference between the existing entries and the sent ones, by name."""
 
+import json
 from collections.abc import Mapping, Sequence
 
+from signpost.model import JsonObject
 from signpost.records import dataclass
 
 
@@ -27,3 +29,13 @@ def compare_entries[Value](before: Mapping[str, Value], after: Mapping[str, Valu
         same=[key for key in common if before[key] == after[key]],
         removed=sorted(before.keys() - after.keys()) if prune else [],
     )
+
+
+def compare_members(before: JsonObject, after: JsonObject, *, prune: bool) -> Difference:
+    """Compare JSON values, in which the order of members does not count."""
+    return compare_entries(canonical_texts(before), canonical_texts(after), prune=prune)
+
+
+def canonical_texts(members: JsonObject) -> Mapping[str, str]:
+    """Return the members as JSON texts: as Python values, 1 and true would be equal."""
+    return {name: json.dumps(member, sort_keys=True) for name, member in members.items()}

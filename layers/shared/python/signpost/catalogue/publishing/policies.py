@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, compare_entries
+from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, canonical_texts, compare_members
 from signpost.content.digests import digest_of
 from signpost.content.model import PolicyChange
-from signpost.model import Json, JsonObject
+from signpost.model import JsonObject
 from signpost.policy.rules_format import find_excess, to_text
 from signpost.records import dataclass
 
@@ -41,25 +41,14 @@ class PolicyPublisher:
     def compare(self, sent: JsonObject | None, before: str, tenant: str, *, prune: bool) -> Difference:
         if sent is None:
             return UNTOUCHED
-        return compare_entries(
-            _canonical_texts(self._read_members(before, tenant)), _canonical_texts(sent), prune=prune
-        )
+        return compare_members(self._read_members(before, tenant), sent, prune=prune)
 
     def _read_members(self, digest: str, tenant: str) -> JsonObject:
         return json.loads(self._texts.read(tenant, digest)) if digest else {}
 
 
-def _canonical_texts(members: JsonObject) -> dict[str, str]:
-    """Return the members as JSON texts for comparison: as Python values, 1 and true would be equal."""
-    return {name: _canonical_text(member) for name, member in members.items()}
-
-
-def _canonical_text(member: Json) -> str:
-    return json.dumps(member, sort_keys=True)
-
-
 def _policy_changes(before: JsonObject, after: JsonObject) -> Iterator[PolicyChange]:
-    texts_before, texts_after = _canonical_texts(before), _canonical_texts(after)
+    texts_before, texts_after = canonical_texts(before), canonical_texts(after)
     for name in sorted(texts_before.keys() | texts_after.keys()):
         if texts_before.get(name) != texts_after.get(name):
             yield PolicyChange(name, digest_of(texts_after[name]) if name in texts_after else None)

@@ -54,8 +54,8 @@ def provide_example(emulator: Emulator, signpost: DeployedStack, home: Path, pro
     """Deploy the first example as a stack of its own, as an author does, and place its executor for the tenant."""
     WELCOME.deploy(emulator, signpost, home, progress)
     try:
-        with operator.open_keys(signpost.name) as keys:
-            keys.placer.place(WELCOME.function_arn, TENANT)
+        with operator.open_adapters(signpost.name) as adapters:
+            adapters.placer.place(WELCOME.function_arn, TENANT)
     except (CommandFailed, PlacementError) as fault:
         raise CloudError(f"The example cannot be called: {fault}") from fault
 
@@ -65,8 +65,8 @@ def load_example(name: str, emulator: Emulator, signpost: DeployedStack, home: P
     example = LOADABLE[name]
     example.deploy(emulator, signpost, home, progress)
     try:
-        with operator.open_registry(signpost.name) as registry:
-            loaded = {placed.executor.arn for placed in registry.directory.list_placed() if placed.tenant is not None}
+        with operator.open_adapters(signpost.name) as adapters:
+            loaded = {placed.executor.arn for placed in adapters.directory.list_placed() if placed.tenant is not None}
         operation = "reload" if example.function_arn in loaded else "load"
         with remote.connect_registry_once(signpost.name, emulator.url, progress.say) as call:
             result = call(f"skills::{operation}", {"executor": example.function_arn})

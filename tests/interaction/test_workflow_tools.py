@@ -1,8 +1,6 @@
 """The seven tools of /mcp: what they answer, to whom, and what there is to go on with when something is wrong."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 from signpost.mcp.results import LONGEST_REPEATED
 from signpost.model import JsonObject, Principal
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, INSTRUCTIONS, PAGE
+from tests.support.imports import imported_by
 from tests.support.manifests import publish
 from tests.support.memory_gateway import MemoryGateway
 from tests.support.workflow_world import TENANT, WorkflowWorld
@@ -128,11 +127,9 @@ class TestTheList:
 
     def test_they_are_listed_without_what_runs_them(self) -> None:
         """It would be felt at every cold start."""
-        program = "import sys, signpost.wiring.gateway; print(*sys.modules)"
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        loaded = set(done.stdout.split())
-        assert "signpost.surfaces.gateway.tool_specs" in loaded
-        assert not loaded & {"jsonschema", "rapidfuzz", "signpost.search.ranking", "signpost.workflow.definition"}
+        listing = "signpost.surfaces.gateway.tool_specs"
+        running = {"jsonschema", "rapidfuzz", "signpost.search.ranking", "signpost.workflow.definition"}
+        assert imported_by("import signpost.wiring.gateway", {listing, *running}) == {listing}
 
     def test_what_is_not_listed_can_be_called_all_the_same(self, desk: Desk) -> None:
         answer = desk.result("skill__fetch", uri="iii://skills")

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from signpost.calling.lookup import FunctionLists
+from signpost.catalogue.cache import CatalogueView
 from signpost.cli import main, stack
-from signpost.cli.policy import PolicyReader
+from signpost.ports import TextStore
 from tests.support.governed import Governed
 
 RULES: Mapping[str, Any] = {
@@ -18,6 +21,16 @@ RULES: Mapping[str, Any] = {
     "no-whispers": {"kind": "mcp_restriction", "what": ["skill:whisper"]},
     "beta": {"kind": "show", "who": ["permission:beta"], "what": ["skill:whisper"]},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAdapters:
+    """The adapters of a stack that `signpost policy` uses."""
+
+    catalogue: CatalogueView
+    definitions: TextStore
+    function_lists: FunctionLists
+
 
 type Asks = Callable[..., Sequence[Any]]
 
@@ -30,17 +43,13 @@ def governed() -> Governed:
 @pytest.fixture
 def ask(governed: Governed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Asks:
     composition, adapters = governed.gateway.composition, governed.gateway.adapters
-    book = PolicyReader(
-        catalogue=composition.catalogue,
-        texts=adapters.definitions,
-        lists=composition.function_lists,
-    )
+    read = MemoryAdapters(composition.catalogue, adapters.definitions, composition.function_lists)
 
     @contextmanager
-    def rulebook(_name: str) -> Generator[PolicyReader]:
-        yield book
+    def open_memory(_name: str) -> Generator[MemoryAdapters]:
+        yield read
 
-    monkeypatch.setattr(stack, "open_policies", rulebook)
+    monkeypatch.setattr(stack, "open_adapters", open_memory)
 
     def asked(*arguments: str, fails: bool = False) -> Sequence[Any]:
         capsys.readouterr()

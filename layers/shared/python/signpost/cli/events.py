@@ -31,7 +31,7 @@ def register(commands: "Commands") -> None:
 
 def _build_redrive(adapters: "OperatorAdapters") -> "Redrive[UndeliveredBatch]":
     outbox = adapters.outbox_times
-    changes = OutboxRecovery(outbox, retention=outbox.retention, clock=adapters.clock)
+    changes: OutboxRecovery[UndeliveredBatch] = OutboxRecovery(outbox, retention=outbox.retention, clock=adapters.clock)
     steps = StreamRecovery(adapters.workflow_stream.read_batch)
     return Redrive(
         queue=adapters.undelivered_batches,

@@ -84,9 +84,9 @@ def build_results(contenders: Contenders, samples: Samples) -> Results:
 
 
 def parse_counts() -> Counts:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Runs the benches.")
-    parser.add_argument("--rounds", type=int, default=15, help="of cold processes")
-    parser.add_argument("--warm-rounds", type=int, default=5, help="of warm processes")
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measures Signpost and its rivals.")
+    parser.add_argument("--rounds", type=int, default=15, help="number of rounds with cold processes")
+    parser.add_argument("--warm-rounds", type=int, default=5, help="number of rounds with warm processes")
     options = parser.parse_args()
     return {"cold": options.rounds, "warm": options.warm_rounds}
 

@@ -85,7 +85,7 @@ MILLISECOND_BARS: Mapping[str, float] = {LISTS[200]: 0.5, LISTS[500]: 1.0}
 """For the two-core test machine."""
 BARS_WITHOUT_RIVAL: Mapping[str, tuple[str, float]] = {
     FLAT_LIST: (f"warm list of {SKILLS} skills", 1.0),
-    NOOP: ("harness, a call of nothing", 0.3),
+    NOOP: ("harness, empty function", 0.3),
     IMPORT: ("harness, import", 30.0),
 }
 """Labels and bars in milliseconds of measures that the peers do not have. The harness is measured without the function

@@ -96,5 +96,5 @@ def peer_contenders(project: Project, variables: Mapping[str, str]) -> Iterator[
 def _version(distribution: str, packages: Path) -> str:
     installed = next(iter(distributions(name=distribution, path=[str(packages)])), None)
     if installed is None:
-        raise BenchError(f"{packages} holds no {distribution}")
+        raise BenchError(f"{distribution} is not installed in {packages}")
     return installed.version

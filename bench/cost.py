@@ -67,7 +67,7 @@ def cost_of_idle_month() -> Mapping[str, float]:
         "Secrets": types["AWS::SecretsManager::Secret"] * PRICES["Secrets Manager, a secret a month"],
         "Alarms": types["AWS::CloudWatch::Alarm"] * PRICES["CloudWatch, an alarm a month"],
         "Sweeper": time + invocations + reads,
-        "Queues that are looked into": QUEUES * POLLS * PRICES["SQS, a million requests"] / MILLION,
+        "Polls of queues": QUEUES * POLLS * PRICES["SQS, a million requests"] / MILLION,
     }
 
 
@@ -78,7 +78,7 @@ def _resources() -> Mapping[str, Json]:
 def format_table(title: str, costs: Mapping[str, float]) -> Iterator[str]:
     yield f"{title:<34}{'USD':>10}"
     yield from (f"  {name:<32}{cost:>10.5f}" for name, cost in costs.items())
-    yield f"  {'together':<32}{sum(costs.values()):>10.5f}"
+    yield f"  {'total':<32}{sum(costs.values()):>10.5f}"
 
 
 def main() -> None:

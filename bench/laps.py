@@ -104,7 +104,7 @@ def run(contender: Contender, program: str, tool_count: int, *arguments: str) ->
     except subprocess.CalledProcessError as error:
         raise BenchError(f"{contender.name}: {error.stderr.strip()}") from error
     except subprocess.TimeoutExpired as error:
-        raise BenchError(f"{contender.name}: not done after {_TIMEOUT_SECONDS:.0f} s") from error
+        raise BenchError(f"{contender.name}: stopped after {_TIMEOUT_SECONDS:.0f} s without a result") from error
     return Run((_processor_seconds_of_children() - seconds_before) * 1000, _read_findings(process.stderr))
 
 

@@ -39,13 +39,13 @@ class Findings:
 
 def measure(data: Sequence[Dataset], progress: Progress) -> Findings:
     contenders = find_rankers()
-    with progress.step("judging search") as step:
+    with progress.step("measuring the quality of search") as step:
         qualities: list[Quality] = []
         for dataset in data:
             step.show(dataset.name)
             qualities += measure_qualities(dataset, contenders)
     sentences = [dataset for dataset in data if dataset.name == SENTENCES]
-    with progress.step("timing search"):
+    with progress.step("measuring the speed of search"):
         speeds = [speed for dataset in sentences for speed in measure_speeds(dataset, contenders)]
     return Findings(qualities, speeds)
 
@@ -96,9 +96,10 @@ def _speed_json(speed: Speed) -> JsonObject:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.search", description="Judges both rankings of search.")
+    description = "Measures the quality and the speed of both rankings of search."
+    parser = argparse.ArgumentParser(prog="python -m bench.search", description=description)
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=DATA, help="of files as bench/search_data/README.md says"
+        "folder", nargs="?", type=Path, default=DATA, help="files in the format of bench/search_data/README.md"
     )
     try:
         findings = measure(read_datasets(parser.parse_args().folder), Progress(sys.stdout))

@@ -68,7 +68,7 @@ def read_datasets(folder: Path) -> Sequence[Dataset]:
     """Read all files of retrieval data in a folder. Raises BenchError."""
     files = sorted((*folder.glob("*.json"), *folder.glob("*.json.xz")))
     if not files:
-        raise BenchError(f"{folder}: no file of retrieval data, neither .json nor .json.xz")
+        raise BenchError(f"{folder} has no file of retrieval data, neither .json nor .json.xz")
     return [_read_dataset(path) for path in files]
 
 
@@ -82,9 +82,9 @@ def _read_dataset(path: Path) -> Dataset:
         queries = [Query(query["query"], query["labels"], query.get("seen", False)) for query in data["queries"]]
         answerable = [query for query in queries if any(query.labels.values())]
     except (AttributeError, KeyError, TypeError, ValueError, lzma.LZMAError) as error:
-        raise BenchError(f"{path}: no retrieval data: {error!r}") from error
+        raise BenchError(f"{path} is not a file of retrieval data: {error!r}") from error
     if not answerable:
-        raise BenchError(f"{path}: no query that any tool fits")
+        raise BenchError(f"{path}: no query has a tool that fits it")
     return Dataset(path.name.partition(".")[0], documents, answerable)
 
 

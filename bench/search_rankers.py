@@ -86,7 +86,7 @@ def _ask_peer(peer: Contender, question: Mapping[str, object]) -> _PeerAnswers:
         except subprocess.CalledProcessError as error:
             raise BenchError(f"{peer.name}: {error.stderr.strip()}") from error
         except subprocess.TimeoutExpired as error:
-            raise BenchError(f"{peer.name}: not done after {_TIMEOUT_SECONDS:.0f} s") from error
+            raise BenchError(f"{peer.name}: stopped after {_TIMEOUT_SECONDS:.0f} s without a result") from error
     return json.loads(process.stdout)
 
 

@@ -18,8 +18,8 @@ def format_table(results: Results) -> Iterator[str]:
     for row in results.rows:
         yield _line(row.name, list(_cells(results, row)))
     yield ""
-    yield f"reference loop {results.reference_loop_ms:.1f} ms; everything is a median of rounds; list and call are warm"
-    yield f"verdicts in ms are of a machine that is {results.slowdown:.2f} times as fast as this one was meanwhile"
+    yield f"reference loop {results.reference_loop_ms:.1f} ms; all values are medians of rounds; list and call are warm"
+    yield f"verdicts in ms are for the test machine, {results.slowdown:.2f} times as fast as this one during the run"
     yield ""
     yield from map(format_verdict, verdicts(results))
 

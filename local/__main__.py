@@ -36,12 +36,15 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local", description="The laptop cloud.")
     parser.add_argument("command", choices=["run", "up", "down", "clean", "status", "env", "example"])
-    parser.add_argument("name", nargs="?", choices=sorted(LOADABLE), help="which example is to be loaded")
+    parser.add_argument("name", nargs="?", choices=sorted(LOADABLE), help="the example to load")
     parser.add_argument(
-        "--port", type=int, default=8765, help="of the door; the emulator and the issuer take the next two"
+        "--port",
+        type=int,
+        default=8765,
+        help="port of the front door; the emulator and the token issuer use the next two ports",
     )
-    parser.add_argument("--home", type=Path, default=control.default_home(), help="where its data is kept")
-    parser.add_argument("--detached", action="store_true", help="run says how to stop it from elsewhere")
+    parser.add_argument("--home", type=Path, default=control.default_home(), help="directory of its data")
+    parser.add_argument("--detached", action="store_true", help="print how to stop a cloud in the background")
     return parser
 
 
@@ -76,7 +79,7 @@ def _load_example(name: str | None, home: Home, progress: Progress) -> None:
     if notice is None:
         raise CloudError("The laptop cloud is not running. Start it: make up")
     if name is None:
-        raise CloudError(f"Say which example: {', '.join(sorted(LOADABLE))}.")
+        raise CloudError(f"Name an example: {', '.join(sorted(LOADABLE))}.")
     emulator = Emulator(home.path, Ports(notice.port).emulator)
     _use_emulator(emulator)
     load_example(name, emulator, find_stack(emulator, STACK_NAME), home.path, progress)

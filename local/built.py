@@ -40,7 +40,7 @@ class BuiltTemplate:
     @classmethod
     def read(cls, path: Path) -> Self:
         if not path.is_file():
-            raise TemplateError(f"there is no {path.name} in {path.parent.name}; sam build writes it")
+            raise TemplateError(f"there is no {path.name} in {path.parent.name}; run sam build, which writes it")
         return cls(path.parent, parse_template(path.read_text("utf-8")))
 
     def functions(self) -> dict[str, Path]:

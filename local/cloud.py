@@ -94,7 +94,7 @@ class Cloud:
 
     def _start(self, stops: contextlib.ExitStack) -> None:
         if self._emulator.stop_orphan():
-            self._progress.say("! Stopped the emulator of a cloud that was killed; its data is saved.")
+            self._progress.say("! Stopped the emulator of a cloud that had been killed; its data is saved.")
         for port in self._ports:
             ensure_free(port)
         stops.callback(self._stop_emulator)  # stops run in the reverse order of their registration
@@ -172,7 +172,7 @@ class Cloud:
         return LogTail(self._emulator, self._stack.outputs["GatewayLogGroup"], self._progress.dim)
 
     def _recover(self) -> None:
-        self._progress.say("! The emulator has ended by itself; starting it again.")
+        self._progress.say("! The emulator ended unexpectedly; starting it again.")
         self._start_emulator()
         for line in self._provide():
             self._progress.say(line)

@@ -35,7 +35,8 @@ def down(home: Home, progress: Progress) -> None:
     pid = home.occupant()
     if pid is None:
         stopped = home.exists and Emulator(home.path, 0).stop_orphan()
-        progress.say("Stopped an emulator that was left behind." if stopped else "The laptop cloud is not running.")
+        killed = "Stopped the emulator of a cloud that had been killed."
+        progress.say(killed if stopped else "The laptop cloud is not running.")
         return
     _check_is_ours(pid)
     with progress.step("stopping the laptop cloud"):
@@ -46,7 +47,7 @@ def down(home: Home, progress: Progress) -> None:
 def clean(home: Home, progress: Progress) -> None:
     """Stop the cloud and delete its data."""
     if not home.path.exists():
-        progress.say(f"There is nothing in {home.path}.")
+        progress.say(f"{home.path} does not exist, so there is nothing to delete.")
         return
     if not home.exists:
         raise CloudError(f"{home.path} is not the home of a laptop cloud, so nothing was deleted.")
@@ -99,7 +100,7 @@ def _start(home: Home, ports: Ports, progress: Progress) -> None:
             has_ended = child.poll() is not None
             _copy(log, progress)
             if has_ended:
-                raise CloudError(f"The laptop cloud did not start; what it said is in {home.log}.")
+                raise CloudError(f"The laptop cloud did not start. Its output is in {home.log}.")
             time.sleep(_POLL_SECONDS)
         _copy(log, progress)
 
@@ -116,7 +117,7 @@ def _wait_until_ready(home: Home, progress: Progress) -> ReadyNotice:
     with progress.step("waiting for the laptop cloud, which is starting"):
         while (notice := home.ready_notice()) is None:
             if home.occupant() is None:
-                raise CloudError(f"The laptop cloud did not start; what it said may be in {home.log}.")
+                raise CloudError(f"The laptop cloud did not start. Its output, if any, is in {home.log}.")
             time.sleep(_POLL_SECONDS)
     return notice
 
@@ -124,7 +125,7 @@ def _wait_until_ready(home: Home, progress: Progress) -> ReadyNotice:
 def _check_is_ours(pid: int) -> None:
     words = command_of(pid).split()
     if "local" not in words or "run" not in words:
-        raise CloudError(f"Process {pid} holds the lock of the laptop cloud but is not one, so it was left alone.")
+        raise CloudError(f"Process {pid} holds the lock of the laptop cloud but is another program; it still runs.")
 
 
 def _wait_until_gone(home: Home, pid: int) -> None:

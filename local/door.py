@@ -68,7 +68,7 @@ class Door:
         try:
             self._listeners.append(_listen(socket.AF_INET6, "::1", self.port))
         except (OSError, CloudError) as error:
-            self.notes = (f"The door is not open on [::1]:{self.port} ({error}); use 127.0.0.1 there.",)
+            self.notes = (f"The front door does not listen on [::1]:{self.port} ({error}). Use 127.0.0.1 instead.",)
         self._waker = socket.socketpair()
         self._acceptor.start()
 
@@ -139,7 +139,7 @@ class Door:
         except TimeoutError:
             return message_answer(503, "Service Unavailable")
         except (OSError, HTTPException):
-            return message_answer(503, "The emulator behind this door does not answer; it may be restarting.")
+            return message_answer(503, "The emulator does not answer; it may be restarting. Try again in a moment.")
 
 
 class Upstream:

@@ -162,7 +162,7 @@ class Emulator:
 
     def _describe_loss(self) -> str:
         saved = self.last_saved
-        loss = f"changes since {saved:%Y-%m-%d %H:%M:%S} are lost" if saved else "nothing had been saved yet"
+        loss = f"changes since {saved:%Y-%m-%d %H:%M:%S} are lost" if saved else "it had saved nothing before"
         return f"The emulator was not stopped properly, and it saves when it stops: {loss}."
 
     def _own_environment(self) -> dict[str, str]:
@@ -203,7 +203,7 @@ class Emulator:
     def _still_saving(self, pid: int) -> CloudError:
         return CloudError(
             f"THE EMULATOR HAS NOT STOPPED within {_SECONDS_TO_SAVE:.0f} s, so its data may not be saved. "
-            f"It goes on as process {pid}; wait for it to end, or see {self.log}. The next start stops it again."
+            f"It still runs as process {pid}: wait for it to end, or see {self.log}. The next start stops it again."
         )
 
     def _note_clean_end(self) -> None:

@@ -62,7 +62,7 @@ class NamedKeys:
         """Return the key of the item of the transaction that the emulator judges next."""
         expected, table, keys = next(self._items, ("nothing", "no table", tuple[str, ...]()))
         if (expected, table) != (action, _table_of(resource)):
-            raise RuntimeError(f"The emulator judges {action} on {resource} where {expected} on {table} is next.")
+            raise RuntimeError(f"The emulator evaluates {action} on {resource}; expected was {expected} on {table}.")
         return keys
 
     def _keys(self) -> Iterator[tuple[str, str]]:
@@ -262,11 +262,11 @@ def _ensure_replaceable(app: Any) -> None:
         for name, parameters in functions.items():
             function = getattr(importlib.import_module(module), name, None)
             if function is None or list(inspect.signature(function).parameters) != parameters:
-                sys.exit(f"{module} has no {name}({', '.join(parameters)}): local/emulator_app.py does not fit it.")
+                sys.exit(f"{module} has no {name}({', '.join(parameters)}): adapt local/emulator_app.py.")
             if hasattr(app, name):
-                sys.exit(f"ministack.app binds {name} when it is loaded: local/emulator_app.py cannot replace it.")
+                sys.exit(f"ministack.app binds {name} when it is loaded: adapt local/emulator_app.py.")
     if not hasattr(importlib.import_module("ministack.services.dynamodb"), "_tables"):
-        sys.exit("ministack.services.dynamodb has no _tables: local/emulator_app.py does not fit it.")
+        sys.exit("ministack.services.dynamodb has no _tables: adapt local/emulator_app.py.")
 
 
 def _run_unrecorded(decide: Decide) -> Any:

@@ -8,7 +8,7 @@ from typing import Self
 
 from local.progress import Progress
 
-STOPPING = "Still stopping what was started."
+STOPPING = "Still stopping the processes that were started."
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -73,7 +73,7 @@ def _function_in(value: JsonObject) -> _Function | None:
         return None
     name = next(iter(value))
     if name.startswith("Fn::") and name not in _FUNCTIONS:
-        raise TemplateError(f"{name} is not supported here")
+        raise TemplateError(f"{name} is not supported by local/intrinsics.py")
     return _FUNCTIONS.get(name)
 
 
@@ -86,7 +86,7 @@ def _value_of(name: str, scope: Scope) -> str:
     for values in (scope.parameters, scope.names):
         if name in values:
             return values[name]
-    raise TemplateError(f"nothing says what {name} stands for")
+    raise TemplateError(f"{name} is no parameter, pseudo parameter or resource of the template")
 
 
 def _attribute(argument: Json, scope: Scope) -> Json:

@@ -48,7 +48,7 @@ class Case:
             case {"parameters": dict(parameters), **rest} if not rest:
                 return {name: str(value) for name, value in parameters.items()}
             case _:
-                raise TemplateError(f'{file.name}: expected {{"parameters": {{…}}}} and nothing else')
+                raise TemplateError(f'{file.name}: expected an object with the only key "parameters"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +173,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--resources",
         type=Path,
-        help='use the AWS of this shell\'s AWS_ENDPOINT_URL, where resources are called so: {"RegistryTable": "…"}; '
-        "without it the functions get a stack of their own on an emulator that is gone afterwards",
+        help='names of the resources in the AWS of this shell\'s AWS_ENDPOINT_URL: {"RegistryTable": "…"}; '
+        "without it the functions run with a stack of their own on a temporary emulator",
     )
     return parser.parse_args()
 
@@ -197,7 +197,7 @@ def main() -> int:
             sandboxes = Sandboxes(project, account, names)
             return 1 if run(project, sandboxes, arguments.function, arguments.case) else 0
     except (OSError, ValueError, TemplateError, NotAnObjectError, CloudError) as error:
-        print(f"cannot begin: {error}", file=sys.stderr)
+        print(f"cannot run the events: {error}", file=sys.stderr)
         return 2
 
 

@@ -16,7 +16,7 @@ class MarkedPart:
         new_page, count = self._lines.subn(lambda _: text, page)
         if count != 1:
             raise ValueError(
-                f"The page needs the lines {self.begin} and {self.end} once, with what is written between."
+                f"The page must have the lines {self.begin} and {self.end} once each, around the generated part."
             )
         return new_page
 

@@ -31,10 +31,12 @@ type RunOnce = Callable[[Path], Outcome]
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m local.repeat", description="Runs the same tests again and again.", allow_abbrev=False
+        prog="python -m local.repeat",
+        description="Runs the same tests repeatedly and counts the failures of each.",
+        allow_abbrev=False,
     )
     parser.add_argument("--times", type=_positive, required=True)
-    parser.add_argument("--load", action="store_true", help="keep all cores busy meanwhile")
+    parser.add_argument("--load", action="store_true", help="keep all cores busy while the tests run")
     parser.add_argument("paths", nargs="+", help="files and tests, as pytest takes them")
     arguments, options = parser.parse_known_args()
     load = keep_cores_busy(os.cpu_count() or 1) if arguments.load else contextlib.nullcontext()

@@ -115,7 +115,7 @@ def _outcome(report: Report, request_id: str) -> tuple[Json, InvocationError | N
             message = f"RequestId: {request_id} Error: {_exit_reason(status)}"
             return None, InvocationError("Runtime.ExitError", message)
         case ReadyReport():
-            return None, InvocationError("Runtime.Unknown", "the runtime asked for a call without answering the last")
+            return None, InvocationError("Runtime.Unknown", "the runtime asked for a call before it answered the last")
 
 
 def _reported_error(document: JsonObject) -> InvocationError:

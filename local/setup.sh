@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the Makefile's targets need, inside the project: local/setup.sh dev|sam|emulator|node ...
+# Installs the tools of the Makefile's targets inside the project: local/setup.sh dev|sam|emulator|node ...
 # Each part is skipped when its pins have not changed since it was installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,7 +20,7 @@ find_python() {
     exit 1
 }
 
-# installed STAMP PINS... : true if the stamp holds the digest of these files
+# installed STAMP PINS... : true if the stamp holds the digest of these files and of this script
 digest() { cat "$@" "$0" | sha256sum | cut -d' ' -f1; }
 installed() { local stamp=$1; shift; [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(digest "$@")" ]; }
 remember() { local stamp=$1; shift; digest "$@" >"$stamp"; }
@@ -39,12 +39,12 @@ dev() {
     installed .venv/.dev requirements/dev.txt pyproject.toml && return
     say "installing the project and its test tools into .venv"
     .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r requirements/dev.txt
-    # What a build needs is pinned in dev.txt, so the editable install reaches for nothing else.
+    # dev.txt pins the build dependencies, so the editable install downloads nothing.
     .venv/bin/uv pip install --quiet --python .venv/bin/python --no-build-isolation --no-deps --editable .
     remember .venv/.dev requirements/dev.txt pyproject.toml
 }
 
-# A venv of its own under .tools, for a tool whose pins would fight the project's.
+# Makes a venv under .tools for a tool with pins that conflict with the project's.
 tool() {
     local name=$1
     installed ".tools/$name/.stamp" "requirements/$name.txt" && return

@@ -10,5 +10,5 @@ def main() -> None:
     module, event = sys.argv[1:]
     handler: Handler = import_module(module).handler
     if "tools" not in read_result(handler(fresh_event(event), Context())):
-        sys.exit("the answer lists no tools")
+        sys.exit("unexpected answer: it lists no tools")
     report({"peak_mb": peak_mb()})

@@ -66,7 +66,7 @@ def main() -> None:
     listing = sys.argv[1]
     listed = len(read_result(handler(fresh_event(listing), Context()))["tools"])
     if listed != len(list(names_and_descriptions())) + 1:  # skill__fetch
-        sys.exit(f"lists {listed} tools")
+        sys.exit(f"the server listed {listed} tools, an unexpected number")
     for _ in range(WARM_UP):
         handler(fresh_event(listing), Context())
     report({"warm_flat_list_500_ms": statistics.median(time_calls(handler, listing))})

@@ -63,5 +63,5 @@ def main() -> None:
         answer = harness.handle(event, REMAINING_MS)
         times.append((time.process_time() - started) * 1000)
         if "result" not in answer:
-            sys.exit(f"not an answer: {answer}")
+            sys.exit(f"unexpected answer: {answer}")
     report({"noop_call_ms": statistics.median(times[WARM_UP:])})

@@ -37,7 +37,7 @@ def read_result(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the result of an MCP answer, or end the process with an error if it has none."""
     body = json.loads(answer["body"])
     if answer["statusCode"] != 200 or "result" not in body:
-        sys.exit(f"not an answer: {answer}")
+        sys.exit(f"unexpected answer: {answer}")
     result: dict[str, Any] = body["result"]
     return result
 

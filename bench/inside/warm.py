@@ -26,7 +26,7 @@ def time_calls(handler: Handler, event: str) -> list[float]:
         answer = handler(fresh, context)
         times.append((time.process_time() - started) * 1000)
         if answer["statusCode"] != 200:
-            sys.exit(f"not an answer: {answer}")
+            sys.exit(f"unexpected answer: {answer}")
     return times
 
 
@@ -34,10 +34,10 @@ def check(handler: Handler, count: int, listing: str, calling: str) -> None:
     """End the process with an error if the handler does not list and call its tools correctly."""
     listed = len(read_result(handler(fresh_event(listing), Context()))["tools"])
     if listed != count:
-        sys.exit(f"lists {listed} tools, not {count}")
+        sys.exit(f"the server listed {listed} tools instead of {count}")
     text = read_result(handler(fresh_event(calling), Context()))["content"][0]["text"]
     if text != ARGUMENTS["query"]:
-        sys.exit(f"the tool answers {text!r}")
+        sys.exit(f"the tool returned {text!r} instead of its query")
 
 
 def main() -> None:

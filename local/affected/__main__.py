@@ -18,12 +18,12 @@ _MAX_SHOWN_NAMES = 12
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m local.affected", description="Tests what a change can affect.", allow_abbrev=False
+        prog="python -m local.affected", description="Runs the tests that a change can affect.", allow_abbrev=False
     )
     parser.add_argument("--base", default="HEAD", help="the revision that the work tree is compared with")
-    parser.add_argument("--cloud", action="store_true", help="tests on the cloud too")
-    parser.add_argument("--explain", action="store_true", help="say of each file how it reaches the change")
-    parser.add_argument("--list", action="store_true", help="say what would run, and run nothing")
+    parser.add_argument("--cloud", action="store_true", help="also select tests on the cloud")
+    parser.add_argument("--explain", action="store_true", help="print for each file how it depends on the change")
+    parser.add_argument("--list", action="store_true", help="print the selection without running it")
     options, pytest_arguments = parser.parse_known_args()
     project = Project()
     try:

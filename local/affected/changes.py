@@ -63,11 +63,11 @@ def changed_definitions(repository: Repository, graph: Graph, files: Sequence[st
             before, after = _read(repository.before(path), path), _read(repository.after(path), path)
             reasons |= {(path, name): f"{path} {name or 'at its import'}" for name in changed_names(before, after)}
             removed = changed_names(before, after) - importable_names(after)
-            reasons |= {key: f"{path} {name}, which is gone" for key, name in _find_importers(graph, path, removed)}
+            reasons |= {key: f"{path} {name}, which was removed" for key, name in _find_importers(graph, path, removed)}
     # After the loop above, so that the reason of a definition which has changed itself is its own change.
     for path in files:
         for key in _find_mentions(graph, path):
-            reasons.setdefault(key, f"{path}, which it names")
+            reasons.setdefault(key, f"{path}, which is named in it")
     return reasons
 
 

@@ -68,7 +68,7 @@ class Authorization:
         # Only the issuer's own page may make this choice in a browser; a program without a browser sends no Origin.
         origin = request.headers.get("origin")
         if origin is not None and origin not in _issuer_origins(self._url):
-            return page.render_refusal("This choice was not made on the issuer's own page.", 403)
+            return page.render_refusal("This choice did not come from the issuer's page. Start the login again.", 403)
         return self._proceed(request.form, self._issue_code)
 
     def _proceed(
@@ -89,19 +89,19 @@ class Authorization:
     def _destination(self, parameters: Parameters) -> Destination:
         client = self._clients.find(required(parameters, "client_id"))
         if client is None:
-            raise OAuthError("invalid_client", "This issuer does not know the program. It can register at /register.")
+            raise OAuthError("invalid_client", "This issuer does not know the client. It can register at /register.")
         redirect_uri = required(parameters, "redirect_uri")
         if not client.redirects_to(redirect_uri):
             raise OAuthError(
                 "invalid_request",
-                "The program wants the answer sent to an address that is not its own on this laptop.",
+                "The redirect_uri is not registered for this client. Use one of its own on this laptop.",
             )
         return Destination(client, redirect_uri, parameters.get("state"), self._url)
 
     def _issue_code(self, parameters: Parameters, destination: Destination, request: AuthorizationRequest) -> Answer:
         person = PEOPLE.get(parameters.get("person", ""))
         if person is None:
-            raise OAuthError("access_denied", "Nobody was chosen on the issuer's page.")
+            raise OAuthError("access_denied", "The login was cancelled on the issuer's page.")
         grant = Grant(
             family=secrets.token_urlsafe(12),
             client_id=destination.client.id,

@@ -98,7 +98,7 @@ def _redirects(metadata: Mapping[str, object]) -> tuple[str, ...]:
 
 def _name(metadata: Mapping[str, object]) -> str:
     name = metadata.get("client_name")
-    return name[:80] if isinstance(name, str) and name.strip() else "A program that registered itself"
+    return name[:80] if isinstance(name, str) and name.strip() else "An unnamed client"
 
 
 def _registration(client: Client) -> dict[str, object]:

@@ -93,7 +93,7 @@ class Issuer:
             return Answer(204)
         endpoint = self._endpoints.get((request.method, request.path))
         if endpoint is None:
-            return as_json({"error": "not_found", "error_description": "There is nothing here."}, 404)
+            return as_json({"error": "not_found", "error_description": "This issuer has no such endpoint."}, 404)
         try:
             return endpoint(request)
         except OAuthError as error:

@@ -23,11 +23,11 @@ def render_choice(client_name: str, resource: str, parameters: Parameters) -> An
     hidden = "".join(_hidden(name, value) for name, value in parameters.items() if name != "person")
     people = "".join(_button(person) for person in PEOPLE.values())
     cancel = '<button class="quiet" name="person" value="">Cancel</button>'
-    return _page(200, "Who are you today?", lead, f'<form method="post">{hidden}{people}{cancel}</form>')
+    return _page(200, "Choose a person to log in as", lead, f'<form method="post">{hidden}{people}{cancel}</form>')
 
 
 def render_refusal(sentence: str, status: int) -> Answer:
-    return _page(status, "This login cannot go on", escape(sentence), "")
+    return _page(status, "This login cannot continue", escape(sentence), "")
 
 
 def _page(status: int, title: str, lead: str, form: str) -> Answer:

@@ -33,16 +33,16 @@ EXAMPLE_ROLES = ("release_manager", "manager", "finance", "editor", "system_owne
 _PEOPLE = (
     Subject(
         "operator",
-        "Publishes, loads executors, changes settings, reads the audit, ends runs and says how they go on.",
+        "Publishes, loads executors, changes settings, reads the audit, cancels workflows and resolves stopped steps.",
         ("signpost.admin", MAY_RESOLVE, MAY_CANCEL),
     ),
     Subject("author", "Writes skills, prompts and workflows, and tries them out."),
     Subject("approver", "Decides the human steps of a workflow.", DECISIONS, EXAMPLE_ROLES),
-    Subject("second-approver", "Decides with the approver, where it takes two.", DECISIONS, EXAMPLE_ROLES),
-    Subject("reader", "Searches and reads, and does what your policies leave to everyone."),
+    Subject("second-approver", "Gives the second approval where two are needed.", DECISIONS, EXAMPLE_ROLES),
+    Subject("reader", "Searches and reads, and does everything that your policies allow every caller."),
 )
 PEOPLE: Mapping[str, Subject] = MappingProxyType({person.name: person for person in _PEOPLE})
-AGENT = Subject("agent", "A program that works without a person.", human=False)
+AGENT = Subject("agent", "A client that works without a person.", human=False)
 SUBJECTS: Mapping[str, Subject] = MappingProxyType({**PEOPLE, AGENT.name: AGENT})
 _PERMISSIONS = dict.fromkeys(permission for person in _PEOPLE for permission in person.permissions)
 SCOPES = ("openid", "offline_access", *_PERMISSIONS)

@@ -113,7 +113,7 @@ class TokenEndpoint:
 
 def _check_resource(form: Parameters, grant: Grant) -> None:
     if form.get("resource", grant.resource) != grant.resource:
-        raise OAuthError("invalid_target", "The resource is not the one that was agreed to.")
+        raise OAuthError("invalid_target", "The resource is not the one of the grant.")
 
 
 def _read_credentials(authorization: str | None, form: Parameters) -> tuple[str, str | None]:

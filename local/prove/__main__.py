@@ -35,7 +35,7 @@ def main() -> int:
         progress,
     )
     if not parts:
-        print("No part has this name. python -m local.prove --list names them.", file=sys.stderr)
+        print("No part has this text in its name. List the parts: python -m local.prove --list", file=sys.stderr)
         return 2
     try:
         if options.page:
@@ -47,12 +47,13 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m local.prove", description="Everything, exhaustively.")
-    parser.add_argument("--fresh", action="store_true", help="run what has passed with these sources again too")
-    parser.add_argument("--workers", type=int, default=1, help="side by side, for files that are quick")
-    parser.add_argument("--only", action="append", default=[], help="only the parts whose names hold this text")
+    description = "Runs all checks and tests exhaustively, part by part."
+    parser = argparse.ArgumentParser(prog="python -m local.prove", description=description)
+    parser.add_argument("--fresh", action="store_true", help="also run parts that have passed with the current sources")
+    parser.add_argument("--workers", type=int, default=1, help="parallel workers of parts with quick tests")
+    parser.add_argument("--only", action="append", default=[], help="only parts with this text in their names")
     parser.add_argument("--page", action="store_true", help=f"write the table of {PAGE} from the last results")
-    parser.add_argument("--list", action="store_true", help="name the parts, and run nothing")
+    parser.add_argument("--list", action="store_true", help="list the parts without running them")
     return parser
 
 
@@ -72,7 +73,7 @@ def _run(proof: Proof, parts: Sequence[Part], project: Project, progress: Progre
     passed = sum(record.part in names and record.has_passed for record in records)
     progress.say(f"{passed} of {len(parts)} parts passed, {failed} failed. The report: {report_file}")
     if interrupted:
-        progress.say("Interrupted. The next run goes on here.")
+        progress.say("Interrupted. The next run continues with this part.")
         return _INTERRUPTED
     return 0 if passed == len(parts) else 1
 

@@ -31,7 +31,7 @@ def format_report(records: Sequence["Record"], missing: Sequence[str], sources: 
 def format_table(records: Sequence["Record"], missing: Sequence[str]) -> str:
     """Format the table of docs/benchmarks.md, with a row for each folder of tests."""
     if not records:
-        return "None has run yet.\n"
+        return "No part has run yet.\n"
     dates = sorted(record.date for record in records)
     lines = [
         f"{_verdict(records, missing)} It ran from {dates[0]} to {dates[-1]}.", "",
@@ -52,16 +52,16 @@ def _verdict(records: Sequence["Record"], missing: Sequence[str]) -> str:
     hours = sum(record.outcome.seconds for record in records) / 3600
     extent = f"{tests:,} tests in {len(records)} parts, {hours:.1f} hours"
     if failed:
-        return f"**It failed**: {', '.join(failed)}. {extent}."
+        return f"**Failed**: {', '.join(failed)}. {extent}."
     if missing:
-        return f"**It is not finished**: {len(missing)} parts have not passed with these sources. {extent}."
-    return f"**It passed whole**: {extent}."
+        return f"**Incomplete**: {len(missing)} parts have not passed with these sources. {extent}."
+    return f"**All parts passed**: {extent}."
 
 
 def _state(record: "Record", sources: str) -> str:
     if not record.has_passed:
         return "FAILED"
-    return "passed" if record.holds_for(sources) else "of other sources"
+    return "passed" if record.holds_for(sources) else "passed with other sources"
 
 
 def _count_cells(tests: int, failed: int, skipped: int) -> str:

@@ -78,7 +78,7 @@ def digest_sources(repository: Repository) -> str:
         "": digest_of_files(repository.root, [name for name in files if name not in pages and name != SECONDS]),
     }
     if not files:
-        raise CloudError("git knows no file here, so nothing says whether a part was proven for these sources.")
+        raise CloudError("git lists no files here, so the sources are unknown. Run it in a git work tree.")
     return digest_of_pairs(digests)
 
 

@@ -111,8 +111,8 @@ def run_part(part: Part, log: Path, watch: Callable[[], None], *, workers: int) 
 
 
 def _report_lines(outcome: Outcome, log: Path, *, unchanged: bool) -> Sequence[str]:
-    lines = [] if unchanged else ["The sources changed while it ran, so it will run again."]
+    lines = [] if unchanged else ["The sources changed while this part ran. The next run repeats it."]
     if outcome.has_passed:
         return lines
-    failed = [f"failed: {test}" for test in outcome.failed] or [f"it ended with {outcome.exit_code}"]
+    failed = [f"failed: {test}" for test in outcome.failed] or [f"it exited with code {outcome.exit_code}"]
     return [*lines, *failed, f"its output: {log}"]

@@ -423,7 +423,7 @@ def test_what_no_row_can_hold_is_refused_and_nothing_changes(remote: Remote, con
     tenant = f"t-{time()}"
     large = PromptChange("p", prompt_of("p", "ü" * 200_000))
     for wrong in (large, *registered(name)):
-        with pytest.raises(ValueError, match=r"A name is of|longer than a row"):
+        with pytest.raises(ValueError, match=r"A name must have|has more than"):
             content.store.apply(tenant, [*registered(*many(40)), wrong])
     assert ids_of(remote.others, tenant) == told(remote.others, tenant) == []
     assert head_of(remote, tenant) == ContentHead()

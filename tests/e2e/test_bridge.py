@@ -80,7 +80,7 @@ def test_an_executor_says_itself_what_its_tools_show(executors: Executors, key: 
     tools = {tool["name"]: tool for tool in ask(executors, key, "tools/list")["result"]["tools"]}
     assert tools["trials__checked"] == {
         "name": "trials__checked",
-        "description": "Says what it was called with.",
+        "description": "Returns the facts of its call.",
         "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
     }
     assert tools["core__wait"]["inputSchema"]["required"] == ["seconds"]

@@ -104,7 +104,7 @@ def test_settings_are_set_listed_and_unset(both: Stack, signpost: Run) -> None:
         (("tool_timeout", "5000"), "Did you mean tool_timeout_ms?"),
         (("tool_timeout_ms", "0"), "from 1 to 900000"),
         (("shipped_content", "0", "--function", "slow::report"), "leave out --function"),
-        (("tool_timeout_ms", "6001", "--function", "slow::report"), "ends after 6000 ms"),
+        (("tool_timeout_ms", "6001", "--function", "slow::report"), "ends calls after 6000 ms"),
     ],
 )
 def test_a_setting_that_cannot_work_is_refused_in_a_sentence(

@@ -69,7 +69,7 @@ def test_a_stack_that_was_never_saved_is_deployed_again(tmp_path: Path) -> None:
     running.kill_everything()
     running.start()
     try:
-        assert "nothing had been saved yet" in running.said
+        assert "it had saved nothing before" in running.said
         assert "deploying the stack" in running.said
         running.wait_until_it_answers(key)
     finally:

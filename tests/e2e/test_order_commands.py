@@ -47,14 +47,14 @@ def test_somebody_who_may_says_what_came_of_it(
     refused = said(there.key, "resolve", run, "--happened")
     assert (refused.returncode, refused.stderr.splitlines()[-1]) == (
         1,
-        "signpost: That needs the permission workflow.resolve.",
+        "signpost: $resolve needs the permission workflow.resolve.",
     )
     happened = said(may, "resolve", run, "--happened", "--output", '["R-1"]')
-    stands = f"{run} stands in done, version 2, which is its end."
+    stands = f"{run} is in state done, version 2, and has ended."
     assert (happened.returncode, happened.stdout.splitlines()[-1]) == (0, stands), happened
     assert there.get(run)["context"] == {"left": ["R-1"]}
     late = said(may, "resolve", run, "--did-not-happen")
-    assert late.stderr.endswith("\nsignpost: Nothing is in doubt there: it stands in done.\n"), late
+    assert late.stderr.endswith("\nsignpost: No step of this run is in doubt; it is in state done.\n"), late
 
 
 def test_what_did_not_happen_is_left_and_then_cancelled(
@@ -62,13 +62,13 @@ def test_what_did_not_happen_is_left_and_then_cancelled(
 ) -> None:
     run, may = doubtful(there), there.key_with(RESOLVE, CANCEL)
     in_doubt = said(may, "cancel", run)
-    assert (in_doubt.returncode, "nobody knows what came of it" in in_doubt.stderr) == (1, True), in_doubt
+    assert (in_doubt.returncode, "its result is unknown" in in_doubt.stderr) == (1, True), in_doubt
     left = said(may, "resolve", run, "--did-not-happen")
-    assert (left.returncode, left.stdout.splitlines()[-1]) == (0, f"{run} stands in open, version 1."), left
+    assert (left.returncode, left.stdout.splitlines()[-1]) == (0, f"{run} is in state open, version 1."), left
     refused = said(there.key_with(RESOLVE), "cancel", run)
     assert (refused.returncode, "workflow.cancel" in refused.stderr) == (1, True), refused
     ended = said(may, "cancel", run)
-    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, f"{run} stands in open, version 2, cancelled.")
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, f"{run} is in state open, version 2, cancelled.")
     assert there.get(run)["terminal"] is True
 
 
@@ -77,7 +77,7 @@ def test_what_is_executed_once_more_can_be_in_doubt_again(
 ) -> None:
     run, may = doubtful(there), there.key_with(RESOLVE)
     again = said(may, "resolve", run, "--retry")
-    assert (again.returncode, "It was executed, and is in doubt again" in again.stderr) == (1, True), again
-    stands = f"{run} stands in done, version 2, which is its end."  # at once: what crashed goes on no more
+    assert (again.returncode, "The step was executed again, and is in doubt again" in again.stderr) == (1, True), again
+    stands = f"{run} is in state done, version 2, and has ended."  # at once: what crashed goes on no more
     happened = said(may, "resolve", run, "--happened")
     assert (happened.returncode, happened.stdout.splitlines()[-1]) == (0, stands), happened

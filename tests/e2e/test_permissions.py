@@ -139,7 +139,7 @@ def test_a_function_works_with_its_permissions(failures: Mapping[str, Exception]
 MUTANTS = {(function, one.name): one.kind for function in OUTPUTS for one in mutants(template_statements(function))}
 """Each single change to a policy of the template, by the function whose role it changes."""
 EQUIVALENT = {
-    ("Registry", "HandOutKeys on what is beside resource 0"): (
+    ("Registry", "HandOutKeys on the siblings of resource 0"): (
         "Every secret of the account has an ARN that begins with `secret:`, so this allows what was allowed before."
     ),
 }

@@ -85,7 +85,7 @@ def test_what_is_wrong_is_said_and_nothing_is_published(registry: Stack, signpos
     (folder / "skills/empty.md").write_text("")
     done = signpost("publish", str(folder), "--stack", "publishing")
     assert done.returncode == 1
-    assert "2 to be put right" in done.stderr
+    assert "Problems to fix: 2\n" in done.stderr
     assert done.stdout == ""
 
 
@@ -147,7 +147,7 @@ def test_an_archive_that_leads_out_of_its_folder_is_refused(
         archive.writestr("../../outside.txt", "x")
     done = signpost("publish", str(tmp_path / "evil.zip"), "--stack", "publishing")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "'../../outside.txt' leads out of its folder" in done.stderr
+    assert "'../../outside.txt' has a part . or .." in done.stderr
     assert "error" in registry.ask(make_key(registry), "resources/read", {"uri": "skill://evil/SKILL.md"}).json
 
 
@@ -156,7 +156,7 @@ def test_a_stack_that_is_not_there_is_said_at_once(registry: Stack, signpost: Ru
     done = signpost("publish", str(folder), "--stack", "nowhere")
     assert done.returncode == 1
     assert "nowhere" in done.stderr
-    assert "again in" not in done.stderr
+    assert "next attempt" not in done.stderr
 
 
 def test_every_tenant_reads_what_the_stack_ships_until_it_switches_it_off(

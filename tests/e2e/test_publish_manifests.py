@@ -251,7 +251,7 @@ def test_what_was_never_sent_cannot_be_published_by_its_digest(author: Author) -
         "call", "manifest::publish", json.dumps(named), "--stack", STACK, SIGNPOST_AUTHORIZATION=author.key
     )
     assert done.returncode == 1, done.stdout
-    assert "workflow w: Its definition was not sent" in done.stderr
+    assert "workflow w: The gateway has no definition with this digest" in done.stderr
     assert author.titles() == {}
 
 

@@ -22,7 +22,7 @@ from tests.support.saying import Say
 pytestmark = pytest.mark.cloud
 
 CALLERS, ROUNDS, MOST_ROUNDS = 16, times(10, proof=50), 100
-UNWRITTEN = "What came of it could not be written down."
+UNWRITTEN = "It is unknown whether the submission was stored."
 """So begins the answer to a caller whose writes, or the answers to them, were lost until it had no time left."""
 SURVIVED: Mapping[str, Sequence[str]] = {
     "UpdateItem": (LOST_REQUEST, LOST_ANSWER, "refused"),

@@ -114,7 +114,7 @@ def test_a_function_is_called_from_a_shell(registry: Stack, signpost: Run) -> No
     for arguments, says in (
         (("skills::register", '{"id": "NO", "skill": "x"}'), "NO"),
         (("skills::lst",), "Did you mean skills::list?"),
-        (("skills::list", "{"), "The payload is no JSON"),
+        (("skills::list", "{"), "The payload is not valid JSON"),
         (("skills::list", "[]"), "object"),
     ):
         status, printed, said = call(*arguments)

@@ -107,7 +107,7 @@ def test_an_author_publishes_for_their_tenant(laptop: Laptop, registry: Stack, s
     for credential in (author, f"Bearer {token}"):
         done = signpost("publish", str(tmp_path), "--stack", STACK, SIGNPOST_AUTHORIZATION=credential)
         assert (done.returncode, done.stdout.splitlines()[0]) == (0, "+ manual"), done.stderr
-        assert "with the credential in SIGNPOST_AUTHORIZATION" in done.stderr
+        assert "using the credential in SIGNPOST_AUTHORIZATION" in done.stderr
     assert listed(laptop, registry, author) == listed(laptop, registry, token) == ["manual"]
     for credential, says in ((stranger, ADMINISTRATION), (f"{author}0", "invalid")):
         refused = signpost("publish", str(tmp_path), "--stack", STACK, SIGNPOST_AUTHORIZATION=credential)

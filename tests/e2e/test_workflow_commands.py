@@ -106,15 +106,17 @@ def test_two_people_approve_an_expense_and_everybody_can_see_how_that_went(offic
 
     fay, finn = office.person("fay", "finance"), office.person("finn", "finance")
     assert "a person's" in answer(agent, "approve", request).stderr
-    assert "Nothing that is open to you approves it" in answer(office.person("ann"), "approve", request).stderr
+    unable = answer(office.person("ann"), "approve", request).stderr
+    assert "None of the transitions that you may take approves it" in unable
     assert "has the digest" in answer(fay, "approve", request, "--digest", "0" * 64).stderr
     first = answer(fay, "approve", request, "--digest", digest)
-    assert first.stdout.endswith("It goes on waiting in the queue finance; approved so far by fay.\n"), first.stderr
+    waiting = "The request stays open in the queue finance; approved so far by fay.\n"
+    assert first.stdout.endswith(waiting), first.stderr
     assert f"You had approved {digest} already.\n" in answer(fay, "approve", request).stdout
     assert "refuse (Refuse the expense), send_back" in answer(finn, "reject", request).stderr
     last = answer(finn, "approve", request, "--digest", digest)
-    assert last.stdout.endswith("It stands in paid now, version 7, and has ended there.\n"), last.stderr
-    assert office.read("approvals", "list") == "Nobody is asked to approve anything.\n"
+    assert last.stdout.endswith("The run is in state paid now, version 7, and has ended.\n"), last.stderr
+    assert office.read("approvals", "list") == "There are no open approval requests.\n"
     assert office.call(agent, "workflow.get", {"workflowId": run})["state"] == "paid"
     _has_a_story(office, run, request, digest)
     _has_a_picture(office, run, tmp_path)
@@ -171,7 +173,7 @@ def test_a_workflow_is_switched_off_and_on_again_and_runs_go_on(office: Office) 
     assert (listed["id"], listed["kind"], listed["state"]) == (EXPENSE, "workflow", "on")
 
     off = office.run("workflow", "disable", EXPENSE, as_whom=author)
-    assert "What runs already goes on." in off.stdout, off.stderr
+    assert "Its current runs continue." in off.stdout, off.stderr
     office.publish(EXAMPLES["expense-approval"])
     assert "switched off" in office.read("workflow", "list").splitlines()[1]
     refused = office.call(agent, "workflow.start", {"definitionId": EXPENSE})
@@ -185,7 +187,7 @@ def test_a_workflow_is_switched_off_and_on_again_and_runs_go_on(office: Office) 
     assert office.run("workflow", "enable", EXPENSE, as_whom=author).returncode == 0
     assert claimed(office, agent) != run
     again = office.run("workflow", "enable", EXPENSE, as_whom=author)
-    assert "That it was already." in again.stderr
+    assert "Nothing changed: it was in this state already." in again.stderr
     mistyped = office.run("workflow", "disable", "expense_aproval", as_whom=author)
     assert mistyped.returncode == 1
     assert f"Did you mean '{EXPENSE}'?" in mistyped.stderr
@@ -213,4 +215,4 @@ def test_whoever_is_logged_in_decides_without_aws_credentials(office: Office, tm
     assert (before.returncode, f"signpost login --url {office.stack.url}" in before.stderr) == (1, True)
     log_in(office.stack, "approver", environment)
     after = approved()
-    assert after.stdout.endswith("It stands in granted now, version 3, and has ended there.\n"), after.stderr
+    assert after.stdout.endswith("The run is in state granted now, version 3, and has ended.\n"), after.stderr

@@ -77,7 +77,7 @@ class TestTheLog:
         assert reply == Result("done", [])
         (line,) = log.of("said")
         assert line["facts"]["order"] in (7, "7")
-        assert line["facts"]["thing"] == f"a {type(thing).__name__} that cannot be told: LookupError"
+        assert line["facts"]["thing"] == f"a {type(thing).__name__} whose str() failed: LookupError"
 
     def test_a_text_that_cannot_be_told_fails_no_call(self) -> None:
         def run(_: Any, ctx: Context) -> str:
@@ -89,7 +89,7 @@ class TestTheLog:
         reply, log = reply_and_log(run)
         assert reply == Result("done", [])
         lines = [*log.of("said"), *log.of("progress")]
-        assert [line["said"] for line in lines] == ["a Mute that cannot be told: LookupError"] * 2
+        assert [line["said"] for line in lines] == ["a Mute whose str() failed: LookupError"] * 2
 
     def test_a_line_has_an_end(self) -> None:
         _, log = reply_and_log(lambda _, ctx: ctx.log.info("x" * 5_000))
@@ -154,9 +154,13 @@ class TestSecrets:
     @pytest.mark.parametrize(
         ("name", "member", "says"),
         [
-            ("key", None, "There is no secret `key`; whoever deploys this names it by SECRET_KEY_ARN."),
-            ("pin", "word", "The secret `pin` is no JSON object with a text 'word'; tell whoever deploys it."),
-            ("account", "n", "The secret `account` is no JSON object with a text 'n'; tell whoever deploys it."),
+            ("key", None, "There is no secret `key`; the operator must set its ARN as SECRET_KEY_ARN."),
+            ("pin", "word", "The secret `pin` holds no JSON object with a text 'word'; the operator must correct it."),
+            (
+                "account",
+                "n",
+                "The secret `account` holds no JSON object with a text 'n'; the operator must correct it.",
+            ),
         ],
     )
     def test_what_there_is_not_is_said_to_whoever_deploys(self, name: str, member: str | None, says: str) -> None:
@@ -191,7 +195,10 @@ class TestSecrets:
         ("answered", "says"),
         [
             (Sent(200, json.dumps({"SecretString": "it"}).encode()), None),
-            (Sent(200, json.dumps({"SecretBinary": "aXQ="}).encode()), PermanentlyUnavailable("it holds no text")),
+            (
+                Sent(200, json.dumps({"SecretBinary": "aXQ="}).encode()),
+                PermanentlyUnavailable("it contains binary data, not text"),
+            ),
             (Sent(400, b'{"__type": "AccessDeniedException"}'), PermanentlyUnavailable("AccessDeniedException")),
             (Sent(400, b'{"__type": "ThrottlingException"}'), Unavailable("overloaded")),
         ],
@@ -219,7 +226,7 @@ class TestSecrets:
             (
                 PermanentlyUnavailable("AccessDeniedException"),
                 "permanent_error",
-                "(AccessDeniedException); tell whoever deploys it.",
+                "(AccessDeniedException); the operator must check it.",
             ),
             (Unavailable("It is overloaded."), "transient_error", "It is overloaded. Try again."),
         ],

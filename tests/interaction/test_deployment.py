@@ -110,7 +110,7 @@ def test_a_stack_that_is_deleted_takes_away_what_it_shipped(world: World) -> Non
 @pytest.mark.parametrize(
     ("manifest", "says"),
     [
-        ({"statusCode": 200}, "is no executor"),
+        ({"statusCode": 200}, "is not an executor"),
         ({"signpost": 1, "manifest": {"functions": [{"id": "has a blank"}]}}, "'has a blank'"),
         ({"signpost": 1, "manifest": {"functions": [{"id": "core::old"}]}}, "hosts core::old already"),
     ],
@@ -202,5 +202,5 @@ def test_what_cannot_be_read_fails_the_deployment(world: World, wrong: JsonObjec
 
 def test_what_is_no_request_of_cloudformation_changes_nothing(world: World) -> None:
     answer = world.deployment.handle({"RequestType": "Delete"})
-    assert "no RequestId" in json.dumps(answer)
+    assert "lacks RequestId" in json.dumps(answer)
     assert world.answers == []

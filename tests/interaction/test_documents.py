@@ -374,7 +374,7 @@ class TestPayloads:
 
     def test_a_function_that_is_not_there_is_answered_with_the_nearest(self, registry: Registry) -> None:
         assert "Did you mean skills::register?" in registry.refusal("skill::register").message
-        assert "There are skills::register, " in registry.refusal("???").message
+        assert "The functions are skills::register, " in registry.refusal("???").message
 
 
 def test_every_answer_satisfies_its_published_schema(registry: Registry) -> None:

@@ -280,7 +280,7 @@ class TestCalls:
             (reported_failure("permanent_error", "There is no such page."), "There is no such page."),
             (failure("timed_out", "f"), "f took too long and was stopped."),
             (failure("exception", "f"), "f failed unexpectedly."),
-            (failure("malformed_reply", "f"), "The executor of f answered something else."),
+            (failure("malformed_reply", "f"), "The executor of f sent a reply that does not follow the contract."),
             (Failure("reported", "rate_limited", "none", "It is full.", 1_200), "It is full. Try again in 2 s."),
         ],
     )
@@ -539,10 +539,10 @@ class TestWorkflows:
         ("reply", "why"),
         [
             (reported_failure("permanent_error", "The oven is cold."), "The oven is cold."),
-            (failure("exception", "yard::bake"), "yard::bake failed unexpectedly. Nobody knows what it did."),
+            (failure("exception", "yard::bake"), "yard::bake failed unexpectedly. Its effect is unknown."),
             (
                 failure("timed_out", "yard::bake"),
-                "yard::bake took too long and was stopped. Nobody knows what it did.",
+                "yard::bake took too long and was stopped. Its effect is unknown.",
             ),
             (
                 Failure("reported", "rate_limited", "none", "The oven is taken.", 1_200),
@@ -558,7 +558,7 @@ class TestWorkflows:
         offer(client, bread=BAKING)
         told = client.call("workflow:Bake bread")
         stand = told["structuredContent"]
-        run = f"The run {stand['workflowId']} of Bake bread failed at bake and stands in the state mixing"
+        run = f"The run {stand['workflowId']} of Bake bread failed at bake and is in the state mixing"
         assert (told["isError"], text_of(told)) == (True, f"{run}: {why}")
         assert stand["links"]
         looked = client.call("workflow.get", {"workflowId": stand["workflowId"]})["structuredContent"]

@@ -202,7 +202,7 @@ def test_a_provider_may_return_half_a_surrogate_pair_without_harm() -> None:
 class Broken(MemoryContentStore):
     def versions(self, tenant: str) -> tuple[int, int, str | None, str | None]:
         del tenant
-        raise Unavailable("A service that this needs cannot be reached.")
+        raise Unavailable("An AWS service that this request needs cannot be reached.")
 
 
 class BrokenKeys(MemoryApiKeys):
@@ -210,7 +210,7 @@ class BrokenKeys(MemoryApiKeys):
         del tenant, key_id
         raise self.fault
 
-    fault: Exception = Unavailable("A service that this needs cannot be reached.")
+    fault: Exception = Unavailable("An AWS service that this request needs cannot be reached.")
 
 
 def test_what_cannot_be_reached_now_is_a_503_under_the_messages_id() -> None:

@@ -360,7 +360,7 @@ def test_functions_may_be_any_mapping() -> None:
     assert world.call("a::b", {"n": 1}) == Result("a::b", [])
     reply = world.call("a::b")
     assert isinstance(reply, Failure)
-    assert reply.message == "a::b answered something that is no JSON."
+    assert reply.message == "a::b returned a value that is not JSON."
 
 
 # Long results

@@ -315,7 +315,10 @@ def test_who_is_not_there_is_said() -> None:
         raise socket.gaierror
 
     missing = refused(fetching(Network(0, names=nobody)), "https://page.test/")
-    assert (missing.kind, missing.message) == ("permanent_error", "page.test has no address. Check how it is spelled.")
+    assert (missing.kind, missing.message) == (
+        "permanent_error",
+        "page.test has no address. Check the spelling of the host.",
+    )
 
 
 @pytest.mark.parametrize(

@@ -392,7 +392,7 @@ class TestTheAnswer:
         class Unread(MemoryBreakers):
             def of_tenant(self, tenant: str) -> Mapping[str, BreakerState]:
                 del tenant
-                raise Unavailable("A service that this needs cannot be reached.")
+                raise Unavailable("An AWS service that this request needs cannot be reached.")
 
         monitor.gateway.exchange(breakers=Unread(monitor.gateway.functions))
         answer = monitor.get(f"Bearer {monitor.gateway.make_key()}")

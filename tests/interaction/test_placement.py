@@ -64,8 +64,14 @@ WAYS: Sequence[Callable[[Placing], object]] = [
     [
         ("secret:stack", "arn:new: its secret secret:stack has no tag."),
         ("secret:none", "arn:new: there is no secret secret:none."),
-        (SHELF.key_secret_arn, "arn:new: its secret holds the keys of arn:shelf."),
-        (THEIRS.key_secret_arn, "arn:new: its secret holds the keys of arn:theirs."),
+        (
+            SHELF.key_secret_arn,
+            "arn:new: its secret holds the keys of arn:shelf. Give this executor a secret of its own.",
+        ),
+        (
+            THEIRS.key_secret_arn,
+            "arn:new: its secret holds the keys of arn:theirs. Give this executor a secret of its own.",
+        ),
     ],
 )
 def test_a_secret_that_is_not_the_executors_own_is_never_written(
@@ -286,62 +292,71 @@ def test_an_executor_gets_its_keys_wherever_it_is_known_to_keep_them(world: Plac
 
 
 NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
-    ({"statusCode": 200}, "is no executor: signpost is not 1 in its manifest."),
-    ({"signpost": True, "manifest": {"functions": []}}, "is no executor: signpost is not 1 in its manifest."),
-    ({"signpost": 1}, "is no executor: manifest is no object in its manifest."),
-    ({"signpost": 1, "manifest": {"functions": {}}}, "is no executor: manifest.functions is no list in its manifest."),
-    ({"signpost": 1, "manifest": {"functions": [{}]}}, "is no executor: id is no text in its manifest."),
+    ({"statusCode": 200}, "is not an executor: its answer is not a valid manifest (signpost is not 1)."),
+    (
+        {"signpost": True, "manifest": {"functions": []}},
+        "is not an executor: its answer is not a valid manifest (signpost is not 1).",
+    ),
+    ({"signpost": 1}, "is not an executor: its answer is not a valid manifest (manifest is not an object)."),
+    (
+        {"signpost": 1, "manifest": {"functions": {}}},
+        "is not an executor: its answer is not a valid manifest (manifest.functions is not a list).",
+    ),
+    (
+        {"signpost": 1, "manifest": {"functions": [{}]}},
+        "is not an executor: its answer is not a valid manifest (id is not a text).",
+    ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "timeoutMs": 0.5}]}},
-        "is no executor: timeoutMs is less than 1 in its manifest.",
+        "is not an executor: its answer is not a valid manifest (timeoutMs is less than 1).",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "timeoutMs": float("nan")}]}},
-        "is no executor: it is no JSON in its manifest.",
+        "is not an executor: its answer is not a valid manifest (it is not JSON).",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "permissions": "all"}]}},
-        "is no executor: permissions is no list of texts in its manifest.",
+        "is not an executor: its answer is not a valid manifest (permissions is not a list of texts).",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "a/b"}, {"id": "f"}, {"id": ""}]}},
-        "hosts what cannot be called: 'a/b', ''.",
+        "hosts functions with invalid ids: 'a/b', ''. An id has 1 to 256 letters, digits and _.:- only.",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "description": 5}]}},
-        "is no executor: description is no text in its manifest.",
+        "is not an executor: its answer is not a valid manifest (description is not a text).",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "inputSchema": True}]}},
-        "is no executor: inputSchema is no object in its manifest.",
+        "is not an executor: its answer is not a valid manifest (inputSchema is not an object).",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "metadata": ["mcp.expose"]}]}},
-        "is no executor: metadata is no object in its manifest.",
+        "is not an executor: its answer is not a valid manifest (metadata is not an object).",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "description": "x" * 4_001}]}},
-        "hosts f, whose description is no text of 4000 characters at most.",
+        "hosts f, whose description is not a text of at most 4000 characters.",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "inputSchema": {"pattern": "(a+)+"}}]}},
-        "hosts f, whose input_schema is refused, because '(a+)+' repeats a repetition.",
+        "hosts f, whose input_schema is refused, because '(a+)+' has a repetition inside a repetition.",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "outputSchema": {"pattern": "(a+)+"}}]}},
-        "hosts f, whose output_schema is refused, because '(a+)+' repeats a repetition.",
+        "hosts f, whose output_schema is refused, because '(a+)+' has a repetition inside a repetition.",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "name": "a\nb"}]}},
-        "hosts f, whose name is no text of 1 to 128 printable characters.",
+        "hosts f, whose name is not a text of 1 to 128 printable characters.",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "annotations": {"readOnlyHint": "yes"}}]}},
-        "hosts f, whose annotations says of readOnlyHint what no client reads.",
+        "hosts f, whose annotations has a readOnlyHint of the wrong type.",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "icons": [{"src": "javascript:alert(1)"}]}]}},
-        "hosts f, whose icons is no list of objects with a `src` that begins with https:// or data:.",
+        "hosts f, whose icons is not a list of objects with a `src` that begins with https:// or data:.",
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "meta": {"a": json.loads("[" * 90 + "]" * 90)}}]}},
@@ -353,14 +368,14 @@ NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
     ),
     (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "component": {"kind": "app"}}]}},
-        "hosts f, whose component is none of prompt, resource, template, helper.",
+        "hosts f, whose component has a kind that is not one of prompt, resource, template, helper.",
     ),
     (
         {
             "signpost": 1,
             "manifest": {"functions": [{"id": "f", "component": {"kind": "resource", "uri": "iii://skills"}}]},
         },
-        "hosts f, whose component has a URI that begins with iii:, which is the registry's own.",
+        "hosts f, whose component has a URI that begins with iii:, which is reserved for the registry.",
     ),
 ]
 

@@ -444,15 +444,18 @@ class TestHowRulesComeAndGo:
     @pytest.mark.parametrize(
         ("rules", "said"),
         [
-            ({"a": {"kind": "forbid"}}, "policy 'a': `kind` is one of allow, deny, show, mcp_restriction."),
-            ({"a": {"kind": "deny", "what": ["x"]}}, "`who` is a list of 1 to 100 texts."),
-            ({"a": {"kind": "deny", "who": ["guest"], "what": ["x"]}}, "`who` says subject:…, role:…, permission:…"),
-            ({"a": {"kind": "deny", "who": ["*"], "what": []}}, "`what` is a list of 1 to 100 texts."),
-            ({"a": {"kind": "mcp_restriction", "who": ["*"], "what": ["x"]}}, "has no `who`."),
-            ({"a": "deny"}, "A rule is a mapping of `kind`, `who` and `what`."),
-            ({"default": "maybe"}, "`default` is allow or deny."),
-            ({"a b": {"kind": "deny", "who": ["*"], "what": ["x"]}}, "A rule has a name of at most 100 letters"),
-            ({f"r{n}": rule("deny", "x") for n in range(501)}, "A tenant has 500 rules at most, and these are 501."),
+            ({"a": {"kind": "forbid"}}, "policy 'a': `kind` must be one of allow, deny, show, mcp_restriction."),
+            ({"a": {"kind": "deny", "what": ["x"]}}, "`who` must be a list of 1 to 100 texts."),
+            ({"a": {"kind": "deny", "who": ["guest"], "what": ["x"]}}, "`who` must be subject:…, role:…, permission:…"),
+            ({"a": {"kind": "deny", "who": ["*"], "what": []}}, "`what` must be a list of 1 to 100 texts."),
+            ({"a": {"kind": "mcp_restriction", "who": ["*"], "what": ["x"]}}, "cannot have `who`."),
+            ({"a": "deny"}, "A rule must be a mapping of `kind`, `who` and `what`."),
+            ({"default": "maybe"}, "`default` must be allow or deny."),
+            ({"a b": {"kind": "deny", "who": ["*"], "what": ["x"]}}, "The name of a rule must have 1 to 100 letters"),
+            (
+                {f"r{n}": rule("deny", "x") for n in range(501)},
+                "A tenant can have at most 500 rules, and these are 501.",
+            ),
         ],
     )
     def test_a_rule_that_nobody_could_go_by_is_refused(self, rules: Mapping[str, Any], said: str) -> None:

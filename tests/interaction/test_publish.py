@@ -206,10 +206,11 @@ class TestWhoHearsOfIt:
         found = world.problems({"triggers": triggers, "webhooks": webhooks})
         said = " ".join(message for _, message in found)
         assert len(found) == len(triggers) + len(webhooks) - 2
-        for expected in ("it is one of skills::on-change", "internal namespace", "no id of a function", "too large",
-                         "`config` must be an object", "`function_id` is missing", "A trigger is {",
+        for expected in ("use one of skills::on-change", "internal namespace",
+                         "is not a valid function id", "too large",
+                         "`config` must be an object", "`function_id` is missing", "A trigger must be {",
                          "must begin with https", "a user, a password", "too long", "`trigger_type` is missing",
-                         "A webhook is {"):  # fmt: skip
+                         "A webhook must be {"):  # fmt: skip
             assert expected in said, expected
         assert world.asked("subscriptions", {}) == {"triggers": [], "webhooks": []}
 
@@ -255,7 +256,7 @@ class TestWhatIsRefused:
         )
         world.publish(forged=forged)
         answer = world.problems({"skills": [{"id": "x", "digest": "0" * 64}], "parts": [digest(forged)]})
-        assert answer == [(digest(forged), "This part is not kept here: publish again.")]
+        assert answer == [(digest(forged), "The gateway does not have this part. Publish again.")]
 
     def test_a_part_of_another_tenant_is_none(self, world: World) -> None:
         kept = world.asked("bodies", {"skills": [{"id": "a", "skill": "# A"}]}, "other")
@@ -320,7 +321,7 @@ class TestTheCommand:
 
     def test_too_much_for_one_publication_is_said_before_anything_is_sent(self, world: World) -> None:
         bodies = {f"{'a' * 60}/{'b' * 60}/{'c' * 60}/{'d' * 60}/{number}": "x" for number in range(20_000)}
-        with pytest.raises(CommandFailed, match="too much for one publication"):
+        with pytest.raises(CommandFailed, match="The publication is too large"):
             self.publisher(world).plan(CollectedPublication(bodies, None), prune=False)
         assert world.sent == []
 
@@ -354,7 +355,7 @@ class TestAttempts:
         persistent, pauses, said = self.persistent()
         assert persistent.run(self.failing(3, Unavailable("Overloaded."))) == "done"
         assert pauses == [5, 10, 20]
-        assert said[0] == "attempt 1 failed: Overloaded; again in 5 s"
+        assert said[0] == "attempt 1 failed: Overloaded; next attempt in 5 s"
 
     def test_in_the_end_it_gives_up(self) -> None:
         persistent, pauses, _ = self.persistent()
@@ -395,7 +396,7 @@ def test_the_command_describes_itself_without_connecting(capsys: pytest.CaptureF
 
 def test_without_a_path_it_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["publish"]) == 1
-    assert "Say what to publish" in capsys.readouterr().err
+    assert "The path is missing" in capsys.readouterr().err
 
 
 def test_a_bad_folder_is_refused_before_anybody_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -324,7 +324,7 @@ class TestLimits:
 
     def test_so_many_definitions_are_sent_at_once(self, world: World) -> None:
         manifest: Manifest = {"version": 1, "workflows": {f"w{n}": workflow() for n in range(MOST_BODIES + 1)}}
-        assert f"send {MOST_BODIES} at most" in world.refusal("bodies", {"definitions": manifest})
+        assert f"send at most {MOST_BODIES}" in world.refusal("bodies", {"definitions": manifest})
 
     def test_of_thousands_of_problems_the_first_thousand_are_told(self, world: World) -> None:
         unsent = [{"id": f"w{number}", "digest": "0" * 64} for number in range(5_000)]

@@ -330,16 +330,16 @@ def with_files(*paths: str, skill_id: str = "a", digest: str = "0" * 64) -> Json
 
 
 REFUSED: Mapping[str, tuple[JsonObject, str]] = {
-    "a path that leads out": (with_files("../x"), "leads out"),
+    "a path that leads out": (with_files("../x"), "has a part . or .."),
     "an absolute path": (with_files("/x"), "absolute"),
     "a second SKILL.md": (with_files("skill.MD"), "SKILL.md"),
     "no digest": (with_files("x", digest="0"), "SHA-256"),
     "no list": ({"id": "a", "skill": "x", "files": {"x": "0" * 64}}, "must be a list"),
     "no object": ({"id": "a", "skill": "x", "files": ["x"]}, "must be {path, digest}"),
     "an id that is no name": (with_files("x", skill_id="a_b"), "names of Agent Skills"),
-    "twice the same": (with_files("x", "x"), "there twice"),
-    "two that are one": (with_files("x", "X"), "only in how it is written"),
-    "a file and a folder": (with_files("x", "x/y"), "a file and a folder"),
+    "twice the same": (with_files("x", "x"), "occurs twice"),
+    "two that are one": (with_files("x", "X"), "is x in another case or Unicode form"),
+    "a file and a folder": (with_files("x", "x/y"), "both a file and a folder"),
     "too many": (with_files(*(f"x{number}" for number in range(512))), "512 files at most"),
     "a body that nobody sent": (with_files("x"), "was not sent"),
 }
@@ -356,7 +356,7 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(
         ("file", "says"),
         [
-            ({"path": "../x", "base64": ""}, "leads out"),
+            ({"path": "../x", "base64": ""}, "has a part . or .."),
             ({"path": "x", "base64": "not base64!"}, "in base64"),
             ({"path": "x", "base64": "\u00fc"}, "in base64"),
             ({"path": "x"}, "missing"),
@@ -379,10 +379,10 @@ class TestWhatIsRefused:
     def test_no_file_stands_where_another_skill_is(self, world: World) -> None:
         skills: Json = [entry("a", {"b": b"1", "c/d": b"1"}), entry("a/b/x", {}), entry("a/c", {"d": b"1"})]
         said = world.problems("publish", {"skills": skills, "files": [sent_file("b", b"1"), sent_file("d", b"1")]})
-        assert said.count("is where another skill or a file of one is") == 3
+        assert said.count("is also the path of another skill or of one of its files") == 3
 
     def test_a_document_cannot_pose_as_a_file_nor_a_file_as_a_part(self, world: World) -> None:
         forged = json.dumps({"skills": [], "files": [{"path": "x", "digest": "0" * 64, "size": 1, "mime_type": "a/b"}]})
         world.publish({"a": {"part.json": forged.encode()}})
         rows: JsonObject = {"skills": [entry("b", {"x": b"?"})], "parts": [digest(forged.encode())]}
-        assert "not kept here" in world.problems("publish", rows)
+        assert "does not have this part" in world.problems("publish", rows)

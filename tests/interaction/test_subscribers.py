@@ -44,7 +44,7 @@ class Queue:
 
     def put(self, text: str) -> None:
         if len(self.texts) >= self.takes:
-            raise Unavailable("A service that this needs is overloaded.")
+            raise Unavailable("An AWS service that this request needs is overloaded.")
         self.texts.append(text)
 
     def put_off(self, receipt: str, seconds: int) -> None:

@@ -437,7 +437,7 @@ def uris_of(gateway: MemoryGateway) -> list[str]:
 def test_messages_that_are_none_do_not_reach_the_client(value: Json) -> None:
     gateway, _ = hosting({"yard::p": Result(value)})
     error = gateway.ask("prompts/get", {"name": "p"}).json["error"]
-    assert (error["code"], error["message"]) == (-32603, "yard::p answered messages that are none.")
+    assert (error["code"], error["message"]) == (-32603, "yard::p answered with malformed messages.")
 
 
 def test_a_prompt_of_another_executor_may_answer_what_a_slash_command_may() -> None:
@@ -463,7 +463,7 @@ def test_a_prompt_of_another_executor_may_answer_what_a_slash_command_may() -> N
 def test_contents_that_are_none_do_not_reach_the_client(value: Json) -> None:
     gateway, _ = hosting({"yard::r": Result(value)})
     error = gateway.ask("resources/read", {"uri": "yard://a"}).json["error"]
-    assert (error["code"], error["message"]) == (-32603, "yard::r answered contents that are none.")
+    assert (error["code"], error["message"]) == (-32603, "yard::r answered with malformed contents.")
 
 
 def test_what_is_too_long_or_too_deep_is_said_to_be() -> None:
@@ -479,7 +479,7 @@ def test_completions_that_are_none_do_not_reach_the_client(value: Json) -> None:
         {"yard::p::complete": Result(value)}, HostedFunction("yard::p::complete", component=Component("helper"))
     )
     error = gateway.ask("completion/complete", completing(of_prompt("p"), "a", "")).json["error"]
-    assert (error["code"], error["message"]) == (-32603, "yard::p::complete answered completions that are none.")
+    assert (error["code"], error["message"]) == (-32603, "yard::p::complete answered with malformed completions.")
 
 
 def test_nobody_is_asked_questions_while_they_type() -> None:

@@ -131,7 +131,7 @@ def test_a_result_that_takes_for_ever_to_check_is_not_sent(monkeypatch: pytest.M
     reply = world.call("yard::f")
     assert isinstance(reply, Failure)
     assert reply.code == "result_refused"
-    assert "takes too long to check" in world.log.of("fault")[0]["fault"]
+    assert "takes too long to validate" in world.log.of("fault")[0]["fault"]
 
 
 def test_a_result_that_comes_too_late_to_be_checked_has_timed_out() -> None:
@@ -314,9 +314,7 @@ def test_a078_a_client_is_told_that_a_result_does_not_conform_and_not_what_it_is
     refused = served.call("yard__count", n=0)
     assert refused["isError"]
     assert "structuredContent" not in refused
-    assert (
-        text_of(refused) == "yard::count ran, but what it answered does not satisfy its output schema and was not sent."
-    )
+    assert text_of(refused) == "yard::count ran, but its result does not satisfy its output schema and was not sent."
 
 
 def test_a076_a_reported_error_reaches_the_client_in_its_own_words(served: Served) -> None:

@@ -44,7 +44,7 @@ class Overloaded(MemoryInstanceStore):
     def load(self, tenant: str, workflow_id: str) -> Instance | None:
         if self.unread > 0:
             self.unread -= 1
-            raise Unavailable("A service that this needs is overloaded.")
+            raise Unavailable("An AWS service that this request needs is overloaded.")
         return super().load(tenant, workflow_id)
 
     @override
@@ -52,7 +52,7 @@ class Overloaded(MemoryInstanceStore):
         saved = super().save(tenant, entry, replacing=replacing)
         if self.unheard > 0:
             self.unheard -= 1
-            raise Unavailable("A service that this needs is overloaded.")
+            raise Unavailable("An AWS service that this request needs is overloaded.")
         if self.is_overtaken:
             self.is_overtaken, self.unread = False, 1
             return False

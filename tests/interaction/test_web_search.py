@@ -88,7 +88,7 @@ def test_what_is_searched_for_is_the_query_else_the_configs_else_the_input(
 
 @pytest.mark.parametrize("arguments", [{}, {"query": " "}, {"config": {"query": 7}}])
 def test_nothing_to_search_for_is_said(arguments: Mapping[str, Any]) -> None:
-    assert failed(searching(Network(0)), **arguments).message == "There is nothing to search for: set query."
+    assert failed(searching(Network(0)), **arguments).message == "The query is missing: set `query`."
 
 
 @pytest.mark.parametrize("most", [0, 21, 1.5, True, "3"])
@@ -109,17 +109,17 @@ def test_what_the_deployment_has_not_set_is_named(provider: str, endpoint: str, 
 @pytest.mark.parametrize(
     ("reply", "kind", "retry_after_ms", "says"),
     [
-        (Reply(429, b"", {"retry-after": "7"}), "rate_limited", 7_000, "asked too much"),
-        (Reply(429), "rate_limited", None, "asked too much"),
+        (Reply(429, b"", {"retry-after": "7"}), "rate_limited", 7_000, "received too many requests"),
+        (Reply(429), "rate_limited", None, "received too many requests"),
         (Reply(503, b"", {"retry-after": "Thu, 01 Jan 2099 00:00:00 GMT"}), "transient_error", None, "fails (503)"),
         (Reply(500), "transient_error", None, "fails (500)"),
         (Reply(401), "permanent_error", None, "SearchKeySecretArn"),
         (Reply(404), "permanent_error", None, "SearchEndpoint"),
         (Reply(302, b"", {"location": "http://169.254.169.254/"}), "permanent_error", None, "SearchEndpoint"),
-        (Reply(200, b"<html>"), "permanent_error", None, "something else than results"),
-        (Reply(200, b"[" * 100_000), "permanent_error", None, "something else than results"),
-        (Reply(200, b'{"results": 7}'), "permanent_error", None, "something else than results"),
-        (Reply(200, b"[" + b" " * 1_000_001 + b"]"), "permanent_error", None, "too much"),
+        (Reply(200, b"<html>"), "permanent_error", None, "has no results"),
+        (Reply(200, b"[" * 100_000), "permanent_error", None, "has no results"),
+        (Reply(200, b'{"results": 7}'), "permanent_error", None, "has no results"),
+        (Reply(200, b"[" + b" " * 1_000_001 + b"]"), "permanent_error", None, "too large"),
         (Reply(200, b"[", {"content-length": "100"}), "connection_error", None, "not reached"),
     ],
 )

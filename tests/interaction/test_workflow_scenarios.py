@@ -487,7 +487,7 @@ def test_s292_while_the_breaker_of_its_function_is_open_a_step_fails_and_says_wh
     shop = opened(score=answers(1))
     seen = shop.run(line("fetch", "score"))
     assert seen["error"]["code"] == "CHAIN_FAILED"
-    assert "left alone" in seen["error"]["message"]
+    assert "not called for a while" in seen["error"]["message"]
     assert seen["error"]["retryAfterMs"] > 0
     assert (linked(seen), "inDoubt" in seen, shop.called) == (["self", "fetch"], False, [])
 

@@ -77,7 +77,7 @@ def test_conditions_follow_the_parameters(parameters: dict[str, str], holding: s
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("!Ref Nobody", "nothing says what Nobody stands for"),
+        ("!Ref Nobody", "Nobody is no parameter, pseudo parameter or resource of the template"),
         ("!If [Never, 1, 2]", "no condition Never"),
         ("!FindInMap [a, b, c]", "Fn::FindInMap is not supported"),
         ("!Equals [1]", "expected a list of 2 arguments"),
@@ -145,7 +145,7 @@ def test_only_functions_count_as_functions(built: BuiltTemplate, tmp_path: Path)
 
 
 def test_a_template_that_was_not_built_is_named_with_its_remedy(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match="sam build writes it"):
+    with pytest.raises(TemplateError, match="run sam build"):
         BuiltTemplate.read(tmp_path / "template.yaml")
 
 

@@ -103,7 +103,7 @@ def test_settings_are_parameters_of_the_template(project: Project, capsys: pytes
     [
         ({"parameters": {"Mode": "typo"}}, "    parameter Mode may not be 'typo'"),
         ({"parameters": {"Typo": "jwt"}}, "    the template has no parameter Typo"),
-        ({"typo": {}}, '    case.settings.json: expected {"parameters": {…}} and nothing else'),
+        ({"typo": {}}, '    case.settings.json: expected an object with the only key "parameters"'),
         ([], "    case.settings.json: expected a JSON object"),
     ],
 )

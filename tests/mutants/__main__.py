@@ -26,7 +26,7 @@ def main() -> int:
             progress.say(f"{mutant.name}: invariant {mutant.invariant}, {mutant.file}")
         return 0
     if not mutants:
-        progress.say("There is no mutant of this name. Try --list, with --cloud.")
+        progress.say("There is no mutant of this name. List the mutants: --list, or --list --cloud.")
         return 2
     findings: list[Finding] = []
     with contextlib.suppress(KeyboardInterrupt), Interruption(progress, STOPPING):
@@ -56,10 +56,12 @@ def _try_all(mutants: Sequence[Mutant], progress: Progress, findings: list[Findi
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Break promises, and see who notices.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutants", description="Shows which mutants the tests notice."
+    )
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only the mutant of this name")
     parser.add_argument("--cloud", action="store_true", help="also mutants that need the laptop cloud")
-    parser.add_argument("--list", action="store_true", help="name the mutants, and run nothing")
+    parser.add_argument("--list", action="store_true", help="list the mutants without trying them")
     return parser
 
 

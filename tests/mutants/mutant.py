@@ -41,7 +41,7 @@ class Mutant:
         """Return the text of the file with the mutant in it. Raises MisfitError."""
         count = source.count(self.there)
         if count != 1:
-            raise MisfitError(f"{self.name} does not fit any more: {self.file} has its text {count} times, not once.")
+            raise MisfitError(f"{self.name} cannot be applied: {self.file} has its text {count} times instead of once.")
         changed = source.replace(self.there, self.instead)
         if self.file.endswith(".py"):
             self._ensure_valid(changed)

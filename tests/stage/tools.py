@@ -146,7 +146,7 @@ def _needs_sampling(_arguments: JsonObject, call: Call) -> CallToolResult | Inpu
 
 
 def _crash(arguments: JsonObject, _call: Call) -> CallToolResult:
-    raise RuntimeError(f"nobody foresaw {arguments}")
+    raise RuntimeError(f"unexpected: {arguments}")
 
 
 def _add(arguments: JsonObject, _call: Call) -> CallToolResult:
@@ -233,23 +233,23 @@ BEHAVIOURS: Mapping[str, tuple[Tool, Behaviour]] = {
         (_tool("test_logging_tool", "Logs three times."), _with_logging),
         (_tool("test_tool_with_progress", "Reports progress three times."), _with_progress),
         (_tool("test_streaming_elicitation", "Asks for a name."), _ask_name),
-        (_tool("test.ask", "Asks, and puts something aside.", {"type": "object"}), _with_state),
+        (_tool("test.ask", "Asks, and keeps retry state.", {"type": "object"}), _with_state),
         (_tool("test_missing_capability", "Needs a client that samples."), _needs_sampling),
         (_tool("test_sampling", "Needs a client that samples.", _takes("prompt")), _needs_sampling),
         (_tool("test_elicitation", "Asks for a name.", _takes("message")), _ask_name),
         (_tool("test_input_required_result_elicitation", "Asks for a name."), _ask_name),
         (_tool("test_input_required_result_sampling", "Has a question sampled."), _sample_capital),
         (_tool("test_input_required_result_list_roots", "Asks for the roots."), _list_roots),
-        (_tool("test_input_required_result_request_state", "Asks, and puts something aside."), _with_state),
-        (_tool("test_input_required_result_tampered_state", "Asks, and puts something aside."), _with_state),
+        (_tool("test_input_required_result_request_state", "Asks, and keeps retry state."), _with_state),
+        (_tool("test_input_required_result_tampered_state", "Asks, and keeps retry state."), _with_state),
         (_tool("test_input_required_result_multiple_inputs", "Asks three things at once."), _ask_three),
         (_tool("test_input_required_result_multi_round", "Asks one thing after the other."), _two_rounds),
-        (_tool("test_input_required_result_capabilities", "Asks what can be asked."), _what_is_declared),
+        (_tool("test_input_required_result_capabilities", "Asks what the client supports."), _what_is_declared),
         (_tool("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", RICH), says(text("Valid."))),
         (_tool("test_mirrored_argument", "Has an argument that a header repeats.", MIRRORED), says(text("Agreed."))),
         (_tool("test_add", "Adds two numbers.", TWO_NUMBERS, SUM), _add),
-        (_tool("test_broken_promise", "Answers what its schema forbids.", output=SUM), _break_its_word),
+        (_tool("test_broken_promise", "Returns a result that its output schema forbids.", output=SUM), _break_its_word),
         (_tool("test_long_answer", "Answers as much as is asked for.", {"type": "object"}), _long),
-        (_tool("test_crash", "Fails in a way that nobody foresaw.", {"type": "object"}), _crash),
+        (_tool("test_crash", "Raises an unexpected error.", {"type": "object"}), _crash),
     )
 }

@@ -122,6 +122,6 @@ handler = executor(
         _counted(_show),
         input_schema=CHECKED,
         permissions=("web", "write"),
-        description="Says what it was called with.",
+        description="Returns the facts of its call.",
     ),
 )

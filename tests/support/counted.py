@@ -27,7 +27,7 @@ class StoppableClock:
         return time.time() if self._stopped_at is None else self._stopped_at
 
     def turn(self, seconds: float) -> None:
-        assert self._stopped_at is not None, "a clock that goes cannot be turned"
+        assert self._stopped_at is not None, "only a stopped clock can be advanced"
         self._stopped_at += seconds
 
 

@@ -93,7 +93,7 @@ class Deployed:
         return said(self._stack.ask(credential, "tools/call", {"name": tool, "arguments": args}))
 
     def wait(self, seconds: float) -> None:
-        raise NotImplementedError("Nobody turns the clock of a deployed stack.")
+        raise NotImplementedError("The clock of a deployed stack cannot be advanced.")
 
 
 class Run:

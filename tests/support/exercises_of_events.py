@@ -103,7 +103,7 @@ def _deliver(exercised: ExercisedStack, kind: SubscriberKind, target: str) -> bo
     (message,) = sqs.receive_message(QueueUrl=queue, VisibilityTimeout=600, WaitTimeSeconds=5)["Messages"]
     is_delivered = exercised.functions.invoke("Delivery", _taken(message)) == ALL_DONE
     if not is_delivered:
-        assert sqs.receive_message(QueueUrl=queue).get("Messages"), "The message was not put off."
+        assert sqs.receive_message(QueueUrl=queue).get("Messages"), "The message was not delayed."
     return is_delivered
 
 

@@ -36,5 +36,5 @@ def attach_logs(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.Te
     try:
         text = "\n\n".join(logged_since(laptop, call.start))
     except (BotoCoreError, ClientError) as error:
-        text = f"The emulator does not say: {error}. Its own log is {laptop.emulator.log}."
-    report.sections.append(("What functions have logged since the test began", text or "nothing"))
+        text = f"The logs could not be read from the emulator: {error}. Its own log is {laptop.emulator.log}."
+    report.sections.append(("The logs of the functions since the test began", text or "nothing"))

@@ -66,7 +66,7 @@ class Client:
     def is_unknown(self, name: str) -> bool:
         """Return whether a call of the tool is refused with the error for a tool that does not exist."""
         answer = self.ask("tools/call", {"name": name, "arguments": {}})
-        expected = f"There is no tool {name!r}. tools/list names those there are."
+        expected = f"There is no tool {name!r}. Find tools with tools/list."
         return answer.get("error") == {"code": -32602, "message": expected}
 
     def passes(self, seconds: float) -> None:

@@ -17,14 +17,14 @@ STALE = "STALE_WORKFLOW_VERSION"
 
 type Kind = Literal["start", "get", "submit"]
 type Violation = Literal[
-    "two stands of one version",
+    "two states of one version",
     "two accepted submits of one version",
     "an accepted submit that led elsewhere",
-    "older than what was known before",
-    "newer than anybody can have made it",
-    "refused and done",
-    "done elsewhere than where it was asked",
-    "refused for nothing",
+    "older than a state known before",
+    "newer than any request can have made it",
+    "refused but carried out",
+    "carried out at another version than expected",
+    "refused without a competing request",
     "two workflows of one token",
 ]
 
@@ -115,7 +115,7 @@ class _Workflow:
         stands: dict[int, str] = {}
         for operation, seen in self._seen:
             if stands.setdefault(seen.version, seen.stand) != seen.stand:
-                yield Found("two stands of one version", operation)
+                yield Found("two states of one version", operation)
 
     def _of_submits(self) -> Iterator[Found]:
         taken: set[int] = set()
@@ -139,9 +139,9 @@ class _Workflow:
                 newest = max(newest, known[index][1])
                 index += 1
             if seen.version < newest:
-                yield Found("older than what was known before", operation)
+                yield Found("older than a state known before", operation)
             if seen.version > self._newest_by(operation.ended):
-                yield Found("newer than anybody can have made it", operation)
+                yield Found("newer than any request can have made it", operation)
 
     def _newest_by(self, moment: float) -> int:
         """Return the latest version to which the submits sent by this moment, each at most once, can have led."""
@@ -157,16 +157,16 @@ class _Workflow:
             if maker is None:
                 continue
             if maker.is_refused:
-                yield Found("refused and done", operation)
+                yield Found("refused but carried out", operation)
             if not maker.expected < seen.version <= maker.expected + maker.leads:
-                yield Found("done elsewhere than where it was asked", operation)
+                yield Found("carried out at another version than expected", operation)
 
     def _of_refusals(self) -> Iterator[Found]:
         for operation, seen in self._seen:
             if not operation.is_refused or seen.error != STALE or seen.version != operation.expected:
                 continue
             if not seen.is_under_way or not self._is_contended(operation):
-                yield Found("refused for nothing", operation)
+                yield Found("refused without a competing request", operation)
 
     def _is_contended(self, refused: Operation) -> bool:
         return any(

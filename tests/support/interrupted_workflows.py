@@ -194,16 +194,16 @@ BY_ITSELF = {"actor": "deterministic"}
 OF_A_SUBMIT = ("nothing", "settled", "in doubt")
 SCENARIOS = {
     "a submit": Scenario(_step(SHORT_MS), [start], submit, outcomes=OF_A_SUBMIT),
-    "a submit whose executor is not heard of": Scenario(
+    "a submit whose executor never reports": Scenario(
         _step(SHORT_MS), [start], submit, ["unheard"], outcomes=("nothing", "in doubt")
     ),
-    "a submit that is tried again at once": Scenario(
+    "a submit that is retried at once": Scenario(
         _retried(1_000), [start], submit, ["rate_limited"], outcomes=OF_A_SUBMIT
     ),
     "a submit that fails when it is repeated": Scenario(
         _step(SHORT_MS), [start], submit, ["succeeded", *["failed"] * 9], outcomes=OF_A_SUBMIT, fails_again=True
     ),
-    "a start that goes on by itself": Scenario(_step(SHORT_MS, **BY_ITSELF), [], start),
+    "a start that continues automatically": Scenario(_step(SHORT_MS, **BY_ITSELF), [], start),
     "a start that hands over to the worker": Scenario(_step(LONG_MS, **BY_ITSELF), [], start),
     "a worker": Scenario(_step(LONG_MS, **BY_ITSELF), [start], wake),
     "a worker after a pause": Scenario(_retried(PAUSE_MS, **BY_ITSELF), [start, wait], wake, ["rate_limited"]),

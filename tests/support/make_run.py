@@ -78,10 +78,10 @@ class MakeRun:
             connection.close()
 
     def wait_for(self, text: str) -> None:
-        self._wait(lambda: text in self.said, f"it never said {text!r}")
+        self._wait(lambda: text in self.said, f"{text!r} did not appear in its output")
 
     def wait_until_it_answers(self, key: str) -> None:
-        self._wait(lambda: self.answers(key), "it never answered")
+        self._wait(lambda: self.answers(key), "the gateway did not answer")
 
     def _wait(self, condition: Callable[[], bool], failure: str) -> None:
         deadline = time.monotonic() + PATIENCE

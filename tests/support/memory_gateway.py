@@ -86,7 +86,7 @@ class SetClock:
         self._now += seconds
 
 
-WITNESS = Tool("witness", "Sees who comes in.", {"type": "object"})
+WITNESS = Tool("witness", "Records every call.", {"type": "object"})
 
 
 class Witness:

@@ -96,6 +96,6 @@ PERMITTED: Collection[Permitted] = (
         ("Registry",),
         ("DescribeSecret", "PutSecretValue"),
         "executor keys of another stack",
-        "Executors of other stacks are given their keys; which secrets these are is said by a tag alone.",
+        "Executors of other stacks are given their keys; only a tag identifies these secrets.",
     ),
 )

@@ -76,7 +76,7 @@ def _loosenings(statement: Statement) -> Iterator[Change]:
     yield "on every resource", replace(statement, resources=("*",))
     for place, resource in enumerate(statement.resources):
         resources = (*_without(statement.resources, resource), _beside(resource))
-        yield f"on what is beside resource {place}", replace(statement, resources=resources)
+        yield f"on the siblings of resource {place}", replace(statement, resources=resources)
     for condition in statement.conditions:
         rest = [other for other in statement.conditions if other is not condition]
         yield f"without {condition.operator} {condition.key}", replace(statement, conditions=rest)

@@ -38,7 +38,7 @@ def settle(waker: Waker, instances: MemoryInstanceStore, clock: SetClock, *, is_
         hinted = by_hints(waker, instances, clock)
         if not (is_swept and by_index(waker, instances, clock)) and not hinted:
             return
-    raise AssertionError(f"There is always something to be looked at: {instances.find_due(clock.now())}")
+    raise AssertionError(f"Instances are still due after all rounds of waking: {instances.find_due(clock.now())}")
 
 
 def by_hints(waker: Waker, instances: MemoryInstanceStore, clock: SetClock) -> int:

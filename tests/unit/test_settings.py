@@ -45,7 +45,7 @@ def test_settings_that_work_have_no_problem(change: dict[str, str]) -> None:
     "scope", ["outbox", "api-keys", "functions", "skills#outbox", "skills-", "", "Skills", "prompts"]
 )
 def test_a_scope_cannot_be_called_like_another_partition(scope: str) -> None:
-    with pytest.raises(ValueError, match="is no name of a scope"):
+    with pytest.raises(ValueError, match="is not a scope name"):
         gateway_settings({**ENVIRONMENT, "SKILLS_SCOPE": scope})
     assert gateway_settings({**ENVIRONMENT, "SKILLS_SCOPE": "skills-blue"}).scopes == ScopeNames(
         "skills-blue", "prompts"

@@ -8,8 +8,8 @@ from signpost.toolkit import Context, Function, executor
 
 def greet(arguments: dict[str, Any]) -> str:
     """Write the prompt of the slash command `greet`."""
-    name = str(arguments.get("name") or "whoever reads this")
-    return f"Greet {name} warmly, in one sentence. Then say which skills there are: read iii://skills."
+    name = str(arguments.get("name") or "the reader")
+    return f"Greet {name} warmly, in one sentence. Then list the skills that iii://skills names."
 
 
 def visitor(_arguments: dict[str, Any], ctx: Context) -> str:

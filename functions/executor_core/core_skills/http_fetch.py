@@ -19,32 +19,32 @@ AGENT = {"user-agent": "signpost", "accept": "*/*"}
 SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
-        "url": {"type": "string", "minLength": 1, "maxLength": 4_000, "description": "Where to fetch it from."},
+        "url": {"type": "string", "minLength": 1, "maxLength": 4_000, "description": "The URL to fetch."},
         "method": {
             "type": "string",
             "enum": ["GET", "HEAD"],
             "default": "GET",
-            "description": "HEAD answers status and headers only.",
+            "description": "With HEAD, the answer has status and headers only.",
         },
         "headers": {
             "type": "object",
             "additionalProperties": {"type": "string", "maxLength": 4_000},
             "maxProperties": 20,
-            "description": "Headers of the request. Those that could be keys do not go along to another host.",
+            "description": "Headers of the request. A redirect to another origin removes those that may hold keys.",
         },
         "max_bytes": {
             "type": "integer",
             "minimum": 1,
             "maximum": MOST_BYTES,
             "default": USUAL_BYTES,
-            "description": "What is longer is cut off there.",
+            "description": "A longer body is truncated to this length.",
         },
         "max_redirects": {
             "type": "integer",
             "minimum": 0,
             "maximum": MOST_REDIRECTS,
             "default": MOST_REDIRECTS,
-            "description": "With 0, a redirect is the answer.",
+            "description": "With 0, redirects are not followed, and the redirect itself is the answer.",
         },
     },
     "required": ["url"],
@@ -52,8 +52,8 @@ SCHEMA: JsonObject = {
 }
 DESCRIPTION = (
     "Fetches a URL and answers its status, headers and body: text as it is, anything else as base64. "
-    "Follows redirects. Reaches public hosts, and others only if the deployment allows them by name. Any status is an "
-    "answer."
+    "Follows redirects. Reaches public hosts, and others only if the deployment allows them by name. Any HTTP status "
+    "counts as an answer."
 )
 
 

@@ -32,13 +32,11 @@ def search(expression: str, data: object, allowance: Allowance) -> Any:
     try:
         return _Interpreter(allowance).visit(Parser().parse(expression).parsed, data)
     except RecursionError:
-        raise Refused("The expression is nested too deeply; take it apart.") from None
+        raise Refused("The expression is nested too deeply; split it into simpler ones.") from None
     except JMESPathError as fault:
         raise Refused(_explain_fault(expression, fault)) from None
     except (ArithmeticError, AttributeError, TypeError, ValueError):
-        raise Refused(
-            "The expression compares or counts values that do not go together, as a text and a number."
-        ) from None
+        raise Refused("The expression combines values of types that do not fit, such as a text and a number.") from None
 
 
 class _Functions(Functions):

@@ -27,16 +27,18 @@ EXPRESSION = {
     doc="core/json_transform",
 )
 def json_transform(data: Annotated[Any, "Any JSON value."], expression: Annotated[str, EXPRESSION]) -> JsonObject:
-    """Applies a JMESPath expression to JSON data and answers what it selects; null if that is nothing."""
+    """Applies a JMESPath expression to JSON data and answers the result; null if the expression selects nothing."""
     try:
         result = search(expression, data, Allowance())
         size = size_of(result, LARGEST_RESULT)
     except Refused as refused:
         raise ToolError(str(refused)) from None
     except Exhausted:
-        raise ToolError("The expression makes too much of this data; select less, or do it in steps.") from None
+        raise ToolError("The expression builds too much data; select less, or do it in steps.") from None
     except Unwritable:
-        raise ToolError("The result is no JSON: it has an expression (&…) or a number that is too large.") from None
+        raise ToolError(
+            "The result is not JSON: it has an expression reference (&…) or a number that is too large."
+        ) from None
     if size > LARGEST_RESULT:
         raise ToolError(f"The result has more than {LARGEST_RESULT:,} characters; select less.")
     return {"result": result}

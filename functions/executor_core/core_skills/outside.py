@@ -21,8 +21,8 @@ FAILURE_KINDS: Mapping[WebFailureCode, FailureClass] = {
 }
 """The classes of failures that a retry may cure. All others are permanent errors."""
 ADVICE: Mapping[WebFailureCode, str] = {
-    "forbidden": "Only public hosts are reached, and those that the parameter AllowedPrivateHosts names.",
-    "unresolvable": "Check how it is spelled.",
+    "forbidden": "Only public hosts can be reached, and those that the parameter AllowedPrivateHosts names.",
+    "unresolvable": "Check the spelling of the host.",
     "unreachable": "Try again later.",
     "timed_out": "Try again later.",
     "broken_off": "Try again, or ask for less by max_bytes.",

@@ -48,9 +48,9 @@ class SearchKey:
         try:
             return call(self._client.get_secret_value, SecretId=self._secret_arn).get("SecretString", "")
         except Unavailable as fault:
-            raise ToolError(f"The key for searching cannot be read. {fault} Try again.", "transient_error") from None
+            raise ToolError(
+                f"The key of the search provider cannot be read. {fault} Try again.", "transient_error"
+            ) from None
         except ClientError as fault:
-            message = (
-                f"The secret that SearchKeySecretArn names cannot be read ({code_of(fault)}); tell whoever deploys it."
-            )
+            message = f"The secret of SearchKeySecretArn cannot be read ({code_of(fault)}); the operator must check it."
             raise ToolError(message) from None

@@ -40,9 +40,9 @@ def format_value(value: object) -> str:
 def check_number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         format_value(value)  # an undefined name raises its own error here
-        raise SecurityError(f"only numbers are reckoned with, and this is {type(value).__name__}")
+        raise SecurityError(f"arithmetic needs numbers, and this is {type(value).__name__}")
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
-        raise SecurityError("this number is too large to be reckoned with")
+        raise SecurityError("this number is too large for arithmetic")
     return value
 
 
@@ -76,7 +76,7 @@ def _join(value: Iterable[Any], separator: str = "", attribute: str | None = Non
 def _replace(value: object, old: str, new: str) -> str:
     text = format_value(value)
     if not old:
-        raise SecurityError("replace takes a text that is not empty")
+        raise SecurityError("replace needs a text to replace that is not empty")
     if len(text) + text.count(old) * len(new) > LARGEST_TEXT:
         raise TooLong
     return text.replace(old, new)

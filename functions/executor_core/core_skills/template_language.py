@@ -64,7 +64,7 @@ class Language(ImmutableSandboxedEnvironment):
                 return obj[argument]
             except (TypeError, LookupError):
                 pass  # reported below
-        return self.undefined(f"{str(argument)[:100]!r} is not there")
+        return self.undefined(f"{str(argument)[:100]!r} is undefined")
 
     def is_safe_callable(self, obj: object) -> bool:
         del obj
@@ -84,13 +84,13 @@ def render(source: str, values: Mapping[str, object]) -> str:
     except TemplateSyntaxError as fault:
         raise Refused(f"Line {fault.lineno}: {_format_fault(fault)}") from None
     except (SyntaxError, RecursionError, MemoryError):
-        raise Refused("It is nested too deeply; take it apart.") from None
+        raise Refused("It is nested too deeply; split it.") from None
     except Unwritable:
-        raise Refused("It shows something that is no value.") from None
+        raise Refused("It outputs something that is not a JSON value.") from None
     except TemplateError as fault:
         raise Refused(f"{_line_prefix(fault)}{_format_fault(fault)}") from None
     except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as fault:
-        raise Refused(f"{_line_prefix(fault)}the values do not go together with what is done with them.") from None
+        raise Refused(f"{_line_prefix(fault)}an operation does not fit the types of its values.") from None
 
 
 def _parse(source: str) -> nodes.Template:
@@ -98,10 +98,10 @@ def _parse(source: str) -> nodes.Template:
     for node in _all_nodes(template):
         if isinstance(node, nodes.Filter) and node.name not in LANGUAGE.filters:
             allowed = ", ".join(sorted(LANGUAGE.filters))
-            raise Refused(f"Line {node.lineno}: there is no filter {node.name!r}; there are {allowed}.")
+            raise Refused(f"Line {node.lineno}: there is no filter {node.name!r}; the filters are {allowed}.")
         if not isinstance(node, ALLOWED_NODES) and not _is_list(node):
-            allowed = "which have values, if, for and filters"
-            raise Refused(f"Line {node.lineno}: {type(node).__name__} is not for templates here, {allowed}.")
+            allowed = "use values, if, for and filters"
+            raise Refused(f"Line {node.lineno}: {type(node).__name__} is not allowed in templates; {allowed}.")
     return template
 
 

@@ -8,7 +8,7 @@ from signpost.toolkit import ToolError, Toolkit
 TIMEOUT_MS = 10_000
 LONGEST_TEMPLATE = 50_000
 TEMPLATE = "Jinja: {{ name }}, {% for item in items %}…{% endfor %}, {% if … %}…{% endif %}, filters."
-VALUES = "What the names in the template stand for. One that is missing is an error."
+VALUES = "The values of the names in the template. A missing name is an error."
 KIT = Toolkit("core", category="Data")
 
 
@@ -25,7 +25,7 @@ KIT = Toolkit("core", category="Data")
     doc="core/template_render",
 )
 def template_render(args: dict[str, Any]) -> JsonObject:
-    """Fills values into a Jinja template and answers the text. Nothing is escaped unless the filter e says so."""
+    """Fills values into a Jinja template and answers the text. Values are escaped only by the filter e."""
     # Imported on first use: the other functions need no Jinja.
     from core_skills.template_language import LARGEST_TEXT, Refused, TooLong, render  # noqa: PLC0415
 

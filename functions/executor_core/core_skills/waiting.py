@@ -15,8 +15,8 @@ KIT = Toolkit("core", category="Time")
     strict=True,
     doc="core/wait",
 )
-def wait(seconds: Annotated[float, {"min": 0, "description": "How long to wait."}], ctx: Context) -> dict[str, float]:
-    """Waits for so many seconds and answers how long it has waited."""
+def wait(seconds: Annotated[float, {"min": 0, "description": "Seconds to wait."}], ctx: Context) -> dict[str, float]:
+    """Waits for the given number of seconds and answers how long it waited."""
     if seconds >= ctx.remaining():
         raise ToolError(f"There are {ctx.remaining():.1f} s left for this call; wait for less than that.")
     time.sleep(seconds)

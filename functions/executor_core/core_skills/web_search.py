@@ -19,20 +19,20 @@ LARGEST_ANSWER = 1_000_000
 SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
-        "input": {"type": "string", "description": "What to search for, where there is no query."},
-        "config": {"type": "object", "description": "query and max_results, where they are not given beside it."},
-        "query": {"type": "string", "description": "What to search for; what is beyond 400 characters is left out."},
+        "input": {"type": "string", "description": "The text to search for, if `query` is not given."},
+        "config": {"type": "object", "description": "Default values of query and max_results."},
+        "query": {"type": "string", "description": "The text to search for. Text beyond 400 characters is ignored."},
         "max_results": {
             "type": "integer",
             "minimum": 1,
             "maximum": MOST_RESULTS,
             "default": USUAL_RESULTS,
-            "description": "At most so many results.",
+            "description": "The maximum number of results.",
         },
     },
 }
 UNSET = (
-    "Nobody has set up searching here. Whoever deploys Signpost sets the parameter SearchProvider "
+    "Web search is not set up in this deployment. The operator must set the parameter SearchProvider "
     f"({', '.join(PROVIDERS)})"
 )
 
@@ -84,10 +84,10 @@ def _read_query(arguments: Mapping[str, Any]) -> SearchQuery:
     texts = (arguments.get("query"), config.get("query"), arguments.get("input"))
     text = next((text.strip() for text in texts if isinstance(text, str) and text.strip()), "")
     if not text:
-        raise ToolError("There is nothing to search for: set query.")
+        raise ToolError("The query is missing: set `query`.")
     max_results = arguments.get("max_results", config.get("max_results", USUAL_RESULTS))
     if isinstance(max_results, bool) or not isinstance(max_results, int) or not 1 <= max_results <= MOST_RESULTS:
-        raise ToolError(f"max_results is a whole number from 1 to {MOST_RESULTS}.")
+        raise ToolError(f"max_results must be a whole number from 1 to {MOST_RESULTS}.")
     return SearchQuery(" ".join(text.split())[:LONGEST_QUERY], max_results)
 
 
@@ -95,9 +95,13 @@ def _fetch_hits(search: Search, web: Web, query: SearchQuery, seconds: float) ->
     provider = _provider(search)
     endpoint, key = search.endpoint or provider.endpoint, search.key.read()
     if not endpoint:
-        raise ToolError(f"The parameter SearchEndpoint is not set, and SearchProvider={search.provider} needs it.")
+        raise ToolError(
+            f"SearchProvider={search.provider} needs the parameter SearchEndpoint. The operator must set it."
+        )
     if provider.needs_key and not key:
-        raise ToolError(f"The parameter SearchKeySecretArn is not set, and SearchProvider={search.provider} needs it.")
+        raise ToolError(
+            f"SearchProvider={search.provider} needs the parameter SearchKeySecretArn. The operator must set it."
+        )
     request = provider.ask(query, endpoint, key)
     answer = web.send(
         WebRequest(request.method, request.url, max(seconds, 0.0), request.headers, request.body, LARGEST_ANSWER)
@@ -112,7 +116,7 @@ def _fetch_hits(search: Search, web: Web, query: SearchQuery, seconds: float) ->
 def _provider(search: Search) -> Provider:
     provider = PROVIDERS.get(search.provider)
     if provider is None:
-        raise ToolError(f"{UNSET}, and SearchEndpoint and SearchKeySecretArn where it needs them.")
+        raise ToolError(f"{UNSET}, and SearchEndpoint and SearchKeySecretArn if the provider needs them.")
     return provider
 
 
@@ -122,7 +126,7 @@ def _read_hits(provider: Provider, answer: bytes, query: SearchQuery) -> list[Se
     except (ValueError, RecursionError):
         hits = None
     if hits is None:
-        raise ToolError("The search provider answered something else than results; SearchEndpoint may lead elsewhere.")
+        raise ToolError("The answer of the search provider has no results; the operator must check SearchEndpoint.")
     return list(hits)
 
 
@@ -131,11 +135,11 @@ def _body_of(answer: WebAnswer) -> bytes:
         case 200 if not answer.is_cut:
             return answer.body
         case 200:
-            raise ToolError("The search provider answered too much; set max_results lower.")
+            raise ToolError("The answer of the search provider is too large; set max_results lower.")
         case 401 | 403:
-            raise ToolError("The search provider refuses the key; whoever deploys looks at SearchKeySecretArn.")
+            raise ToolError("The search provider refuses the key; the operator must check SearchKeySecretArn.")
         case 429:
-            message = "The search provider was asked too much at once; wait before you search again."
+            message = "The search provider received too many requests; wait before you search again."
             # Does not count: the provider itself names the time to wait, which is seldom as long as an open breaker.
             raise ToolError(message, "rate_limited", _retry_after_ms(answer), counts=False)
         case status if status >= 500 or status == 408:
@@ -143,7 +147,9 @@ def _body_of(answer: WebAnswer) -> bytes:
                 f"The search provider fails ({status}); try again later.", "transient_error", _retry_after_ms(answer)
             )
         case status:
-            raise ToolError(f"The search provider refuses the request ({status}); look at SearchEndpoint.")
+            raise ToolError(
+                f"The search provider refuses the request ({status}); the operator must check SearchEndpoint."
+            )
 
 
 def _retry_after_ms(answer: WebAnswer) -> int | None:

@@ -75,25 +75,25 @@ DEEP_BY_ALIASES = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{'[' * 39}*a{n - 1}{'
 @pytest.mark.parametrize(
     ("suffix", "text", "line", "says"),
     [
-        (".yaml", "a: 1\nb: 2\na: 3\n", 3, "'a' is there twice"),
-        (".json", '{"a": 1,\n"a": 2}', 2, "'a' is there twice"),
-        (".yaml", "1: x\n", 1, "put them into quotes"),
+        (".yaml", "a: 1\nb: 2\na: 3\n", 3, "'a' occurs twice"),
+        (".json", '{"a": 1,\n"a": 2}', 2, "'a' occurs twice"),
+        (".yaml", "1: x\n", 1, "put it into quotes"),
         (".yaml", "? [a]\n: x\n", 1, "a mapping or a list"),
         (".yaml", "a: b: c\n", 1, "mapping values are not allowed"),
         (".json", "{\n,}", 2, "expecting property name"),
         (".yaml", "a:\n  - &x [*x]\n", 2, "contains itself"),
-        (".yaml", "a: *x\n", 1, "no &x before"),
-        (".yaml", "a: {<<: 1}\n", 1, "there must be mappings"),
-        (".yaml", "a: !!python/name:os.system x\n", 1, "means nothing here"),
-        (".yaml", "a: .nan\n", 1, "no number of JSON"),
-        (".json", '{"a": NaN}', 1, "no number of JSON"),
-        (".json", '{"a": "\\ud800"}', 1, "half a surrogate pair"),
+        (".yaml", "a: *x\n", 1, "the anchor &x is not defined before"),
+        (".yaml", "a: {<<: 1}\n", 1, "must be a mapping or a list of mappings"),
+        (".yaml", "a: !!python/name:os.system x\n", 1, "is not supported"),
+        (".yaml", "a: .nan\n", 1, "is not a JSON number"),
+        (".json", '{"a": NaN}', 1, "is not a JSON number"),
+        (".json", '{"a": "\\ud800"}', 1, "half of a surrogate pair"),
         (".yaml", "a\n---\nb\n", 2, "a second document"),
         (".yaml", "a: \x00", 1, "does not allow"),
-        (".yaml", "[" * 100_000, 1, "values are more than 100 deep"),
-        (".json", "[" * 150 + "]" * 150, 1, "values are more than 100 deep"),
-        (".json", "[" * 100_000 + "]" * 100_000, 1, "values are more than 100 deep"),
-        (".yaml", DEEP_BY_ALIASES, 4, "values are more than 100 deep"),
+        (".yaml", "[" * 100_000, 1, "values are nested more than 100 deep"),
+        (".json", "[" * 150 + "]" * 150, 1, "values are nested more than 100 deep"),
+        (".json", "[" * 100_000 + "]" * 100_000, 1, "values are nested more than 100 deep"),
+        (".yaml", DEEP_BY_ALIASES, 4, "values are nested more than 100 deep"),
         (".yaml", BOMB, 6, "more than 1000000 values"),
     ],
     ids=lambda value: str(value)[:12],
@@ -103,12 +103,12 @@ def test_what_cannot_be_read_is_said_with_its_line(
 ) -> None:
     refused = refusal(file(tmp_path, text, suffix))
     assert (refused.place.line, says in refused.fault) == (line, True), refused.fault
-    assert str(refused).startswith(f"{tmp_path}/m{suffix} cannot be understood: ")
+    assert str(refused).startswith(f"{tmp_path}/m{suffix} is not valid: ")
 
 
 def test_a_file_that_is_no_text_or_not_there_is_said(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_bytes(b"\xe9")
-    assert "no UTF-8 text" in str(refusal(tmp_path / "m.yaml"))
+    assert "not valid UTF-8" in str(refusal(tmp_path / "m.yaml"))
     assert "There is no file" in str(refusal(tmp_path / "n.yaml"))
     assert "cannot be read" in str(refusal(tmp_path))
 

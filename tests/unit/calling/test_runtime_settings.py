@@ -94,7 +94,10 @@ def test_the_ends_of_the_range_can_be_set_and_what_is_beyond_cannot(name: str) -
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("tool_timeout", "Did you mean tool_timeout_ms?"), ("zebra", "There are tool_timeout_ms, breaker_failures, ")],
+    [
+        ("tool_timeout", "Did you mean tool_timeout_ms?"),
+        ("zebra", "The settings are tool_timeout_ms, breaker_failures, "),
+    ],
 )
 def test_an_unknown_name_is_refused_with_one_that_is_known(name: str, says: str) -> None:
     problem = problem_with(name, 1, function=None, placement=None)
@@ -104,7 +107,7 @@ def test_an_unknown_name_is_refused_with_one_that_is_known(name: str, says: str)
 
 def test_what_is_for_tenants_only_cannot_be_set_for_a_function() -> None:
     problem = problem_with("shipped_content", 0, function="email::send", placement=None)
-    assert problem == "shipped_content is set for a whole tenant: leave out --function."
+    assert problem == "shipped_content can only be set for a whole tenant: leave out --function."
 
 
 def test_a_timeout_that_its_executor_would_not_live_to_see_is_refused_with_both_numbers() -> None:
@@ -136,7 +139,7 @@ def test_what_is_no_list_of_prefixes_cannot_be_set(value: int | str) -> None:
     """An empty prefix would hide everything."""
     problem = problem_with("hidden_prefixes", value, function=None, placement=None)
     assert problem is not None
-    assert problem.startswith("hidden_prefixes is prefixes of function ids, separated by commas, not ")
+    assert problem.startswith("hidden_prefixes must be prefixes of function ids, separated by commas, not ")
 
 
 def test_words_are_read_one_by_one() -> None:

@@ -32,10 +32,10 @@ def test_two_people_approve_what_they_were_shown(operated: OperatedWorkflows, si
     digest = operated.call("workflow.get", {"workflowId": run}, "fay")["approval"]["digest"]
     first = signpost(*APPROVE, request, "--yes", who="fay")
     assert first == (
-        f"expense_approval, {run}: stands in with_finance, version 3\n"
+        f"expense_approval, {run}: in state with_finance, version 3\n"
         f"request {request} in the queue finance\n"
         f"digest {digest}\n"
-        "approved by nobody so far\n"
+        "not approved yet\n"
         "\n"
         "amount: 2000\n"
         'purpose: "Train to the customer"\n'
@@ -43,11 +43,11 @@ def test_two_people_approve_what_they_were_shown(operated: OperatedWorkflows, si
         "\n"
         "approve approves this: Approve the expense\n"
         f"Your approval of {digest} is recorded.\n"
-        "It stands in with_finance now, version 4.\n"
-        "It goes on waiting in the queue finance; approved so far by fay.\n"
+        "The run is in state with_finance now, version 4.\n"
+        "The request stays open in the queue finance; approved so far by fay.\n"
     )
     second = signpost(*APPROVE, request, "--yes", "--digest", digest, who="finn")
-    assert second.endswith("It stands in paid now, version 6, and has ended there.\n")
+    assert second.endswith("The run is in state paid now, version 6, and has ended.\n")
 
 
 def test_whoever_has_no_aws_credentials_names_the_server_and_the_run(
@@ -74,15 +74,15 @@ def test_several_ways_to_reject_are_named_and_one_is_chosen_with_its_arguments(
     assert "refuse (Refuse the expense), send_back (Send it back with a question)" in said
     assert "--transition" in said
     assert "Did you mean send_back?" in refused(*REJECT, request, "--transition", "sendback", who="fay")
-    assert "approve approves what was asked" in refused(*REJECT, request, "--transition", "approve", who="fay")
-    assert "withdraw decides nothing about" in refused(*APPROVE, request, "--transition", "withdraw", who="fay")
+    assert "approve approves the request" in refused(*REJECT, request, "--transition", "approve", who="fay")
+    assert "withdraw does not answer the request" in refused(*APPROVE, request, "--transition", "withdraw", who="fay")
     send_back = ("--transition", "send_back", "--yes")
     assert "send_back needs --argument reason=…" in refused(*REJECT, request, *send_back, who="fay")
     assert "NAME=VALUE, not 'reason'" in refused(*REJECT, request, *send_back, "--argument", "reason", who="fay")
     assert state_of(operated, run) == "with_finance"
     printed = signpost(*REJECT, request, *send_back, "--argument", "reason=123", who="fay")
     assert 'send_back rejects this: Send it back with a question\n  reason: "123"\n' in printed
-    assert printed.endswith("It stands in draft now, version 4.\n")
+    assert printed.endswith("The run is in state draft now, version 4.\n")
     assert operated.call("workflow.get", {"workflowId": run}, "fay")["context"]["reason"] == "123"
 
 
@@ -139,8 +139,8 @@ def test_a_script_approves_what_it_has_seen_and_nothing_else(operated: OperatedW
     claim: Mapping[str, Any] = {**CLAIM, "amount": 90_000}
     take(operated, run, "claim", **claim)
     said = refused(*APPROVE, run, "--yes", "--digest", seen, who="fay")
-    assert "What is to be approved now has the digest" in said
-    assert f"Nothing waits for people as {request!r}" in refused(*APPROVE, request, "--yes", who="fay")
+    assert "The request has the digest" in said
+    assert f"has no open approval request {request!r}" in refused(*APPROVE, request, "--yes", who="fay")
     assert operated.call("workflow.get", {"workflowId": run}, "fay")["approval"]["approvedBy"] == []
 
 
@@ -161,22 +161,22 @@ STAND: JsonObject = {
 
 def test_what_is_not_what_was_asked_can_be_rejected_but_not_approved() -> None:
     asked = parse_approval(STAND, "hr_1")
-    with pytest.raises(CommandFailed, match="It has to be asked for again"):
+    with pytest.raises(CommandFailed, match="Request approval again"):
         choose_link(asked, "approve", None)
     assert choose_link(asked, "reject", None)["title"] == "No"
 
 
 def test_a_request_that_is_answered_is_not_taken_for_the_one_that_is_open_now() -> None:
-    with pytest.raises(CommandFailed, match=r"hr_0 is answered already\. What is open there now is hr_1"):
+    with pytest.raises(CommandFailed, match=r"hr_0 was answered already\. The open request of this run is hr_1"):
         parse_approval(STAND, "hr_0")
 
 
 @pytest.mark.parametrize(
     ("who", "arguments", "says"),
     [
-        ("ann", APPROVE, "Nothing that is open to you approves it (open: withdraw)"),
+        ("ann", APPROVE, "None of the transitions that you may take approves it (you may take: withdraw)"),
         ("agent", APPROVE, "log in with `signpost login"),
-        ("fay", (*REJECT, "--transition", "refuse", "--argument", "reason=x"), "Say it with `--argument NAME=VALUE`"),
+        ("fay", (*REJECT, "--transition", "refuse", "--argument", "reason=x"), "Give it with `--argument NAME=VALUE`"),
     ],
 )
 def test_a_refusal_says_what_to_do_and_changes_nothing(
@@ -192,7 +192,7 @@ def test_where_nothing_is_asked_that_is_said(operated: OperatedWorkflows, refuse
     run, _ = claimed(operated)
     take(operated, run, "withdraw")
     url = ("--url", URL)
-    assert "it stands in dropped" in refused(*APPROVE, run, *url, "--yes", who="fay")
+    assert "it is in state dropped" in refused(*APPROVE, run, *url, "--yes", who="fay")
     assert "wf_nowhere" in refused(*APPROVE, "wf_nowhere", *url, "--yes", who="fay")
 
 
@@ -290,9 +290,9 @@ def test_a_decision_counts_though_what_follows_it_fails(
     run, asked = asked_of(operated, SMALL)
     said = refused(*command, run, "--yes", who="ann")
     assert said == (
-        f"signpost: {decided.format(asked['digest'])} is recorded. What follows it failed: In the state sorting one "
-        "transition has to follow by itself, but left, right may. It stands in sorting now, version 3. "
-        f"`signpost workflow timeline {run}` says what happened.\n"
+        f"signpost: {decided.format(asked['digest'])} is recorded. A later step failed: The state sorting continues "
+        "only if exactly one transition is possible. Possible now: left, right. The run is in state sorting now, "
+        f"version 3. See `signpost workflow timeline {run}`.\n"
     )
     assert state_of(operated, run) == "sorting"
 
@@ -310,8 +310,8 @@ def test_a_decision_that_comes_after_the_deadline_is_none(
 
     monkeypatch.setattr("builtins.input", thought_about_for_long)
     assert refused(*command, run, who="ann") == (
-        "signpost: Nothing was decided: the time was over before the decision came. "
-        "It stands in over now, version 3, and has ended there.\n"
+        "signpost: Nothing was decided: the run timed out before your decision arrived. "
+        "The run is in state over now, version 3, and has ended.\n"
     )
     assert state_of(operated, run) == "over"
 
@@ -323,7 +323,7 @@ def test_who_finds_the_time_over_is_asked_nothing_more(
     run, asked = asked_of(operated, SMALL)
     operated.world.clock.advance(61)
     said = refused(*command, str(asked["requestId"]), who="ann")
-    assert "Nothing was decided: the time was over before the decision came. It stands in over now" in said
+    assert "Nothing was decided: the run timed out before your decision arrived. The run is in state over now" in said
     assert run not in said
 
 
@@ -331,8 +331,8 @@ def test_a_deadline_goes_before_what_failed_after_it(operated: OperatedWorkflows
     run, _ = asked_of(operated, {**SMALL, "onTimeout": {"target": "sorting"}})
     operated.world.clock.advance(61)
     said = refused(*APPROVE, run, "--yes", who="ann")
-    assert "the time was over before the decision came. What follows a timeout failed: In the state sorting" in said
-    assert "It stands in sorting now, version 3." in said
+    assert "timed out before your decision arrived. A step after the timeout failed: The state sorting" in said
+    assert "The run is in state sorting now, version 3." in said
     assert "recorded" not in said
 
 
@@ -343,8 +343,8 @@ def test_who_approves_again_is_told_that_they_had(operated: OperatedWorkflows, s
     again = signpost(*APPROVE, request, "--yes", who="fay")
     assert again.endswith(
         f"You had approved {digest} already.\n"
-        "It stands in with_finance now, version 5.\n"
-        "It goes on waiting in the queue finance; approved so far by fay.\n"
+        "The run is in state with_finance now, version 5.\n"
+        "The request stays open in the queue finance; approved so far by fay.\n"
     )
     assert "is recorded" not in again
     assert f"Your approval of {digest} is recorded.\n" in signpost(*APPROVE, request, "--yes", who="finn")
@@ -362,8 +362,8 @@ def test_an_approval_of_which_the_answer_has_no_evidence_is_not_called_recorded(
     with pytest.raises(CommandFailed) as raised:
         list(describe_outcome(parse_approval(STAND, "hr_1"), LINK, answer))
     said = str(raised.value)
-    assert said.startswith("The server does not say that your approval is recorded.")
-    assert "It stands in over now, version 3, and has ended there. `signpost workflow timeline wf_1` says" in said
+    assert said.startswith("The answer does not confirm your approval.")
+    assert "The run is in state over now, version 3, and has ended. See `signpost workflow timeline wf_1`." in said
     assert ("Two may." in said) is bool(error)
 
 
@@ -387,7 +387,7 @@ def test_what_a_server_writes_gives_the_terminal_no_orders() -> None:
         ),
     ]
     assert [line for line in said if not line.isprintable()] == []
-    assert all(any(mark in line for line in said) for mark in ("digest \\x1b", "is answered already", "is recorded"))
+    assert all(any(mark in line for line in said) for mark in ("digest \\x1b", "was answered already", "is recorded"))
 
 
 def test_a_digest_that_a_server_made_up_gives_the_terminal_no_orders(
@@ -398,7 +398,7 @@ def test_a_digest_that_a_server_made_up_gives_the_terminal_no_orders(
 
     monkeypatch.setattr(operated, "call", made_up)
     said = refused(*APPROVE, "wf_1", "--url", URL, "--digest", "0" * 64, who="fay")
-    assert r"has the digest \x1b[2J: look at it again" in said
+    assert r"has the digest \x1b[2J now: look at it again" in said
 
 
 def _failure_of(act: Callable[[], object]) -> str:

@@ -63,7 +63,7 @@ def test_a_dry_run_counts_and_leaves_everything() -> None:
     said: list[str] = []
     assert DeliveryRetry(unheard, failed, changes, deliveries).run(said.append, dry=True) == (1, 2)
     assert (changes.put_in, deliveries.put_in, unheard.left, failed.left) == ([], [], ["{}"], ["a", "b"])
-    assert said == ["1 changes to be told again", "2 deliveries to be tried again"]
+    assert said == ["1 changes to be sent again", "2 deliveries to be sent again"]
 
 
 def test_what_cannot_be_sent_stays_where_it_was() -> None:

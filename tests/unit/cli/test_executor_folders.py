@@ -35,7 +35,7 @@ def test_a_template_is_written_once_and_is_its_authors_from_then_on(
     assert main(["executors", "template", str(folder)]) == 0
     assert (folder / "template.yaml").read_text() == "mine"
     assert capsys.readouterr().out == (
-        f"+ {folder}/template.yaml\n= {folder}/template.yaml is there already; it is yours.\n"
+        f"+ {folder}/template.yaml\n= {folder}/template.yaml exists already and was not changed.\n"
     )
 
 
@@ -62,14 +62,14 @@ def test_an_executor_is_called_like_its_folder(tmp_path: Path, named: str, calle
 
 @pytest.mark.parametrize("named", ["1st", "a.b", "ä", "a" * 33])
 def test_a_folder_whose_name_is_none_for_a_stack_is_refused(tmp_path: Path, named: str) -> None:
-    with pytest.raises(CommandFailed, match="is no name"):
+    with pytest.raises(CommandFailed, match="is not valid"):
         executor_folders.stack_name(tmp_path / named, "signpost")
 
 
 def test_a_name_that_is_too_long_for_a_lambda_function_is_refused(tmp_path: Path) -> None:
     beside = "s" * (64 - len("-executor-yard"))
     assert len(executor_folders.stack_name(tmp_path / "yard", beside)) == 64
-    with pytest.raises(CommandFailed, match="may have 64 characters"):
+    with pytest.raises(CommandFailed, match="longer than 64 characters"):
         executor_folders.stack_name(tmp_path / "yard", beside + "s")
 
 
@@ -110,7 +110,8 @@ def test_what_the_stack_may_not_call_is_not_built(
     monkeypatch.setattr(stack, "read_executor_parameters", {"signpost": known}.get)
     assert main(["executors", "deploy", str(folder)]) == 1
     said = capsys.readouterr().err
-    assert f"may not call signpost-executor-yard. Deploy it with the parameter ExecutorFunctions={wider}\n" in said
+    advice = f"Deploy the stack with the parameter ExecutorFunctions={wider}\n"
+    assert f"may not call signpost-executor-yard. {advice}" in said
     assert not asked.exists()
     assert not (folder / "template.yaml").exists()
 
@@ -134,7 +135,7 @@ def test_what_sam_says_is_said_when_it_fails(folder: Path, tmp_path: Path, monke
     asked = sam_that("no such region", 1, tmp_path / "programs")
     monkeypatch.setenv("PATH", str(asked.parent))
     told: list[str] = []
-    with pytest.raises(CommandFailed, match=r"sam build failed in .*/yard; what it says of that stands above"):
+    with pytest.raises(CommandFailed, match=r"`sam build` failed in .*/yard\. See its output above"):
         executor_folders.deploy(folder, "any", {}, told.append)
     assert told == ["no such region"]
     assert len(asked.read_text().splitlines()) == 1

@@ -64,7 +64,7 @@ def test_the_credential_is_that_of_the_environment(monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv("SIGNPOST_AUTHORIZATION", written)
         with listening(gateway) as url:
             assert "items" in connect_tools(url, said.append).call("gateway.home", {})
-    assert said == ["with the credential in SIGNPOST_AUTHORIZATION"] * 3
+    assert said == ["using the credential in SIGNPOST_AUTHORIZATION"] * 3
 
 
 def test_whoever_is_not_logged_in_is_told_how_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_what_a_newer_release_set_can_be_unset(table: FunctionTable, signpost: S
         (("set", "tool_timeout_ms", "1.5"), "from 1 to 900000, not '1.5'"),
         (("set", "hidden_prefixes", "a,,b"), "separated by commas, not 'a,,b'"),
         (("set", "hidden_prefixes", "a::", "--function", "slow::report"), "set for a whole tenant"),
-        (("set", "tool_timeout_ms", "6001", "--function", "slow::report"), "ends after 6000 ms"),
+        (("set", "tool_timeout_ms", "6001", "--function", "slow::report"), "ends calls after 6000 ms"),
         (("unset", "tool_timeout_ms"), "not set for tenant default"),
         (("unset", "tool_timeout_ms", "--function", "slow::report"), "not set for function slow::report"),
     ],

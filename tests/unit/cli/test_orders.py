@@ -98,9 +98,9 @@ def test_what_is_in_doubt_is_executed_once_more(operated: OperatedWorkflows, say
         0,
         "",
         [
-            f"{run} stands in a, version 1.",
+            f"{run} is in state a, version 1.",
             "in doubt: go. It was not heard of again.",
-            f"{run} stands in b, version 2, which is its end.",
+            f"{run} is in state b, version 2, and has ended.",
         ],
     )
     assert (seen(operated, run)["context"], len(script.errands)) == ({"went": "done"}, 2)
@@ -116,14 +116,14 @@ def test_what_has_happened_is_said_with_its_output(
 ) -> None:
     run, script = doubtful(operated)
     code, printed, _ = says("resolve", run, "--happened", *written, "--yes", who="rosa")
-    assert (code, printed.splitlines()[-1]) == (0, f"{run} stands in b, version 2, which is its end.")
+    assert (code, printed.splitlines()[-1]) == (0, f"{run} is in state b, version 2, and has ended.")
     assert (seen(operated, run)["context"], len(script.errands)) == ({"went": output}, 1)
 
 
 def test_what_has_not_happened_can_be_done_anew(operated: OperatedWorkflows, says: Says) -> None:
     run, script = doubtful(operated, ExecutorOutcome("done"))
     code, printed, _ = says("resolve", run, "--did-not-happen", "--yes", who="rosa")
-    assert (code, printed.splitlines()[-1]) == (0, f"{run} stands in a, version 1.")
+    assert (code, printed.splitlines()[-1]) == (0, f"{run} is in state a, version 1.")
     assert len(script.errands) == 1
     assert take(operated, run, "go")["state"] == "b"
 
@@ -133,15 +133,16 @@ def test_whoever_may_not_resolve_is_told_which_permission_it_needs(
     operated: OperatedWorkflows, says: Says, how: str
 ) -> None:
     run, script = doubtful(operated)
+    transition = "$retry" if how == "--retry" else "$resolve"
     code, _, said = says("resolve", run, how, "--yes", who="carl")
-    assert (code, said) == (1, "signpost: That needs the permission workflow.resolve.\n")
+    assert (code, said) == (1, f"signpost: {transition} needs the permission workflow.resolve.\n")
     assert (len(script.errands), "inDoubt" in seen(operated, run)) == (1, True)
 
 
 def test_where_nothing_is_in_doubt_that_is_said(operated: OperatedWorkflows, says: Says) -> None:
     run, _ = begun(operated)
     code, printed, said = says("resolve", run, "--happened", "--yes", who="rosa")
-    assert (code, printed, said) == (1, "", "signpost: Nothing is in doubt there: it stands in a.\n")
+    assert (code, printed, said) == (1, "", "signpost: No step of this run is in doubt; it is in state a.\n")
 
 
 def test_what_is_still_under_way_is_to_be_looked_at_again(operated: OperatedWorkflows, says: Says) -> None:
@@ -150,7 +151,7 @@ def test_what_is_still_under_way_is_to_be_looked_at_again(operated: OperatedWork
     assert says("resolve", run, "--retry", "--yes", who="rosa") == (
         1,
         "",
-        "signpost: go is still under way. Look again in a moment.\n",
+        "signpost: go is still under way. Try again in a moment.\n",
     )
 
 
@@ -158,10 +159,8 @@ def test_what_may_still_be_running_is_resolved_later_and_when_is_said(operated: 
     run, script = begun(operated, ExecutorFailure("timeout", "It was not waited for.", "unknown", has_ended=False))
     take(operated, run, "go")
     code, _, said = says("resolve", run, "--did-not-happen", "--yes", who="rosa")
-    assert (code, said) == (
-        1,
-        f"signpost: It may still be running. Look again when that is over. Come back in {LEASE:.0f} seconds.\n",
-    )
+    message = "The execution may still be running. Read the workflow again when it has ended."
+    assert (code, said) == (1, f"signpost: {message} Try again in {LEASE:.0f} seconds.\n")
     assert len(script.errands) == 1
 
 
@@ -177,8 +176,8 @@ def test_a_run_that_is_not_there_is_said(operated: OperatedWorkflows, says: Says
     [
         ("done", "expecting value"),
         ("{'a': 1}", "expecting property name enclosed in double quotes"),
-        ("NaN", "NaN is no number of JSON"),
-        ('{"a": 1, "a": 2}', "'a' is there twice"),
+        ("NaN", "NaN is not a JSON number"),
+        ('{"a": 1, "a": 2}', "'a' occurs twice"),
         ("", "expecting value"),
     ],
 )
@@ -186,14 +185,15 @@ def test_an_output_that_is_no_json_is_refused_before_anything_is_asked(
     operated: OperatedWorkflows, says: Says, written: str, why: str
 ) -> None:
     code, _, said = says("resolve", "wf_0", "--happened", "--output", written, who="rosa")
-    assert (code, said) == (1, f"signpost: --output is no JSON ({why}). A text needs quotation marks of its own.\n")
+    advice = """Write a text with its quotation marks, as in '"sent"'."""
+    assert (code, said) == (1, f"signpost: --output is not valid JSON ({why}). {advice}\n")
     assert operated.urls == []
 
 
 @pytest.mark.parametrize("how", ["--retry", "--did-not-happen"])
 def test_only_what_has_happened_has_an_output(operated: OperatedWorkflows, says: Says, how: str) -> None:
     code, _, said = says("resolve", "wf_0", how, "--output", "1", who="rosa")
-    assert (code, said) == (1, "signpost: --output says what came of it: it goes with --happened.\n")
+    assert (code, said) == (1, "signpost: --output gives the result of the step, and needs --happened.\n")
     assert operated.urls == []
 
 
@@ -213,13 +213,14 @@ def test_nothing_is_sent_that_nobody_means(
     questions: list[str] = []
     monkeypatch.setattr("sys.stdin", StringIO())
     code, _, said = says(command[0], run, *command[1:], who="rosa")
-    assert (code, said.startswith("signpost: Nothing was changed: there is nobody to ask. --yes says")) == (1, True)
+    unconfirmed = "signpost: Nothing was changed: there is no terminal to confirm on. Use --yes"
+    assert (code, said.startswith(unconfirmed)) == (1, True)
     monkeypatch.setattr("sys.stdin", Terminal())
     for answer in ("", "n", "perhaps"):
         monkeypatch.setattr("builtins.input", typing(answer, questions))
         code, _, said = says(command[0], run, *command[1:], who="rosa")
         assert (code, said) == (1, "signpost: Nothing was changed.\n")
-    words = "Execute it once more?" if command[0] == "resolve" else "End it here?"
+    words = "Execute the step once more?" if command[0] == "resolve" else "End this run?"
     assert questions == [f"{words} [y/N] "] * 3
     assert (seen(operated, run), len(script.errands)) == (before, 1)
 
@@ -246,14 +247,15 @@ def test_what_was_said_goes_for_the_execution_that_was_shown(
     monkeypatch.setattr("sys.stdin", Terminal())
     monkeypatch.setattr("builtins.input", meanwhile)
     code, _, said = says("resolve", run, "--did-not-happen", who="rosa")
-    assert (code, said) == (1, "signpost: It has been executed once more since you saw it.\n")
+    assert (code, said) == (1, "signpost: The step was executed again since you read the workflow. Read it again.\n")
     assert ("inDoubt" in seen(operated, run), len(script.errands)) == (True, 2)
 
 
 def test_what_is_in_doubt_again_is_said_so(operated: OperatedWorkflows, says: Says) -> None:
     run, _ = doubtful(operated, UNKNOWN)
     code, _, said = says("resolve", run, "--retry", "--yes", who="rosa")
-    assert (code, said) == (1, "signpost: It was executed, and is in doubt again: It was not heard of again.\n")
+    expected = "signpost: The step was executed again, and is in doubt again: It was not heard of again.\n"
+    assert (code, said) == (1, expected)
 
 
 def test_of_what_is_recorded_and_what_follows_it_failed_both_are_said(operated: OperatedWorkflows, says: Says) -> None:
@@ -261,7 +263,7 @@ def test_of_what_is_recorded_and_what_follows_it_failed_both_are_said(operated: 
     code, _, said = says("resolve", run, "--happened", "--yes", who="rosa")
     assert (code, said) == (
         1,
-        f"signpost: It is recorded. What follows it failed: Never. {run} stands in b, version 2.\n",
+        f"signpost: Your decision is recorded, but a later step failed: Never. {run} is in state b, version 2.\n",
     )
 
 
@@ -273,7 +275,7 @@ def test_what_goes_on_without_whoever_said_so_is_under_way(
     code, printed, _ = says("resolve", run, "--retry", "--yes", who="rosa")
     assert (code, printed.splitlines()[-1]) == (
         0,
-        f"go is under way. `signpost workflow timeline {run}` says what comes of it.",
+        f"go is under way. See `signpost workflow timeline {run}` for its result.",
     )
     operated.world.settle()
     assert seen(operated, run)["state"] == "b"
@@ -283,20 +285,21 @@ def test_whoever_started_it_and_whoever_may_cancel_it(operated: OperatedWorkflow
     for who in ("agent", "carl"):
         run, _ = begun(operated)
         code, _, said = says("cancel", run, "--yes", who="nobody")
-        assert (code, said) == (1, "signpost: Who did not start it needs the permission workflow.cancel.\n")
+        message = "Only its starter can cancel this workflow without the permission workflow.cancel."
+        assert (code, said) == (1, f"signpost: {message}\n")
         assert says("cancel", run, "--yes", who=who) == (
             0,
-            f"{run} stands in a, version 1.\n{run} stands in a, version 2, cancelled.\n",
+            f"{run} is in state a, version 1.\n{run} is in state a, version 2, cancelled.\n",
             "",
         )
         code, _, said = says("cancel", run, "--yes", who=who)
-        assert (code, said) == (1, "signpost: It is over already.\n")
+        assert (code, said) == (1, "signpost: The workflow has already ended.\n")
 
 
 def test_what_is_in_doubt_is_resolved_before_it_is_cancelled(operated: OperatedWorkflows, says: Says) -> None:
     run, _ = doubtful(operated)
     code, _, said = says("cancel", run, "--yes", who="carl")
-    assert (code, "nobody knows what came of it" in said, seen(operated, run)["version"]) == (1, True, 1)
+    assert (code, "its result is unknown" in said, seen(operated, run)["version"]) == (1, True, 1)
 
 
 def test_whose_time_is_over_is_not_cancelled_any_more(operated: OperatedWorkflows, says: Says) -> None:
@@ -310,10 +313,10 @@ def test_whose_time_is_over_is_not_cancelled_any_more(operated: OperatedWorkflow
         patched.setattr("sys.stdin", Terminal())
         patched.setattr("builtins.input", late)
         code, _, said = says("cancel", run, who="agent")
-    stands = f"{run} stands in late, version 2, which is its end."
+    stands = f"{run} is in state late, version 2, and has ended."
     assert (code, said) == (
         1,
-        f"signpost: Nothing was changed by this: the time of the run was over before. {stands}\n",
+        f"signpost: This changed nothing: the run had timed out before. {stands}\n",
     )
 
 
@@ -340,8 +343,8 @@ def test_who_hears_no_answer_is_told_that_it_may_have_been_done(
     answers = operated.call
     monkeypatch.setattr(operated, "call", silent)
     code, _, said = says("resolve", run, "--happened", "--yes", who="rosa")
-    advice = "`signpost workflow timeline` says whether it was."
-    assert (code, said) == (1, f"signpost: No answer came. It may have been done all the same: {advice}\n")
+    advice = "see `signpost workflow timeline`."
+    assert (code, said) == (1, f"signpost: No answer came. The change may have been made nevertheless: {advice}\n")
 
 
 def test_what_others_wrote_gives_the_terminal_no_orders(operated: OperatedWorkflows, says: Says) -> None:

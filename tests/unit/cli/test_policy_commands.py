@@ -114,6 +114,6 @@ def test_what_is_decided_is_what_clients_see(governed: Governed, ask: Asks) -> N
 
 def test_a_name_that_nothing_has_is_told_apart_from_what_is_denied(ask: Asks) -> None:
     (said,) = ask("explain", "skill:vault.opne", fails=True)
-    assert "has nothing of the name 'skill:vault.opne'. Did you mean skill:vault.open?" in said
+    assert "has no item named 'skill:vault.opne'. Did you mean skill:vault.open?" in said
     (said,) = ask("explain", "skill://vault/manual/SKILL.md", fails=True)
-    assert "ask about it as iii://" in said
+    assert "use the name iii://" in said

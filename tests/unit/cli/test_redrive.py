@@ -83,7 +83,7 @@ def batch(at: float = MOMENT, function: str = "relay", number: int = 1) -> Undel
 OUTBOX = Outbox({
     "acme": [(MOMENT - 4000, row("long before")), (MOMENT, row("a")), (MOMENT + 4000, row("long after"))],
     "umbrella": [(MOMENT + 30, row("b"))],
-    "what is shipped": [(MOMENT - 30, row("shipped"))],
+    "shipped content": [(MOMENT - 30, row("shipped"))],
     "idle": [],
 })  # fmt: skip
 IN_STREAM: Mapping[int, Sequence[Mapping[str, Any]]] = {1: [row("step"), row("wake")], 11: [], 21: [row("another")]}

@@ -66,7 +66,9 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize("action", ["enable", "disable"])
 @pytest.mark.parametrize(("name", "kind"), [("free.form", "capability"), ("connection:crm", "connection")])
 def test_only_workflows_are_switched(command: Command, action: str, name: str, kind: str) -> None:
-    assert command.refusal(action, name) == f"signpost: '{name}' is a {kind}, and only workflows are switched.\n"
+    assert (
+        command.refusal(action, name) == f"signpost: '{name}' is a {kind}; only workflows can be switched off and on.\n"
+    )
 
 
 def test_a_mistyped_workflow_is_guessed(command: Command) -> None:

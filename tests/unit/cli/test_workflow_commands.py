@@ -51,20 +51,20 @@ def test_a_tenant_that_has_nothing_is_told_what_to_do(signpost: Printed) -> None
 def test_a_workflow_is_shown_with_who_may_do_what(signpost: Printed) -> None:
     printed = signpost("workflow", "show", EXPENSE)
     assert printed.startswith("expense_approval: Approve an expense\nSmall expenses are paid at once")
-    assert "\ndraft (it begins here)\n" in printed
-    assert "\npaid (it ends here)\n" in printed
+    assert "\ndraft (initial state)\n" in printed
+    assert "\npaid (final state)\n" in printed
     states = {part.split()[0]: part for part in printed.split("\n\n")[1:]}
     rows = [re.split(r"  +", line.strip()) for line in states["with_finance"].splitlines()]
-    assert ["approve", "with_finance", "a person", "is finance, else", "approves what was asked"] in rows
+    assert ["approve", "with_finance", "a person", "is finance, else", "approves the request"] in rows
     assert [
         "approve",
         "approved",
         "a person",
         "is finance, 2 distinct human_approval",
-        "approves what was asked",
+        "approves the request",
     ] in rows
-    assert ["withdraw", "dropped", "anybody", "-", "-"] in rows
-    assert ["medium", "with_manager", "follows by itself", "amount >= 50 and amount <= 1000", "human"] in [
+    assert ["withdraw", "dropped", "any caller", "-", "-"] in rows
+    assert ["medium", "with_manager", "automatic", "amount >= 50 and amount <= 1000", "human"] in [
         re.split(r"  +", line.strip()) for line in states["sorting"].splitlines()
     ]
 
@@ -81,17 +81,17 @@ def test_a_workflow_that_is_switched_off_can_be_looked_at_and_says_so(
     operated.publish("off", {"initialState": "done", "states": states, "enabled": False}, switched_off=True)
     printed = signpost("workflow", "show", "off")
     assert "signpost workflow enable" in printed
-    assert "its author says that it cannot be started" in printed
+    assert "its author has disabled it" in printed
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (("workflow", "show", "expense_aproval"), "Did you mean expense_approval?"),
-        (("workflow", "show", "zzz"), "`signpost workflow list --tenant acme` says what there is"),
+        (("workflow", "show", "zzz"), "See `signpost workflow list --tenant acme`"),
         (("workflow", "graph", "deploy"), "Tenant 'acme' has no workflow 'deploy'"),
         (("workflow", "show", "a\x1b[2J"), r"has no workflow 'a\x1b[2J'"),
-        (("workflow", "graph"), "Say which workflow"),
+        (("workflow", "graph"), "Name a workflow"),
         (("workflow", "timeline", "wf_1"), "No run of a workflow in tenant 'acme' has the id 'wf_1'"),
         (("audit", "show", "expense_approval"), "wf_"),
         (("approvals", "show", "hr_1"), "`signpost approvals list --tenant acme`"),
@@ -120,8 +120,8 @@ def test_the_timeline_tells_who_did_what_and_what_was_refused(operated: Operated
     assert told == [
         "1  started in draft",
         "2  claim: draft → sorting",
-        f"request {request}: asked in the queue finance",
-        "3  large: sorting → with_finance, by itself",
+        f"request {request}: opened in the queue finance",
+        "3  large: sorting → with_finance, automatically",
         f"evidence: human_request by agent-1 (id {request}, queue finance)",
         "refused: approve: GUARD_REJECTED. A guard of approve did not pass.",
         f"request {request}: approve",
@@ -129,7 +129,7 @@ def test_the_timeline_tells_who_did_what_and_what_was_refused(operated: Operated
         f"evidence: human_approval by fay (id {request}, digest {digest})",
         f"request {request}: approve",
         "5  approve: with_finance → approved",
-        "6  pay: approved → paid, by itself",
+        "6  pay: approved → paid, automatically",
         "ended in paid",
         f"evidence: human_approval by finn (id {request}, digest {digest})",
     ]
@@ -149,10 +149,11 @@ def test_the_timeline_says_what_is_waited_for_and_what_came_too_late(
     run = started(operated, "short")
     take(operated, run, "go")
     before = signpost("workflow", "timeline", run)
-    assert "\ntimes out at 2027-01-15 08:01:00Z: whoever looks then finds it in over\n" in before
-    assert "refused: go: EXECUTOR_FAILED. There is no executor of the kind 'nothing-like-it' here." in before
+    assert "\ntimes out at 2027-01-15 08:01:00Z, and moves to over\n" in before
+    message = "This deployment has no executor of the kind 'nothing-like-it'."
+    assert f"refused: go: EXECUTOR_FAILED. {message}" in before
     operated.world.clock.advance(61)
-    assert "\nhas timed out at 2027-01-15 08:01:00Z: whoever looks then" in signpost("workflow", "timeline", run)
+    assert "\ntimed out at 2027-01-15 08:01:00Z, and moves to over\n" in signpost("workflow", "timeline", run)
     operated.call("workflow.get", {"workflowId": run}, "ann")
     after = signpost("workflow", "timeline", run)
     assert "timed out in open, after 61 s" in after
@@ -221,7 +222,7 @@ def test_every_audit_event_is_shown_in_order_with_its_correlation_id(
     assert {event["workflow_id"] for event in events} == {run}
     assert events[0]["timestamp"] == "2027-01-15T08:00:00.000+00:00"
     lines = signpost("audit", "show", run).splitlines()
-    assert lines[0].split() == ["TIME", "CORRELATION", "WHO", "EVENT", "PAYLOAD"]
+    assert lines[0].split() == ["TIME", "CORRELATION", "ACTOR", "EVENT", "PAYLOAD"]
     assert [line.split()[3] for line in lines[1:]] == [event["event_type"] for event in events]
 
 
@@ -248,7 +249,7 @@ def test_a_picture_of_a_run_marks_where_it_stands_and_the_way_it_came(
     current = ids["with_finance, a person decides, now"]
     classes = {found[2]: found[1].split(",") for line in lines if (found := re.fullmatch(r" +class (\S+) (\w+)", line))}
     assert classes["current"] == [current]
-    assert classes["visited"] == [ids["draft"], ids["sorting, goes on by itself"]]
+    assert classes["visited"] == [ids["draft"], ids["sorting, automatic"]]
     taken = [line.split(" : ")[1] for line in lines if "✓" in line]
     assert [one.split(",")[0] for one in taken] == ["✓ 1", "✓ 2", "✓ 3"]
     drawn = ET.fromstring((tmp_path / f"{run}.svg").read_text("utf-8"))  # noqa: S314 - our own
@@ -276,7 +277,7 @@ def test_a_picture_is_of_one_workflow_and_its_file_stays_in_the_folder(
 
 
 def test_what_waits_is_listed_by_queue(operated: OperatedWorkflows, signpost: Printed) -> None:
-    assert signpost("approvals", "list") == "Nobody is asked to approve anything.\n"
+    assert signpost("approvals", "list") == "There are no open approval requests.\n"
     run, request = claimed(operated)
     take(operated, run, "approve", "fay")
     heading, row = signpost("approvals", "list", "--queue", "finance").splitlines()
@@ -287,7 +288,7 @@ def test_what_waits_is_listed_by_queue(operated: OperatedWorkflows, signpost: Pr
     (waiting,) = map(json.loads, signpost("approvals", "list", "--json").splitlines())
     assert (waiting["workflow"], waiting["approvedBy"], waiting["state"]) == (run, ["fay"], "with_finance")
     take(operated, run, "withdraw")
-    assert signpost("approvals", "list") == "Nobody is asked to approve anything.\n"
+    assert signpost("approvals", "list") == "There are no open approval requests.\n"
 
 
 def test_a_request_says_until_when_it_can_be_answered(operated: OperatedWorkflows, signpost: Printed) -> None:
@@ -300,7 +301,7 @@ def test_a_request_says_until_when_it_can_be_answered(operated: OperatedWorkflow
     assert f"\nto be answered until {until}\n" in signpost("approvals", "show", request)
     operated.world.clock.advance(4 * 3600)
     assert f"  expired {until}  " in signpost("approvals", "list")
-    assert f"\nto be answered until {until}, which is over\n" in signpost("approvals", "show", request)
+    assert f"\nto be answered until {until} (expired)\n" in signpost("approvals", "show", request)
 
 
 def test_a_request_is_shown_with_exactly_what_is_to_be_approved(operated: OperatedWorkflows, signpost: Printed) -> None:
@@ -310,10 +311,10 @@ def test_a_request_is_shown_with_exactly_what_is_to_be_approved(operated: Operat
     described = json.loads(signpost("approvals", "show", request, "--json"))
     assert described["values"] == CLAIM
     assert printed.startswith(
-        f"expense_approval, {run}: stands in with_finance, version 3\n"
+        f"expense_approval, {run}: in state with_finance, version 3\n"
         f"request {request} in the queue finance\n"
         f"digest {described['digest']}\n"
-        "approved by nobody so far\n"
+        "not approved yet\n"
         "asked by agent-1 at 2027-01-15 08:00:00Z\n"
         "\n"
         "amount: 2000\n"
@@ -342,7 +343,7 @@ def test_a_capability_is_no_workflow_and_can_be_looked_at_where_it_is(
     operated.expose({"title": "Capabilities", "initialState": "ready", "states": {"ready": ready}})
     assert re.search(r"tickets\.close +capability +on", signpost("workflow", "list"))
     assert "capabilities are transitions of proxy_default" in refused("workflow", "show", "tickets.close")
-    assert re.search(r"tickets\.close +ready +anybody", signpost("workflow", "show", "proxy_default"))
+    assert re.search(r"tickets\.close +ready +any caller", signpost("workflow", "show", "proxy_default"))
 
 
 def test_a_capability_of_the_same_name_is_not_switched_off_with_a_workflow(

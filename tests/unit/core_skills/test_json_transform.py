@@ -76,9 +76,9 @@ def test_any_json_can_be_transformed(data: Any) -> None:
         ("shout(people)", "There is no function shout() at character 1."),
         ("people | length(@, @)", "length() at character 10 takes 1 arguments, not 2."),
         ("people[0].abs(name)", "abs() at character 11 takes number, and was given string."),
-        ("people[?name > age]", "do not go together"),
-        ("&name", "is no JSON"),
-        ("[&name]", "is no JSON"),
+        ("people[?name > age]", "combines values of types that do not fit"),
+        ("&name", "is not JSON"),
+        ("[&name]", "is not JSON"),
         ("(" * 3_000, "nested too deeply"),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_number_that_json_does_not_have_is_no_result() -> None:
 def test_an_expression_that_makes_too_much_is_stopped(data: Any, expression: str) -> None:
     """The allowance is used up within the timeout of the function, measured by the processor's time."""
     message, seconds = refused_elsewhere(data, expression)
-    assert message == "The expression makes too much of this data; select less, or do it in steps."
+    assert message == "The expression builds too much data; select less, or do it in steps."
     assert seconds < TIMEOUT_MS / 1000
 
 

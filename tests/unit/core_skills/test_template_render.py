@@ -65,20 +65,20 @@ def test_values_need_not_be_given() -> None:
     ("template", "says"),
     [
         ("one\ntwo {{ nobody }}", "Line 2: 'nobody' is undefined."),
-        ("{{ order.who }}\n\n{{ order.whom }}", "Line 3: 'whom' is not there."),
-        ("{{ order.address.city }}", "Line 1: 'address' is not there."),
-        ("\n{% for x in order.missing %}{% endfor %}", "Line 2: 'missing' is not there."),
-        ("\n{{ order.who | shout }}", "Line 2: there is no filter 'shout'; there are abs, "),
+        ("{{ order.who }}\n\n{{ order.whom }}", "Line 3: 'whom' is undefined."),
+        ("{{ order.address.city }}", "Line 1: 'address' is undefined."),
+        ("\n{% for x in order.missing %}{% endfor %}", "Line 2: 'missing' is undefined."),
+        ("\n{{ order.who | shout }}", "Line 2: there is no filter 'shout'; the filters are abs, "),
         ("\n{% if %}", "Line 2: Expected an expression"),
         ("{% for x in order.items %}", "Line 1: Unexpected end of template."),
-        ("\n{{ order.who + 1 }}", "Line 2: only numbers are reckoned with, and this is str."),
-        ("\n{{ order.items[0].price / 0 }}", "Line 2: the values do not go together"),
+        ("\n{{ order.who + 1 }}", "Line 2: arithmetic needs numbers, and this is str."),
+        ("\n{{ order.items[0].price / 0 }}", "Line 2: an operation does not fit the types of its values"),
         ("{{ nobody + 1 }}", "Line 1: 'nobody' is undefined."),
         ("{{ nobody | tojson }}", "Line 1: 'nobody' is undefined."),
-        ("{{ " + "*".join([str(2**100)] * 20) + " }}", "Line 1: this number is too large to be reckoned with."),
+        ("{{ " + "*".join([str(2**100)] * 20) + " }}", "Line 1: this number is too large for arithmetic."),
         ("{{ order.who is shouted }}", "Line 1: No test named 'shouted'."),
         ("{{ order.items | map('shout') | list }}", "Line 1: No filter named 'shout'."),
-        ("{{ 'x' | replace('', 'y') }}", "Line 1: replace takes a text that is not empty."),
+        ("{{ 'x' | replace('', 'y') }}", "Line 1: replace needs a text to replace that is not empty."),
         ("{{ " + "(" * 3_000 + "1" + ")" * 3_000 + " }}", "nested too deeply"),
         ("{% for a in [1] %}" * 30 + "{% endfor %}" * 30, "nested too deeply"),
     ],
@@ -130,7 +130,7 @@ def test_what_would_be_too_long_is_given_up(template: str) -> None:
 
 @pytest.mark.parametrize("template", ["{{ 'x' * 1000000000 }}", "{{ '%1000000000d' % 1 }}", "{{ many * 100000 }}"])
 def test_texts_are_not_reckoned_with(template: str) -> None:
-    assert "only numbers" in refusal(template, many=[1])
+    assert "arithmetic needs numbers" in refusal(template, many=[1])
 
 
 def test_one_template_leaves_nothing_for_the_next() -> None:

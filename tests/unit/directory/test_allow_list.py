@@ -50,4 +50,7 @@ def test_anything_else_is_not(patterns: list[str], executor: str) -> None:
 def test_a_name_that_may_stand_for_several_says_too_little() -> None:
     refused = AllowList([f"{PLACE}mail", f"{ELSEWHERE}mail"]).arn_of("mail")
     assert isinstance(refused, PlacementRefusal)
-    assert refused.message == f"mail may be any of {ELSEWHERE}mail, {PLACE}mail. Name it by its ARN."
+    assert (
+        refused.message
+        == f"mail matches several allowed Lambda functions: {ELSEWHERE}mail, {PLACE}mail. Name one by its ARN."
+    )

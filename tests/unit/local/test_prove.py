@@ -101,7 +101,7 @@ def test_a_command_that_fails_without_tests_has_failed(runner: Runner) -> None:
     runner.outcomes["make check"] = Outcome(2, 1.0)
     runner.again()
     assert passed(runner) == ["one", "two"]
-    assert "    it ended with 2" in runner.out.getvalue().splitlines()
+    assert "    it exited with code 2" in runner.out.getvalue().splitlines()
 
 
 def test_changed_sources_make_everything_run_again(runner: Runner) -> None:
@@ -119,7 +119,7 @@ def test_what_ran_while_the_sources_changed_proves_nothing(runner: Runner) -> No
     runner.meanwhile = edit
     runner.again()
     assert passed(runner) == ["two"]
-    assert "The sources changed while it ran" in runner.out.getvalue()
+    assert "The sources changed while this part ran" in runner.out.getvalue()
     assert runner.again() == ["make check", "one"]
 
 
@@ -135,7 +135,7 @@ def test_the_report_has_a_row_for_each_part_and_names_what_failed(runner: Runner
     with pytest.raises(KeyboardInterrupt):
         runner.again()
     lines = format_report(*runner.proof().results(), "the sources").splitlines()
-    assert lines[2].startswith("**It failed**: one. 14 tests in 2 parts")
+    assert lines[2].startswith("**Failed**: one. 14 tests in 2 parts")
     assert "| make check | 7 | 0 | 1 | 90 | 2026-11-19 12:00 | passed |" in lines
     assert "| one | 7 | 2 | 0 | 30 | 2026-11-19 12:00 | FAILED |" in lines
     assert "| two | | | | | | not run |" in lines
@@ -144,15 +144,15 @@ def test_the_report_has_a_row_for_each_part_and_names_what_failed(runner: Runner
 
 
 def test_the_page_has_a_row_for_each_folder(runner: Runner) -> None:
-    assert format_table(*runner.proof().results()) == "None has run yet.\n"
+    assert format_table(*runner.proof().results()) == "No part has run yet.\n"
     runner.outcomes["two"] = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         runner.again()
-    assert format_table(*runner.proof().results()).startswith("**It is not finished**: 1 parts have not passed")
+    assert format_table(*runner.proof().results()).startswith("**Incomplete**: 1 parts have not passed")
     runner.outcomes.clear()
     runner.again()
     lines = format_table(*runner.proof().results()).splitlines()
-    assert lines[0].startswith("**It passed whole**: 21 tests in 3 parts, 0.1 hours. It ran from 2026-11-19 12:00")
+    assert lines[0].startswith("**All parts passed**: 21 tests in 3 parts, 0.1 hours. It ran from 2026-11-19 12:00")
     assert lines[-1] == "| e2e | 2 | 14 | 0 | 2 | 3.0 |"
 
 
@@ -162,7 +162,7 @@ def test_the_table_of_the_page_is_replaced_and_a_page_without_a_place_is_refused
     assert "old" not in once
     assert TABLE.replaced(once, "newer\n") == TABLE.replaced(text, "newer\n")
     assert once.endswith(f"new\n{TABLE.end}\n\nMore.\n")
-    with pytest.raises(ValueError, match="needs the lines"):
+    with pytest.raises(ValueError, match="must have the lines"):
         TABLE.replaced("# Benchmarks\n", "new\n")
 
 

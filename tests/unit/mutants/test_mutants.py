@@ -52,7 +52,7 @@ def test_a_mutant_is_made_of_the_one_place_that_has_its_text() -> None:
 
 @pytest.mark.parametrize(("source", "times"), [("", 0), ("one = 1\n", 0), ("two = 2\nfour = 2 + 2\n", 3)])
 def test_a_mutant_says_that_it_does_not_fit_any_more(source: str, times: int) -> None:
-    with pytest.raises(MisfitError, match=f"a-mutant does not fit any more: thing.py has its text {times} times"):
+    with pytest.raises(MisfitError, match=f"a-mutant cannot be applied: thing.py has its text {times} times"):
         mutant_of("2", "3").changed(source)
 
 

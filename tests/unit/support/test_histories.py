@@ -66,20 +66,20 @@ EXPLAINED: dict[str, Sequence[Operation]] = {
 }
 
 PLANTED: dict[Violation, Sequence[Operation]] = {
-    "two stands of one version": [BORN, DONE, get(5, 6, replace(shows(2, "a"), stand="another"))],
+    "two states of one version": [BORN, DONE, get(5, 6, replace(shows(2, "a"), stand="another"))],
     "two accepted submits of one version": [BORN, DONE, submit(2, 4, "b", shows(2, "b"))],
     "an accepted submit that led elsewhere": [BORN, submit(2, 4, "a", shows(1))],
-    "older than what was known before": [BORN, DONE, get(5, 6, shows(1))],
-    "newer than anybody can have made it": [BORN, get(2, 3, shows(2, "a")), submit(4, 5, "a", shows(2, "a"))],
-    "refused and done": [BORN, submit(2, 3, "a", busy(1)), submit(2, LOST, "b", None), get(5, 6, shows(2, "a"))],
-    "done elsewhere than where it was asked": [
+    "older than a state known before": [BORN, DONE, get(5, 6, shows(1))],
+    "newer than any request can have made it": [BORN, get(2, 3, shows(2, "a")), submit(4, 5, "a", shows(2, "a"))],
+    "refused but carried out": [BORN, submit(2, 3, "a", busy(1)), submit(2, LOST, "b", None), get(5, 6, shows(2, "a"))],
+    "carried out at another version than expected": [
         BORN,
         submit(2, LOST, "a", None),
         submit(3, 4, "b", shows(2, "b")),
         submit(5, LOST, "c", None, expected=2),
         get(7, 8, shows(3, "a")),
     ],
-    "refused for nothing": [BORN, submit(2, 3, "a", busy(1))],
+    "refused without a competing request": [BORN, submit(2, 3, "a", busy(1))],
     "two workflows of one token": [BORN, start(2, 3, shows(1), at="wf_2")],
 }
 
@@ -97,12 +97,12 @@ def test_every_kind_of_violation_is_found(violation: Violation) -> None:
 @pytest.mark.parametrize(
     ("history", "violation"),
     [
-        ([BORN, DONE, submit(5, 6, "b", stale(1))], "older than what was known before"),
-        ([BORN, DONE, submit(2, 4, "b", stale(3, "c"))], "newer than anybody can have made it"),
-        ([BORN, DONE, submit(5, 6, "b", stale(2, "a"), expected=2)], "refused for nothing"),
-        ([BORN, DONE, submit(5, 6, "b", busy(2, "a"), expected=2)], "refused for nothing"),
+        ([BORN, DONE, submit(5, 6, "b", stale(1))], "older than a state known before"),
+        ([BORN, DONE, submit(2, 4, "b", stale(3, "c"))], "newer than any request can have made it"),
+        ([BORN, DONE, submit(5, 6, "b", stale(2, "a"), expected=2)], "refused without a competing request"),
+        ([BORN, DONE, submit(5, 6, "b", busy(2, "a"), expected=2)], "refused without a competing request"),
         ([BORN, submit(2, 4, "a", shows(2, "a"), leads=2)], "an accepted submit that led elsewhere"),
-        ([BORN, submit(2, LOST, "a", None), get(3, 4, shows(3, "a"))], "done elsewhere than where it was asked"),
+        ([BORN, submit(2, LOST, "a", None), get(3, 4, shows(3, "a"))], "carried out at another version than expected"),
     ],
 )
 def test_a_refusal_and_a_lost_answer_are_held_to_it_as_well(history: Sequence[Operation], violation: Violation) -> None:

@@ -35,7 +35,7 @@ def test_each_action_resource_and_condition_is_loosened() -> None:
 
     assert changed("Read with dynamodb:* for dynamodb:Query").actions == ("dynamodb:GetItem", "dynamodb:*")
     assert changed("Read on every resource").resources == ("*",)
-    assert changed("Read on what is beside resource 0").resources == ("arn:aws:dynamodb:us-east-1:0:table/*",)
+    assert changed("Read on the siblings of resource 0").resources == ("arn:aws:dynamodb:us-east-1:0:table/*",)
     assert changed("Read without ForAllValues:StringEquals dynamodb:leadingkeys").conditions == []
     wider = Condition("ForAllValues:StringLike", "dynamodb:leadingkeys", ("b", "*"))
     assert changed("Read with any dynamodb:leadingkeys for a").conditions == (wider,)
@@ -52,7 +52,7 @@ def test_what_lies_beside_a_resource_is_of_its_kind() -> None:
         f"{TABLE}/stream/2026-11-19T12:00:00.000": f"{TABLE}/stream/*",
     }
     for resource, expected in beside.items():
-        one = of_kind("loosening", Statement("S", "Allow", ("a:B",), (resource,)))["S on what is beside resource 0"]
+        one = of_kind("loosening", Statement("S", "Allow", ("a:B",), (resource,)))["S on the siblings of resource 0"]
         assert one.statements[0].resources == (expected,)
 
 

@@ -243,7 +243,7 @@ def test_a_prompt_may_ask_first_or_say_why_not() -> None:
 
 @pytest.mark.parametrize("said", [5, None])
 def test_a_message_says_text_or_content(said: Any) -> None:
-    with pytest.raises(ValueError, match="text, or Content"):
+    with pytest.raises(ValueError, match="must be a text or Content"):
         user(said)
 
 
@@ -274,9 +274,9 @@ def test_n072_its_own_mime_type_counts() -> None:
 
 
 def test_n073_what_answers_nothing_is_not_there() -> None:
-    with pytest.raises(LookupError, match=r"nothing at 'yard://f'"):
+    with pytest.raises(LookupError, match=r"no resource at 'yard://f'"):
         answering(None).read("yard://f")
-    with pytest.raises(LookupError, match=r"nothing at 'yard://g'"):
+    with pytest.raises(LookupError, match=r"no resource at 'yard://g'"):
         answering("a").read("yard://g")
 
 
@@ -362,7 +362,7 @@ def test_n070_a_template_lists_instances() -> None:
 def test_what_is_no_instance_is_not_listed(listed: Any) -> None:
     kit = Toolkit("yard")
     kit.template("yard://{f}", enumerate=lambda: listed)(taking_f())
-    with pytest.raises(AssertionError, match="answered something that is no JSON"):
+    with pytest.raises(AssertionError, match="returned a value that is not JSON"):
         kit.instances("yard://{f}")
 
 
@@ -493,32 +493,35 @@ def of_two(a: Any, b: Any) -> Any:
 
 
 CANNOT_BE: Any = [
-        ("prompt", {"colour": 1}, "yard::f: colour is no option of a prompt; there are arguments,"),
-        ("prompt", {"category": "a"}, "category is no option of a prompt"),
-        ("prompt", {"name": ""}, "yard::f: name is no text of 1 to 128 printable characters"),
-        ("prompt", {"title": None}, "title is None"),
-        ("prompt", {"arguments": {"a": "strin"}}, "yard::f: arguments cannot be: field `a`: 'strin' is none"),
-        ("prompt", {"arguments": 5}, "arguments cannot be"),
-        ("prompt", {"complete": 5}, "complete is no mapping of arguments"),
-        ("prompt", {"complete": {"a": 5}}, "complete has for 'a' neither a list of texts nor a function"),
-        ("prompt", {"complete": {"b": ["x"]}}, "yard::f: it completes b, which it does not have"),
+        ("prompt", {"colour": 1}, "yard::f: colour is not an option of a prompt; the options are arguments,"),
+        ("prompt", {"category": "a"}, "category is not an option of a prompt"),
+        ("prompt", {"name": ""}, "yard::f: name is not a text of 1 to 128 printable characters"),
+        ("prompt", {"title": None}, "title must not be None"),
+        ("prompt", {"arguments": {"a": "strin"}}, "yard::f: arguments is not valid: field `a`: 'strin' is not one"),
+        ("prompt", {"arguments": 5}, "arguments is not valid"),
+        ("prompt", {"complete": 5}, "complete must be a mapping of arguments"),
+        ("prompt", {"complete": {"a": 5}}, "complete must have a list of texts or a function for 'a'"),
+        ("prompt", {"complete": {"b": ["x"]}}, "yard::f: it completes b, which is not one of its arguments"),
         ("prompt", {"complete": {"a": of_four}}, "yard::f: complete of a: its parameters are"),
-        ("prompt", {"icons": [{"src": "ftp://a"}]}, "icons is no list of objects"),
-        ("prompt", {"meta": {"a": object()}}, "meta is no JSON"),
+        ("prompt", {"icons": [{"src": "ftp://a"}]}, "icons is not a list of objects"),
+        ("prompt", {"meta": {"a": object()}}, "meta is not JSON"),
         ("prompt", {"hidden": "yes"}, "hidden is neither true nor false"),
         ("prompt", {"visible": 1}, "visible is neither true nor false"),
         ("prompt", {"complete": {"a": ["x" * LONGEST_COMPONENT]}}, f"has more than {LONGEST_COMPONENT} characters"),
-        ("resource", {"mime_type": "text"}, "mime_type is no text of the form type/subtype"),
-        ("resource", {"size": -1}, "size is no whole number from 0"),
-        ("resource", {"size": True}, "size is no whole number from 0"),
-        ("resource", {"annotations": {"colour": 1}}, "annotations has no 'colour'; there are audience,"),
-        ("resource", {"annotations": {"priority": 2}}, "annotations cannot be: priority is no number from 0 to 1"),
-        ("resource", {"annotations": {"audience": ["me"]}}, "cannot be: audience names 'me'"),
-        ("resource", {"annotations": {"last_modified": 5}}, "annotations cannot be: "),
-        ("resource", {"annotations": 5}, "annotations is no mapping"),
-        ("resource", {"arguments": {}}, "arguments is no option of a resource"),
-        ("template", {"size": 5}, "size is no option of a template"),
-        ("template", {"enumerate": 5}, "enumerate is no function"),
+        ("resource", {"mime_type": "text"}, "mime_type must be a text of the form type/subtype"),
+        ("resource", {"size": -1}, "size must be a whole number of at least 0"),
+        ("resource", {"size": True}, "size must be a whole number of at least 0"),
+        ("resource", {"annotations": {"colour": 1}}, "annotations has an unknown key 'colour'; use one of audience,"),
+        (
+            "resource", {"annotations": {"priority": 2}},
+            "annotations is not valid: priority must be a number from 0 to 1",
+        ),
+        ("resource", {"annotations": {"audience": ["me"]}}, "is not valid: audience has 'me'"),
+        ("resource", {"annotations": {"last_modified": 5}}, "annotations is not valid: "),
+        ("resource", {"annotations": 5}, "annotations must be a mapping"),
+        ("resource", {"arguments": {}}, "arguments is not an option of a resource"),
+        ("template", {"size": 5}, "size is not an option of a template"),
+        ("template", {"enumerate": 5}, "enumerate must be a function"),
         ("template", {"enumerate": of_two}, "yard::f: enumerate: its parameters are"),
     ]  # fmt: skip
 
@@ -540,15 +543,15 @@ def nothing_called_f() -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("uri", "words"),
     [
-        ("iii://f", "'iii://f' begins with iii:, which is the registry's own"),
-        ("III://f", "which is the registry's own"),
-        ("skill://f", "which is the registry's own"),
-        ("readme", "is none"),
-        ("yard://a b", "is none"),
-        ("yard://ä", "is none"),
-        ("yard://{a}", "is none"),
+        ("iii://f", "'iii://f' begins with iii:, which is reserved for the registry"),
+        ("III://f", "which is reserved for the registry"),
+        ("skill://f", "which is reserved for the registry"),
+        ("readme", "is not valid"),
+        ("yard://a b", "is not valid"),
+        ("yard://ä", "is not valid"),
+        ("yard://{a}", "is not valid"),
         (f"yard://{'a' * LONGEST_URI}", f"has more than {LONGEST_URI} characters"),
-        (5, "is no text"),
+        (5, "must be a text"),
     ],
 )
 def test_a_uri_that_cannot_be_is_refused(uri: Any, words: str) -> None:
@@ -559,12 +562,12 @@ def test_a_uri_that_cannot_be_is_refused(uri: Any, words: str) -> None:
     ("pattern", "words"),
     [
         ("yard://a", "has no variable"),
-        ("iii://{a}", "which is the registry's own"),
-        ("{a}://b", "is none"),
+        ("iii://{a}", "which is reserved for the registry"),
+        ("{a}://b", "is not valid"),
         ("yard://{a", "has a brace that is not closed"),
-        ("yard://{a}/{a}", "has two variables a"),
-        ("yard://{b}", "yard::f: its uri has b, which it does not take"),
-        ("yard://{a}/{b}", "yard::f: its uri has b, which it does not take"),
+        ("yard://{a}/{a}", "has the variable a twice"),
+        ("yard://{b}", "yard::f: its uri has the variable b; give the function this parameter"),
+        ("yard://{a}/{b}", "yard::f: its uri has the variable b; give the function this parameter"),
     ],
 )
 def test_a082_a_pattern_that_cannot_be_is_refused(pattern: str, words: str) -> None:
@@ -575,7 +578,7 @@ def test_a_template_s_function_takes_no_more_than_its_variables() -> None:
     def g(a: str, b: str) -> str:
         return a + b
 
-    assert "it takes b, which its uri does not have" in refusal(lambda kit: kit.template("yard://{a}")(g))
+    assert "it has the parameter b; give its uri this variable" in refusal(lambda kit: kit.template("yard://{a}")(g))
 
 
 def test_a_resource_s_function_takes_a_context_at_most() -> None:
@@ -595,7 +598,7 @@ def test_a_resource_s_function_takes_a_context_at_most() -> None:
 
 def test_one_function_is_one_thing_and_two_things_can_be_told_apart() -> None:
     assert "yard::f: it is a tool already, and cannot be a prompt" in refusal(lambda kit: kit.prompt(kit.tool(f)))
-    assert "yard::f: uri 'yard://b' is its second one" in refusal(
+    assert "yard::f: it has a uri already, and cannot also have 'yard://b'" in refusal(
         lambda kit: kit.resource("yard://b")(kit.resource("yard://a")(nothing_called_f()))
     )
 
@@ -607,8 +610,8 @@ def test_one_function_is_one_thing_and_two_things_can_be_told_apart() -> None:
         kit.resource("yard://a")(nothing)
         kit.resource("yard://a")(nothing_called_f())
 
-    assert refusal(two) == "Two functions are prompts of the name 'x'."
-    assert refusal(at_one_uri) == "Two functions are resources at yard://a."
+    assert refusal(two) == "Two functions are prompts of the name 'x'. Change one of them."
+    assert refusal(at_one_uri) == "Two functions are resources at yard://a. Change one of them."
     kit = Toolkit("yard")
     kit.prompt(name="x")(f)
     kit.tool(name="x")(nothing)
@@ -623,14 +626,14 @@ def test_kinds_and_schemes_are_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("component", "words"),
     [
-        (5, "is none"),
-        (Component("app"), "is none of prompt, resource"),
-        (Component("resource"), "has a URI that is none"),
+        (5, "is not a component"),
+        (Component("app"), "has a kind that is not one of prompt, resource"),
+        (Component("resource"), "has a URI that is not valid"),
         (Component("resource", "a:b", "text"), "MIME type"),
         (Component("resource", "a:b", size=-1), "size"),
         (Component("template", "a:b"), "has a pattern that has no variable"),
         (Component("template", f"a:{{{'b' * LONGEST_URI}}}"), "has more than"),
-        (Component("prompt", arguments=(PromptArgument("a"), PromptArgument("a"))), "has two arguments a"),
+        (Component("prompt", arguments=(PromptArgument("a"), PromptArgument("a"))), "has the argument a twice"),
     ],
 )
 def test_what_an_executor_says_of_one_is_held_to_the_same(component: Any, words: str) -> None:
@@ -661,7 +664,7 @@ def test_whoever_asks_for_what_is_not_there_is_told_what_is() -> None:
         prompting(f).instances("yard://{a}")
     kit = Toolkit("yard")
     kit.template("yard://{a}")(f)
-    with pytest.raises(LookupError, match="no yard::f::enumerate"):
+    with pytest.raises(LookupError, match="no function yard::f::enumerate"):
         kit.instances("yard://{a}")
     with pytest.raises(LookupError, match="no tool"):
         prompting(f).test("f")
@@ -695,7 +698,7 @@ def test_a_test_says_who_asks_and_what_surrounds_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("prompt", "say what it takes as `arguments`"), ("template", "annotate it")]
+    ("kind", "words"), [("prompt", "declare its arguments as `arguments`"), ("template", "annotate its parameters")]
 )
 def test_a_parameter_of_no_type_is_refused_with_what_to_do(kind: str, words: str) -> None:
     places = ("yard://{a}/{b}",) if kind == "template" else ()

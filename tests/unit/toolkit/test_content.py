@@ -60,12 +60,12 @@ def test_a_block_says_for_whom_it_is_how_much_it_matters_and_of_when_it_is() -> 
 @pytest.mark.parametrize(
     ("about", "words"),
     [
-        ({"audience": ["everybody"]}, "audience names 'everybody'"),
-        ({"audience": "user"}, "audience is no list"),
-        ({"priority": 1.5}, "priority is no number from 0 to 1"),
-        ({"priority": True}, "priority is no number"),
+        ({"audience": ["everybody"]}, "audience has 'everybody'"),
+        ({"audience": "user"}, "audience must be a list"),
+        ({"priority": 1.5}, "priority must be a number from 0 to 1"),
+        ({"priority": True}, "priority must be a number"),
         ({"last_modified": "soon"}, "soon"),
-        ({"last_modified": datetime(2027, 1, 31)}, "last_modified has no time zone"),  # noqa: DTZ001 - that is the point
+        ({"last_modified": datetime(2027, 1, 31)}, "last_modified must have a time zone"),  # noqa: DTZ001 - that is the point
     ],
 )
 def test_what_mcp_does_not_know_of_a_block_is_refused(about: dict[str, Any], words: str) -> None:
@@ -76,9 +76,9 @@ def test_what_mcp_does_not_know_of_a_block_is_refused(about: dict[str, Any], wor
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Content.text(5), "text is no text"),  # pyright: ignore[reportArgumentType] - that is what is wrong
-        (lambda: Content.image("AP8=", "image/png"), "data are no bytes"),  # pyright: ignore[reportArgumentType] - likewise
-        (lambda: Content.image(b"", "png"), "'png' is no mime_type"),
+        (lambda: Content.text(5), "text must be a text"),  # pyright: ignore[reportArgumentType] - that is what is wrong
+        (lambda: Content.image("AP8=", "image/png"), "data must be bytes"),  # pyright: ignore[reportArgumentType] - likewise
+        (lambda: Content.image(b"", "png"), "'png' does not"),
         (lambda: Content.resource("iii://a"), "either text or blob"),
         (lambda: Content.resource("iii://a", text="", blob=b""), "either text or blob"),
     ],

@@ -111,7 +111,7 @@ def test_an_id_has_one_part_or_more(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "Email", "email:send", "email::", "::send", "a:::b", "a::b\n", "é", None])
 def test_what_is_no_id_is_refused(name: Any) -> None:
-    with pytest.raises(DeclarationError, match="not the id of a function"):
+    with pytest.raises(DeclarationError, match="is not a valid function id"):
         Function(name, lambda: None)
 
 

@@ -92,17 +92,17 @@ class Names(RootModel[list[str]]):
 
 def test_what_is_no_object_or_part_of_a_signature_is_refused() -> None:
     kit = Toolkit("shop")
-    with pytest.raises(DeclarationError, match="shop::f: input cannot be: Names is no object"):
+    with pytest.raises(DeclarationError, match="shop::f: input is not valid: Names must describe an object"):
         kit.tool(input=Names)(takes_all())
     kit.tool(input=Item, strict=True)(takes_all())
-    with pytest.raises(DeclarationError, match="shop::f: input cannot be: strict"):
+    with pytest.raises(DeclarationError, match="shop::f: input is not valid: strict"):
         executor(kit)
     kit = Toolkit("shop")
 
     @kit.tool
     def g(item: Item) -> None: ...
 
-    with pytest.raises(DeclarationError, match="shop::g: its parameter item: there is no field for Item"):
+    with pytest.raises(DeclarationError, match="shop::g: its parameter item: no field type fits Item"):
         executor(kit)
     assert g
 

@@ -87,7 +87,9 @@ def test_n015_a_category_that_is_said_there_is_that_of_every_tool() -> None:
 @pytest.mark.parametrize("option", ["name", "description"])
 def test_n016_a_name_or_a_description_is_ambiguous_of_several_and_counts_of_one(option: str) -> None:
     said: Any = {option: "other"}
-    with pytest.raises(DeclarationError, match=f"files: {option} is ambiguous, it has files::read, files::lookup, "):
+    with pytest.raises(
+        DeclarationError, match=f"files: {option} is for one function, and it has files::read, files::lookup, "
+    ):
         registered(kit_of_three(), **said)
     (alone,) = registered(kit_of_one(), **said).functions
     assert getattr(alone, option) == "other"
@@ -128,7 +130,7 @@ def test_prompts_resources_and_templates_are_hidden_and_shown_likewise_and_what_
 
 
 def test_a_category_is_refused_of_what_has_no_tool() -> None:
-    with pytest.raises(DeclarationError, match="library: category is of tools, and it has none"):
+    with pytest.raises(DeclarationError, match="library: category is for tools, and library has none"):
         registered(library(), category="Books")
 
 
@@ -182,14 +184,17 @@ def test_the_kit_stays_what_it_was() -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"hiden": True}, "hiden is no option of a registration; there are category, description, hidden, name"),
+        (
+            {"hiden": True},
+            "hiden is not an option of a registration; the options are category, description, hidden, name",
+        ),
         ({"hidden": 1}, "hidden is neither true nor false"),
         ({"visible": "no"}, "visible is neither true nor false"),
-        ({"category": ""}, "category is no text"),
-        ({"name": ""}, "name is no text"),
-        ({"description": 1}, "description is no text"),
-        ({"namespace": "No Such"}, "namespace 'No Such' is none"),
-        ({"name": None}, "name is None"),
+        ({"category": ""}, "category is not a text"),
+        ({"name": ""}, "name is not a text"),
+        ({"description": 1}, "description is not a text"),
+        ({"namespace": "No Such"}, "namespace 'No Such' is not a valid namespace"),
+        ({"name": None}, "name must not be None"),
     ],
 )
 def test_what_cannot_be_is_refused_by_kit_and_option(said: Mapping[str, Any], message: str) -> None:
@@ -205,4 +210,4 @@ def plain() -> str:
 def test_what_is_no_toolkit_is_refused_by_what_it_is(host: Any) -> None:
     with pytest.raises(DeclarationError) as refused:
         registered(host, hidden=True)
-    assert str(refused.value) == f"{host!r} is neither a Toolkit nor a Function."
+    assert str(refused.value) == f"{host!r} cannot be hosted: it is not a Toolkit, a RegisteredToolkit or a Function."

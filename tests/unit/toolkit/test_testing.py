@@ -94,7 +94,7 @@ def test_a_result_may_say_itself_that_it_is_an_error() -> None:
     assert tested.content == [Content.text("No.").block, Content.text("Never.").block]
     bare = answering(ToolResult(is_error=True)).test("f").failure
     assert bare is not None
-    assert bare.message == "It reported a failure, without words."
+    assert bare.message == "It reported a failure without a message."
     told = answering(ToolResult(structured={"why": "late"}, is_error=True)).test("f").failure
     assert told is not None
     assert told.message == '{"why": "late"}'

@@ -221,16 +221,16 @@ class Called:
 @pytest.mark.parametrize(
     ("run", "words"),
     [
-        (generating, "yard::generating: .*neither async nor a generator"),
-        (asynchronous, "yard::asynchronous: .*neither async"),
+        (generating, "yard::generating: async functions and generators are not supported"),
+        (asynchronous, "yard::asynchronous: async functions and generators are not supported"),
         (_private, "yard::_private: .* is private"),
-        (Shouting, "'yard::Shouting' is not the id"),
-        (lambda: None, "'yard::<lambda>' is not the id"),
-        (Called, "yard: .*Called.* is no function"),
-        (Called(), "yard: .* is no function"),
-        (functools.partial(simple), "yard: .* is no function"),
-        (len, "yard: .*len.* is no function"),
-        ("f", "yard: 'f' is no function"),
+        (Shouting, "'yard::Shouting' is not a valid function id"),
+        (lambda: None, "'yard::<lambda>' is not a valid function id"),
+        (Called, "yard: .*Called.* is not a function"),
+        (Called(), "yard: .* is not a function"),
+        (functools.partial(simple), "yard: .* is not a function"),
+        (len, "yard: .*len.* is not a function"),
+        ("f", "yard: 'f' is not a function"),
     ],
 )
 def test_n023_what_is_no_public_function_is_refused(run: Any, words: str) -> None:
@@ -261,7 +261,7 @@ def test_n024_more_than_arguments_and_context_is_refused_when_the_kit_is_hosted(
     "text", ["{", "[]", "5", '{"type": "nonsense"}', '{"a": NaN}', '{"$ref": "https://a.test"}', "[" * 100_000]
 )
 def test_n025_n047_text_that_is_no_schema_is_refused_by_tool_and_option(option: Any, text: str) -> None:
-    with pytest.raises(DeclarationError, match=f"yard::f: {option} cannot be: "):
+    with pytest.raises(DeclarationError, match=f"yard::f: {option} is not valid: "):
         the_function({option: text}, run=takes_all())
 
 
@@ -276,41 +276,47 @@ def test_n047_text_is_a_form_of_either_schema() -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"name": ""}, "name is no text of 1 to 128"),
-        ({"name": "a\nb"}, "name is no text of 1 to 128 printable"),
-        ({"name": "x" * (LONGEST_NAME + 1)}, "name is no text"),
-        ({"name": None}, "name is None"),
-        ({"title": 5}, "title is no text"),
-        ({"title": "x" * (LONGEST_TITLE + 1)}, "title is no text"),
-        ({"category": " "}, "category is no text"),
-        ({"description": 5}, "description is no text"),
-        ({"description": "x" * 4_001}, "description is no text"),
-        ({"annotations": {"readonly": True}}, "annotations has no hint 'readonly'; there are title, read_only_hint"),
-        ({"annotations": {"read_only_hint": "yes"}}, "annotations has a hint read_only_hint that is neither"),
-        ({"annotations": {"title": True}}, "annotations has a hint title that is no text"),
-        ({"annotations": ["read_only_hint"]}, "annotations is no mapping"),
-        ({"icons": [{"src": "http://a.test"}]}, "icons is no list"),
-        ({"icons": "https://a.test"}, "icons is no list"),
-        ({"meta": "x"}, "meta is no object"),
-        ({"meta": {"a": {1, 2}}}, "meta is no JSON"),
-        ({"meta": {"a": float("nan")}}, "meta is no JSON"),
+        ({"name": ""}, "name is not a text of 1 to 128"),
+        ({"name": "a\nb"}, "name is not a text of 1 to 128 printable"),
+        ({"name": "x" * (LONGEST_NAME + 1)}, "name is not a text"),
+        ({"name": None}, "name must not be None"),
+        ({"title": 5}, "title is not a text"),
+        ({"title": "x" * (LONGEST_TITLE + 1)}, "title is not a text"),
+        ({"category": " "}, "category is not a text"),
+        ({"description": 5}, "description is not a text"),
+        ({"description": "x" * 4_001}, "description is not a text"),
+        (
+            {"annotations": {"readonly": True}},
+            "annotations has an unknown hint 'readonly'; use one of title, read_only_hint",
+        ),
+        ({"annotations": {"read_only_hint": "yes"}}, "annotations must have a boolean as its hint read_only_hint"),
+        ({"annotations": {"title": True}}, "annotations must have a text as its hint title"),
+        ({"annotations": ["read_only_hint"]}, "annotations must be a mapping"),
+        ({"icons": [{"src": "http://a.test"}]}, "icons is not a list"),
+        ({"icons": "https://a.test"}, "icons is not a list"),
+        ({"meta": "x"}, "meta is not an object"),
+        ({"meta": {"a": {1, 2}}}, "meta is not JSON"),
+        ({"meta": {"a": float("nan")}}, "meta is not JSON"),
         ({"meta": {"a": "x" * 10_000}}, "meta has more than 8000"),
         ({"hidden": 1}, "hidden is neither"),
         ({"visible": "no"}, "visible is neither"),
         ({"strict": 1}, "strict is neither"),
         ({"idempotent": "yes"}, "idempotent is neither"),
         ({"isolate": 1}, "isolate is neither"),
-        ({"timeout_ms": 0}, "timeout_ms is not a positive"),
-        ({"permissions": "mail"}, "permissions is not a sequence"),
-        ({"doc": "Mail Send"}, "doc is not the id of a skill document: "),
-        ({"doc": 5}, "doc is not the id"),
-        ({"colour": "red"}, "colour is no option; there are annotations, category"),
-        ({"input_schema": {"a": "string"}, "strict": True}, "input_schema cannot be: strict is for field specs"),
-        ({"input": {"type": "object"}, "strict": True}, "input cannot be: strict is for field specs"),
-        ({"input": int}, "input cannot be: it is no object"),
-        ({"input": "Itself"}, "input cannot be: its text is no JSON"),
-        ({"input_schema": ["a"]}, "input_schema cannot be: it is no JSON object"),
-        ({"input_schema": {"const": {1}}}, "input_schema cannot be: it is no JSON"),
+        ({"timeout_ms": 0}, "timeout_ms must be a positive"),
+        ({"permissions": "mail"}, "permissions must be a sequence"),
+        ({"doc": "Mail Send"}, "doc is not a valid id of a skill document: "),
+        ({"doc": 5}, "doc must be the id"),
+        ({"colour": "red"}, "colour is not an option; the options are annotations, category"),
+        (
+            {"input_schema": {"a": "string"}, "strict": True},
+            "input_schema is not valid: strict works with field specs only",
+        ),
+        ({"input": {"type": "object"}, "strict": True}, "input is not valid: strict works with field specs only"),
+        ({"input": int}, "input is not valid: it must describe an object"),
+        ({"input": "Itself"}, "input is not valid: its text is not JSON"),
+        ({"input_schema": ["a"]}, "input_schema is not valid: it must be a JSON object"),
+        ({"input_schema": {"const": {1}}}, "input_schema is not valid: it has no form in JSON"),
     ],
 )
 def test_what_cannot_be_said_is_refused_by_tool_and_option(said: dict[str, Any], words: str) -> None:
@@ -326,12 +332,12 @@ def test_no_option_takes_whatever_it_is_given(option: str) -> None:
 
 @pytest.mark.parametrize("namespace", ["", "Yard", "a:b", "a::", None])
 def test_a_namespace_is_the_beginning_of_an_id(namespace: Any) -> None:
-    with pytest.raises(DeclarationError, match="is no namespace"):
+    with pytest.raises(DeclarationError, match="is not a valid namespace"):
         Toolkit(namespace)
 
 
 def test_the_category_of_a_kit_is_a_text() -> None:
-    with pytest.raises(DeclarationError, match="yard: category is no text"):
+    with pytest.raises(DeclarationError, match="yard: category is not a text"):
         Toolkit("yard", category="")
 
 
@@ -365,7 +371,7 @@ def test_kits_and_functions_are_hosted_together_and_none_has_the_name_of_another
     with pytest.raises(DeclarationError, match="tools of the name 'g'"):
         executor(second, Function("plain", lambda: 1, name="g"))
     wrong: Any = simple()
-    with pytest.raises(DeclarationError, match="is neither a Toolkit nor a Function"):
+    with pytest.raises(DeclarationError, match="it is not a Toolkit, a RegisteredToolkit or a Function"):
         executor(wrong)
 
 
@@ -537,22 +543,22 @@ def recursive(one: Itself) -> None: ...
 
 
 REFUSED_SIGNATURES: list[tuple[Any, str]] = [
-    (unannotated, "its parameter city has no annotation; say what it takes as `input`"),
-    (positional, "its parameter city cannot be given by name"),
-    (starred, "its parameter cities cannot be given by name"),
-    (keywords, "its parameter cities cannot be given by name"),
-    (odd, "its parameter city: there is no field for complex"),
-    (odd_map, "its parameter city: the keys of .* are no texts"),
-    (two_contexts, "b is a second Context"),
+    (unannotated, "its parameter city has no annotation; declare its arguments as `input`"),
+    (positional, "its parameter city is positional-only or variadic"),
+    (starred, "its parameter cities is positional-only or variadic"),
+    (keywords, "its parameter cities is positional-only or variadic"),
+    (odd, "its parameter city: no field type fits complex"),
+    (odd_map, "its parameter city: the keys of .* must be of type str"),
+    (two_contexts, "its parameters a and b are of type Context"),
     (unknown_name, "its annotations cannot be read"),
     (bad_default, "field `city`: its default does not satisfy"),
-    (sentinel, "field `city`: default is no JSON"),
-    (recursive, "what it takes is defined by itself"),
+    (sentinel, "field `city`: default has no form in JSON"),
+    (recursive, "the type of its arguments refers to itself"),
 ]
 
 
 def test_a_class_that_is_defined_by_itself_is_no_input() -> None:
-    with pytest.raises(DeclarationError, match="yard::f: input cannot be: it is defined by itself"):
+    with pytest.raises(DeclarationError, match="yard::f: input is not valid: the type refers to itself"):
         the_function({"input": Itself}, run=takes_all())
 
 
@@ -584,5 +590,5 @@ def test_strict_kits_of_annotations_refuse_what_they_do_not_take() -> None:
     assert kit.test("f", {"two": 1}).failure
     loose = Toolkit("yard")
     loose.tool(strict=True)(takes_all())
-    with pytest.raises(DeclarationError, match="yard::f: strict is for what is declared"):
+    with pytest.raises(DeclarationError, match="yard::f: strict needs declared arguments"):
         executor(loose)

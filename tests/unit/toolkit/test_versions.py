@@ -14,7 +14,9 @@ PLAIN = Function("plain", lambda: 1)
 
 @pytest.mark.parametrize("version", ["", "1.", ".1", "v1", "1.2-rc.1", "1.2.3.4.5", "1" * 10, "\u0661", 1, 1.2, True])
 def test_what_is_no_version_is_refused_at_import(version: Any) -> None:
-    with pytest.raises(DeclarationError, match=r"yard: version .* is no text of one to four numbers, like 1\.2\.0"):
+    with pytest.raises(
+        DeclarationError, match=r"yard: version .* must be a text of one to four numbers, such as 1\.2\.0"
+    ):
         Toolkit("yard", version=version)
     with pytest.raises(DeclarationError, match="executor: version"):
         executor(PLAIN, version=version)
@@ -28,7 +30,9 @@ def test_an_executor_has_the_version_of_its_toolkits() -> None:
 
 def test_of_toolkits_that_differ_it_says_its_own() -> None:
     both = Toolkit("yard", version="1.2"), Toolkit("shed", version="1.3")
-    with pytest.raises(DeclarationError, match=r"have the versions 1\.2, 1\.3\. Say executor\(…, version=…\)"):
+    with pytest.raises(
+        DeclarationError, match=r"have different versions \(1\.2, 1\.3\)\. Set one by executor\(…, version=…\)"
+    ):
         executor(*both)
     assert version_of(both, "2") == "2"
 

@@ -257,7 +257,7 @@ def _split_names(names: str) -> frozenset[str]:
 
 def _parse_scopes(skills: str, prompts: str) -> ScopeNames:
     if not SKILLS_SCOPE.fullmatch(skills) or not PROMPTS_SCOPE.fullmatch(prompts):
-        raise ValueError(f"SkillsScope {skills!r} or PromptsScope {prompts!r} is no name of a scope.")
+        raise ValueError(f"SkillsScope {skills!r} or PromptsScope {prompts!r} is not a scope name.")
     return ScopeNames(skills, prompts)
 
 
@@ -267,9 +267,9 @@ def problem_with(settings: IdentitySettings) -> str | None:
     if settings.auth_mode == "none":
         return "No authentication is configured: deploy with AuthMode set."
     if settings.auth_mode not in AUTH_MODES:
-        return f"AuthMode is {settings.auth_mode!r}; it is one of {', '.join(AUTH_MODES)}."
+        return f"AuthMode is {settings.auth_mode!r}; it must be one of {', '.join(AUTH_MODES)}."
     if settings.auth_mode == "local" and not settings.endpoint_url:
-        return "AuthMode local works only on a laptop cloud, which sets EndpointUrl."
+        return "AuthMode local works only on a laptop cloud, where EndpointUrl is set."
     if not TENANT.fullmatch(settings.default_tenant):
         return f"DefaultTenant {settings.default_tenant!r} is not a tenant name ({TENANT.pattern})."
     return _problem_with_issuer(settings) if settings.accepts_tokens else None

@@ -54,13 +54,13 @@ def byte_length(text: str) -> int:
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _parse_finite(number: str) -> float:
     value = float(number)
     if not isfinite(value):
-        raise ValueError(f"{number} is larger than any number that can be kept")
+        raise ValueError(f"{number} is too large for a number")
     return value
 
 

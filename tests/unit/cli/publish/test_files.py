@@ -74,7 +74,7 @@ def test_what_is_wrong_with_who_hears_is_said_before_anybody_is_asked(tmp_path: 
     }
     said = refusal(folder(tmp_path, files))
     assert "trigger state::get: 'state::get' is in an internal namespace" in said
-    assert "webhook https://127.1/: The host of the URL is neither" in said
+    assert "webhook https://127.1/: The host of the URL must be a name" in said
 
 
 def test_everything_that_is_wrong_is_said_at_once_with_the_file(tmp_path: Path) -> None:
@@ -91,19 +91,20 @@ def test_everything_that_is_wrong_is_said_at_once_with_the_file(tmp_path: Path) 
     said = refusal(folder(tmp_path, files))
     for expected in (
         "Upper.md (Upper): id 'Upper'", "empty.md (empty): skill must be", "index.md (): id must be non-empty",
-        "latin.md: is no UTF-8", "twice.md: ", "large.md (large): skill is too large", "prompt greet: description",
+        "latin.md: is not valid UTF-8", "twice.md: ", "large.md (large): skill is too large",
+        "prompt greet: description",
     ):  # fmt: skip
         assert expected in said
-    assert "8 to be put right" in said
+    assert "Problems to fix: 8\n" in said
 
 
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({"readme.md": "# R"}, "neither a folder skills nor a SKILL.md nor a file of prompts"),
+        ({"readme.md": "# R"}, "no folder skills, no SKILL.md, no file of prompts"),
         ({"prompts.json": "[]", "prompts.yaml": "[]"}, "keep one of them"),
-        ({"prompts.yaml": "a: [\n"}, "prompts.yaml cannot be understood"),
-        ({"prompts.json": '{"a": 1, "a": 2}'}, "'a' is there twice"),
+        ({"prompts.yaml": "a: [\n"}, "prompts.yaml is not valid"),
+        ({"prompts.json": '{"a": 1, "a": 2}'}, "'a' occurs twice"),
         ({"prompts.yaml": "greet: {}\n"}, "this must be a list"),
     ],
 )
@@ -127,13 +128,13 @@ def test_a_manifest_has_texts_and_paths(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("skills: {a: ../outside.md}\n", "lies outside"),
+        ("skills: {a: ../outside.md}\n", "is outside the folder"),
         ("skills: {a: none.md}\n", "cannot be read"),
-        ("skills: {1: x}\n", "put them into quotes"),
-        ("skills: [a]\n", "are a mapping of ids"),
+        ("skills: {1: x}\n", "put it into quotes"),
+        ("skills: [a]\n", "must be a mapping of ids"),
         ("skill: {}\n", "there is no field 'skill'"),
-        ("skills: {a: x, a: y}\n", "'a' is there twice"),
-        ("- a\n", "a manifest is a mapping"),
+        ("skills: {a: x, a: y}\n", "'a' occurs twice"),
+        ("- a\n", "a manifest must be a mapping"),
         ("a: !!python/object/apply:os.getcwd []\n", "m.yaml:1:4: error: the tag"),
     ],
 )
@@ -206,10 +207,10 @@ class TestAgentSkills:
             "skills/Bad.md": "# B",
         }
         said = refusal(folder(tmp_path, files))
-        assert "6 to be put right" in said
+        assert "Problems to fix: 6\n" in said
         for expected in (
-            "pdf: 'ab:c' has one of", "pdf: 'skill.md' is called like", "other: the name in SKILL.md is 'pdf'",
-            "large: 'x' has 3000001 bytes", "latin: SKILL.md is no UTF-8 text", "id 'Bad'",
+            "pdf: 'ab:c' has one of", "pdf: 'skill.md' has the name SKILL.md", "other: the name in SKILL.md is 'pdf'",
+            "large: 'x' has 3000001 bytes", "latin: SKILL.md is not valid UTF-8", "id 'Bad'",
         ):  # fmt: skip
             assert expected in said
 
@@ -220,7 +221,7 @@ class TestAgentSkills:
         (tmp_path / "skills/pdf/up").symlink_to(tmp_path, target_is_directory=True)
         os.mkfifo(tmp_path / "skills/pdf/pipe.fifo")
         said = refusal(tmp_path)
-        assert "4 to be put right" in said
+        assert "Problems to fix: 4\n" in said
         assert said.count("is a link") == 3
         assert "'pipe.fifo' is neither a file nor a folder" in said
 
@@ -230,11 +231,11 @@ class TestAgentSkills:
         assert "'SKILL.md' is a link" in refusal(tmp_path)
 
     def test_a_skill_in_the_folder_of_all_skills_needs_one_of_its_own(self, tmp_path: Path) -> None:
-        assert "give the skill a folder of its own" in refusal(folder(tmp_path, {"skills/SKILL.md": SKILL_MD}))
+        assert "put the skill into a folder of its own" in refusal(folder(tmp_path, {"skills/SKILL.md": SKILL_MD}))
 
     def test_no_file_stands_where_another_skill_is(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
             archive.writestr("pdf/SKILL.md", SKILL_MD)
             archive.writestr("pdf/sub", "a file")
             archive.writestr("pdf/sub/SKILL.md", SKILL_MD.replace("pdf", "sub"))
-        assert "is a file and a folder" in refusal(tmp_path / "m.zip")
+        assert "is both a file and a folder" in refusal(tmp_path / "m.zip")

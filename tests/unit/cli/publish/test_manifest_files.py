@@ -145,9 +145,9 @@ class TestWhatIsRefused:
             prompts__yaml="{}",
         )
         said = refusal(tmp_path)
-        assert "Nothing was published. 6 to be put right" in said
+        assert "Nothing was published. Problems to fix: 6\n" in said
         for expected in (
-            "one.yaml:4:19: error: w: `initialState`", "two.yaml:4:7: error: an exposure needs a `name`",
+            "one.yaml:4:19: error: w: `initialState`", "two.yaml:4:7: error: an exposure needs a name",
             "two.yaml:6:6: error: 's' must be a text", "three.yaml:3:1: error: ", "prompts.yaml: this must be a list",
             "Bad.md (Bad): id 'Bad'",
         ):  # fmt: skip
@@ -158,7 +158,7 @@ class TestWhatIsRefused:
         found = published(path)
         assert names(found) == {"workflows": ["w"]}
         assert any("warning: 'b' is a dead end" in warning for warning in found.warnings)
-        assert f"{len(found.warnings)} to be put right" in refusal(path, strict=True)
+        assert f"Problems to fix: {len(found.warnings)}\n" in refusal(path, strict=True)
 
     def test_kinds_of_executors_that_a_deployment_has_besides_can_be_named(self, tmp_path: Path) -> None:
         exposure = {"name": "ping", "executor": {"kind": "stub"}}
@@ -169,7 +169,11 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(
         ("one", "other", "says"),
         [
-            ({"workflows": {"w": flow("A")}}, {"workflows": {"w": flow("B")}}, "the workflow 'w' is another one in"),
+            (
+                {"workflows": {"w": flow("A")}},
+                {"workflows": {"w": flow("B")}},
+                "the workflow 'w' is defined differently in",
+            ),
             ({"proxy": {"expose": [PING]}}, {"proxy": {"expose": [{**PING, "title": "P"}]}}, "the capability 'ping'"),
             ({"connections": {"c": {"kind": "cli"}}}, {"connections": {"c": {"kind": "mcp"}}}, "the connection 'c'"),
             ({"discovery": {"ranking": "rule"}}, {"discovery": {"ranking": "fused"}}, "`discovery` 'ranking'"),
@@ -177,7 +181,7 @@ class TestWhatIsRefused:
             (
                 {"audit": {}, "skills": {"a": "# A"}},
                 {"audit": {}, "skills": {"a": "# B"}},
-                "is the document 'a' already",
+                "also defines the document 'a'",
             ),
         ],
     )
@@ -186,7 +190,7 @@ class TestWhatIsRefused:
     ) -> None:
         """Which of the two would be there is not for the order of the files to say."""
         said = refusal(folder(tmp_path, one__json=manifest(**one), two__json=manifest(**other)))
-        assert "1 to be put right" in said
+        assert "Problems to fix: 1\n" in said
         assert says in said
         assert "one.json:" in said
         assert "two.json:" in said
@@ -207,20 +211,20 @@ class TestWhatIsRefused:
     def test_a_rule_that_nobody_could_go_by_is_refused_where_it_stands(self, tmp_path: Path) -> None:
         rules = "version: 1\npolicies:\n  default: deny\n  staff: {kind: alow, who: ['*'], what: ['*']}\n"
         said = refusal(folder(tmp_path, m__yaml=rules))
-        assert "m.yaml:4:3: error: the policy 'staff': `kind` is one of allow, deny, show, mcp_restriction" in said
+        assert "m.yaml:4:3: error: the policy 'staff': `kind` must be one of allow, deny, show, mcp_restriction" in said
 
     def test_an_include_that_leads_out_of_the_folder_is_not_followed(self, tmp_path: Path) -> None:
         (tmp_path / "here").mkdir()
         (tmp_path / "secret.yaml").write_text("version: 1\nworkflows: {}\n")
         folder(tmp_path / "here", m__yaml="version: 1\ninclude: [../secret.yaml]\n")
-        assert "lies outside of the folder" in refusal(tmp_path / "here/m.yaml")
+        assert "is outside the folder of the manifest" in refusal(tmp_path / "here/m.yaml")
 
     def test_a_document_named_by_an_included_file_lies_in_the_folder_of_the_manifest(self, tmp_path: Path) -> None:
         (tmp_path / "here/parts").mkdir(parents=True)
         (tmp_path / "a.md").write_text("# A")
         (tmp_path / "here/parts/p.yaml").write_text("skills: {a: ../../a.md}\n")
         folder(tmp_path / "here", m__yaml="version: 1\ninclude: [parts/p.yaml]\n")
-        assert "lies outside of the manifest's folder" in refusal(tmp_path / "here/m.yaml")
+        assert "a.md is outside the folder of the manifest" in refusal(tmp_path / "here/m.yaml")
 
     def test_the_command_says_it_before_anybody_is_asked(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -20,7 +20,7 @@ from tests.support.workflow_world import TENANT
 EVENTS = (Path(__file__).resolve().parents[4] / "docs/events.md").read_text()
 BROKEN = ExecutorFailure("permanent_error", "Never.")
 BUSY = ExecutorFailure("transient_error", "Not now.")
-TRY = "try 1 by an executor of the kind act"
+TRY = "attempt 1 by an executor of the kind act"
 
 
 def timeline(case: Case) -> tuple[list[str], list[str]]:
@@ -43,8 +43,8 @@ def test_what_waits_for_somebody_with_more_time_is_under_way() -> None:
     case = Case(ExecutorOutcome("done"), seconds=100).begun()
     case.go()
     stand, happened = timeline(case)
-    assert stand == ["stands in a, version 1", "under way: go: is executed as soon as somebody has the time"]
-    assert happened == ["1  started in a", "go: goes on without whoever asked"]
+    assert stand == ["is in a, version 1", "under way: go: waits for a free worker"]
+    assert happened == ["1  started in a", "go: continues in the background"]
     case.shop.settle()
     assert timeline(case)[0] == ["ended in b, version 2"]
 
@@ -52,8 +52,8 @@ def test_what_waits_for_somebody_with_more_time_is_under_way() -> None:
 def test_what_is_executed_is_under_way_and_until_when_at_most() -> None:
     case = crashed(Case(Crash()).begun())
     assert timeline(case)[0] == [
-        "stands in a, version 1",
-        "under way: go, try 1, since 2027-01-15 08:00:00Z, until 2027-01-15 08:00:20Z at the latest",
+        "is in a, version 1",
+        "under way: go, attempt 1, since 2027-01-15 08:00:00Z, until 2027-01-15 08:00:20Z at the latest",
     ]
 
 
@@ -63,8 +63,8 @@ def test_a_retry_says_when_it_is_made_and_why() -> None:
     case = Case(BUSY, ExecutorOutcome("done")).begun(document)
     case.go()
     stand, happened = timeline(case)
-    assert stand[1:] == ["under way: go: try 2 is made at 2027-01-15 08:10:00Z"]
-    assert happened[1:] == [f"go: {TRY} failed (transient_error): Not now; it is tried again"]
+    assert stand[1:] == ["under way: go: attempt 2 is made at 2027-01-15 08:10:00Z"]
+    assert happened[1:] == [f"go: {TRY} failed (transient_error): Not now; it is retried"]
 
 
 def test_a_fallback_is_told_with_what_went_before() -> None:
@@ -73,8 +73,8 @@ def test_a_fallback_is_told_with_what_went_before() -> None:
     case.go()
     assert timeline(case)[1][1:] == [
         f"go: {TRY} failed (permanent_error): Never.",
-        "go: fallback 1, an executor of the kind act does it instead",
-        "go: an executor of the kind act has run",
+        "go: fallback 1, an executor of the kind act is used instead",
+        "go: an executor of the kind act succeeded",
         "2  go: a → b",
         "ended in b",
     ]
@@ -84,32 +84,30 @@ def test_a_take_over_is_told() -> None:
     document = executing(reliability=CONSENT)
     case = crashed(Case(Crash(), ExecutorOutcome("done")).begun(document))
     case.wait(LEASE + 1)
-    assert timeline(case)[0][1:] == ["under way: go: whoever executed it was not heard of again, so somebody else does"]
+    assert timeline(case)[0][1:] == ["under way: go: its worker stopped responding, and another worker takes it over"]
     case.shop.settle()
     assert timeline(case)[1][1:3] == [
-        "go: taken over, because whoever executed it was not heard of again",
-        "go: an executor of the kind act has run",
+        "go: taken over, because its worker stopped responding",
+        "go: an executor of the kind act succeeded",
     ]
 
 
 def test_what_was_lost_is_in_doubt_and_the_command_is_named() -> None:
     case = crashed(Case(Crash()).begun())
     case.wait(LEASE + 1)
-    in_doubt = (
-        f"in doubt: go, executed at 2027-01-15 08:00:00Z: `signpost workflow resolve {case.id}` says how to go on"
-    )
+    in_doubt = f"in doubt: go, executed at 2027-01-15 08:00:00Z: decide with `signpost workflow resolve {case.id}`"
     assert timeline(case)[0][1:] == [in_doubt]
     case.shop.settle()
     stand, happened = timeline(case)
     assert stand[1:] == [in_doubt]
-    assert happened[-1] == "go: in doubt until somebody says what came of it"
+    assert happened[-1] == "go: in doubt; decide with `signpost workflow resolve`"
 
 
 @pytest.mark.parametrize(
     ("happened", "follows"),
     [
-        (True, ["rosa says that it has happened", "2  go: a → b", "ended in b"]),
-        (False, ["rosa says that it has not happened"]),
+        (True, ["rosa recorded that it has happened", "2  go: a → b", "ended in b"]),
+        (False, ["rosa recorded that it has not happened"]),
     ],
 )
 def test_what_was_said_of_a_doubt_is_told_with_who_said_it(happened: bool, follows: list[str]) -> None:
@@ -120,16 +118,16 @@ def test_what_was_said_of_a_doubt_is_told_with_who_said_it(happened: bool, follo
     case.order(RESOLVE, happened=happened)
     in_doubt = [
         f"go: {TRY} failed (timeout), and may have happened: It was not heard of again.",
-        "go: in doubt until somebody says what came of it",
+        "go: in doubt; decide with `signpost workflow resolve`",
     ]
-    assert timeline(case)[1][1:] == [*in_doubt, "rosa wants it executed once more", *in_doubt, *follows]
+    assert timeline(case)[1][1:] == [*in_doubt, "rosa requested another execution", *in_doubt, *follows]
 
 
 def test_what_went_wrong_while_nobody_was_waiting_is_told_first() -> None:
     case = Case(BROKEN, seconds=100).begun()
     case.go()
     case.shop.settle()
-    assert timeline(case)[0][1:] == ["failed at 2027-01-15 08:00:00Z, while nobody was waiting for it: Never."]
+    assert timeline(case)[0][1:] == ["failed at 2027-01-15 08:00:00Z, in the background: Never."]
 
 
 def test_an_entry_that_is_owed_and_then_done_is_told_with_its_evidence() -> None:
@@ -141,15 +139,15 @@ def test_an_entry_that_is_owed_and_then_done_is_told_with_its_evidence() -> None
     case = Case(ExecutorOutcome(), BROKEN, seen).begun(document)
     case.go()
     assert timeline(case)[0] == [
-        "stands in b, version 2",
-        "what b does on being entered is still to be done",
+        "is in b, version 2",
+        "the entry action of b has not completed yet",
     ]
     case.go(ON_ENTER)
     stand, happened = timeline(case)
     assert stand == ["ended in b, version 3"]
     assert happened[-4:] == [
-        "on_enter: an executor of the kind act has run",
-        "3  b: what it does on being entered is done",
+        "on_enter: an executor of the kind act succeeded",
+        "3  b: entry action completed",
         "ended in b",
         "evidence: receipt by agent (n 7)",
     ]
@@ -175,7 +173,7 @@ def test_who_cancelled_it_is_told_and_what_was_left() -> None:
     case.go(CANCEL)
     stand, happened = timeline(case)
     assert stand == ["was cancelled by agent in a, version 2"]
-    assert happened[-2:] == ["2  cancelled in a", "go: not waited for any more"]
+    assert happened[-2:] == ["2  cancelled in a", "go: abandoned (its result is not used)"]
 
 
 def test_a_workflow_that_is_waited_for_is_named() -> None:
@@ -196,9 +194,9 @@ def test_a_workflow_that_is_waited_for_is_named() -> None:
 def test_a_deadline_waits_for_what_is_in_doubt_and_says_so() -> None:
     document = executing(timeoutMs=60_000, onTimeout={"target": "late"})
     case = Case(UNKNOWN).begun(document)
-    assert timeline(case)[0][1:] == ["times out at 2027-01-15 08:01:00Z: whoever looks then finds it in late"]
+    assert timeline(case)[0][1:] == ["times out at 2027-01-15 08:01:00Z, and moves to late"]
     case.go()
-    assert timeline(case)[0][2:] == ["times out at 2027-01-15 08:01:00Z, but not before that is settled"]
+    assert timeline(case)[0][2:] == ["times out at 2027-01-15 08:01:00Z, but not before this step is settled"]
 
 
 def test_there_are_words_for_every_event_of_a_step() -> None:

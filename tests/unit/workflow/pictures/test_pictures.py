@@ -121,20 +121,20 @@ def test_mermaid_shows_states_transitions_conditions_and_who_takes_them() -> Non
     assert render_mermaid(build_picture(review())).split("\n    classDef")[0].splitlines() == [
         "stateDiagram-v2",
         '    state "draft" as s1',
-        '    state "sorting, goes on by itself" as s2',
+        '    state "sorting, automatic" as s2',
         '    state "review, a person decides" as s3',
         '    state "done, end" as s4',
         '    state "late, end" as s5',
-        '    state "after 2 h, from anywhere" as late',
+        '    state "after 2 h, from any state" as late',
         "    [*] --> s1",
         "    s1 --> s1 : save",
         "    s1 --> s2 : ask",
-        "    s2 --> s4 : small, by itself (size #60; 5)",
-        "    s2 --> s3 : large, by itself (size #62;= 5)",
+        "    s2 --> s4 : small, automatic (size #60; 5)",
+        "    s2 --> s3 : large, automatic (size #62;= 5)",
         "    s3 --> s4 : approve, a person (is editor, 2 human_approval)",
         "    s3 --> s3 : approve, a person (is editor, else)",
         "    s3 --> s1 : send_back, a person",
-        "    late --> s5 : timeout, by itself",
+        "    late --> s5 : timeout, automatic",
         "    s4 --> [*]",
         "    s5 --> [*]",
     ]
@@ -145,8 +145,8 @@ def test_mermaid_marks_where_an_instance_stands_and_which_way_it_came() -> None:
     assert '    state "draft, now" as s1' in lines
     assert "    s1 --> s1 : ✓ 1, save" in lines
     assert "    s1 --> s2 : ✓ 2, ask" in lines
-    assert "    s2 --> s3 : ✓ 3, large, by itself (size #62;= 5)" in lines
-    assert "    s2 --> s4 : small, by itself (size #60; 5)" in lines
+    assert "    s2 --> s3 : ✓ 3, large, automatic (size #62;= 5)" in lines
+    assert "    s2 --> s4 : small, automatic (size #60; 5)" in lines
     assert "    class s1 current" in lines
     assert "    class s2,s3 visited" in lines
 
@@ -174,13 +174,13 @@ def test_kinds_of_states_differ_by_more_than_their_colour() -> None:
     svg = render_svg(build_picture(review()))
     assert boxes(svg) == {
         "draft": "box agent",
-        "sorting, goes on by itself": "box automatic",
+        "sorting, automatic": "box automatic",
         "review, a person decides": "box person",
         "done, end": "box terminal",
         "late, end": "box terminal",
-        "after 2 h, from anywhere": "box deadline",
+        "after 2 h, from any state": "box deadline",
     }
-    for words in ("goes on by itself", "a person decides", "end", "from anywhere"):
+    for words in ("automatic", "a person decides", "end", "from any state"):
         assert words in texts(svg)
     style = str(root(svg).findtext(f"{SVG}style"))
     assert ".automatic{stroke-dasharray" in style

@@ -27,10 +27,10 @@ def call[Answer](operation: Callable[..., Answer], **arguments: Any) -> Answer:
     try:
         return operation(**arguments)
     except (ConnectionError, HTTPClientError) as fault:
-        raise Unavailable("A service that this needs cannot be reached.") from fault
+        raise Unavailable("An AWS service that this request needs cannot be reached.") from fault
     except ClientError as fault:
         if code_of(fault) in TRANSIENT_CODES:
-            raise Unavailable("A service that this needs is overloaded.") from fault
+            raise Unavailable("An AWS service that this request needs is overloaded.") from fault
         raise
 
 

@@ -11,7 +11,7 @@ ANSWER_TIMEOUT = 10
 def put_answer(address: str, answer: JsonObject) -> None:
     """Put the answer to the presigned address of the request."""
     if not address.startswith(("https://", "http://")):
-        raise ValueError("CloudFormation waits at an address of the web")
+        raise ValueError("the ResponseURL must be an http or https address")
     request = Request(address, json.dumps(answer).encode(), {"content-type": ""}, method="PUT")  # noqa: S310 - checked above
     with urlopen(request, timeout=ANSWER_TIMEOUT):  # noqa: S310 - as above
         pass

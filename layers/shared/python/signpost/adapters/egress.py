@@ -149,7 +149,7 @@ def _describe_failure(host: str, fault: Exception, *, late: bool) -> WebFailure:
     if isinstance(fault, ssl.SSLCertVerificationError):
         return WebFailure("untrusted", f"The certificate of {host} is not valid.")
     if isinstance(fault, IncompleteRead):
-        return WebFailure("broken_off", f"{host} broke its answer off.")
+        return WebFailure("broken_off", f"{host} closed the connection before the end of its answer.")
     if isinstance(fault, OSError):
         return WebFailure("unreachable", f"{host} cannot be reached.")
-    return WebFailure("no_http", f"{host} answered something that is no HTTP.")
+    return WebFailure("no_http", f"{host} did not answer with valid HTTP.")

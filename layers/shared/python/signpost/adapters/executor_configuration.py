@@ -30,10 +30,13 @@ class LambdaConfiguration:
             if code_of(fault) == "ResourceNotFoundException":
                 return f"There is no Lambda function {lambda_function}."
             if code_of(fault) == "AccessDeniedException":
-                return f"Nobody here may look at the Lambda function {lambda_function}."
+                return (
+                    f"The configuration of the Lambda function {lambda_function} may not be read. "
+                    "Check its name, and allow lambda:GetFunctionConfiguration."
+                )
             raise
         secret = configuration.get("Environment", {}).get("Variables", {}).get(KEY_SECRET)
         if not secret:
-            return f"{lambda_function} is no executor: its environment has no {KEY_SECRET}."
+            return f"{lambda_function} is not an executor: its environment has no variable {KEY_SECRET}."
         # Lambda itself always sets the time-out and the ARN; the defaults satisfy the types.
         return Executor(configuration.get("FunctionArn", ""), secret, configuration.get("Timeout", 3) * 1000)

@@ -31,10 +31,10 @@ class HttpKeySetSource:
     def fetch(self, issuer: str) -> Mapping[str, JsonObject]:
         discovered = self._fetch_document(issuer.rstrip("/") + DISCOVERY_PATH)
         if discovered.get("issuer") != issuer:
-            raise Unavailable("The token issuer's discovery document names another issuer.")
+            raise Unavailable("The discovery document of the token issuer names another issuer.")
         address = str(discovered.get("jwks_uri"))
         if not address.startswith(f"{issuer.partition(':')[0]}://"):
-            raise Unavailable("The token issuer's keys are not where its scheme says.")
+            raise Unavailable("The `jwks_uri` of the token issuer has another scheme than the issuer.")
         return _signing_keys(self._fetch_document(address).get("keys"))
 
     def _fetch_document(self, url: str) -> dict[str, Any]:
@@ -43,14 +43,14 @@ class HttpKeySetSource:
             with self._opener.open(request, timeout=TIMEOUT) as response:
                 document = json.loads(response.read(LARGEST_DOCUMENT))
         except (OSError, ValueError, RecursionError, HTTPException) as fault:
-            raise Unavailable("The keys of the token issuer cannot be read.") from fault
+            raise Unavailable("The signing keys of the token issuer cannot be fetched.") from fault
         if not isinstance(document, dict):
-            raise Unavailable("The token issuer answered with something else than a document.")
+            raise Unavailable("The token issuer did not answer with a JSON object.")
         return cast("dict[str, Any]", document)
 
 
 def _signing_keys(published: Any) -> Mapping[str, JsonObject]:
     if not isinstance(published, list) or not all(isinstance(key, dict) for key in cast("list[Any]", published)):
-        raise Unavailable("The token issuer published something else than keys.")
+        raise Unavailable("The key set of the token issuer is not a list of keys.")
     keys = cast("list[dict[str, Any]]", published)
     return {key["kid"]: key for key in keys if isinstance(key.get("kid"), str) and key.get("use", "sig") == "sig"}

@@ -36,12 +36,12 @@ class TaggedExecutorSecrets:
             if code_of(fault) == "ResourceNotFoundException":
                 return f"there is no secret {secret}."
             if code_of(fault) == "AccessDeniedException":  # the policy allows only secrets with the tag
-                return f"its secret {secret} cannot be looked at; has it the tag {EXECUTOR_KEYS_TAG}?"
+                return f"its secret {secret} cannot be read. Add the tag {EXECUTOR_KEYS_TAG} to it."
             raise
         if described.get("ARN") != secret:
-            return f"it names its secret by something else than the ARN {described.get('ARN')}."
+            return f"it does not name its secret by the ARN. Use {described.get('ARN')}."
         if not any(tag.get("Key") == EXECUTOR_KEYS_TAG for tag in described.get("Tags", [])):
-            return f"its secret {secret} has no tag {EXECUTOR_KEYS_TAG}, and may be for something else."
+            return f"its secret {secret} has no tag {EXECUTOR_KEYS_TAG}. Add it if executor keys may replace its text."
         return None
 
     def write(self, secret: str, keys: MasterKeys) -> bool:
@@ -90,5 +90,5 @@ class SecretsManagerTexts:
         except ClientError as fault:
             raise PermanentlyUnavailable(code_of(fault)) from fault
         if "SecretString" not in stored:
-            raise PermanentlyUnavailable("it holds no text")
+            raise PermanentlyUnavailable("it contains binary data, not text")
         return stored["SecretString"]

@@ -42,7 +42,7 @@ LONGEST_TAR = LARGEST_UNPACKED + 2048 * MOST_ENTRIES
 LINK = "is a link"
 NOT_A_FILE = "is neither a file nor a folder"
 ENCRYPTED = "is encrypted"
-OTHER_SIZE = "has another size than the archive says"
+OTHER_SIZE = "differs in size from the size stated in the archive"
 _ENCRYPTED_BITS = 0x1 | 0x40 | 0x2000
 _COMPRESSION_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DAMAGE_ERRORS = (
@@ -82,7 +82,7 @@ def skills_in_archive(path: Path) -> FoundFolders:
     except _ArchiveTooLarge as fault:
         unpacked.problems.append(str(fault))
     except _DAMAGE_ERRORS as fault:
-        unpacked.problems.append(f"cannot be read to its end: {fault}")
+        unpacked.problems.append(f"is damaged: {fault}")
     skills, problems = _find_skills(unpacked, name, path)
     return FoundFolders(skills, [f"{path}: {problem}" for problem in problems])
 
@@ -90,7 +90,7 @@ def skills_in_archive(path: Path) -> FoundFolders:
 def _largest_unpacked(size: int) -> int:
     """Return the largest unpacked size of an archive of this size."""
     if size > LARGEST_ARCHIVE:
-        raise _ArchiveTooLarge(f"has {size} bytes; an archive has {LARGEST_ARCHIVE} at most")
+        raise _ArchiveTooLarge(f"has {size} bytes; an archive may have {LARGEST_ARCHIVE} at most")
     return max(ALWAYS_UNPACKED, min(LARGEST_UNPACKED, LARGEST_RATIO * size))
 
 
@@ -118,7 +118,7 @@ class _UnpackedArchive:
 
     def _unpack(self, path: str, member: _ArchiveEntry, largest: int) -> None:
         if member.size > LARGEST_FILE:
-            self.problems.append(f"{quote_text(path)} has {member.size} bytes; a file has {LARGEST_FILE} at most")
+            self.problems.append(f"{quote_text(path)} has {member.size} bytes; a file may have {LARGEST_FILE} at most")
             return
         body = member.read(LARGEST_FILE + 1)
         self.total += len(body)
@@ -129,7 +129,7 @@ class _UnpackedArchive:
         if len(body) != member.size:
             self.problems.append(f"{quote_text(path)} {OTHER_SIZE}")
         elif path in self.files:
-            self.problems.append(f"{quote_text(path)} is there twice")
+            self.problems.append(f"{quote_text(path)} occurs twice")
         else:
             self.files[path] = body
 
@@ -156,7 +156,9 @@ def _problem_with_zip_entry(info: zipfile.ZipInfo) -> str | None:
         return ENCRYPTED
     if info.orig_filename != info.filename:
         return "has two names"
-    return None if info.compress_type in _COMPRESSION_METHODS else "is compressed in a way that is not known here"
+    return (
+        None if info.compress_type in _COMPRESSION_METHODS else "uses an unsupported compression; use deflate or none"
+    )
 
 
 def _read_zip_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
@@ -211,13 +213,13 @@ def _find_skills(unpacked: _UnpackedArchive, name: str, path: Path) -> tuple[Seq
     for file, body in unpacked.files.items():
         root = find_root(file, roots)
         if root is None:
-            problems.append(f"{quote_text(file)} lies in no folder with a {SKILL_FILE}")
+            problems.append(f"{quote_text(file)} is not in a folder with a {SKILL_FILE}")
         else:
             trees[root][file.removeprefix(f"{root}/")] = body
     if not roots and not problems:
         problems.append(f"has no {SKILL_FILE}")
     ambiguous = sorted(folders_above(roots) & unpacked.files.keys())
-    problems += [f"{quote_text(file)} is a file and a folder" for file in ambiguous]
+    problems += [f"{quote_text(file)} is both a file and a folder" for file in ambiguous]
     skills: list[FoundSkill] = []
     for root, contents in trees.items():
         skill_id = id_of(root, roots, name)

@@ -24,7 +24,7 @@ SUFFIX = ".md"
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 """The suffixes of packed folders."""
 INDEX = "index"
-LINK = "is a link; files of a skill lie in its folder"
+LINK = "is a link; put the file itself into the folder of the skill"
 NOT_A_FILE = "is neither a file nor a folder"
 
 
@@ -76,12 +76,12 @@ def _read_document(relative: str, path: Path) -> FoundSkill | Sequence[str]:
     except OSError as fault:
         return [f"{path}: cannot be read ({fault.strerror})"]
     except UnicodeDecodeError as fault:
-        return [f"{path}: is no UTF-8 text (byte {fault.start})"]
+        return [f"{path}: is not valid UTF-8 (at byte {fault.start})"]
 
 
 def _read_tree(skill_id: str, folder: Path, members: Mapping[str, Path]) -> FoundSkill | Sequence[str]:
     if not skill_id:
-        return [f"{folder / SKILL_FILE}: give the skill a folder of its own, called like the skill"]
+        return [f"{folder / SKILL_FILE}: put the skill into a folder of its own with the name of the skill"]
     irregular = [
         f"{folder}: {path!r} {problem}" for path, file in members.items() if (problem := _problem_with_file(file))
     ]
@@ -118,7 +118,7 @@ def _drop_duplicates(found: Sequence[FoundSkill | Sequence[str]]) -> FoundFolder
         if not isinstance(skill, FoundSkill):
             problems += skill
         elif skill.id in skills:
-            problems.append(f"{skill.place}: {skills[skill.id].place} is the document {skill.id!r} already")
+            problems.append(f"{skill.place}: the document {skill.id!r} is already in {skills[skill.id].place}")
         else:
             skills[skill.id] = skill
     return FoundFolders(list(skills.values()), problems)

@@ -49,11 +49,11 @@ def read_source(path: Path, name: str | None = None) -> SourceNode:
         raise UnreadableFile(f"{path} cannot be read: {fault.strerror}.", place=SourcePlace(file)) from fault
     except MalformedSource as fault:
         place = SourcePlace(file, fault.line, fault.column)
-        message = f"{path} cannot be understood: {fault.fault} (line {fault.line}, column {fault.column})."
+        message = f"{path} is not valid: {fault.fault} (line {fault.line}, column {fault.column})."
         raise UnreadableFile(message, fault.fault, place) from fault
     except UnicodeDecodeError as fault:
-        message = f"it is no UTF-8 text (byte {fault.start})"
-        raise UnreadableFile(f"{path} cannot be understood: {message}.", message, SourcePlace(file, 1, 1)) from fault
+        message = f"it is not valid UTF-8 (at byte {fault.start})"
+        raise UnreadableFile(f"{path} is not valid: {message}.", message, SourcePlace(file, 1, 1)) from fault
 
 
 def _parse_json(text: str, file: str) -> SourceNode:

@@ -21,7 +21,7 @@ def parse_json_source(text: str, file: str) -> SourceNode:
     except json.JSONDecodeError as fault:
         raise MalformedSource(fault.msg[:1].lower() + fault.msg[1:], fault.lineno, fault.colno) from fault
     except RecursionError as fault:
-        raise MalformedSource(f"values are more than {DEEPEST} deep") from fault
+        raise MalformedSource(f"values are nested more than {DEEPEST} deep") from fault
     except ValueError as fault:
         raise MalformedSource(str(fault)) from fault
     starts = [0, *(line_end.end() for line_end in re.finditer("\n", text))]
@@ -45,7 +45,7 @@ class _Scanner:
         self._skip_blanks()
         place = self._current_place()
         if depth > DEEPEST:
-            raise MalformedSource(f"values are more than {DEEPEST} deep", place.line, place.column)
+            raise MalformedSource(f"values are nested more than {DEEPEST} deep", place.line, place.column)
         match self.text[self.at]:
             case "{":
                 return self._read_mapping(place, depth)
@@ -60,7 +60,7 @@ class _Scanner:
             name_place = self._current_place()
             name: str = self._read_scalar()
             if name in members:
-                raise MalformedSource(f"{name!r} is there twice", name_place.line, name_place.column)
+                raise MalformedSource(f"{name!r} occurs twice", name_place.line, name_place.column)
             self._skip_blanks()
             self.at += 1  # the colon
             members[name], names[name] = self.read_value(depth + 1), name_place
@@ -89,7 +89,7 @@ class _Scanner:
         self.at += len(token)
         value = json.loads(token)
         if isinstance(value, str) and not value.isascii() and any(map(_is_half, value)):
-            raise MalformedSource("a text has half a surrogate pair", place.line, place.column)
+            raise MalformedSource("a text contains half of a surrogate pair", place.line, place.column)
         return value
 
     def _skip_blanks(self) -> None:

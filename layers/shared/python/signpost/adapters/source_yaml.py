@@ -70,7 +70,7 @@ class _Composer:
         if isinstance(event, yaml.AliasEvent):
             return self._read_alias(event, depth)
         if event.tag is not None:
-            self._fail(event, f"the tag {event.tag} means nothing here")
+            self._fail(event, f"the tag {event.tag} is not supported; remove it")
         size_before, deepest_before, anchor = self.size, self.deepest, _Anchor()
         if event.anchor is not None:
             self.anchors[event.anchor] = anchor
@@ -99,11 +99,11 @@ class _Composer:
             value = self._read_value(next(self.events), depth + 1)
             if key.text is None:
                 shown = key.content if not isinstance(key.content, dict | list) else "a mapping or a list"
-                self._fail(event, f"{shown!r} is no text, and names are texts: put them into quotes")
+                self._fail(event, f"the name {shown!r} is not a text: put it into quotes")
             if key.text == _MERGE and not event.style:
                 merged += self._merged_mappings(event, value)
             elif key.text in members:
-                self._fail(event, f"{key.text!r} is there twice")
+                self._fail(event, f"{key.text!r} occurs twice")
             else:
                 members[key.text], names[key.text] = value, key.place
         for mapping in merged:
@@ -114,15 +114,15 @@ class _Composer:
     def _merged_mappings(self, event: Any, value: SourceNode) -> Sequence[SourceNode]:
         mappings = value.entries or [value]
         if not all(mapping.is_mapping for mapping in mappings):
-            self._fail(event, f"behind {_MERGE} there must be mappings")
+            self._fail(event, f"the value of {_MERGE} must be a mapping or a list of mappings")
         return mappings
 
     def _read_alias(self, event: Any, depth: int) -> SourceNode:
         anchor = self.anchors.get(event.anchor)
         if anchor is None:
-            self._fail(event, f"there is no &{event.anchor} before it")
+            self._fail(event, f"the anchor &{event.anchor} is not defined before this alias")
         if anchor.value is None:
-            self._fail(event, f"&{event.anchor} contains itself")
+            self._fail(event, f"the anchor &{event.anchor} contains itself")
         self._count(event, anchor.size, depth + anchor.height)
         return anchor.value
 
@@ -130,7 +130,7 @@ class _Composer:
         self.size += values
         self.deepest = max(self.deepest, depth)
         if self.deepest > DEEPEST:
-            self._fail(event, f"values are more than {DEEPEST} deep")
+            self._fail(event, f"values are nested more than {DEEPEST} deep")
         if self.size > MOST_VALUES:
             self._fail(event, f"there are more than {MOST_VALUES} values")
 
@@ -138,7 +138,7 @@ class _Composer:
         try:
             return event.value if event.style else resolve_scalar(event.value)
         except ValueError as fault:
-            self._fail(event, f"{event.value[:40]!r} is no number of JSON: put it into quotes", fault)
+            self._fail(event, f"{event.value[:40]!r} is not a JSON number: put it into quotes", fault)
 
     def _fail(self, event: Any, message: str, cause: Exception | None = None) -> NoReturn:
         raise MalformedSource(message, event.start_mark.line + 1, event.start_mark.column + 1) from cause

@@ -62,4 +62,4 @@ def parse_undelivered_batch(message: QueueMessage) -> UndeliveredBatch:
         )
         return UndeliveredBatch(message, arn.split(":")[6], place, first, last)
     except (AttributeError, IndexError, KeyError, TypeError) as fault:
-        raise ValueError("This is not how Lambda describes a batch of a stream.") from fault
+        raise ValueError("The message is not Lambda's description of a failed stream batch.") from fault

@@ -80,9 +80,9 @@ def _argument_of(fields: JsonObject) -> PromptArgument:
 def fault_of_component(value: object) -> str | None:
     """Return the fault that keeps a component out of lists, as words that follow `component`, or None."""
     if not isinstance(value, Component):
-        return "is none"
+        return "is not a component"
     if value.kind not in KINDS:
-        return f"is none of {', '.join(KINDS)}"
+        return f"has a kind that is not one of {', '.join(KINDS)}"
     if len(json.dumps(component_object(value))) > LONGEST_COMPONENT:
         return f"has more than {LONGEST_COMPONENT} characters"
     return _FAULTS[value.kind](value) or _fault_of_names(value)
@@ -116,9 +116,9 @@ def fault_of_uri(uri: str) -> str | None:
     if len(uri) > LONGEST_URI:
         return f"has more than {LONGEST_URI} characters"
     if _URI.fullmatch(uri) is None:
-        return "is none: it begins with a scheme and a colon, and what else it has is ASCII or percent-encoded"
+        return "is not valid: a URI begins with a scheme and a colon, and the rest is ASCII or percent-encoded"
     scheme = uri.partition(":")[0].lower()
-    return f"begins with {scheme}:, which is the registry's own" if scheme in RESERVED_SCHEMES else None
+    return f"begins with {scheme}:, which is reserved for the registry" if scheme in RESERVED_SCHEMES else None
 
 
 def fault_of_pattern(pattern: str) -> str | None:
@@ -128,9 +128,9 @@ def fault_of_pattern(pattern: str) -> str | None:
     except TemplateRefused as fault:
         return str(fault)
     if not template.variables:
-        return "has no variable, as a resource has"
+        return "has no variable: declare a resource instead"
     if ":" not in template.prefix:
-        return "is none: it begins with a scheme and a colon"
+        return "is not valid: a pattern begins with a scheme and a colon"
     if len(pattern) > LONGEST_URI:
         return f"has more than {LONGEST_URI} characters"
     return fault_of_uri("x".join((template.prefix, *(variable.literal_after for variable in template.variables))))
@@ -147,18 +147,18 @@ def _fault_of_content(component: Component) -> str | None:
 def fault_of_annotations(annotations: JsonObject) -> str | None:
     audience, priority = annotations.get("audience", []), annotations.get("priority", 0)
     if not isinstance(audience, list | tuple) or not all(role in AUDIENCES for role in audience):
-        return f"is for an audience other than {' and '.join(AUDIENCES)}"
+        return f"has an audience that is not a list of {' and '.join(AUDIENCES)}"
     if isinstance(priority, bool) or not isinstance(priority, int | float) or not 0 <= priority <= 1:
-        return "has a priority that is no number from 0 to 1"
-    return None if isinstance(annotations.get("lastModified", ""), str) else "was modified at what is no text"
+        return "has a priority that is not a number from 0 to 1"
+    return None if isinstance(annotations.get("lastModified", ""), str) else "has a lastModified that is not a text"
 
 
 def _fault_of_names(component: Component) -> str | None:
     names = argument_names_of(component)
     if twice := [name for name in names if names.count(name) > 1]:
-        return f"has two arguments {twice[0]}"
+        return f"has the argument {twice[0]} twice"
     unknown = [name for name in component.complete if name not in names]
-    return f"completes {unknown[0]}, which it does not have" if unknown else None
+    return f"completes {unknown[0]}, which is not one of its arguments" if unknown else None
 
 
 def prompt_name(hosted: HostedFunction) -> str:

@@ -21,15 +21,17 @@ FAILURES: Mapping[str, FailureRow] = {
     # Nothing ran.
     "unknown_function": FailureRow("permanent_error", "none", "There is no function {function}."),
     "circuit_open": FailureRow(
-        "transient_error", "none", "{function} failed several times in a row and is left alone for a while."
+        "transient_error", "none", "{function} failed several times in a row and is not called for a while."
     ),
-    "too_deep": FailureRow("permanent_error", "none", "Functions may call each other three deep, and no deeper."),
+    "too_deep": FailureRow("permanent_error", "none", "Functions may call each other at most three deep."),
     "request_too_large": FailureRow("permanent_error", "none", "The arguments of {function} are too large to be sent."),
     "throttled": FailureRow("rate_limited", "none", "{function} is busy. Try again in a moment."),
-    "not_ready": FailureRow("transient_error", "none", "{function} is just being deployed. Try again in a moment."),
+    "not_ready": FailureRow("transient_error", "none", "{function} is being deployed. Try again in a moment."),
     "unreachable": FailureRow("connection_error", "none", "{function} cannot be reached."),
     "executor_missing": FailureRow("permanent_error", "none", "The executor of {function} does not exist any more."),
-    "access_denied": FailureRow("permanent_error", "none", "The gateway may not call the executor of {function}."),
+    "access_denied": FailureRow(
+        "permanent_error", "none", "The gateway has no permission to call the executor of {function}."
+    ),
     "not_loadable": FailureRow("permanent_error", "none", "The executor of {function} cannot be started."),
     "not_understood": FailureRow(
         "permanent_error", "none", "The executor of {function} does not understand this version of the contract."
@@ -37,22 +39,26 @@ FAILURES: Mapping[str, FailureRow] = {
     "invalid_token": FailureRow("permanent_error", "none", "{function} refused the call: its token is not valid."),
     "token_expired": FailureRow("permanent_error", "none", "{function} refused the call: its token has expired."),
     "late": FailureRow("timeout", "none", "The call reached {function} after its deadline; nothing ran."),
-    "invalid_arguments": FailureRow("permanent_error", "none", "The arguments do not fit {function}."),
+    "invalid_arguments": FailureRow(
+        "permanent_error", "none", "The arguments do not satisfy the input schema of {function}."
+    ),
     # It ran, and how far is unknown.
     "timed_out": FailureRow("timeout", "unknown", "{function} took too long and was stopped."),
     "exception": FailureRow("permanent_error", "unknown", "{function} failed unexpectedly."),
     "crashed": FailureRow("transient_error", "unknown", "{function} crashed."),
     "out_of_memory": FailureRow("transient_error", "unknown", "{function} ran out of memory."),
-    "bad_result": FailureRow("permanent_error", "unknown", "{function} answered something that is no JSON."),
+    "bad_result": FailureRow("permanent_error", "unknown", "{function} returned a value that is not JSON."),
     "result_refused": FailureRow(
         "permanent_error",
         "unknown",
-        "{function} ran, but what it answered does not satisfy its output schema and was not sent.",
+        "{function} ran, but its result does not satisfy its output schema and was not sent.",
     ),
     "result_too_large": FailureRow("permanent_error", "unknown", "The result of {function} is too large to be sent."),
-    "malformed_reply": FailureRow("permanent_error", "unknown", "The executor of {function} answered something else."),
+    "malformed_reply": FailureRow(
+        "permanent_error", "unknown", "The executor of {function} sent a reply that does not follow the contract."
+    ),
     "connection_lost": FailureRow("connection_error", "unknown", "The connection to {function} was lost."),
-    "service_error": FailureRow("transient_error", "unknown", "The call of {function} was lost on its way."),
+    "service_error": FailureRow("transient_error", "unknown", "{function} was called, but its result was lost."),
 }
 
 COUNTED_CODES = frozenset({

@@ -32,7 +32,7 @@ class NestedCalls:
         try:
             nested = wire.parse_nested(message)
         except wire.MalformedMessage:
-            return failure("not_understood", "the gateway")
+            return failure("not_understood", "the gateway", message="The gateway does not understand this nested call.")
         grant = self._mint.read_grant(nested.token)
         refusal = self._refusal(grant, nested.function)
         if grant is None or refusal is not None:

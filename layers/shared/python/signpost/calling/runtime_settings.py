@@ -46,13 +46,13 @@ class TextSetting:
 NUMBERS: Mapping[str, NumberSetting] = {
     "tool_timeout_ms": NumberSetting(30_000, 1, 900_000, "how long a function may take"),
     "breaker_failures": NumberSetting(3, 0, 1_000, "failures in a row that open a function's breaker; 0 for never"),
-    "breaker_pause_ms": NumberSetting(300_000, 1_000, 86_400_000, "how long an open breaker leaves the function alone"),
+    "breaker_pause_ms": NumberSetting(300_000, 1_000, 86_400_000, "how long an open breaker refuses calls"),
     "state_timeout_ms": NumberSetting(
         10_000, 1_000, 900_000, "how long a section or a prompt waits for its function", for_functions=False
     ),
     "shipped_content": NumberSetting(1, 0, 1, "whether the tenant sees what the deployment ships", for_functions=False),
     "require_expose": NumberSetting(
-        0, 0, 1, "whether only functions that say so are tools at /mcp/functions and /mcp/flat", for_functions=False
+        0, 0, 1, "whether only exposed functions are tools at /mcp/functions and /mcp/flat", for_functions=False
     ),
 }
 TEXTS: Mapping[str, TextSetting] = {
@@ -61,7 +61,7 @@ TEXTS: Mapping[str, TextSetting] = {
         "prefixes of function ids, separated by commas",
         re.compile(r"(?:[A-Za-z0-9_.:-]+(?:, *[A-Za-z0-9_.:-]+)*)?"),
         1_000,
-        "functions that are no tools at /mcp/functions and /mcp/flat",
+        "functions that are not tools at /mcp/functions and /mcp/flat",
     ),
 }
 SETTINGS: Mapping[str, NumberSetting | TextSetting] = {**NUMBERS, **TEXTS}
@@ -137,9 +137,9 @@ def problem_with(name: str, value: SettingValue, *, function: str | None, placem
     if setting is None:
         return f"There is no setting {name!r}. {_suggest_names(name)}"
     if not setting.is_valid(value):
-        return f"{name} is {setting.form}, not {repr(value)[:LONGEST_QUOTE]}: {setting.says}."
+        return f"{name} must be {setting.form}, not {repr(value)[:LONGEST_QUOTE]}: {setting.says}."
     if function is not None and not setting.for_functions:
-        return f"{name} is set for a whole tenant: leave out --function."
+        return f"{name} can only be set for a whole tenant: leave out --function."
     if name == "tool_timeout_ms" and isinstance(value, int) and placement is not None:
         return _timeout_problem(value, placement) if value > placement.executor.timeout_ms else None
     return None
@@ -147,12 +147,12 @@ def problem_with(name: str, value: SettingValue, *, function: str | None, placem
 
 def _suggest_names(name: str) -> str:
     close = suggest_name(name, SETTINGS)
-    return f"Did you mean {close}?" if close else f"There are {', '.join(SETTINGS)}."
+    return f"Did you mean {close}?" if close else f"The settings are {', '.join(SETTINGS)}."
 
 
 def _timeout_problem(value: int, placement: Placement) -> str:
     function, executor = placement.hosted.function, placement.executor
     return (
-        f"{function} cannot be given {value} ms: its executor {executor.arn} ends after {executor.timeout_ms} ms. "
+        f"{function} cannot have {value} ms: its executor {executor.arn} ends calls after {executor.timeout_ms} ms. "
         f"Set {executor.timeout_ms} or less, or first deploy the executor with a longer Timeout and load it again."
     )

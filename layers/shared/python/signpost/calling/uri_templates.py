@@ -100,16 +100,16 @@ def parse_uri_template(text: str) -> UriTemplate:
 def _parse_variable(expression: str, literal_after: str) -> TemplateVariable:
     match = _VARIABLE.fullmatch(expression)
     if match is None:
-        raise TemplateRefused(f"has {{{expression}}}, and there are {{name}}, {{+name}} and {{#name}} only")
+        raise TemplateRefused(f"has {{{expression}}}; only {{name}}, {{+name}} and {{#name}} are supported")
     return TemplateVariable(match[2], _STOP_CHARACTERS[match[1]], literal_after)
 
 
 def _check_variables(variables: Sequence[TemplateVariable]) -> None:
     names = [variable.name for variable in variables]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise TemplateRefused(f"has two variables {twice[0]}")
+        raise TemplateRefused(f"has the variable {twice[0]} twice")
     if adjacent := [variable.name for variable in variables[:-1] if not variable.literal_after]:
-        raise TemplateRefused(f"says nothing between {{{adjacent[0]}}} and the variable behind it")
+        raise TemplateRefused(f"has no text between {{{adjacent[0]}}} and the variable after it")
 
 
 def _find_ends(uri: str, variable: TemplateVariable, starts: Sequence[int]) -> Sequence[int]:

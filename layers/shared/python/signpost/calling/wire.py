@@ -228,7 +228,7 @@ def _shown_of(message: JsonObject) -> ClientPresentation | None:
     if is_too_deep(fields):
         raise MalformedMessage("shown is nested too deeply")
     if not all(map(is_block, content)):
-        raise MalformedMessage("shown.content has a block that is none of MCP's")
+        raise MalformedMessage("shown.content has a block that is not a content block of MCP")
     return ClientPresentation(content, optional_object_in(fields, "meta") or {})
 
 

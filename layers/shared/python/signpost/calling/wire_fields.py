@@ -18,7 +18,7 @@ def parse_message(text: bytes) -> JsonObject:
     try:
         message = as_object(strict_json.parse_bytes(text))
     except (ValueError, RecursionError) as fault:
-        raise MalformedMessage("it is no JSON") from fault
+        raise MalformedMessage("it is not JSON") from fault
     return check_version(message)
 
 
@@ -31,7 +31,7 @@ def check_version(message: JsonObject) -> JsonObject:
 def object_in(fields: JsonObject, name: str) -> JsonObject:
     value = fields.get(name)
     if not isinstance(value, Mapping):
-        raise MalformedMessage(f"{name} is no object")
+        raise MalformedMessage(f"{name} is not an object")
     return value
 
 
@@ -42,14 +42,14 @@ def optional_object_in(fields: JsonObject, name: str) -> JsonObject | None:
 def objects_in(fields: JsonObject, name: str) -> Sequence[JsonObject]:
     value = fields.get(name, [])
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        raise MalformedMessage(f"{name} is no list of objects")
+        raise MalformedMessage(f"{name} is not a list of objects")
     return [as_object(item) for item in value]
 
 
 def text_in(fields: JsonObject, name: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str):
-        raise MalformedMessage(f"{name} is no text")
+        raise MalformedMessage(f"{name} is not a text")
     return value
 
 
@@ -60,14 +60,14 @@ def optional_text_in(fields: JsonObject, name: str) -> str | None:
 def texts_in(fields: JsonObject, name: str) -> Sequence[str]:
     value = fields.get(name, [])
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise MalformedMessage(f"{name} is no list of texts")
+        raise MalformedMessage(f"{name} is not a list of texts")
     return [str(word) for word in value]
 
 
 def number_in(fields: JsonObject, name: str) -> float:
     value = fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise MalformedMessage(f"{name} is no number")
+        raise MalformedMessage(f"{name} is not a number")
     return value
 
 

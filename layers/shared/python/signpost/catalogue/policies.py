@@ -20,7 +20,7 @@ def read_policies(texts: "TextStore", tenant: str, digest: str) -> "Policies":
     try:
         text = texts.read(tenant, digest)
     except LookupError as fault:
-        raise Unavailable("What policy says of this tenant cannot be read.") from fault
+        raise Unavailable("The policy rules of this tenant cannot be read.") from fault
     # Imported on first use: most tenants have no rules.
     from signpost.policy.rules_format import parse_policies  # noqa: PLC0415
 

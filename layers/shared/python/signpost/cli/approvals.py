@@ -23,29 +23,29 @@ HEADINGS = ("REQUEST", "QUEUE", "WORKFLOW", "ASKED BY", "ASKED AT", "UNTIL", "AP
 INSTANCE_ID_PREFIX = "wf_"
 """The prefix of the ids of workflow instances; ids of approval requests do not have it."""
 ANSWER_DESCRIPTION = (
-    "Shows what is asked and then, unless --yes is given, asks whether you mean it. What is sent holds for exactly "
-    "what was shown; if anything has happened meanwhile, nothing is decided. It is sent as the person who is "
-    "logged in with `signpost login --url` with the server's URL, or whose token is in SIGNPOST_AUTHORIZATION. "
-    "AWS credentials find a request; who has none says --url and the id of the run, wf_…."
+    "Shows the approval request and then, unless --yes is given, asks you to confirm. The answer applies only to the "
+    "values that were shown: if the run has changed since, nothing is decided. The answer is sent as the person who is "
+    "logged in with `signpost login --url` with the server's URL, or with the token in SIGNPOST_AUTHORIZATION. "
+    "Finding a request by its id needs AWS credentials. Without them, give --url and the id of the run, wf_…."
 )
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("approvals", help="what people are asked to approve, and their answers")
+    parser = commands.add_parser("approvals", help="list, show and answer approval requests")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="the requests that wait, the oldest first")
-    listing.add_argument("--queue", help="of this queue only")
+    listing = actions.add_parser("list", help="list the open approval requests, oldest first")
+    listing.add_argument("--queue", help="only requests in this queue")
     listing.set_defaults(handler=_list)
-    showing = actions.add_parser("show", help="what exactly is to be approved, by when, and who may")
+    showing = actions.add_parser("show", help="show the values to approve, the deadline and the transitions")
     showing.set_defaults(handler=_show)
     for action in (listing, showing):
         action.add_argument("--json", action="store_true", help="print JSON")
     answering = [
-        _add_answer_command(actions, "approve", "approve it"),
-        _add_answer_command(actions, "reject", "reject it"),
+        _add_answer_command(actions, "approve", "approve a request"),
+        _add_answer_command(actions, "reject", "reject a request"),
     ]
     for action in (showing, *answering):
-        action.add_argument("request", help="from `signpost approvals list`, or the id of the run, wf_…")
+        action.add_argument("request", help="its id from `signpost approvals list`, or the id of the run, wf_…")
     for action in (listing, showing, *answering):
         stack.add_tenant_option(action)
         stack.add_option(action)
@@ -55,10 +55,12 @@ def _add_answer_command(
     actions: "Commands", name: "decision.ApprovalDecision", purpose: str
 ) -> argparse.ArgumentParser:
     action = actions.add_parser(name, help=purpose, description=ANSWER_DESCRIPTION)
-    action.add_argument("--transition", metavar="NAME", help="which one, where several say it")
-    action.add_argument("--argument", action="append", default=[], metavar="NAME=VALUE", help="may be repeated")
-    action.add_argument("--digest", help="what `signpost approvals show` said: decide about nothing else")
-    action.add_argument("--yes", action="store_true", help="do not ask again, for scripts")
+    action.add_argument("--transition", metavar="NAME", help=f"the transition to take, if several {name}")
+    action.add_argument(
+        "--argument", action="append", default=[], metavar="NAME=VALUE", help="of the transition; may be repeated"
+    )
+    action.add_argument("--digest", help="from `signpost approvals show`: decide only if it is still the same")
+    action.add_argument("--yes", action="store_true", help="do not ask for confirmation (for scripts)")
     action.add_argument("--url", help="the server's MCP endpoint (default: McpUrl of the stack)")
     action.set_defaults(handler=_send_answer, decision=name)
     return action
@@ -81,10 +83,10 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _explain_no_requests(queue: str | None, queues: set[str]) -> str:
     if queue is None or not queues:
-        return "Nobody is asked to approve anything."
+        return "There are no open approval requests."
     close = suggest_name(queue, queues)
     advice = f"Did you mean {close}?" if close else f"Queues with requests: {', '.join(sorted(queues))}."
-    return terminal.make_printable(f"Nothing waits in the queue {queue}. {advice}")
+    return terminal.make_printable(f"There are no open requests in the queue {queue}. {advice}")
 
 
 def _cells(approval: "OpenApproval", now: float) -> Sequence[str]:
@@ -153,7 +155,7 @@ def _load_approval(reader: "WorkflowReader", tenant: str, name: str) -> _LoadedA
     instance = reader.find_instance(tenant, approval.workflow_id)
     request = instance.open_request
     if request is None or request.id != approval.request.id:
-        message = f"{approval.request.id} was answered this moment. See `signpost approvals list`."
+        message = f"{approval.request.id} was answered a moment ago. See `signpost approvals list`."
         raise CommandFailed(terminal.make_printable(message))
     return _LoadedApproval(approval, instance, reader.load_pinned(tenant, instance))
 
@@ -170,27 +172,27 @@ def _find_open_approval(reader: "WorkflowReader", tenant: str, name: str) -> "Op
     advice = (
         f"Did you mean {terminal.make_printable(close)}?"
         if close
-        else f"`signpost approvals list --tenant {tenant}` says what does."
+        else f"See `signpost approvals list --tenant {tenant}`."
     )
-    raise CommandFailed(f"Nothing waits for people as {name!r} in tenant {tenant!r}. {advice}")
+    raise CommandFailed(f"Tenant {tenant!r} has no open approval request {name!r}. {advice}")
 
 
 def _describe_request(loaded: _LoadedApproval, now: float) -> Iterator[str]:
     request, instance = loaded.instance.request or loaded.approval.request, loaded.instance
-    position = f"{instance.definition_id}, {instance.id}: stands in {instance.state}, version {instance.version}"
+    position = f"{instance.definition_id}, {instance.id}: in state {instance.state}, version {instance.version}"
     yield terminal.make_printable(position)
     yield from decision.request_lines(request.id, request.queue, request.digest, sorted(request.approved_by))
     yield terminal.make_printable(f"asked by {request.asked_by} at {terminal.format_time(request.asked_at)}")
     if instance.ends_at is not None:
-        deadline_text = "has timed out" if instance.is_overdue(now) else "times out"
+        deadline_text = "timed out" if instance.is_overdue(now) else "times out"
         yield f"the run {deadline_text} at {terminal.format_time(instance.ends_at)}"
     if request.expires_at is not None:
-        expiry_note = ", which is over" if request.has_expired(now) else ""
+        expiry_note = " (expired)" if request.has_expired(now) else ""
         yield f"to be answered until {terminal.format_time(request.expires_at)}{expiry_note}"
     yield ""
     yield from (line for name, value in loaded.values.items() for line in terminal.format_value(name, value))
     if not request.is_about(instance.context):
-        yield "This is not what people were asked to approve: it was changed since, and has to be asked for again."
+        yield "The values have changed since approval was requested, so no approval counts. Request approval again."
     yield ""
     transitions = loaded.definition.states[instance.state].transitions.values()
     yield from outline.transition_lines(transition for transition in transitions if transition.actor == "human")
@@ -200,7 +202,7 @@ def _send_answer(arguments: argparse.Namespace) -> int:
     tools, workflow_id, request_id = _find_answer_target(arguments)
     question = decision.parse_approval(tools.call("workflow.get", {"workflowId": workflow_id}), request_id)
     if arguments.digest not in (None, question.digest):
-        problem = f"What is to be approved now has the digest {question.digest}: look at it again"
+        problem = f"The request has the digest {question.digest} now: look at it again"
         raise CommandFailed(terminal.make_printable(f"Nothing was decided. {problem}."))
     link = decision.choose_link(question, arguments.decision, arguments.transition)
     payload = decision.build_submission(question, link, arguments.argument)
@@ -208,7 +210,7 @@ def _send_answer(arguments: argparse.Namespace) -> int:
         print(line)
     if not arguments.yes:
         submission.confirm(f"{arguments.decision.capitalize()} this?", "Nothing was decided")
-    answer = submission.submit(tools, payload, "It may have been decided")
+    answer = submission.submit(tools, payload, "Your decision may have been recorded")
     for line in decision.describe_outcome(question, link, answer):
         print(line)
     return 0

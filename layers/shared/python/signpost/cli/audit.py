@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from signpost.model import JsonObject
     from signpost.workflow.instance import AuditEvent
 
-HEADINGS = ("TIME", "CORRELATION", "WHO", "EVENT", "PAYLOAD")
+HEADINGS = ("TIME", "CORRELATION", "ACTOR", "EVENT", "PAYLOAD")
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("audit", help="what was recorded of a run of a workflow")
+    parser = commands.add_parser("audit", help="show the audit events of a run of a workflow")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    showing = actions.add_parser("show", help="every event, in the order in which they happened")
+    showing = actions.add_parser("show", help="print all audit events, oldest first")
     showing.add_argument("run", metavar="WF", help="the id of the run, wf_…")
     showing.add_argument("--json", action="store_true", help="print each event as a line of JSON")
     stack.add_tenant_option(showing)

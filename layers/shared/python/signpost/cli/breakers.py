@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("breakers", help="which functions are left alone after failures")
+    parser = commands.add_parser("breakers", help="list and reset the circuit breakers of functions")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="the breakers of a tenant that are not closed")
+    listing = actions.add_parser("list", help="list the breakers of a tenant that are not closed")
     listing.set_defaults(handler=_list)
     resetting = actions.add_parser("reset", help="let a function be called again (everywhere within two seconds)")
     resetting.add_argument("function", type=parse_function_id, help="from `signpost breakers list`")

@@ -20,10 +20,12 @@ def register(commands: "Commands") -> None:
     parser = commands.add_parser(
         "call",
         help="call a function of the registry",
-        description="Calls one of the functions that `signpost functions` names, and prints what it answers.",
+        description="Calls a function from the list of `signpost functions`, and prints its answer.",
     )
-    parser.add_argument("function_id", help="as skills::list")
-    parser.add_argument("payload", nargs="?", default="{}", help=f"a JSON object; {FROM_INPUT} reads it from the input")
+    parser.add_argument("function_id", help="for example skills::list")
+    parser.add_argument(
+        "payload", nargs="?", default="{}", help=f"a JSON object; {FROM_INPUT} reads it from standard input"
+    )
     stack.add_option(parser)
     parser.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
     parser.set_defaults(handler=_call)
@@ -35,7 +37,8 @@ def _call(arguments: argparse.Namespace) -> int:
         try:
             answer = call_registry(arguments.function_id, payload)
         except Unavailable as fault:  # the function may have effects: only the operator can know if a retry is safe
-            raise CommandFailed(f"{str(fault).rstrip('.')}. It was called once.") from fault
+            advice = "The call was not retried, because it may have taken effect. Check this before you repeat it."
+            raise CommandFailed(f"{str(fault).rstrip('.')}. {advice}") from fault
     print(answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False))
     return 0
 
@@ -45,4 +48,5 @@ def _parse_payload(text: str) -> Json:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as fault:
-        raise CommandFailed(f'The payload is no JSON ({fault}). Write it like \'{{"id": "resend"}}\'.') from fault
+        example = '{"id": "resend"}'
+        raise CommandFailed(f"The payload is not valid JSON ({fault}). Write it like '{example}'.") from fault

@@ -24,9 +24,9 @@ DESCRIPTION = (
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("check", help="say what is wrong with a manifest", description=DESCRIPTION)
+    parser = commands.add_parser("check", help="check a manifest and print its problems", description=DESCRIPTION)
     parser.add_argument("path", nargs="?", type=Path, help="a manifest in YAML or JSON, or a folder of them")
-    parser.add_argument("--json", action="store_true", help="print what is found as JSON")
+    parser.add_argument("--json", action="store_true", help="print the problems as JSON")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of manifests, for editors")
     checking.add_options(parser)
     parser.set_defaults(handler=_run)
@@ -37,7 +37,7 @@ def _run(arguments: argparse.Namespace) -> int:
         print(json.dumps(manifest_schema(), indent=2))
         return 0
     if arguments.path is None:
-        raise CommandFailed("Say what to check: a manifest, or a folder. `.` is the folder you are in.")
+        raise CommandFailed("The path is missing: give a manifest or a folder. `.` is the current folder.")
     rules = checking.rules_of(arguments)
     problems: list[Problem] = []
     for path in find_manifests(arguments.path):
@@ -54,7 +54,7 @@ def _print(problems: Sequence[Problem]) -> None:
     for problem in problems:
         print(checking.format_problem(problem))
     errors, warnings = (_severity_count(problems, severity) for severity in ("error", "warning"))
-    print(f"{errors}, {warnings}" if problems else "nothing found", file=sys.stderr)
+    print(f"{errors}, {warnings}" if problems else "no problems found", file=sys.stderr)
 
 
 def _severity_count(problems: Sequence[Problem], severity: Severity) -> str:

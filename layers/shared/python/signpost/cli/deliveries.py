@@ -29,17 +29,17 @@ class DeliveryRetry:
 
         Messages that could not be sent again stay in their dead-letter queue."""
         changes = resend(self.failed_changes, self.changes.put, dry=dry)
-        show_line(f"{changes} changes {'to be ' if dry else ''}told again")
+        show_line(f"{changes} changes {'to be ' if dry else ''}sent again")
         deliveries = resend(self.failed_deliveries, self.deliveries.put, dry=dry)
-        show_line(f"{deliveries} deliveries {'to be ' if dry else ''}tried again")
+        show_line(f"{deliveries} deliveries {'to be ' if dry else ''}sent again")
         return changes, deliveries
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("deliveries", help="what triggers and webhooks did not hear")
+    parser = commands.add_parser("deliveries", help="retry failed deliveries to triggers and webhooks")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    retrying = actions.add_parser("retry", help="tell it once more")
-    retrying.add_argument("--dry-run", action="store_true", help="say how much there is, and send nothing")
+    retrying = actions.add_parser("retry", help="send failed changes and deliveries again")
+    retrying.add_argument("--dry-run", action="store_true", help="print their numbers, and send nothing")
     stack.add_option(retrying)
     retrying.set_defaults(handler=_retry)
 

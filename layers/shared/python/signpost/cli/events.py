@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("events", help="change events that did not reach the bus")
+    parser = commands.add_parser("events", help="send change events again that did not reach the event bus")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    redriving = actions.add_parser("redrive", help="send what the relay and the herald gave up after all")
-    redriving.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
+    redriving = actions.add_parser("redrive", help="send the events again that the relays gave up")
+    redriving.add_argument("--dry-run", action="store_true", help="print the numbers of changes, and send nothing")
     redriving.add_argument(
         "--forget-lost",
         action="store_true",
-        help="give up what is too old to be sent whole: changes after seven days, steps of workflows after one",
+        help="discard batches that are too old to be sent whole: changes after seven days, workflow steps after one",
     )
     stack.add_option(redriving)
     redriving.set_defaults(handler=_redrive)
@@ -52,8 +52,9 @@ def _redrive(arguments: argparse.Namespace) -> int:
     print(json.dumps(asdict(result)))
     if result.too_old and not (arguments.dry_run or arguments.forget_lost):
         raise CommandFailed(
-            f"{result.too_old} batches are too old. What the outbox still had of changes of more than seven days ago "
-            "was sent; the rest is lost, and subscribers see a gap in the sequence numbers. Steps of more than a day "
-            "ago were not sent; the audits have them. With --forget-lost the batches leave the queue."
+            f"{result.too_old} batches are too old. Changes older than seven days were sent if the outbox still had "
+            "them; the others are lost, and subscribers see a gap in the sequence numbers. Workflow steps older than "
+            "one day were not sent; `signpost audit show` has them. Run the command again with --forget-lost to "
+            "remove these batches from the queue."
         )
     return 0

@@ -43,11 +43,15 @@ def stack_name(folder: Path, signpost_stack: str) -> str:
     deployed."""
     name = folder.resolve().name.lower().replace("_", "-")
     if not NAME.fullmatch(name):
-        raise CommandFailed(f"The executor is called like its folder, and {name!r} is no name: use a-z, 0-9 and -.")
+        raise CommandFailed(
+            f"The name of the folder is the name of the executor, and {name!r} is not valid: use a-z, 0-9 and -, "
+            "a letter first, at most 32 characters."
+        )
     function_name = f"{signpost_stack}-executor-{name}"
     if len(function_name) > LONGEST_NAME:
         raise CommandFailed(
-            f"The Lambda function would be called {function_name}, which may have {LONGEST_NAME} characters."
+            f"The name of the Lambda function would be {function_name}, which is longer than {LONGEST_NAME} "
+            "characters. Use a shorter folder name."
         )
     return function_name
 
@@ -63,7 +67,7 @@ def check_allowed(name: str, gateway: str, allowed: str) -> None:
     if isinstance(AllowList(patterns).arn_of(arn), PlacementRefusal):
         parameter = ",".join((*patterns, arn))
         raise CommandFailed(
-            f"The stack may not call {name}. Deploy it with the parameter ExecutorFunctions={parameter}"
+            f"The stack may not call {name}. Deploy the stack with the parameter ExecutorFunctions={parameter}"
         )
 
 
@@ -85,7 +89,7 @@ def deploy(folder: Path, name: str, parameters: Mapping[str, str], show_line: Sh
 def _run_sam(folder: Path, arguments: Sequence[str], show_line: ShowLine) -> None:
     program = shutil.which("sam")
     if program is None:
-        raise CommandFailed('The SAM CLI is not on the PATH. On a laptop cloud: eval "$(make env)"')
+        raise CommandFailed('The SAM CLI is not on the PATH. Install it, or on a laptop cloud run: eval "$(make env)"')
     process = subprocess.Popen(
         [program, *arguments],
         cwd=folder,
@@ -99,9 +103,9 @@ def _run_sam(folder: Path, arguments: Sequence[str], show_line: ShowLine) -> Non
         for line in process.stdout or ():
             show_line(line.rstrip())
     if process.returncode:
-        raise CommandFailed(f"sam {arguments[0]} failed in {folder}; what it says of that stands above.")
+        raise CommandFailed(f"`sam {arguments[0]}` failed in {folder}. See its output above.")
 
 
 def _check_has_app(folder: Path) -> None:
     if not (folder / APP).is_file():
-        raise CommandFailed(f"There is no {APP} in {folder}: the module with `handler = executor(…)`.")
+        raise CommandFailed(f"There is no {APP} in {folder}. Create it, with `handler = executor(…)`.")

@@ -22,36 +22,34 @@ if TYPE_CHECKING:
 
 
 LOAD_COMMANDS = {
-    "load": "make its functions the tenant's own; one that is loaded is replaced by a higher version",
-    "unload": "its functions cannot be called any more (within two seconds)",
-    "reload": "ask a loaded one again what it hosts",
+    "load": "add the functions of an executor to the tenant; a higher version replaces a loaded one",
+    "unload": "remove the functions of a loaded executor from the tenant (takes effect within two seconds)",
+    "reload": "read the functions of a loaded executor again",
 }
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser(
-        "executors", help="deploy, load, place and list executors of other stacks, take them away"
-    )
+    parser = commands.add_parser("executors", help="deploy, list, place, remove and load executors of other stacks")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="executors and what they host, for tenants and (tenant null) for all")
+    listing = actions.add_parser("list", help="list executors and their functions; tenant null means all tenants")
     listing.set_defaults(handler=_list)
-    placing = actions.add_parser("place", help="ask an executor what it hosts, and let the tenant call it")
+    placing = actions.add_parser("place", help="read the functions of an executor, and let the tenant call them")
     placing.add_argument("function", help="name or ARN of the Lambda function; the stack must allow it")
     placing.set_defaults(handler=_place)
-    removing = actions.add_parser("remove", help="its functions cannot be called any more (within two seconds)")
+    removing = actions.add_parser("remove", help="remove an executor from the tenant (takes effect within two seconds)")
     removing.add_argument("arn", help="from `signpost executors list`")
     removing.set_defaults(handler=_remove)
-    deploying = actions.add_parser("deploy", help="deploy a folder with an app.py by the SAM CLI, and place it")
+    deploying = actions.add_parser("deploy", help="deploy a folder with an app.py as an executor, and place it")
     deploying.set_defaults(handler=_deploy)
     for action in (placing, removing, deploying):
         stack.add_tenant_option(action)
     _register_loading(actions)
     for action in actions.choices.values():
         stack.add_option(action)
-    writing = actions.add_parser("template", help="write the template that a folder with an app.py is deployed from")
+    writing = actions.add_parser("template", help="write the SAM template of a folder with an app.py")
     writing.set_defaults(handler=_write_template)
     for action in (deploying, writing):
-        action.add_argument("folder", type=Path, help="its name is that of the executor")
+        action.add_argument("folder", type=Path, help="the folder; its name is the name of the executor")
 
 
 def _register_loading(actions: "Commands") -> None:
@@ -90,7 +88,7 @@ def _place_executor(signpost_stack: str, function: str, tenant: str) -> "Sequenc
 def _write_template(arguments: argparse.Namespace) -> int:
     is_new = executor_folders.write_template(arguments.folder)
     path = arguments.folder / executor_folders.TEMPLATE
-    print(f"+ {path}" if is_new else f"= {path} is there already; it is yours.")
+    print(f"+ {path}" if is_new else f"= {path} exists already and was not changed.")
     return 0
 
 
@@ -101,7 +99,7 @@ def _deploy(arguments: argparse.Namespace) -> int:
     url, allowed = parameters.pop("McpUrl"), parameters.pop("ExecutorFunctions")
     executor_folders.check_allowed(name, parameters["GatewayFunctionArn"], allowed)
     if executor_folders.write_template(folder):
-        print_progress(f"+ {folder / executor_folders.TEMPLATE}, which is yours from now on")
+        print_progress(f"+ {folder / executor_folders.TEMPLATE} (edit it as you like)")
     print_progress(f"deploying the stack {name}")
     executor_folders.deploy(folder, name, parameters, print_progress)
     functions = _place_executor(arguments.stack, name, arguments.tenant)
@@ -116,7 +114,9 @@ def _change_load(arguments: argparse.Namespace) -> int:
             answer = call_registry(f"skills::{arguments.operation}", {"executor": arguments.function})
         except Unavailable as fault:  # no retry: a second load of a loaded executor is refused
             reason = str(fault).rstrip(".")
-            raise CommandFailed(f"{reason}. `signpost executors list` says whether it has happened.") from fault
+            raise CommandFailed(
+                f"{reason}. It is not known whether this took effect: see `signpost executors list`."
+            ) from fault
     print(json.dumps(answer, ensure_ascii=False))
     return 0
 
@@ -125,7 +125,7 @@ def _remove(arguments: argparse.Namespace) -> int:
     with stack.open_adapters(arguments.stack) as adapters:
         if not adapters.directory.remove(arguments.tenant, arguments.arn):
             raise CommandFailed(
-                f"{arguments.arn} hosts nothing for tenant {arguments.tenant!r}. See `signpost executors list`."
+                f"{arguments.arn} is not placed for tenant {arguments.tenant!r}. See `signpost executors list`."
             )
     print(json.dumps({"tenant": arguments.tenant, "executor": arguments.arn, "functions": []}))
     return 0

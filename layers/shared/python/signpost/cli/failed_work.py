@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from signpost.content.ports import DeliveryQueue
 
 RETRY_DESCRIPTION = (
-    "Has the worker look once more at the runs that it has given up. What is due in them happens; nothing is done "
-    "twice by looking twice."
+    "Sends the runs that the worker gave up to the worker again. The worker carries out all that is due in them; no "
+    "step is executed twice because of this command."
 )
 
 
@@ -31,10 +31,8 @@ class WorkRetry:
 
 
 def register(actions: "Commands") -> None:
-    retrying = actions.add_parser(
-        "retry", help="look again at runs that could not be gone on with", description=RETRY_DESCRIPTION
-    )
-    retrying.add_argument("--dry-run", action="store_true", help="say how many there are, and send nothing")
+    retrying = actions.add_parser("retry", help="retry the runs that the worker gave up", description=RETRY_DESCRIPTION)
+    retrying.add_argument("--dry-run", action="store_true", help="print their number, and send nothing")
     stack.add_option(retrying)
     retrying.set_defaults(handler=_retry)
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("functions", help="the functions and triggers of the registry")
-    parser.add_argument("--json", action="store_true", help="with descriptions and schemas, as one JSON document")
+    parser = commands.add_parser("functions", help="list the functions and triggers of the registry")
+    parser.add_argument("--json", action="store_true", help="print descriptions and schemas too, as one JSON document")
     parser.set_defaults(handler=_show)
 
 

@@ -52,7 +52,7 @@ def register(commands: "Commands") -> None:
     parser = commands.add_parser("keys", help="create, list and revoke API keys")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     _register_create(actions)
-    listing = actions.add_parser("list", help="the keys of a tenant, without their secrets")
+    listing = actions.add_parser("list", help="list the keys of a tenant, without their secrets")
     listing.set_defaults(handler=_list)
     revoking = actions.add_parser("revoke", help="refuse a key from now on (everywhere within two seconds)")
     revoking.add_argument("id", help="from `signpost keys list`")
@@ -63,10 +63,12 @@ def register(commands: "Commands") -> None:
 
 
 def _register_create(actions: "Commands") -> None:
-    creating = actions.add_parser("create", help="make a key and print it, once")
-    creating.add_argument("name", help="who or what will use it")
-    creating.add_argument("--role", action="append", default=[], help="may be repeated")
-    creating.add_argument("--permission", action="append", default=[], help="may be repeated; signpost.admin is one")
+    creating = actions.add_parser("create", help="create a key and print it; it cannot be shown again")
+    creating.add_argument("name", help="a name for the key, for example its user")
+    creating.add_argument("--role", action="append", default=[], help="a role of the key; may be repeated")
+    creating.add_argument(
+        "--permission", action="append", default=[], help="for example signpost.admin; may be repeated"
+    )
     creating.add_argument(
         "--expires-in", type=_parse_duration, metavar="30d", help="hours (h) or days (d); default: never"
     )

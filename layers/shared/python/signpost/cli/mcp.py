@@ -38,7 +38,8 @@ class RemoteTools:
             return as_object(result["structuredContent"])
         answer = _parse_text_content(result.get("content"))
         if answer is None:
-            raise CommandFailed(f"{self._url} answered {tool} with something that this release does not read.")
+            message = f"{self._url} answered {tool} in a form that this release cannot read."
+            raise CommandFailed(f"{message} Use the release of the stack.")
         return answer
 
     def _request(self, method: str, params: JsonObject) -> JsonObject:
@@ -66,7 +67,8 @@ class RemoteTools:
         sentence = f"{self._url} answered: {make_printable(message.rstrip('.'))}"
         if status != 401:
             return f"{sentence}."
-        return f"{sentence}. Log in with `signpost login --url {self._url}`, or fill {remote.AUTHORIZATION} anew."
+        advice = f"Log in with `signpost login --url {self._url}`, or put a valid token into {remote.AUTHORIZATION}."
+        return f"{sentence}. {advice}"
 
 
 def _parse_text_content(content: Json) -> JsonObject | None:

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from signpost.cli.mcp import RemoteTools
 
 RESOLVE_DESCRIPTION = (
-    "A step was executed and nobody knows what came of it. Says how to go on: execute it once more with the same "
-    "idempotency key, or what came of it. It is sent as the person who is logged in with `signpost login --url` with "
-    "the server's URL, or whose token is in SIGNPOST_AUTHORIZATION; they need the permission workflow.resolve."
+    "Decides how a run goes on after a step whose result is unknown: execute the step once more with the same "
+    "idempotency key, or record its result. The decision is sent as the person who is logged in with `signpost login "
+    "--url` with the server's URL, or with the token in SIGNPOST_AUTHORIZATION. It needs the permission "
+    "workflow.resolve."
 )
 CANCEL_DESCRIPTION = (
-    "Ends a run where it stands. While something is executed in it, or in doubt, that is refused: it has to be settled "
-    "first. Whoever did not start the run needs the permission workflow.cancel."
+    "Ends a run in its current state. This is refused while a step is being executed or is in doubt: wait for the "
+    "step, or resolve it first. A caller who did not start the run needs the permission workflow.cancel."
 )
 
 FAILED = "EXECUTOR_FAILED"
@@ -37,19 +38,25 @@ SHORTEST_WAIT_SHOWN = 1_000
 
 def register(actions: "Commands") -> None:
     resolving = actions.add_parser(
-        "resolve", help="say how to go on with a step that is in doubt", description=RESOLVE_DESCRIPTION
+        "resolve", help="decide how to go on with a step that is in doubt", description=RESOLVE_DESCRIPTION
     )
     how = resolving.add_mutually_exclusive_group(required=True)
-    how.add_argument("--retry", action="store_true", help="execute it once more")
-    how.add_argument("--happened", action="store_true", help="it has happened")
-    how.add_argument("--did-not-happen", action="store_true", help="it has not: leave it, so that it can be tried anew")
-    resolving.add_argument("--output", metavar="JSON", help="with --happened: what the executor would have answered")
+    how.add_argument("--retry", action="store_true", help="execute the step once more")
+    how.add_argument("--happened", action="store_true", help="record that the step has happened")
+    how.add_argument(
+        "--did-not-happen",
+        action="store_true",
+        help="record that the step has not happened, so that it can be tried again",
+    )
+    resolving.add_argument(
+        "--output", metavar="JSON", help="with --happened: the output that the executor would have returned"
+    )
     resolving.set_defaults(handler=_resolve)
-    cancelling = actions.add_parser("cancel", help="end a run where it stands", description=CANCEL_DESCRIPTION)
+    cancelling = actions.add_parser("cancel", help="end a run in its current state", description=CANCEL_DESCRIPTION)
     cancelling.set_defaults(handler=_cancel)
     for action in (resolving, cancelling):
-        action.add_argument("id", help="of the run, wf_…")
-        action.add_argument("--yes", action="store_true", help="do not ask again, for scripts")
+        action.add_argument("id", help="the id of the run, wf_…")
+        action.add_argument("--yes", action="store_true", help="do not ask for confirmation (for scripts)")
         action.add_argument("--url", help="the server's MCP endpoint (default: McpUrl of the stack)")
         stack.add_option(action)
 
@@ -76,7 +83,7 @@ def _cancel(arguments: argparse.Namespace) -> int:
     if error := as_object(status.get("error")):
         raise CommandFailed(terminal.make_printable(str(error.get("message"))))
     print(_state_sentence(status))
-    _submit_order(arguments, tools, status, CANCEL, {}, "End it here?")
+    _submit_order(arguments, tools, status, CANCEL, {}, "End this run?")
     return 0
 
 
@@ -96,29 +103,27 @@ def _submit_order(
         "transition": transition,
         "arguments": payload,
     }
-    answer = submission.submit(tools, order, "It may have been done")
+    answer = submission.submit(tools, order, "The change may have been made")
     if answer.get("timedOut"):
-        raise CommandFailed(
-            f"Nothing was changed by this: the time of the run was over before. {_state_sentence(answer)}"
-        )
+        raise CommandFailed(f"This changed nothing: the run had timed out before. {_state_sentence(answer)}")
     if error := as_object(answer.get("error")):
         raise CommandFailed(_failure_message(status, answer, error))
     print(_state_sentence(answer))
     if pending := as_object(answer.get("pending")):
         print(
-            terminal.make_printable(f"{pending['transition']} is under way. {_timeline_hint(answer)} what comes of it.")
+            terminal.make_printable(f"{pending['transition']} is under way. {_timeline_hint(answer)} for its result.")
         )
 
 
 def _failure_message(status: JsonObject, answer: JsonObject, error: JsonObject) -> str:
     reason = terminal.make_printable(f"{str(error.get('message')).rstrip('.')}.")
     if answer.get("version") != status.get("version") and error.get("code") != STALE_VERSION:
-        return f"It is recorded. What follows it failed: {reason} {_state_sentence(answer)}"
+        return f"Your decision is recorded, but a later step failed: {reason} {_state_sentence(answer)}"
     if error.get("code") == FAILED and answer.get("inDoubt"):
-        return f"It was executed, and is in doubt again: {reason}"
+        return f"The step was executed again, and is in doubt again: {reason}"
     wait = error.get("retryAfterMs")
     return (
-        f"{reason} Come back in {wait / 1000:.0f} seconds."
+        f"{reason} Try again in {wait / 1000:.0f} seconds."
         if isinstance(wait, int) and wait >= SHORTEST_WAIT_SHOWN
         else reason
     )
@@ -126,7 +131,7 @@ def _failure_message(status: JsonObject, answer: JsonObject, error: JsonObject) 
 
 def _order_arguments(arguments: argparse.Namespace) -> JsonObject:
     if arguments.output is not None and not arguments.happened:
-        raise CommandFailed("--output says what came of it: it goes with --happened.")
+        raise CommandFailed("--output gives the result of the step, and needs --happened.")
     if arguments.retry:
         return {}
     output: dict[str, Json] = {} if arguments.output is None else {OUTPUT: _parse_output(arguments.output)}
@@ -137,13 +142,14 @@ def _parse_output(text: str) -> Json:
     try:
         return to_json(parse_json_source(text, "--output"))
     except MalformedSource as fault:
-        raise CommandFailed(f"--output is no JSON ({fault.fault}). A text needs quotation marks of its own.") from fault
+        advice = """Write a text with its quotation marks, as in '"sent"'."""
+        raise CommandFailed(f"--output is not valid JSON ({fault.fault}). {advice}") from fault
 
 
 def _decision_text(arguments: argparse.Namespace) -> str:
     if arguments.retry:
-        return "Execute it once more"
-    return "Say that it has happened" if arguments.happened else "Say that it has not happened"
+        return "Execute the step once more"
+    return f"Record that the step has {'' if arguments.happened else 'not '}happened"
 
 
 def _connect_tools(arguments: argparse.Namespace) -> "RemoteTools":
@@ -160,8 +166,8 @@ def _not_in_doubt_message(status: JsonObject) -> str:
         return terminal.make_printable(str(error.get("message")))
     pending = as_object(status.get("pending"))
     if pending:
-        return terminal.make_printable(f"{pending['transition']} is still under way. Look again in a moment.")
-    return terminal.make_printable(f"Nothing is in doubt there: it stands in {status.get('state')}.")
+        return terminal.make_printable(f"{pending['transition']} is still under way. Try again in a moment.")
+    return terminal.make_printable(f"No step of this run is in doubt; it is in state {status.get('state')}.")
 
 
 def _doubt_lines(status: JsonObject, doubt: JsonObject) -> Iterator[str]:
@@ -170,10 +176,10 @@ def _doubt_lines(status: JsonObject, doubt: JsonObject) -> Iterator[str]:
 
 
 def _timeline_hint(status: JsonObject) -> str:
-    return f"`signpost workflow timeline {status.get('workflowId')}` says"
+    return f"See `signpost workflow timeline {status.get('workflowId')}`"
 
 
 def _state_sentence(status: JsonObject) -> str:
     state, version = status.get("state"), status.get("version")
-    ending = ", cancelled" if status.get("cancelled") else ", which is its end" if status.get("terminal") else ""
-    return terminal.make_printable(f"{status.get('workflowId')} stands in {state}, version {version}{ending}.")
+    ending = ", cancelled" if status.get("cancelled") else ", and has ended" if status.get("terminal") else ""
+    return terminal.make_printable(f"{status.get('workflowId')} is in state {state}, version {version}{ending}.")

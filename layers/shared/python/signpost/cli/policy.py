@@ -61,15 +61,17 @@ class PolicyReader:
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("policy", help="who may use what, and which rule says so")
+    parser = commands.add_parser("policy", help="list the rules of a tenant, and explain decisions")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="the rules of a tenant, and what goes where none decides")
+    listing = actions.add_parser("list", help="list the rules of a tenant, and the default decision")
     listing.set_defaults(handler=_list)
-    explaining = actions.add_parser("explain", help="what is decided about something, for somebody")
-    explaining.add_argument("name", help="as a list shows it: skill:web_search, workflow:Deploy it, iii://guide, …")
-    explaining.add_argument("--subject", default="", help="of the principal, as logs say it")
-    explaining.add_argument("--role", action="append", default=[], help="that it has; more than once for several")
-    explaining.add_argument("--permission", action="append", default=[], help="likewise")
+    explaining = actions.add_parser("explain", help="show which rule decides about an item for a principal")
+    explaining.add_argument("name", help="the name of the item: skill:web_search, workflow:Deploy it, iii://guide, …")
+    explaining.add_argument("--subject", default="", help="the subject of the principal, as in logs")
+    explaining.add_argument("--role", action="append", default=[], help="a role of the principal; may be repeated")
+    explaining.add_argument(
+        "--permission", action="append", default=[], help="a permission of the principal; may be repeated"
+    )
     explaining.set_defaults(handler=_explain)
     for action in actions.choices.values():
         stack.add_tenant_option(action)
@@ -127,9 +129,9 @@ def _find_items(reader: PolicyReader, tenant: str, name: str) -> Sequence[Policy
     if name.startswith(items.DOCUMENT_PREFIX):
         return [(name,)]
     if name.startswith(AGENT_SKILL):
-        raise CommandFailed(f"As an Agent Skill it is the same document: ask about it as {items.DOCUMENT_PREFIX}….")
+        raise CommandFailed(f"An Agent Skill is explained as its document: use the name {items.DOCUMENT_PREFIX}….")
     if resources := list(reader.items_at(tenant, name)):
         return resources
     close = suggest_name(name, [known_name for item in known for known_name in item])
-    advice = f"Did you mean {close}?" if close else "Lists say what there is."
-    raise CommandFailed(f"Tenant {tenant!r} has nothing of the name {name!r}. {advice}")
+    advice = f"Did you mean {close}?" if close else "See the lists of tools, documents and workflows for names."
+    raise CommandFailed(f"Tenant {tenant!r} has no item named {name!r}. {advice}")

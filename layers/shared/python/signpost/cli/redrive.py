@@ -180,20 +180,21 @@ class Redrive[FailedBatch: RedriveBatch]:
         try:
             return self._queue.receive()
         except ValueError as fault:
-            raise CommandFailed(f"In the queue is something else than changes. {fault}") from fault
+            raise CommandFailed(f"The queue has a message that is not a failed batch. {fault}") from fault
 
     def _affected_relays(self, batches: Sequence[FailedBatch]) -> Sequence[RedriveRelay[FailedBatch]]:
         """Return the relays that gave up a batch."""
         functions = {batch.function for batch in batches}
         if unknown := functions - self._relays.keys():
-            raise CommandFailed(f"In the queue is what {', '.join(sorted(unknown))} gave up, no function of the stack.")
+            names = ", ".join(sorted(unknown))
+            raise CommandFailed(f"The queue has batches of {names}, which are not functions of this stack.")
         return [relay for name, relay in self._relays.items() if name in functions]
 
     def _recover_rows(
         self, relay: RedriveRelay[FailedBatch], batches: Sequence[FailedBatch], show_line: ShowLine
     ) -> RecoveredRows[FailedBatch]:
         own_batches = [batch for batch in batches if batch.function == relay.function]
-        show_line(f"{relay.function} gave up {len(own_batches)} batches; reading what was in them")
+        show_line(f"{relay.function} gave up {len(own_batches)} batches; reading their rows")
         return relay.recovery.recover(own_batches, show_line)
 
     def _send_rows(self, relay: RedriveRelay[FailedBatch], rows: Sequence[RedriveRow], show_line: ShowLine) -> None:
@@ -211,10 +212,12 @@ class Redrive[FailedBatch: RedriveBatch]:
         payload = json.dumps({"Records": records}).encode()
         answer = self._link.send(relay.function, payload, self._clock.now() + PATIENCE)
         if isinstance(answer, TransportFailure):
-            raise CommandFailed(f"{relay.function} did not answer ({answer.code}); {left} changes are left.")
+            raise CommandFailed(
+                f"{relay.function} did not answer ({answer.code}); {left} changes are left. Run the command again."
+            )
         if json.loads(answer) != {"batchItemFailures": []}:
             raise CommandFailed(
-                f"Not everything was taken; {left} changes are left. The log of {relay.function} says why."
+                f"{relay.function} refused changes; {left} changes are left. See its log, and run the command again."
             )
 
 

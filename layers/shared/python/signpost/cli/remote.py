@@ -95,7 +95,7 @@ class RetryLoop:
         pause = pause_after(failures, elapsed)
         if pause is None:
             raise CommandFailed(f"Given up after {failures} attempts in {elapsed:.0f} s: {reason}.") from fault
-        self._show_line(f"attempt {failures} failed: {reason}; again in {pause:.0f} s")
+        self._show_line(f"attempt {failures} failed: {reason}; next attempt in {pause:.0f} s")
         self._sleep(pause)
 
 
@@ -112,7 +112,7 @@ def read_credential(show_line: ShowLine) -> str | None:
     credential = os.environ[AUTHORIZATION].strip()
     if not credential:  # a script failed to fill it: going on without a credential is not intended
         raise CommandFailed(f"{AUTHORIZATION} is set, but empty. Fill it, or unset it.")
-    show_line(f"with the credential in {AUTHORIZATION}")
+    show_line(f"using the credential in {AUTHORIZATION}")
     return credential[len(SCHEME) :].lstrip() if credential.lower().startswith(SCHEME) else credential
 
 
@@ -125,7 +125,7 @@ def _build_client(service: str) -> Any:
     try:
         return boto3.client(service, config=once)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the service name is a variable
     except ValueError as fault:
-        raise CommandFailed(f"This is no endpoint: {fault}") from fault
+        raise CommandFailed(f"--url is not a valid endpoint: {fault}") from fault
 
 
 def _find_registry_function(stack: str) -> str:
@@ -152,13 +152,13 @@ def _failure(error: JsonObject) -> Exception:
     if error.get("code") == "unavailable":
         return Unavailable(message)
     if error.get("code") in ("unauthorized", "forbidden"):
-        return CommandFailed(f"{message.rstrip('.')}. The credential is that in {AUTHORIZATION}.")
+        return CommandFailed(f"{message.rstrip('.')}. The credential comes from {AUTHORIZATION}.")
     problems = as_object(error.get("data")).get("problems")
     if not isinstance(problems, list):
         return CommandFailed(message)
     entries = [as_object(problem) for problem in problems]
     lines = "\n".join(f"  {entry.get('kind')} {entry.get('id')}: {entry.get('message')}" for entry in entries)
-    return CommandFailed(f"Nothing was published. {len(entries)} to be put right:\n{lines}")
+    return CommandFailed(f"Nothing was published. Problems to fix: {len(entries)}\n{lines}")
 
 
 def _call_aws(operation: Callable[..., Any], **arguments: Any) -> Any:

@@ -19,7 +19,7 @@ def rotate_keys(keys: MasterKeys) -> MasterKeys:
 def register(commands: "Commands") -> None:
     parser = commands.add_parser("secret", help="rotate the master keys of a stack")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    rotating = actions.add_parser("rotate", help="sign with new keys; what the current ones signed stays valid")
+    rotating = actions.add_parser("rotate", help="sign with new keys; data signed with the current keys stays valid")
     stack.add_option(rotating)
     rotating.set_defaults(handler=_rotate)
 
@@ -34,8 +34,8 @@ def _rotate(arguments: argparse.Namespace) -> int:
         adapters.placer.hand_out(keys)
         adapters.stack_keys.write(keys)
         unreachable = adapters.placer.hand_out(keys)
-    print("Rotated. What was signed before stays valid until the next rotation.")
+    print("The keys are rotated. Data signed with the previous keys stays valid until the next rotation.")
     for arn in unreachable:
-        advice = "Place it again, or take it away by `signpost executors remove`."
+        advice = "Place the executor again, or remove it with `signpost executors remove`."
         print(f"signpost: the secret of {arn} is gone, so it cannot be called. {advice}", file=sys.stderr)
     return 0

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("settings", help="how long functions may take, when breakers open, what is a tool")
+    parser = commands.add_parser("settings", help="list and change the runtime settings of a tenant and its functions")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="what was set for a tenant and its functions")
+    listing = actions.add_parser("list", help="list the settings of a tenant and its functions")
     listing.set_defaults(handler=_list)
     setting = actions.add_parser(
         "set",
-        help="set something for a function, or for all of a tenant",
+        help="change a setting of a function, or of a whole tenant",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_settings_help(),
     )
     setting.add_argument("name", help="see below")
     setting.add_argument("value", help="a number or a text, see below; switches are 0 or 1")
     setting.set_defaults(handler=_set)
-    unsetting = actions.add_parser("unset", help="go back to what was set for the tenant, or to the default")
+    unsetting = actions.add_parser("unset", help="remove a setting: the tenant's value or the default applies again")
     unsetting.add_argument("name", help="from `signpost settings list`")
     unsetting.set_defaults(handler=_unset)
     for action in actions.choices.values():
         action.add_argument(
-            "--function", type=parse_function_id, metavar="ID", help="only for this one, as email::send"
+            "--function", type=parse_function_id, metavar="ID", help="only for this function, for example email::send"
         )
         stack.add_tenant_option(action)
         stack.add_option(action)

@@ -22,7 +22,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tenant_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tenant", default="default", type=_parse_tenant, help="default: %(default)s")
+    parser.add_argument("--tenant", default="default", type=_parse_tenant, help="the tenant (default: %(default)s)")
 
 
 @contextmanager
@@ -88,6 +88,6 @@ def _outputs_of(stack: "StackTypeDef") -> Mapping[str, str]:
 def _parse_tenant(text: str) -> str:
     if not TENANT.fullmatch(text):
         raise argparse.ArgumentTypeError(
-            f"a tenant name is made of a-z, 0-9 and -, at most 32 characters; not {text!r}"
+            f"not a valid tenant name: {text!r}; use a-z, 0-9 and -, at most 32 characters"
         )
     return text

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def register(commands: "Commands") -> None:
-    triggers = commands.add_parser("triggers", help="functions that are called after changes")
+    triggers = commands.add_parser("triggers", help="list triggers (functions that are called after changes)")
     actions = triggers.add_subparsers(required=True, metavar="ACTION")
     _add_list(actions, "triggers")
-    webhooks = commands.add_parser("webhooks", help="addresses that are posted to after changes")
+    webhooks = commands.add_parser("webhooks", help="list webhooks (URLs that receive changes), and show their secrets")
     actions = webhooks.add_subparsers(required=True, metavar="ACTION")
     _add_list(actions, "webhooks")
-    secret = actions.add_parser("secret", help="the secret with which the receiver at a URL checks what comes")
-    secret.add_argument("url", help="as it was published, to the letter")
+    secret = actions.add_parser("secret", help="show the secret with which the receiver at a URL verifies requests")
+    secret.add_argument("url", help="the URL, exactly as it was published")
     stack.add_tenant_option(secret)
     stack.add_option(secret)
     secret.set_defaults(handler=_secret)
 
 
 def _add_list(actions: "Commands", kind: str) -> None:
-    listing = actions.add_parser("list", help=f"the {kind} that were published, a line each")
+    listing = actions.add_parser("list", help=f"list the published {kind}, one per line")
     stack.add_option(listing)
     listing.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
     listing.set_defaults(handler=_list, kind=kind)

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 HEADINGS = ("ID", "KIND", "STATE", "TITLE")
 SWITCH_MESSAGES: Mapping[bool, str] = {
-    True: "is switched on: it is listed and can be started, if its author says so too (`enabled` in the manifest).",
-    False: "is switched off: it is not listed and cannot be started, whatever is published, until somebody enables it. "
-    "What runs already goes on.",
+    True: "is switched on: it is listed and can be started, unless its author disabled it (`enabled` in the manifest).",
+    False: "is switched off: it is not listed and cannot be started until it is enabled again, also after a new "
+    "publication. Its current runs continue.",
 }
 UNSAFE_IN_FILE_NAME = re.compile(r"^\.+|[^\w.-]")
 LONGEST_FILE_NAME = 100
 
 
 def register(commands: "Commands") -> None:
-    parser = commands.add_parser("workflow", help="workflows: what there is, how they look, what became of one")
+    parser = commands.add_parser("workflow", help="list, show, draw and switch workflows; show and change their runs")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     _register_reading(actions)
     for name, enabled, purpose in (
         ("enable", True, "let a workflow be started again"),
-        ("disable", False, "keep a workflow from being started; runs go on"),
+        ("disable", False, "keep a workflow from being started; its runs continue"),
     ):
         action = actions.add_parser(name, help=purpose, description=_switch_description(purpose))
         action.add_argument("id", help="from `signpost workflow list`")
@@ -49,24 +49,24 @@ def register(commands: "Commands") -> None:
 
 def _switch_description(purpose: str) -> str:
     return (
-        f"Will {purpose}. With a credential in {remote.AUTHORIZATION} it is a workflow of the credential's tenant, "
-        "without one of the operator's."
+        f"{purpose.capitalize()}. With a credential in {remote.AUTHORIZATION}, the workflow belongs to the tenant of "
+        "the credential; without one, to the tenant of the operator."
     )
 
 
 def _register_reading(actions: "Commands") -> None:
-    listing = actions.add_parser("list", help="all that the catalogue of a tenant has, also what is switched off")
+    listing = actions.add_parser("list", help="list the catalogue of a tenant, with workflows that are switched off")
     listing.set_defaults(handler=_list)
-    showing = actions.add_parser("show", help="the states of a workflow, and who may do what in them")
+    showing = actions.add_parser("show", help="show the states of a workflow and their transitions")
     showing.add_argument("id", help="from `signpost workflow list`")
     showing.set_defaults(handler=_show)
-    timeline_action = actions.add_parser("timeline", help="what has happened in a run of a workflow")
+    timeline_action = actions.add_parser("timeline", help="show the timeline of a run of a workflow")
     timeline_action.add_argument("run", metavar="WF", help="the id of the run, wf_…")
     timeline_action.set_defaults(handler=_timeline)
     drawing = actions.add_parser("graph", help="write a picture of a workflow as Mermaid and as SVG")
     drawing.add_argument("id", nargs="?", help="from `signpost workflow list`; not needed with --instance")
-    drawing.add_argument("--instance", metavar="WF", help="mark where this run stands, and the way it came")
-    drawing.add_argument("--out", type=Path, default=Path(), metavar="FOLDER", help="default: the folder you are in")
+    drawing.add_argument("--instance", metavar="WF", help="mark the current state of this run, and the path to it")
+    drawing.add_argument("--out", type=Path, default=Path(), metavar="FOLDER", help="default: the current folder")
     drawing.set_defaults(handler=_graph)
     for action in (listing, showing):
         action.add_argument("--json", action="store_true", help="print JSON")
@@ -88,7 +88,7 @@ def _list(arguments: argparse.Namespace) -> int:
         ):
             print(line)
     else:
-        print(f"Tenant {arguments.tenant} has published nothing that could be started: see `signpost publish`.")
+        print(f"Tenant {arguments.tenant} has published no workflows or capabilities: see `signpost publish`.")
     return 0
 
 
@@ -150,7 +150,7 @@ def _find_picture_subject(
     tenant, definition_id = arguments.tenant, arguments.id
     if arguments.instance is None:
         if definition_id is None:
-            raise CommandFailed("Say which workflow, or with --instance which run of one.")
+            raise CommandFailed("Name a workflow, or a run with --instance.")
         return (
             definition_id,
             reader.read_definition(tenant, definition_id, reader.find_current_digest(tenant, definition_id)),
@@ -181,6 +181,6 @@ def _switch(arguments: argparse.Namespace) -> int:
     with remote.connect_registry(arguments.stack, arguments.url, terminal.print_progress) as call_registry:
         changed = call_registry("manifest::switch", {"id": arguments.id, "enabled": arguments.enabled}).get("changed")
     if not changed:
-        terminal.print_progress("That it was already.")
+        terminal.print_progress("Nothing changed: it was in this state already.")
     print(f"{terminal.make_printable(arguments.id)} {SWITCH_MESSAGES[arguments.enabled]}")
     return 0

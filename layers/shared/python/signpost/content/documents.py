@@ -142,7 +142,9 @@ class Skills:
     def _read_document_text(self, skill_id: str, caller: Caller) -> DocumentText | RegistryRefusal:
         document = self.read_document(skill_id, caller)
         if document is None:
-            return RegistryRefusal("not_found", f"Skill not found: {skill_id}. {uris.INDEX} names those there are.")
+            return RegistryRefusal(
+                "not_found", f"Skill not found: {skill_id}. Read {uris.INDEX} for the list of skills."
+            )
         return DocumentText(document[1])
 
     def _read_section(self, function: str, caller: Caller) -> DocumentText | RegistryRefusal:
@@ -162,7 +164,7 @@ def refusal_of(skill_id: str, body: str) -> RegistryRefusal | None:
     if problem := problem_with_skill_id(skill_id):
         return RegistryRefusal("invalid_id", f"{problem}.")
     if not body:
-        return RegistryRefusal("invalid_content", f"skill must be non-empty: the body of {skill_id} has nothing in it.")
+        return RegistryRefusal("invalid_content", f"skill must be non-empty: the body of {skill_id} is empty.")
     if (size := byte_length(body)) > LARGEST_BODY:
         return RegistryRefusal(
             "invalid_content", f"skill is too large: {size} bytes, at most {LARGEST_BODY}. Split it up."

@@ -37,7 +37,7 @@ class Handlers:
         placement = placement_of(state)
         if placement is None or not placement.hosted.readable or not self._may_read(function, caller):
             return _failed_function_refusal(
-                function, f"there is no function {function} that may be read", "unknown_function"
+                function, f"the function {function} does not exist or is not readable", "unknown_function"
             )
         return self._call(function, {}, caller)
 
@@ -69,7 +69,8 @@ def refuse_internal(function: str) -> RegistryRefusal | None:
     if not is_internal(function):
         return None
     return RegistryRefusal(
-        "internal_namespace", f"{quote_text(function)} is in an internal namespace and is never called from here."
+        "internal_namespace",
+        f"{quote_text(function)} is in an internal namespace and cannot be called here. Use another one.",
     )
 
 
@@ -83,11 +84,13 @@ def _value_of(reply: CallReply, function: str) -> Json | RegistryRefusal:
             )
         case KeptResult(size=size):
             return _failed_function_refusal(
-                function, f"its answer of {size} bytes is too long to be shown", "result_too_large"
+                function, f"its answer of {size} bytes is too long to be included here", "result_too_large"
             )
         case InputRequired():
             return _failed_function_refusal(
-                function, "it asks for more input, which nobody can give here", "input_required"
+                function,
+                "it requires input from the client, which sections and prompts cannot provide",
+                "input_required",
             )
         case Failure():
             return _refusal_of_failure(function, reply)

@@ -79,7 +79,9 @@ class Prompts:
             return RegistryRefusal("invalid_name", f"{problem}.")
         visible = self._find(name, caller)
         if visible is None:
-            return RegistryRefusal("not_found", f"Prompt not found: {name}. `prompts::list` names those there are.")
+            return RegistryRefusal(
+                "not_found", f"Prompt not found: {name}. Call `prompts::list` for the list of prompts."
+            )
         return self._render(visible[1], arguments, caller)
 
     def _find(self, name: str, caller: Caller) -> tuple[str | None, StoredPrompt] | None:

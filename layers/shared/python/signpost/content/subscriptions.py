@@ -22,7 +22,7 @@ MOST_SUBSCRIPTIONS = 100
 
 def parse_trigger(entry: Json) -> Subscription | RegistryRefusal:
     if not isinstance(entry, Mapping):
-        return RegistryRefusal("invalid_payload", "A trigger is {trigger_type, function_id, config}.")
+        return RegistryRefusal("invalid_payload", "A trigger must be {trigger_type, function_id, config}.")
     fields = payloads.text_fields(entry, "trigger_type", "function_id")
     if isinstance(fields, RegistryRefusal):
         return fields
@@ -36,7 +36,7 @@ def parse_trigger(entry: Json) -> Subscription | RegistryRefusal:
 
 def parse_webhook(entry: Json) -> Subscription | RegistryRefusal:
     if not isinstance(entry, Mapping):
-        return RegistryRefusal("invalid_payload", "A webhook is {trigger_type, url}.")
+        return RegistryRefusal("invalid_payload", "A webhook must be {trigger_type, url}.")
     fields = payloads.text_fields(entry, "trigger_type", "url")
     if isinstance(fields, RegistryRefusal):
         return fields
@@ -62,13 +62,13 @@ def entry_of(subscription: Subscription) -> JsonObject:
 def _problem_with_type(trigger_type: str) -> str | None:
     if trigger_type in TRIGGER_TYPES:
         return None
-    return f"there is no trigger type {quote_text(trigger_type)}: it is one of {', '.join(TRIGGER_TYPES)}"
+    return f"unknown trigger type {quote_text(trigger_type)}: use one of {', '.join(TRIGGER_TYPES)}"
 
 
 def _problem_with_function(function: str) -> str | None:
     if is_internal(function):
-        return f"{quote_text(function)} is in an internal namespace and is never called from here"
-    return None if may_exist(function) else f"{quote_text(function)} is no id of a function"
+        return f"{quote_text(function)} is in an internal namespace and cannot be called here"
+    return None if may_exist(function) else f"{quote_text(function)} is not a valid function id"
 
 
 def _problem_with_config(config: Json) -> str | None:

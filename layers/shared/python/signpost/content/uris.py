@@ -74,7 +74,7 @@ def _not_found_message(path: str, problem: str) -> str:
     function; for a path in that form the message names the new form."""
     section = section_uri(path.rpartition("/")[2])
     legacy = "::" in path and isinstance(parse(section), Section)
-    return f"Skill not found: {problem}." + (f" The section of a function is read as {section}." if legacy else "")
+    return f"Skill not found: {problem}." + (f" Read the section of this function at {section}." if legacy else "")
 
 
 def _invalid_uri(uri: str, problem: str) -> RegistryRefusal:

@@ -23,7 +23,8 @@ class AllowList:
         candidates = sorted({arn for pattern in self._patterns if (arn := _arn_for(executor, pattern)) is not None})
         if len(candidates) > 1:
             return PlacementRefusal(
-                "not_allowed", f"{executor} may be any of {', '.join(candidates)}. Name it by its ARN."
+                "not_allowed",
+                f"{executor} matches several allowed Lambda functions: {', '.join(candidates)}. Name one by its ARN.",
             )
         return candidates[0] if candidates else _refuse_executor(executor)
 
@@ -52,6 +53,6 @@ def _matches(pattern: str, text: str) -> bool:
 def _refuse_executor(executor: str) -> PlacementRefusal:
     return PlacementRefusal(
         "not_allowed",
-        f"This deployment does not allow {executor!r}. Its parameter ExecutorFunctions names the Lambda functions that "
-        "may be loaded.",
+        f"This deployment does not allow {executor!r} to be loaded. An operator can add it to the parameter "
+        "ExecutorFunctions.",
     )

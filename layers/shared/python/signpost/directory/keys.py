@@ -57,7 +57,7 @@ class ExecutorKeys:
         for placed in self._directory.list_placed():
             other = placed.executor
             if other.key_secret_arn == executor.key_secret_arn and other.arn != executor.arn:
-                return f"its secret holds the keys of {other.arn}."
+                return f"its secret holds the keys of {other.arn}. Give this executor a secret of its own."
         return None
 
     def _write(self, executor: Executor, keys: MasterKeys) -> bool:

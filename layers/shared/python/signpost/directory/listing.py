@@ -33,7 +33,7 @@ def fault_of(member: str, value: object) -> str | None:
 
 def _check_description(value: object) -> str | None:
     fits = isinstance(value, str) and len(value) <= LONGEST_DESCRIPTION
-    return None if fits else f"is no text of {LONGEST_DESCRIPTION} characters at most"
+    return None if fits else f"is not a text of at most {LONGEST_DESCRIPTION} characters"
 
 
 def _check_schema(value: object) -> str | None:
@@ -44,19 +44,19 @@ def _check_schema(value: object) -> str | None:
     except SchemaRefusal as fault:
         return f"is refused, because {fault}"
     except (AttributeError, RecursionError, TypeError, ValueError):
-        return "is no JSON object"
+        return "is not a JSON object"
     return None
 
 
 def _check_name(value: object) -> str | None:
     if value is None or (_is_text(value, LONGEST_NAME) and cast("str", value).isprintable()):
         return None
-    return f"is no text of 1 to {LONGEST_NAME} printable characters"
+    return f"is not a text of 1 to {LONGEST_NAME} printable characters"
 
 
 def _check_title(value: object) -> str | None:
     fits = value is None or _is_text(value, LONGEST_TITLE)
-    return None if fits else f"is no text of 1 to {LONGEST_TITLE} characters"
+    return None if fits else f"is not a text of 1 to {LONGEST_TITLE} characters"
 
 
 def _is_text(value: object, longest: int) -> bool:
@@ -65,19 +65,19 @@ def _is_text(value: object, longest: int) -> bool:
 
 def _check_extras(value: object) -> str | None:
     if not isinstance(value, Mapping):
-        return "is no object"
+        return "is not an object"
     return _check_size(cast("object", value))
 
 
 def _check_annotations(value: object) -> str | None:
     hints = _object(value)
     wrong = [hint for hint in HINTS if hint in hints and not isinstance(hints[hint], HINTS[hint])]
-    return f"says of {wrong[0]} what no client reads" if wrong else _check_extras(value)
+    return f"has a {wrong[0]} of the wrong type" if wrong else _check_extras(value)
 
 
 def _check_icons(value: object) -> str | None:
     if not isinstance(value, list | tuple) or not all(map(_is_icon, cast("list[object]", value))):
-        return "is no list of objects with a `src` that begins with https:// or data:"
+        return "is not a list of objects with a `src` that begins with https:// or data:"
     return _check_size(cast("object", value))
 
 
@@ -97,7 +97,7 @@ def _check_size(value: object) -> str | None:
         length = len(json.dumps(value, allow_nan=False))
         too_deep = is_too_deep(cast("Json", value))
     except (RecursionError, TypeError, ValueError):
-        return "is no JSON"
+        return "is not JSON"
     if too_deep:
         return "is nested too deeply"
     return f"has more than {LONGEST_EXTRAS} characters" if length > LONGEST_EXTRAS else None

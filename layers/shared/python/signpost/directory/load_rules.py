@@ -27,8 +27,8 @@ MOST_ROWS = 80
 """Functions that one change may add, keep and remove: a change is one transaction of at most a hundred rows."""
 MAX_CHANGE_BYTES = 1_000_000
 """Bytes of the manifest that one change may write, far below the four megabytes of a transaction."""
-RELOAD_ADVICE = "skills::reload takes over what it hosts now."
-HIGHER_VERSION_ADVICE = "Give it a higher one."
+RELOAD_ADVICE = "If its contract has not changed, call skills::reload instead."
+HIGHER_VERSION_ADVICE = "Give it a higher version."
 
 
 def load(offer: Offer, snapshot: DirectorySnapshot) -> DirectoryChange | PlacementRefusal:
@@ -40,7 +40,7 @@ def load(offer: Offer, snapshot: DirectorySnapshot) -> DirectoryChange | Placeme
 def reload(offer: Offer, snapshot: DirectorySnapshot) -> DirectoryChange | PlacementRefusal:
     loaded = _find_loaded(snapshot, offer.executor.arn)
     if loaded is None:
-        return PlacementRefusal("not_found", f"{offer.executor.arn} is not loaded. skills::load loads it.")
+        return PlacementRefusal("not_found", f"{offer.executor.arn} is not loaded. Call skills::load.")
     return _check_contract(offer, loaded) or _build_load(offer, snapshot, loaded)
 
 
@@ -53,7 +53,9 @@ def unload(executor: str, snapshot: DirectorySnapshot) -> DirectoryChange | Plac
     loaded = [placed for placed in matching if placed.tenant is not None]
     if len(loaded) > 1:
         candidates = ", ".join(placed.executor.arn for placed in loaded)
-        return PlacementRefusal("not_found", f"{executor} may be any of {candidates}. Name it by its ARN.")
+        return PlacementRefusal(
+            "not_found", f"{executor} is the name of several loaded executors: {candidates}. Name one by its ARN."
+        )
     if loaded:
         return _build_unload(loaded[0], snapshot)
     if matching:
@@ -77,14 +79,15 @@ def _check_newer(offer: Offer, loaded: PlacedExecutor) -> PlacementRefusal | Non
     if offer.version is None:
         return PlacementRefusal(
             "no_version",
-            f"{arn} is loaded, and says no version by which it would be another one. "
-            f"{HIGHER_VERSION_ADVICE} If what it says of its "
-            f"functions is as before, {RELOAD_ADVICE}",
+            f"{arn} is loaded already, and its manifest has no version. {HIGHER_VERSION_ADVICE} {RELOAD_ADVICE}",
         )
     if loaded_version is None or (order := compare_versions(offer.version, loaded_version)) == "higher":
         return None
     if order == "same":
-        return PlacementRefusal("same_version", f"{arn} is loaded in version {loaded_version} already. {RELOAD_ADVICE}")
+        return PlacementRefusal(
+            "same_version",
+            f"{arn} is loaded in version {loaded_version} already. {HIGHER_VERSION_ADVICE} {RELOAD_ADVICE}",
+        )
     return _refuse_lower_version(offer, loaded_version)
 
 
@@ -94,7 +97,7 @@ def _check_contract(offer: Offer, loaded: PlacedExecutor) -> PlacementRefusal | 
     if loaded_version is not None and offered_version is None:
         return PlacementRefusal(
             "no_version",
-            f"{arn} is loaded in version {loaded_version}, and says none any more. {HIGHER_VERSION_ADVICE}",
+            f"{arn} is loaded in version {loaded_version}, and its manifest now has none. {HIGHER_VERSION_ADVICE}",
         )
     order = (
         compare_versions(offered_version, loaded_version)
@@ -108,16 +111,16 @@ def _check_contract(offer: Offer, loaded: PlacedExecutor) -> PlacementRefusal | 
         return None
     return PlacementRefusal(
         "contract_changed",
-        f"What {arn} says of its functions is not what it was loaded with (ids, schemas, permissions, descriptions), "
-        f"and its version is not higher than {loaded_version or 'none'}. {HIGHER_VERSION_ADVICE}",
+        f"The contract of {arn} has changed since it was loaded (ids, schemas, permissions, descriptions), "
+        f"but its version is still {loaded_version or 'missing'}. {HIGHER_VERSION_ADVICE}",
     )
 
 
 def _refuse_lower_version(offer: Offer, loaded_version: str) -> PlacementRefusal:
     return PlacementRefusal(
         "lower_version",
-        f"{offer.executor.arn} is loaded in version {loaded_version}, and says {offer.version}. "
-        "To go back, unload it first.",
+        f"{offer.executor.arn} is loaded in version {loaded_version}, and its manifest has the lower version "
+        f"{offer.version}. To load that, call skills::unload first.",
     )
 
 
@@ -137,8 +140,8 @@ def _build_load(
         return change
     return PlacementRefusal(
         "too_large",
-        f"{rows} functions of {offer.executor.arn} would come, stay or go, with {size} bytes to be said of them; "
-        f"{MOST_ROWS} and {MAX_CHANGE_BYTES} are loaded at once. Divide it into several executors.",
+        f"The change would add, keep or remove {rows} functions of {offer.executor.arn} with {size} bytes of manifest; "
+        f"it may have at most {MOST_ROWS} and {MAX_CHANGE_BYTES}. Divide them among several executors.",
     )
 
 
@@ -148,9 +151,8 @@ def _build_unload(loaded: PlacedExecutor, snapshot: DirectorySnapshot) -> Direct
         return change
     return PlacementRefusal(
         "too_large",
-        f"{loaded.executor.arn} hosts {len(change.removed)} functions, and {MOST_ROWS} are unloaded at once. "
-        "An operator "
-        "takes it away with `signpost executors remove`.",
+        f"{loaded.executor.arn} hosts {len(change.removed)} functions, and at most {MOST_ROWS} can be unloaded at "
+        "once. Ask an operator to run `signpost executors remove`.",
     )
 
 
@@ -191,12 +193,13 @@ def _build_notices(before: frozenset[str], after: frozenset[str]) -> Iterable[Lo
 def _check_offer(offer: Offer) -> PlacementRefusal | None:
     """Refuse an offer without functions, or with two functions of one id or one client name."""
     if not offer.hosted:
-        return PlacementRefusal("invalid_manifest", f"{offer.executor.arn} hosts nothing.")
+        return PlacementRefusal("invalid_manifest", f"{offer.executor.arn} hosts no functions.")
     ids = Counter(hosted.function for hosted in offer.hosted)
     names = Counter(_client_names(offer.hosted))
     if twice := sorted(name for name, times in (*ids.items(), *names.items()) if times > 1):
         return PlacementRefusal(
-            "invalid_manifest", f"{offer.executor.arn} hosts several of one name: {', '.join(twice)}."
+            "invalid_manifest",
+            f"{offer.executor.arn} hosts several functions of one id or name: {', '.join(twice)}. Rename them.",
         )
     return None
 
@@ -209,14 +212,19 @@ def _check_conflicts(offer: Offer, snapshot: DirectorySnapshot) -> PlacementRefu
     shipped = {hosted.function for hosted in snapshot.shipped}
     arn = offer.executor.arn
     if core := sorted(ids & shipped | names.intersection(_client_names(snapshot.shipped))):
-        return PlacementRefusal("name_conflicts_with_core", f"{arn}: the deployment itself has {', '.join(core)}.")
+        return PlacementRefusal(
+            "name_conflicts_with_core", f"The deployment ships {', '.join(core)} already. Rename them in {arn}."
+        )
     taken = {name: others[name] for name in ids & others.keys()}
     for hosted in snapshot.own:
         if hosted.function in others and (name := _client_name(hosted)) in names:
             taken[name] = others[hosted.function]
     if taken:
         listed = ", ".join(f"{name} ({taken[name]})" for name in sorted(taken))
-        return PlacementRefusal("name_taken", f"{arn}: other executors have {listed} already.")
+        return PlacementRefusal(
+            "name_taken",
+            f"Other executors host {listed} already. Rename them in {arn}, or unload those executors first.",
+        )
     return None
 
 

@@ -81,7 +81,8 @@ class Loader:
         if reserved := sorted(hosted.function for hosted in offer.hosted if self._is_reserved(hosted.function)):
             listed = ", ".join(reserved)
             return PlacementRefusal(
-                "invalid_namespace", f"{offer.executor.arn} hosts {listed}, whose namespace is internal."
+                "invalid_namespace",
+                f"{offer.executor.arn} hosts {listed} in a namespace that is reserved for the registry. Rename them.",
             )
         return offer
 

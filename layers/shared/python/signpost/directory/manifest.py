@@ -46,9 +46,9 @@ def parse_manifest(text: bytes) -> ExecutorManifest:
     manifest = object_in(parse_message(text), "manifest")
     functions, version = manifest.get("functions"), optional_text_in(manifest, "version")
     if not isinstance(functions, list):
-        raise MalformedMessage("manifest.functions is no list")
+        raise MalformedMessage("manifest.functions is not a list")
     if version is not None and not is_version(version):
-        raise MalformedMessage("manifest.version is no version like 1.2.0")
+        raise MalformedMessage("manifest.version is not a version such as 1.2.0")
     return ExecutorManifest([_hosted_of(as_object(fields)) for fields in functions], version)
 
 

@@ -59,7 +59,11 @@ class Offers:
             return reported
         if uncallable := [hosted.function for hosted in reported.functions if not may_exist(hosted.function)]:
             listed = ", ".join(map(repr, uncallable))
-            return PlacementRefusal("invalid_manifest", f"{executor.arn} hosts what cannot be called: {listed}.")
+            return PlacementRefusal(
+                "invalid_manifest",
+                f"{executor.arn} hosts functions with invalid ids: {listed}. "
+                "An id has 1 to 256 letters, digits and _.:- only.",
+            )
         if fault := next(filter(None, map(_fault_of, reported.functions)), None):
             return PlacementRefusal("invalid_manifest", f"{executor.arn} hosts {fault}.")
         return Offer(executor, tuple(reported.functions), reported.version)
@@ -71,7 +75,9 @@ class Offers:
         try:
             return parse_manifest(answer)
         except MalformedMessage as fault:
-            return PlacementRefusal("invalid_manifest", f"{arn} is no executor: {fault} in its manifest.")
+            return PlacementRefusal(
+                "invalid_manifest", f"{arn} is not an executor: its answer is not a valid manifest ({fault})."
+            )
 
 
 def _fault_of(hosted: HostedFunction) -> str | None:

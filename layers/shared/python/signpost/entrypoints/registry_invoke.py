@@ -28,7 +28,7 @@ RESERVE = 0.5
 """Seconds reserved for the runtime to return the answer."""
 LONGEST_ANSWER = 5_900_000
 """Bytes of an answer. Lambda allows 6 MB."""
-INVOCATION_FORM = "An invocation is {function_id: text, payload: object}."
+INVOCATION_FORM = "An invocation must be {function_id: text, payload: object}."
 
 type Identify = Callable[[Mapping[str, Any]], Principal | Denial]
 
@@ -93,7 +93,7 @@ def _refuse(fault: BaseException) -> RegistryRefusal:
         return RegistryRefusal("unavailable", f"{fault} Try again shortly.")
     if isinstance(fault, DeadlinePassed):
         return RegistryRefusal("unavailable", "The answer took too long. Try again shortly.")
-    return RegistryRefusal("fault", "Something went wrong on our side; see the log of the registry function.")
+    return RegistryRefusal("fault", "An internal error occurred. See the log of the registry function.")
 
 
 def error_of(refusal: RegistryRefusal) -> JsonObject:
@@ -111,7 +111,7 @@ def _limit_size(answer: Json | RegistryRefusal) -> Json | RegistryRefusal:
         return encodable
     return RegistryRefusal(
         "too_much",
-        f"The answer has {size} bytes, and an invocation answers {LONGEST_ANSWER} at most. Fetch less at once; the MCP "
+        f"The answer has {size} bytes, and an invocation returns at most {LONGEST_ANSWER}. Fetch less at once; the MCP "
         "endpoint lists in pages.",
     )
 

@@ -34,7 +34,7 @@ class StackResource:
         """Carries out a request of CloudFormation and always answers it; without an answer CloudFormation waits until
         its timeout."""
         if missing := [name for name in REQUIRED_MEMBERS if not isinstance(event.get(name), str)]:
-            message = f"This is no request of CloudFormation: it has no {', '.join(missing)}."
+            message = f"This is not a request of CloudFormation: it lacks {', '.join(missing)}."
             return {"error": {"code": "not_understood", "message": message}}
         with self._telemetry.record_request(event["RequestId"], "DEPLOY", event["LogicalResourceId"]) as record:
             record.operation = event["RequestType"]
@@ -55,12 +55,12 @@ class StackResource:
             return str(fault)
         except Exception as fault:  # noqa: BLE001 - the boundary
             report_fault(fault)
-            return f"Something went wrong ({type(fault).__name__}); see the log of the registry function."
+            return f"An internal error occurred ({type(fault).__name__}). See the log of the registry function."
 
     def _publish(self, content: ShippedContent) -> str | None:
         """Publishes the content as all that the stack ships; content shipped before is withdrawn."""
         if content.problems:
-            return f"What the stack ships cannot be published. {' '.join(content.problems)}"
+            return f"The content shipped with the stack cannot be published. {' '.join(content.problems)}"
         shipped = request.parse_request(content.as_payload())
         outcome = self._publisher.publish(shipped, None) if isinstance(shipped, request.PublishRequest) else shipped
         return request.refusal_for(outcome).message if isinstance(outcome, Sequence) else None

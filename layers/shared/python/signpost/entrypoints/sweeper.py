@@ -67,7 +67,7 @@ class ContentSweeper:
                 record.set_fault(fault)
             record.set_status(503 if record.fault else 200)
         if record.fault is not None:
-            raise Unavailable("Not everything could be done; the log says where. The next run tries again.")
+            raise Unavailable("Not all content could be swept; the log names the faults. The next run tries again.")
         return {
             "completed": counts.completed,
             "looked_at": counts.scanned,
@@ -146,7 +146,7 @@ class DueSweeper:
                 record.set_fault(fault)
             record.set_status(503 if record.fault else 200)
         if record.fault is not None:
-            raise Unavailable("Not all that is due could be sent; the next run tries again.")
+            raise Unavailable("Not all due workflows could be enqueued. The next run tries again.")
         return {"woken": woken}
 
 

@@ -9,7 +9,7 @@ from signpost.settings import TENANT, ClaimNames
 def principal_of(claims: JsonObject, names: ClaimNames, default_tenant: str) -> Principal | Denial:
     tenant = claims.get(names.tenant, default_tenant)
     if not isinstance(tenant, str) or not TENANT.fullmatch(tenant):
-        return Denial(DenialReason.NOT_A_TENANT, f"The claim `{names.tenant}` of the token does not name a tenant.")
+        return Denial(DenialReason.NOT_A_TENANT, f"The claim `{names.tenant}` of the token is not a tenant name.")
     return Principal(
         subject=str(claims["sub"]),
         tenant=tenant,

@@ -14,7 +14,7 @@ from signpost.model import Principal
 CREDENTIAL_FIELD = "authorization"
 _NO_CREDENTIAL = Denial(
     DenialReason.MALFORMED,
-    f"`{CREDENTIAL_FIELD}` must be a text like `Bearer <API key or access token>`; leave it out to be the operator.",
+    f"`{CREDENTIAL_FIELD}` must be a text like `Bearer <API key or access token>`; leave it out to act as operator.",
 )
 
 

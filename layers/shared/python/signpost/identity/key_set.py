@@ -50,7 +50,7 @@ class IssuerKeyCache:
             self._refresh(now)
         keys = self._trusted_keys(now)
         if kid not in keys and self._is_being_refreshed(now):
-            raise Unavailable("The keys of the token issuer are just being read.")
+            raise Unavailable("The gateway is fetching the keys of the token issuer.")
         return keys.get(kid)
 
     def _is_outdated_for(self, kid: str, now: float) -> bool:
@@ -101,5 +101,5 @@ class IssuerKeyCache:
 
     def _trusted_keys(self, now: float) -> Mapping[str, JsonObject]:
         if self._known is None or now - self._known.fetched_at > GIVE_UP_AFTER:
-            raise Unavailable("The keys of the token issuer cannot be read.")
+            raise Unavailable("The keys of the token issuer cannot be fetched.")
         return self._known.keys

@@ -120,7 +120,7 @@ class Dispatcher:
         method = methods.find_method(message.method, revision, self._surface)
         if method is None:
             return _build_error_reply(
-                Rejection(METHOD_NOT_FOUND, "There is no such method here."), message.id, revision
+                Rejection(METHOD_NOT_FOUND, "This endpoint has no method of this name."), message.id, revision
             )
         client = parse_client(message.params, revision)
         if isinstance(client, Rejection):
@@ -142,10 +142,10 @@ class Dispatcher:
         self, documents: Sequence[Json], headers: Mapping[str, str], call: Call, report_fault: FaultReporter
     ) -> McpReply:
         if headers.get("mcp-protocol-version", ASSUMED_VERSION) not in BATCH_VERSIONS:
-            fault = Rejection(INVALID_REQUEST, "This version of the protocol has no batches.")
+            fault = Rejection(INVALID_REQUEST, "This version of the protocol has no batches. Send single messages.")
             return _build_error_reply(fault, None, FALLBACK_REVISION)
         if not 0 < len(documents) <= LARGEST_BATCH:
-            fault = Rejection(INVALID_REQUEST, f"A batch has 1 to {LARGEST_BATCH} messages.")
+            fault = Rejection(INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages.")
             return _build_error_reply(fault, None, FALLBACK_REVISION)
         texts: list[str] = []
         for document in documents:
@@ -183,7 +183,7 @@ def _perform(
     except Exception as fault:  # noqa: BLE001 - the boundary
         report_fault(fault)
         request_id = request.call.request_id
-        sentence = f"Something went wrong on our side. The log knows it as {request_id}."
+        sentence = f"An internal error occurred. Its log entries have the request id {request_id}."
         return _build_error_reply(Rejection(INTERNAL_ERROR, sentence, {"requestId": request_id}), message_id, revision)
 
 
@@ -201,7 +201,9 @@ def _has_room_in_batch(texts: Sequence[str]) -> bool:
 
 def _build_skipped_reply(document: Json) -> McpReply:
     """Builds the error for a message that was not carried out, so that the client may send it again by itself."""
-    fault = Rejection(INTERNAL_ERROR, "Not carried out: the answers before it were too long. Send it by itself.")
+    fault = Rejection(
+        INTERNAL_ERROR, "This message was not carried out: the answers before it were too long. Send it by itself."
+    )
     message_id = messages.find_message_id(document)
     return McpReply() if message_id is None else _build_error_reply(fault, message_id, LEGACY_REVISION)
 
@@ -218,7 +220,7 @@ def _build_link_reply(
     """Keeps a tool result that is too long to be sent and builds a reply that links to it."""
     if request.method != "tools/call" or isinstance(result, results.Listing) or "content" not in result:
         return _build_error_reply(
-            Rejection(INTERNAL_ERROR, f"The answer has more than {LONGEST_ANSWER} bytes."),
+            Rejection(INTERNAL_ERROR, f"The answer has more than {LONGEST_ANSWER} bytes and cannot be sent."),
             message_id,
             request.revision,
         )
@@ -249,7 +251,7 @@ def _answer_posted_response(document: Json, headers: Mapping[str, str]) -> McpRe
     """Accepts a response that a legacy client posts, although no request of the gateway awaits one."""
     if headers.get("mcp-protocol-version", ASSUMED_VERSION) in LEGACY_VERSIONS:
         return McpReply(operation="notification")
-    fault = Rejection(INVALID_REQUEST, "Clients post requests and notifications, not responses.")
+    fault = Rejection(INVALID_REQUEST, "This endpoint accepts requests and notifications, not responses.")
     return _build_error_reply(fault, messages.find_message_id(document), FALLBACK_REVISION)
 
 

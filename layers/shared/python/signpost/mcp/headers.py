@@ -54,7 +54,7 @@ def find_parameter_mismatch(schema: JsonObject, arguments: JsonObject, headers: 
 def _find_parameter_fault(header: str, argument: Json, headers: Mapping[str, str]) -> Rejection | None:
     is_expected = isinstance(argument, str | int | float)
     if is_expected != (header in headers):
-        return Rejection(HEADER_MISMATCH, f"The header {header} is {'missing' if is_expected else 'not called for'}.")
+        return Rejection(HEADER_MISMATCH, f"The header {header} is {'missing' if is_expected else 'not expected'}.")
     if is_expected and not _is_same_value(decode_header(headers[header]), argument):
         return Rejection(HEADER_MISMATCH, f"The header {header} does not agree with the argument it repeats.")
     return None

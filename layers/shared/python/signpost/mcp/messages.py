@@ -56,10 +56,10 @@ def parse_message(document: Json) -> JsonRpcMessage | PostedResponse | Rejection
     if not isinstance(method, str):
         return PostedResponse() if _is_response(document) else _reject_missing_method()
     if "id" in document and not is_message_id(document["id"]):
-        return Rejection(INVALID_REQUEST, "The id of a request is a string or an integer.")
+        return Rejection(INVALID_REQUEST, "The id of a request must be a string or an integer.")
     params = document.get("params")
     if not (params is None or isinstance(params, Mapping)):
-        return Rejection(INVALID_PARAMS, "The params of a message are an object.")
+        return Rejection(INVALID_PARAMS, "The params of a message must be an object.")
     return JsonRpcMessage(method, as_object(params), find_message_id(document))  # some clients write null for none
 
 
@@ -81,4 +81,4 @@ def _is_response(document: JsonObject) -> bool:
 
 
 def _reject_missing_method() -> Rejection:
-    return Rejection(INVALID_REQUEST, "The message names no method.")
+    return Rejection(INVALID_REQUEST, "The message has no method.")

@@ -16,7 +16,7 @@ from signpost.records import dataclass
 
 RESOURCE_NOT_FOUND_LEGACY = -32002
 CANNOT_ASK = Rejection(
-    INVALID_PARAMS, "This needs an answer first, which only clients of MCP 2026-07-28 can give here."
+    INVALID_PARAMS, "This request needs an answer first, which only clients that speak MCP 2026-07-28 can give."
 )
 
 
@@ -65,7 +65,7 @@ def _set_level(request: McpRequest) -> JsonObject | Rejection:
     call a tool and would give up at an error. Messages of level info and above come with each answer.
     """
     if request.params.get("level") not in LOG_LEVELS:
-        return Rejection(INVALID_PARAMS, f"The level is one of {', '.join(LOG_LEVELS)}.")
+        return Rejection(INVALID_PARAMS, f"The level must be one of {', '.join(LOG_LEVELS)}.")
     return {}
 
 
@@ -117,7 +117,7 @@ def _read_resource(request: McpRequest) -> JsonObject | Rejection:
         if contents is not None:
             return {"contents": list(contents)}
     code = INVALID_PARAMS if request.revision.is_modern else RESOURCE_NOT_FOUND_LEGACY
-    return Rejection(code, "Resource not found: there is nothing at this URI.", {"uri": uri})
+    return Rejection(code, "Resource not found: there is no resource at this URI.", {"uri": uri})
 
 
 def _list_prompts(request: McpRequest) -> Listing | Rejection:
@@ -146,7 +146,7 @@ def _get_prompt(request: McpRequest) -> JsonObject | Rejection:
             return result
         if result is not None:
             return results.prompt_result(result, request.revision)
-    return Rejection(INVALID_PARAMS, "There is no prompt of that name. prompts/list names those there are.")
+    return Rejection(INVALID_PARAMS, "There is no prompt of that name. Find prompts with prompts/list.")
 
 
 def _request_input(request: McpRequest, required: InputRequired, subject: str) -> JsonObject | Rejection:
@@ -163,18 +163,18 @@ def _complete(request: McpRequest) -> JsonObject | Rejection:
     if not isinstance(name, str) or not isinstance(value, str):
         return Rejection(INVALID_PARAMS, "completion/complete takes an `argument` with a `name` and a `value`.")
     if not isinstance(reference.get(REFERENCE_FIELD.get(str(reference.get("type")), "")), str):
-        return Rejection(INVALID_PARAMS, "A `ref` is a ref/prompt with a `name` or a ref/resource with a `uri`.")
+        return Rejection(INVALID_PARAMS, "A `ref` must be a ref/prompt with a `name` or a ref/resource with a `uri`.")
     context = request.params.get("context", {})
     other_arguments = _parse_texts(context.get("arguments", {})) if isinstance(context, Mapping) else None
     if other_arguments is None:
-        return Rejection(INVALID_PARAMS, "The `context` of completion/complete has `arguments`, which are text.")
+        return Rejection(INVALID_PARAMS, "The `context` of completion/complete must have `arguments`, which are text.")
     for provider in request.surface.completions:
         completion = provider.complete(reference, name, value, other_arguments, request.call)
         if isinstance(completion, Rejection):
             return completion
         if completion is not None:
             return results.completion(completion)
-    return Rejection(INVALID_PARAMS, "There is nothing to complete under this `ref`.")
+    return Rejection(INVALID_PARAMS, "There are no completions for this `ref`.")
 
 
 def _parse_texts(arguments: Json) -> Mapping[str, str] | None:

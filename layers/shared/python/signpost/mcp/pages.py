@@ -12,7 +12,9 @@ PAGE_SIZE = 1000
 LONGEST_PAGE = 900_000
 """Characters of a page."""
 
-_INVALID_CURSOR = Rejection(INVALID_PARAMS, "This cursor is not one of yours for this list. Begin again without one.")
+_INVALID_CURSOR = Rejection(
+    INVALID_PARAMS, "This cursor is not valid for this caller and list. Request the list again without a cursor."
+)
 
 
 def build_page[Entry](

@@ -36,15 +36,15 @@ def parse_client(params: JsonObject, revision: ProtocolRevision) -> Client | Rej
     meta = as_object(params.get("_meta"))
     progress_token = meta.get("progressToken")
     if progress_token is not None and (isinstance(progress_token, bool) or not isinstance(progress_token, str | int)):
-        return Rejection(INVALID_PARAMS, "The progressToken is a string or an integer.")
+        return Rejection(INVALID_PARAMS, "The progressToken must be a string or an integer.")
     client_token = meta.get(CLIENT_TOKEN)
     if client_token is not None and not (isinstance(client_token, str) and 0 < len(client_token) <= LONGEST_TOKEN):
-        return Rejection(INVALID_PARAMS, f"{CLIENT_TOKEN} is a text of 1 to {LONGEST_TOKEN} characters.")
+        return Rejection(INVALID_PARAMS, f"{CLIENT_TOKEN} must be a text of 1 to {LONGEST_TOKEN} characters.")
     if not revision.is_modern:
         return Client(log_level=LEGACY_LOG_LEVEL, progress_token=progress_token, token=client_token)
     level = meta.get(LOG_LEVEL)
     if level is not None and level not in LOG_LEVELS:
-        return Rejection(INVALID_PARAMS, f"{LOG_LEVEL} is one of {', '.join(LOG_LEVELS)}.")
+        return Rejection(INVALID_PARAMS, f"{LOG_LEVEL} must be one of {', '.join(LOG_LEVELS)}.")
     return Client(
         capabilities=as_object(meta.get(CLIENT_CAPABILITIES)),
         log_level=level if isinstance(level, str) else None,

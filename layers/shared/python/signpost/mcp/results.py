@@ -118,7 +118,7 @@ def _text_blocks_of(structured: JsonObject | None, revision: ProtocolRevision) -
         return ({"type": "text", "text": text},)
     short = {name: member for name, member in structured.items() if len(encode(member)) <= LONGEST_MEMBER}
     left_out = ", ".join(name for name in structured if name not in short)
-    words = f"Too long to be sent twice, and only in structuredContent: {left_out}."
+    words = f"These members are too long to repeat here, and only in structuredContent: {left_out}."
     return {"type": "text", "text": encode(short)}, {"type": "text", "text": words}
 
 
@@ -153,7 +153,7 @@ def build_link_result(result: JsonObject, address: str, revision: ProtocolRevisi
 
 
 def build_lost_result(revision: ProtocolRevision) -> JsonObject:
-    text = "The tool ran, but its result is too long to be sent and could not be kept. Ask it for less."
+    text = "The tool ran, but its result is too long to be sent and was lost. If you call it again, ask for less."
     return tool_result(CallToolResult([{"type": "text", "text": text}], is_error=True), revision)
 
 

@@ -18,7 +18,10 @@ STATE_LIFETIME = 600.0
 ATTEMPT_KEYS = ("_meta", "inputResponses", "requestState")
 """The params that differ between the attempts of a request; all others must stay as they were."""
 
-_INVALID_STATE = Rejection(INVALID_PARAMS, "The requestState is not one of yours for this request, or it is too old.")
+_INVALID_STATE = Rejection(
+    INVALID_PARAMS,
+    "This requestState is not valid for this caller and request, or it has expired. Send the request without it.",
+)
 
 
 def resume(request: McpRequest, subject: str) -> McpRequest | Rejection:
@@ -30,7 +33,9 @@ def resume(request: McpRequest, subject: str) -> McpRequest | Rejection:
         return request
     answers, sealed = request.params.get("inputResponses", {}), request.params.get("requestState")
     if not isinstance(answers, Mapping) or not (sealed is None or isinstance(sealed, str)):
-        return Rejection(INVALID_PARAMS, "inputResponses is an object, and requestState the text we gave.")
+        return Rejection(
+            INVALID_PARAMS, "inputResponses must be an object, and requestState the text of the answer before."
+        )
     if sealed is None:
         return request.with_answers(answers, None)
     opened = request.services.sealer.open(SEAL_PURPOSE, sealed, request.call.principal)
@@ -45,10 +50,10 @@ def resume(request: McpRequest, subject: str) -> McpRequest | Rejection:
 def build_input_required(request: McpRequest, required: InputRequired, subject: str) -> JsonObject | Rejection:
     """Builds the result that asks the client for input, or a rejection if the client lacks a capability for that."""
     if not required.requests and required.state is None:
-        raise ValueError("an InputRequired that requires nothing")
+        raise ValueError("an InputRequired without requests and state")
     missing = _missing_capabilities(required.requests, request.call.client.capabilities)
     if missing:
-        message = "This needs a capability that the client did not declare."
+        message = "This request needs a capability that the client did not declare."
         return Rejection(CAPABILITY_MISSING, message, {"requiredCapabilities": missing})
     result: dict[str, Json] = {"resultType": "input_required"}
     if required.requests:

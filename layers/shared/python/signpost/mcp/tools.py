@@ -17,7 +17,7 @@ from signpost.schema.validation import SchemaRefusal, Violation
 VALIDATION_TIME_LIMIT = 2.0
 """Seconds for validating one value."""
 CANNOT_ASK = (
-    "This tool has to ask you or your user something first, which this connection cannot carry. "
+    "This tool first needs an answer from you or your user, and this connection cannot carry its question. "
     "If the tool has an argument for the answer, pass it; otherwise use a client that speaks MCP 2026-07-28."
 )
 
@@ -52,7 +52,7 @@ def call_tool(request: McpRequest) -> JsonObject | Rejection:
     arguments = as_object(raw_arguments)  # some clients write null for none
     provider_and_tool = _find_tool(name, request.surface, request.call)
     if provider_and_tool is None:
-        return Rejection(INVALID_PARAMS, f"There is no tool {name[:120]!r}. tools/list names those there are.")
+        return Rejection(INVALID_PARAMS, f"There is no tool {name[:120]!r}. Find tools with tools/list.")
     provider, tool = provider_and_tool
     mismatch = (
         find_parameter_mismatch(tool.input_schema, arguments, request.headers) if request.revision.is_modern else None
@@ -122,7 +122,7 @@ def _find_violation(request: McpRequest, schema: JsonObject, value: Json) -> Vio
         with request.services.alarm(VALIDATION_TIME_LIMIT):
             return request.services.validators.find_violation(schema, value)
     except DeadlinePassed:
-        return Violation("", "takes too long to check")
+        return Violation("", "takes too long to validate")
 
 
 def explain_violation(tool: Tool, violation: Violation) -> str:

@@ -23,18 +23,18 @@ BUILD = Gauge("signpost_build_info", "The release that answers; always 1.", ("ve
 TOOLS = Gauge("signpost_tools", "Tools that the endpoint lists to the caller.", ("endpoint",))
 FUNCTIONS = Gauge(
     "signpost_functions",
-    "Functions that the tenant can call, by whether they are its own or shipped with the deployment.",
+    "Functions that the tenant can call, by origin: its own, or shipped with the deployment.",
     ("origin",),
 )
 SKILL_DOCUMENTS = Gauge("signpost_skill_documents", "Skill documents that the tenant sees, shipped ones included.")
 PROMPTS = Gauge("signpost_prompts", "Prompts of the registry that the tenant sees, shipped ones included.")
 WORKFLOWS = Gauge(
     "signpost_workflows",
-    "Workflows of the tenant, by whether they can be started; disabled by their author or by an operator.",
+    "Workflows of the tenant by state: enabled, or disabled by their author or by an operator.",
     ("state",),
 )
 CAPABILITIES = Gauge("signpost_capabilities", "Capabilities in the tenant's catalogue.")
-CONNECTIONS = Gauge("signpost_connections", "Connections in the tenant's catalogue, also those that are not shown.")
+CONNECTIONS = Gauge("signpost_connections", "Connections in the tenant's catalogue, including hidden ones.")
 CATALOGUE = Gauge(
     "signpost_catalogue_info",
     "The digest of the tenant's catalogue; always 1, and without a sample until something is published.",
@@ -46,7 +46,7 @@ CONTENT_VERSION = Gauge(
 )
 BREAKERS = Gauge(
     "signpost_breakers",
-    "Breakers of functions that the caller may use: open, or half_open when the pause is over and a call may try.",
+    "Breakers of functions that the caller may use: open, or half_open when the pause is over and a probe may run.",
     ("state",),
 )
 BREAKER_FAILURES = Gauge(

@@ -116,7 +116,7 @@ def parse_destination(url: str) -> Destination | str:
     reading."""
     parts = URL.fullmatch(url) if VISIBLE.fullmatch(url) else None
     if parts is None:
-        return "This is no URL: it has a scheme and a host, and visible ASCII characters without a backslash only."
+        return "This is not a URL: a URL has a scheme and a host, and only visible ASCII characters, without backslash."
     scheme = parts["scheme"].lower()
     if scheme not in DEFAULT_PORTS:
         return "The URL must begin with https:// (or http://, for hosts that the deployment allows)."
@@ -196,11 +196,11 @@ def _parse_host_and_port(authority: str, default_port: int) -> tuple[str, int] |
         host, colon, port = authority.partition(":")
         normal_host = _normalize_name(host.removesuffix("."))
     if normal_host is None:
-        return "The host of the URL is neither a name nor an address in its usual form."
+        return "The host of the URL must be a name, or an address in its usual form."
     if not colon:
         return normal_host, default_port
     is_valid = PORT.fullmatch(port) and 0 < int(port) < 65_536
-    return (normal_host, int(port)) if is_valid else "The port of the URL is none."
+    return (normal_host, int(port)) if is_valid else "The port of the URL must be from 1 to 65535."
 
 
 def _normalize_name(host: str) -> str | None:

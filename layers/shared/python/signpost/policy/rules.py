@@ -58,7 +58,7 @@ def decide(
     allowing = [rule for rule in relevant if rule.kind == "allow"]
     if allowing:
         return PolicyDecision(allowed=True, rule=_first_rule(allowing).id, reason=_REASONS["allow"])
-    return PolicyDecision(default == "allow", None, f"no rule decides, and the default is to {default}")
+    return PolicyDecision(default == "allow", None, f"no rule applies, and the default is to {default}")
 
 
 def find_show_rule(rules: Iterable[Rule], principal: Principal, item: PolicyItem) -> Rule | None:

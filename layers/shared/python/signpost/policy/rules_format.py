@@ -48,9 +48,9 @@ def to_text(members: JsonObject) -> str:
 def find_excess(members: JsonObject) -> str | None:
     """Returns a sentence without its full stop if the rules are too many or too long."""
     if len(members) > MOST_RULES:
-        return f"A tenant has {MOST_RULES} rules at most, and these are {len(members)}"
+        return f"A tenant can have at most {MOST_RULES} rules, and these are {len(members)}"
     if (length := len(to_text(members))) > LONGEST_TEXT:
-        return f"The rules of a tenant have {LONGEST_TEXT} characters at most as JSON, and these have {length}"
+        return f"The rules of a tenant can have at most {LONGEST_TEXT} characters as JSON, and these have {length}"
     return None
 
 
@@ -72,40 +72,40 @@ def _parse_rule(name: str, member: Json) -> Rule:
 
 
 def _fault_of_default(member: Json) -> str | None:
-    return None if member in EFFECTS else f"`{DEFAULT_NAME}` is {' or '.join(EFFECTS)}"
+    return None if member in EFFECTS else f"`{DEFAULT_NAME}` must be {' or '.join(EFFECTS)}"
 
 
 def _fault_of_rule(name: str, member: Json) -> str | None:
     if not _ID.fullmatch(name):
-        return "a rule has a name of at most 100 letters, digits and _.-"
+        return "the name of a rule must have 1 to 100 letters, digits and _.-, and begin with a letter or digit"
     if not isinstance(member, Mapping):
-        return "a rule is a mapping of `kind`, `who` and `what`"
+        return "a rule must be a mapping of `kind`, `who` and `what`"
     return _fault_of_fields(member)
 
 
 def _fault_of_fields(fields: JsonObject) -> str | None:
     kind = fields.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        return f"`kind` is one of {', '.join(KINDS)}"
+        return f"`kind` must be one of {', '.join(KINDS)}"
     needed = KINDS[kind]
     unknown = [name for name in fields if name not in (*needed, "kind", "description")]
     if unknown:
-        return f"a rule of the kind {kind} has no `{unknown[0]}`"
+        return f"a rule of the kind {kind} cannot have `{unknown[0]}`"
     description = fields.get("description", "")
     if not isinstance(description, str) or len(description) > LONGEST_DESCRIPTION:
-        return f"`description` is a text of at most {LONGEST_DESCRIPTION} characters"
+        return f"`description` must be a text of at most {LONGEST_DESCRIPTION} characters"
     return next(filter(None, (_fault_of_patterns(name, fields.get(name)) for name in needed)), None)
 
 
 def _fault_of_patterns(name: str, value: Json) -> str | None:
     patterns = _text_items(value)
     if not isinstance(value, list) or len(patterns) != len(value) or not 0 < len(patterns) <= MOST_PATTERNS:
-        return f"`{name}` is a list of 1 to {MOST_PATTERNS} texts"
+        return f"`{name}` must be a list of 1 to {MOST_PATTERNS} texts"
     if any(not pattern or len(pattern) > LONGEST_PATTERN for pattern in patterns):
-        return f"`{name}` has texts of 1 to {LONGEST_PATTERN} characters"
+        return f"the texts of `{name}` must have 1 to {LONGEST_PATTERN} characters"
     wrong = next((text for text in patterns if name == "who" and not _is_principal_pattern(text)), None)
     forms = ", ".join(f"{attribute}:…" for attribute in ATTRIBUTES)
-    return None if wrong is None else f"`who` says {forms} or *, not {wrong!r}"
+    return None if wrong is None else f"each text of `who` must be {forms} or *, not {wrong!r}"
 
 
 def _is_principal_pattern(text: str) -> bool:

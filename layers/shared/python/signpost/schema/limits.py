@@ -43,12 +43,12 @@ def find_pattern_fault(pattern: str) -> str | None:
     validating a value is limited as well.
     """
     if len(pattern) > LONGEST_PATTERN:
-        return f"a pattern has {LONGEST_PATTERN} characters at most"
+        return f"a pattern can have at most {LONGEST_PATTERN} characters"
     try:
         parsed = _parser.parse(pattern)
     except (re.error, RecursionError, OverflowError):
         return f"{pattern!r} is not a regular expression"
-    return f"{pattern!r} repeats a repetition" if _has_nested_repeat(parsed, inside=False) else None
+    return f"{pattern!r} has a repetition inside a repetition" if _has_nested_repeat(parsed, inside=False) else None
 
 
 def _has_nested_repeat(parsed: Any, *, inside: bool) -> bool:

@@ -53,10 +53,10 @@ class Validators:
         except OverflowError:
             return Violation("", "contains a number that is too large")
         except Unresolvable as unknown:
-            raise SchemaRefusal(f"there is nothing at its reference {unknown.ref!r}") from unknown
+            raise SchemaRefusal(f"its reference {unknown.ref!r} leads to nothing") from unknown
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, UnknownType) as error:
             # A reference may lead to a value that is no schema, which only shows during validation.
-            raise SchemaRefusal(f"it cannot be followed ({type(error).__name__})") from error
+            raise SchemaRefusal(f"one of its references leads to no schema ({type(error).__name__})") from error
         return _build_violation(fault) if fault else None
 
     @property
@@ -99,12 +99,12 @@ def _check_metaschema(schema: JsonObject) -> None:
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as fault:
-        raise SchemaRefusal(f"it is no JSON Schema: {fault.message[:LONGEST_MESSAGE]}") from fault
+        raise SchemaRefusal(f"it is not a valid JSON Schema: {fault.message[:LONGEST_MESSAGE]}") from fault
 
 
 def _find_member_fault(keyword: str, value: Json) -> str | None:
     if keyword in ("$ref", "$dynamicRef") and isinstance(value, str) and not value.startswith("#"):
-        return f"the reference {value[:LONGEST_MESSAGE]!r} leads out of the schema"
+        return f"the reference {value[:LONGEST_MESSAGE]!r} points outside the schema"
     if keyword == "pattern" and isinstance(value, str):
         return find_pattern_fault(value)
     if keyword == "patternProperties" and isinstance(value, Mapping):

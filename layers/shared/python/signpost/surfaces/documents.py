@@ -84,7 +84,7 @@ class SlashCommands:
         if isinstance(found, RegistryRefusal):
             return None if found.code in ("not_found", "invalid_name") else rejection_of(found)
         if not all(map(_is_message, found.messages)):
-            return Rejection(INTERNAL_ERROR, f"The function behind {name} answered messages that are none.")
+            return Rejection(INTERNAL_ERROR, f"The function of the prompt {name} answered with malformed messages.")
         return GetPromptResult([as_object(message) for message in found.messages], found.description)
 
 

@@ -100,7 +100,7 @@ class FunctionCalls:
                 return _success_result(value, shown or NOTHING, tool)
             case Result():
                 return _error_result(
-                    f"It ran, but its answer is nested more than {DEEPEST_VALUE} deep and cannot be shown."
+                    f"The function ran, but its result is nested more than {DEEPEST_VALUE} deep and was not sent."
                 )
             case KeptResult(key):
                 # Clients validate a result that is no error against the output schema, which a link does not satisfy.

@@ -101,10 +101,9 @@ def _describe_pending(started: CallToolResult, tool: Tool, call: Call) -> CallTo
     seconds = ceil(wait / 1000) if isinstance(wait, int | float) else 1
     get_tool = simplify_name(GET.name) if call.portable_names else GET.name
     sentence = (
-        f"{tool.title or tool.name} takes longer than a call can wait. It goes on without you, as the run "
+        f"{tool.title or tool.name} takes longer than a call can wait. It continues in the background as the run "
         f"{answer['workflowId']}: do not call it again. Call {get_tool} with "
-        f"{json.dumps({'workflowId': answer['workflowId']})} in {seconds} s. While the answer has `pending` it is "
-        "under way, and after that `context.lastResult` is its result, unless `fault` or `inDoubt` says what went "
-        "wrong."
+        f"{json.dumps({'workflowId': answer['workflowId']})} in {seconds} s. While the answer has `pending`, the run "
+        "is not finished; after that `context.lastResult` is its result, unless `fault` or `inDoubt` shows a failure."
     )
     return replace(started, content=[text_block(sentence)])

@@ -28,9 +28,9 @@ def value_of(reply: CallReply, function: str) -> Json | InputRequired | Rejectio
         case Result(value) if not is_too_deep(value):
             return value
         case Result():
-            return reject_answer(function, f"what is nested more than {DEEPEST_VALUE} deep")
+            return reject_answer(function, f"a value that is nested more than {DEEPEST_VALUE} deep")
         case KeptResult(size=size):
-            return reject_answer(function, f"{size} bytes, which is too long to be sent")
+            return reject_answer(function, f"{size} bytes, which is too much to be sent")
         case Failure(message=message, code=cause, retry_after_ms=wait):
             retry: JsonObject = {} if wait is None else {"retryAfterMs": wait}
             code = INVALID_PARAMS if _is_refusal(reply) else INTERNAL_ERROR
@@ -43,14 +43,14 @@ def _is_refusal(failed: Failure) -> bool:
 
 
 def reject_answer(function: str, description: str) -> Rejection:
-    """Build the rejection of a malformed answer. The description follows the word "answered"."""
-    return Rejection(INTERNAL_ERROR, f"{function} answered {description}.", {"function": function})
+    """Build the rejection of a malformed answer. The description follows the words "answered with"."""
+    return Rejection(INTERNAL_ERROR, f"{function} answered with {description}.", {"function": function})
 
 
 def prompt_result_of(value: Json, function: str, description: str) -> GetPromptResult | Rejection:
     messages = prompt_messages(value)
     if messages is None or not all(map(_is_message, messages)):
-        return reject_answer(function, "messages that are none")
+        return reject_answer(function, "malformed messages")
     answered_description = as_object(value).get("description")
     return GetPromptResult(
         list(map(_message, messages)),
@@ -75,7 +75,7 @@ def contents_at(uri: str, value: Json, function: str) -> Sequence[JsonObject] | 
     listed = as_object(value).get("contents")
     contents = [{"uri": uri, **as_object(content)} for content in listed] if isinstance(listed, list) else []
     if not contents or not all(map(_is_content, contents)):
-        return reject_answer(function, "contents that are none")
+        return reject_answer(function, "malformed contents")
     return [
         {name: content[name] for name in ("uri", "mimeType", "text", "blob") if name in content} for content in contents
     ]
@@ -91,7 +91,7 @@ def completion_of(value: Json, function: str) -> Completion | Rejection:
     fields = as_object(value)
     values, total = fields.get("values"), fields.get("total")
     if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
-        return reject_answer(function, "completions that are none")
+        return reject_answer(function, "malformed completions")
     valid_total = total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
     return Completion(cast("Sequence[str]", values), valid_total, fields.get("hasMore") is True)
 

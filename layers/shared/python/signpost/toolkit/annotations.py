@@ -42,7 +42,7 @@ def spec_of(annotation: Any) -> FieldSpecDict:
         return _spec_of_map(annotation)
     if isinstance(annotation, type) and origin is None:
         return _spec_of_class(annotation)
-    raise UnsupportedAnnotation(f"there is no field for {annotation!r}")
+    raise UnsupportedAnnotation(f"no field type fits {annotation!r}")
 
 
 def _spec_of_annotated(annotation: Any) -> FieldSpecDict:
@@ -78,7 +78,7 @@ def _spec_of_inner(annotation: Any) -> FieldSpecDict:
 def _spec_of_map(annotation: Any) -> FieldSpecDict:
     key, value = get_args(annotation)
     if key is not str:
-        raise UnsupportedAnnotation(f"the keys of {annotation!r} are no texts")
+        raise UnsupportedAnnotation(f"the keys of {annotation!r} must be of type str")
     return {"type": "map", "items": spec_of(value)}
 
 
@@ -110,7 +110,7 @@ def _spec_of_class(annotation: Any) -> FieldSpecDict:
         return _spec_of_typed_dict(annotation)
     if is_dataclass(annotation):
         return _spec_of_dataclass(annotation)
-    raise UnsupportedAnnotation(f"there is no field for {annotation.__qualname__}")
+    raise UnsupportedAnnotation(f"no field type fits {annotation.__qualname__}")
 
 
 def _spec_of_typed_dict(annotation: Any) -> FieldSpecDict:

@@ -54,7 +54,7 @@ class ToolError(Exception):
         counts: bool = True,
     ) -> None:
         if kind not in FAILURE_CLASSES:
-            raise ValueError(f"{kind!r} is none of {', '.join(FAILURE_CLASSES)}")
+            raise ValueError(f"the kind {kind!r} is not one of {', '.join(FAILURE_CLASSES)}")
         super().__init__(message)
         self.message, self.kind, self.retry_after_ms, self.counts = message, kind, retry_after_ms, counts
 

@@ -98,7 +98,7 @@ def _encode_answer(answer: object) -> EncodedResult | Failure:
     if not isinstance(answer, Answer):
         return _encode_value(answer)
     if not isinstance(answer.evidence, (list, tuple)) or not all(isinstance(piece, dict) for piece in answer.evidence):
-        raise NotJson("evidence is no list of objects")
+        raise NotJson("evidence must be a list of objects")
     return _encode_value(answer.value, json_text(list(answer.evidence)))
 
 
@@ -132,7 +132,7 @@ def _encode_input_required(answer: InputRequired) -> InputRequired | None:
     """Encode the requests and the state as plain JSON; None if they are too large."""
     requests = answer.requests
     if not isinstance(requests, dict) or not all(isinstance(request, dict) for request in requests.values()):
-        raise NotJson("requests is no object of objects")
+        raise NotJson("requests must be an object whose values are objects")
     text = json_text({"requests": requests, "state": answer.state})
     return InputRequired(**json.loads(text)) if len(text) < LARGEST_REPLY else None
 
@@ -155,7 +155,7 @@ def fault_of_result(violation: Violation) -> str:
 
 def _failure_of_error(error: ToolError) -> Failure:
     if error.kind not in FAILURE_CLASSES:
-        raise ValueError(f"{error.kind!r} is none of {', '.join(FAILURE_CLASSES)}") from error
+        raise ValueError(f"the kind {error.kind!r} is not one of {', '.join(FAILURE_CLASSES)}") from error
     retry = None if error.retry_after_ms is None else max(int(error.retry_after_ms), 0)
     return Failure(REPORTED, error.kind, error.outcome, str(error.message), retry, counts=bool(error.counts))
 

@@ -75,7 +75,7 @@ def _words_of(value: object) -> str:
     try:
         return str(value)
     except Exception as fault:  # noqa: BLE001 - as above
-        return f"a {type(value).__name__} that cannot be told: {type(fault).__name__}"
+        return f"a {type(value).__name__} whose str() failed: {type(fault).__name__}"
 
 
 def _is_finite(number: float) -> bool:

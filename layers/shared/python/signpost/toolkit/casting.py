@@ -121,7 +121,7 @@ class MomentCast:
                 return getattr(dt, self.type).fromisoformat(value.upper())
         except ValueError:
             pass
-        raise ArgumentsRefused(Violation(place, f"is no {self.words}"))
+        raise ArgumentsRefused(Violation(place, f"must be a {self.words}"))
 
 
 date = MomentCast(_DATE, "date", "date (2027-01-31)")

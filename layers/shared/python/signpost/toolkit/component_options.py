@@ -62,15 +62,15 @@ def fault_of_option(kind: str, name: str, value: object) -> str | None:
     if name == "uri":
         return _fault_of_uri(kind, value)
     if name not in OPTIONS[kind]:
-        return f"is no option of a {kind}; there are {', '.join(sorted(OPTIONS[kind]))}"
+        return f"is not an option of a {kind}; the options are {', '.join(sorted(OPTIONS[kind]))}"
     if name in _OPTION_CHECKS:
         return _OPTION_CHECKS[name](value)
-    return "is None" if value is None else function.OPTIONS[name](value)
+    return "must not be None" if value is None else function.OPTIONS[name](value)
 
 
 def _fault_of_uri(kind: str, value: object) -> str | None:
     if not isinstance(value, str):
-        return "is no text"
+        return "must be a text"
     fault = fault_of_uri(value) if kind == RESOURCE else fault_of_pattern(value)
     return f"{value!r} {fault}" if fault else None
 
@@ -81,10 +81,10 @@ def _fault_of_arguments(value: object) -> str | None:
 
 def _fault_of_completions(value: object) -> str | None:
     if not isinstance(value, Mapping):
-        return "is no mapping of arguments"
+        return "must be a mapping of arguments"
     for name, completion in cast("Mapping[object, object]", value).items():
         if not isinstance(completion, FunctionType) and not _are_texts(completion):
-            return f"has for {name!r} neither a list of texts nor a function"
+            return f"must have a list of texts or a function for {name!r}"
     return None
 
 
@@ -93,28 +93,28 @@ def _are_texts(value: object) -> bool:
 
 
 def _fault_of_function(value: object) -> str | None:
-    return None if isinstance(value, FunctionType) else "is no function"
+    return None if isinstance(value, FunctionType) else "must be a function"
 
 
 def _fault_of_mime_type(value: object) -> str | None:
-    return None if isinstance(value, str) and "/" in value else "is no text of the form type/subtype"
+    return None if isinstance(value, str) and "/" in value else "must be a text of the form type/subtype"
 
 
 def _fault_of_size(value: object) -> str | None:
     fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return None if fits else "is no whole number from 0"
+    return None if fits else "must be a whole number of at least 0"
 
 
 def _fault_of_annotations(value: object) -> str | None:
     if not isinstance(value, Mapping):
-        return "is no mapping"
+        return "must be a mapping"
     annotations = cast("ContentAnnotations", value)
     if unknown := [name for name in annotations if name not in ContentAnnotations.__annotations__]:
-        return f"has no {unknown[0]!r}; there are {', '.join(ContentAnnotations.__annotations__)}"
+        return f"has an unknown key {unknown[0]!r}; use one of {', '.join(ContentAnnotations.__annotations__)}"
     try:
         build_annotations(annotations)
     except (AttributeError, TypeError, ValueError) as fault:
-        return f"cannot be: {fault}"
+        return f"is not valid: {fault}"
     return None
 
 

@@ -47,7 +47,7 @@ def build_component_functions(
 
 def _build_prompt(name: str, run: Callable[..., object], options: Mapping[str, Any]) -> Function:
     declared_input = {"input": options["arguments"]} if "arguments" in options else {}
-    call, texts = _build_text_call(name, run, declared_input, "say what it takes as `arguments`")
+    call, texts = _build_text_call(name, run, declared_input, "declare its arguments as `arguments`")
     component = Component(PROMPT, arguments=tuple(texts.arguments), complete=_completions_of(options))
     return _build_function(name, run, options, component, lambda args, ctx: prompt_value(call(args, ctx)), texts.schema)
 
@@ -68,7 +68,7 @@ def _build_resource(name: str, run: Callable[..., object], options: Mapping[str,
 
 
 def _build_template(name: str, run: Callable[..., object], options: Mapping[str, Any]) -> Function:
-    call, texts = _build_text_call(name, run, {}, "annotate it")
+    call, texts = _build_text_call(name, run, {}, "annotate its parameters")
     variables = parse_uri_template(_uri_of(name, options)).names
     _check_variables(name, [argument.name for argument in texts.arguments], variables)
     component = Component(
@@ -123,7 +123,7 @@ def _build_helper(name: str, run: FunctionBody, schema: JsonObject, options: Map
 
 def _uri_of(name: str, options: Mapping[str, Any]) -> str:
     if "uri" not in options:
-        raise DeclarationError(f"{name}: nobody says at which uri it is.")
+        raise DeclarationError(f"{name}: its uri is missing; declare it as `uri`.")
     return options["uri"]
 
 
@@ -148,9 +148,9 @@ def _build_text_call(
 
 def _check_variables(name: str, parameters: Sequence[str], variables: Sequence[str]) -> None:
     if parameters and (missing := [variable for variable in variables if variable not in parameters]):
-        raise DeclarationError(f"{name}: its uri has {missing[0]}, which it does not take.")
+        raise DeclarationError(f"{name}: its uri has the variable {missing[0]}; give the function this parameter.")
     if unknown := [parameter for parameter in parameters if parameter not in variables]:
-        raise DeclarationError(f"{name}: it takes {unknown[0]}, which its uri does not have.")
+        raise DeclarationError(f"{name}: it has the parameter {unknown[0]}; give its uri this variable.")
 
 
 def _count_positional(name: str, run: Callable[..., object], maximum: int, expected: str) -> int:
@@ -168,7 +168,7 @@ def _count_positional(name: str, run: Callable[..., object], maximum: int, expec
 
 
 def _build_completer(name: str, callbacks: Mapping[str, Callable[..., object]]) -> FunctionBody:
-    expected = "takes what was typed, the other arguments and `ctx`, or the first of these, or nothing"
+    expected = "takes the typed text, the other arguments and `ctx`, or the first one or two of these, or nothing"
     parameter_counts = {
         argument: _count_positional(f"{name}: complete of {argument}", callback, 3, expected)
         for argument, callback in callbacks.items()
@@ -188,7 +188,7 @@ def completion_value(answer: object) -> JsonObject:
     """Encode completions in the form of MCP. Raises NotJson."""
     items = cast("Sequence[object]", answer if isinstance(answer, list | tuple) else (answer,))
     if not all(isinstance(item, str) for item in items):
-        raise NotJson("what completes an argument answers no list of texts")
+        raise NotJson("the function that completes an argument must answer a list of texts")
     texts = cast("Sequence[str]", items)
     return {"values": list(texts[:MOST_COMPLETIONS]), "total": len(texts), "hasMore": len(texts) > MOST_COMPLETIONS}
 

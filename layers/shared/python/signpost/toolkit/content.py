@@ -69,7 +69,7 @@ class Content(RichValue):
     ) -> "Content":
         """Build an embedded resource with its content: a text, or bytes."""
         if (text is None) == (blob is None):
-            raise ValueError("a resource has either text or blob")
+            raise ValueError("a resource must have either text or blob")
         contents: JsonObject = {"text": _require_text(text, "text")} if blob is None else {"blob": encode_base64(blob)}
         resource: JsonObject = {"uri": _require_text(uri, "uri"), **_mime_type_member(mime_type), **contents}
         return cls({"type": "resource", "resource": resource, **_annotations_member(annotations)})
@@ -116,13 +116,13 @@ class ToolResult(RichValue):
 
 def _require_text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name} is no text")  # noqa: TRY004 - every fault of a block is a ValueError
+        raise ValueError(f"{name} must be a text")  # noqa: TRY004 - every fault of a block is a ValueError
     return value
 
 
 def encode_base64(data: object) -> str:
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise ValueError("data are no bytes")  # noqa: TRY004 - as in _require_text
+        raise ValueError("data must be bytes")  # noqa: TRY004 - as in _require_text
     return b2a_base64(cast("bytes", data), newline=False).decode()
 
 
@@ -130,7 +130,7 @@ def _mime_type_member(mime_type: str | None) -> JsonObject:
     if mime_type is None:
         return {}
     if "/" not in _require_text(mime_type, "mime_type"):
-        raise ValueError(f"{mime_type!r} is no mime_type, which has the form type/subtype")
+        raise ValueError(f"mime_type must have the form type/subtype, and {mime_type!r} does not")
     return {"mimeType": mime_type}
 
 
@@ -153,15 +153,15 @@ def build_annotations(annotations: ContentAnnotations) -> JsonObject:
 
 def _read_audience(readers: object) -> Sequence[str]:
     if not isinstance(readers, list | tuple | set | frozenset):
-        raise ValueError("audience is no list")  # noqa: TRY004 - as in _require_text
+        raise ValueError("audience must be a list")  # noqa: TRY004 - as in _require_text
     if unknown := [reader for reader in cast("list[object]", readers) if reader not in AUDIENCE_ROLES]:
-        raise ValueError(f"audience names {unknown[0]!r}, and there are only {' and '.join(AUDIENCE_ROLES)}")
+        raise ValueError(f"audience has {unknown[0]!r}, and may only have {' and '.join(AUDIENCE_ROLES)}")
     return [reader for reader in AUDIENCE_ROLES if reader in readers]
 
 
 def _read_priority(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError("priority is no number from 0 to 1")
+        raise ValueError("priority must be a number from 0 to 1")
     return value
 
 
@@ -171,5 +171,5 @@ def _format_moment(value: "datetime | str") -> str:
 
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
     if moment.tzinfo is None:
-        raise ValueError("last_modified has no time zone")
+        raise ValueError("last_modified must have a time zone")
     return moment.isoformat()

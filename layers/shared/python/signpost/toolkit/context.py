@@ -103,7 +103,7 @@ def _value_of(reply: CallReply, function: str) -> Json:
             # The result is kept in a bucket that only the gateway reads.
             raise CallFailed(failure("result_too_large", function))
         case InputRequired():
-            message = f"{function} asks something first, which a function that calls it cannot answer."
+            message = f"{function} requires input from the client first, which a calling function cannot provide."
             raise CallFailed(reported_failure("permanent_error", message))
         case _:
             raise CallFailed(reply)

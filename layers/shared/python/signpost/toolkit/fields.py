@@ -90,11 +90,11 @@ class FieldSpecReader:
     def read_record(self, fields: object, place: str = "", make: Callable[..., object] | None = None) -> Field:
         """Read the fields of an object. Raises SpecRefused."""
         if not isinstance(fields, Mapping):
-            raise SpecRefused(f"{_place_prefix(place)}its fields are no mapping of names")
+            raise SpecRefused(f"{_place_prefix(place)}its fields must be a mapping of names")
         by_name: dict[str, Field] = {}
         for name, notation in cast("Mapping[object, object]", fields).items():
             if not isinstance(name, str) or not name:
-                raise SpecRefused(f"{_place_prefix(place)}{name!r} is no name of a field")
+                raise SpecRefused(f"{_place_prefix(place)}{name!r} is not the name of a field; use a text")
             by_name[name] = self.read_field(notation, f"{place}.{name}" if place else name)
         required = [name for name, field in by_name.items() if field.required]
         schema: JsonObject = {
@@ -136,12 +136,12 @@ class FieldSpecReader:
 
     def _read_object(self, spec: FieldSpec, place: str) -> Field:
         if "fields" not in spec:
-            raise SpecRefused(f"{_place_prefix(place)}an object needs fields; one with any members is a map")
+            raise SpecRefused(f"{_place_prefix(place)}an object needs `fields`; for any members, use type map")
         return self.read_record(spec["fields"], place, spec.get(MAKE))
 
     def _read_alternatives(self, name: str, alternatives: object, place: str) -> Field:
         if not isinstance(alternatives, list | tuple) or not alternatives:
-            raise SpecRefused(f"{_place_prefix(place)}{name} needs `of`, a list of what it may be")
+            raise SpecRefused(f"{_place_prefix(place)}{name} needs `of`, a list of its alternatives")
         branches = [self._read_part(alternative, place) for alternative in cast("list[object]", alternatives)]
         schema: JsonObject = {"oneOf" if name == "one_of" else "anyOf": [branch.schema for branch in branches]}
         needs_cast = any(branch.cast for branch in branches)
@@ -168,11 +168,11 @@ def _normalize_spec(notation: object, place: str) -> tuple[str, FieldSpec]:
     """Split a notation into the name of its kind and its options. Raises SpecRefused."""
     spec = cast("FieldSpec", notation) if isinstance(notation, Mapping) else {"type": notation}
     if "type" not in spec:
-        raise SpecRefused(f"{_place_prefix(place)}it has no type")
+        raise SpecRefused(f"{_place_prefix(place)}its `type` is missing")
     kind = spec["type"]
     if isinstance(kind, str):
         if kind not in KINDS:
-            raise SpecRefused(f"{_place_prefix(place)}{kind!r} is none of the types {', '.join(KINDS)}")
+            raise SpecRefused(f"{_place_prefix(place)}{kind!r} is not one of the types {', '.join(KINDS)}")
         return kind, spec
     return _normalize_spec(_expand_type(kind, spec, place), place)
 
@@ -190,7 +190,7 @@ def _expand_type(kind: Any, spec: FieldSpec, place: str) -> FieldSpec:
 
 def _expand_array(pair: Sequence[object], rest: FieldSpec, place: str) -> FieldSpec:
     if len(pair) != 2 or pair[0] != "array":
-        raise SpecRefused(f"{_place_prefix(place)}{pair!r} is no type; an array of texts is ('array', 'string')")
+        raise SpecRefused(f"{_place_prefix(place)}{pair!r} is not a type; an array of texts is ('array', 'string')")
     inner = {name: rest[name] for name in ("fields", "values", "items", "of") if name in rest}
     outer = {name: value for name, value in rest.items() if name not in inner}
     return {"type": "array", "items": {"type": pair[1], **inner}, **outer}
@@ -200,12 +200,12 @@ def _check_options(name: str, kind: FieldKind, spec: FieldSpec, place: str) -> N
     known = (*OPTIONS, *kind.keywords, *kind.parts)
     if unknown := [option for option in spec if option not in known]:
         allowed = ", ".join(option for option in known if option != MAKE)
-        raise SpecRefused(f"{_place_prefix(place)}{unknown[0]!r} is no option of type {name}, which has {allowed}")
+        raise SpecRefused(f"{_place_prefix(place)}type {name} has no option {unknown[0]!r}; it has {allowed}")
     for flag in ("required", "nullable"):
         if not isinstance(spec.get(flag, False), bool):
-            raise SpecRefused(f"{_place_prefix(place)}{flag} is neither true nor false")
+            raise SpecRefused(f"{_place_prefix(place)}{flag} must be true or false")
     if spec.get("required") and "default" in spec:
-        raise SpecRefused(f"{_place_prefix(place)}what is required has no use for a default")
+        raise SpecRefused(f"{_place_prefix(place)}a required field cannot have a default")
 
 
 def _add_keywords(schema: JsonObject, kind: FieldKind, spec: FieldSpec, place: str) -> JsonObject:
@@ -231,12 +231,12 @@ def _is_above_zero(value: Json) -> bool:
 
 
 _KEYWORD_RULES: Sequence[tuple[str, Callable[[Json], bool], Sequence[str]]] = (
-    ("is no whole number from 0", _is_count, ("minLength", "maxLength", "minItems", "maxItems")),
-    ("is no number", _is_number, ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")),
-    ("is no number above 0", _is_above_zero, ("multipleOf",)),
-    ("is neither true nor false", lambda value: isinstance(value, bool), ("uniqueItems", "deprecated")),
-    ("is no text", lambda value: isinstance(value, str), ("pattern", "format", "title", "description")),
-    ("is no list", lambda value: isinstance(value, list), ("examples",)),
+    ("must be a whole number of at least 0", _is_count, ("minLength", "maxLength", "minItems", "maxItems")),
+    ("must be a number", _is_number, ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")),
+    ("must be a number above 0", _is_above_zero, ("multipleOf",)),
+    ("must be true or false", lambda value: isinstance(value, bool), ("uniqueItems", "deprecated")),
+    ("must be a text", lambda value: isinstance(value, str), ("pattern", "format", "title", "description")),
+    ("must be a list", lambda value: isinstance(value, list), ("examples",)),
 )
 """The check of each keyword's value, so that no schema is built that would be refused: fault, check, keywords."""
 
@@ -253,7 +253,7 @@ def _as_json(value: object, place: str, option: str) -> Json:
     try:
         return json_of(value)
     except NotJson as fault:
-        raise SpecRefused(f"{_place_prefix(place)}{option} is no JSON: {fault}") from fault
+        raise SpecRefused(f"{_place_prefix(place)}{option} has no form in JSON: {fault}") from fault
 
 
 def _make_nullable(field: Field) -> Field:
@@ -285,13 +285,13 @@ def _add_default(field: Field, spec: FieldSpec, place: str) -> Field:
 def _build_choice(kind: FieldKind, values: object, place: str) -> Field:
     members = _choice_members(values)
     if not members:
-        raise SpecRefused(f"{_place_prefix(place)}it needs values, a list of what it may be, or a class of Enum")
+        raise SpecRefused(f"{_place_prefix(place)}it needs `values`, a list of the allowed values or an Enum class")
     members_by_value = {_scalar_of(member, place): member for member in members}
     if len(members_by_value) < len(members):
         raise SpecRefused(f"{_place_prefix(place)}two of its values are the same")
     schema: JsonObject = {**(kind.schema or _type_of(list(members_by_value))), "enum": list(members_by_value)}
     if mistyped := [value for value in members_by_value if not is_surely_valid(kind.schema, value)]:
-        raise SpecRefused(f"{_place_prefix(place)}{mistyped[0]!r} is not of its type")
+        raise SpecRefused(f"{_place_prefix(place)}its value {mistyped[0]!r} is not of its type")
     needs_cast = any(isinstance(member, Enum) or not isinstance(member, str) for member in members)
     return Field(schema, casting.choice_cast(members_by_value) if needs_cast else None)
 
@@ -305,7 +305,7 @@ def _choice_members(values: object) -> Sequence[object]:
 def _scalar_of(value: object, place: str) -> Json:
     scalar = value.value if isinstance(value, Enum) else value
     if not isinstance(scalar, str | int | float):
-        raise SpecRefused(f"{_place_prefix(place)}{value!r} is neither text, number nor truth value")
+        raise SpecRefused(f"{_place_prefix(place)}its value {value!r} must be a text, a number or a boolean")
     return _as_json(scalar, place, "values")
 
 

@@ -68,7 +68,7 @@ class Function:
 
     def __post_init__(self) -> None:
         if not is_id(self.id):
-            raise DeclarationError(f"{self.id!r} is not the id of a function ({FUNCTION_ID.pattern}).")
+            raise DeclarationError(f"{self.id!r} is not a valid function id; it must match {FUNCTION_ID.pattern}.")
         fault = _first_fault(self)
         if fault:
             raise DeclarationError(f"{self.id}: {fault}.")
@@ -103,7 +103,7 @@ def check_distinct(functions: Sequence[Function]) -> None:
     ):
         duplicates = sorted(words for words, times in Counter(descriptions).items() if times > 1)
         if duplicates:
-            raise DeclarationError(f"Two functions are {duplicates[0]}.")
+            raise DeclarationError(f"Two functions are {duplicates[0]}. Change one of them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +122,13 @@ def functions_of(host: object) -> tuple[Function, ...]:
     functions: object = getattr(host, "functions", None)
     if isinstance(functions, tuple):
         return cast("tuple[Function, ...]", functions)
-    raise DeclarationError(f"{host!r} is neither a Toolkit nor a Function.")
+    raise DeclarationError(f"{host!r} cannot be hosted: it is not a Toolkit, a RegisteredToolkit or a Function.")
 
 
 def check_version(owner: str, version: object) -> str:
     """Return the version if it is one. Raises DeclarationError."""
     if not isinstance(version, str) or not is_version(version):
-        raise DeclarationError(f"{owner}: version {version!r} is no text of one to four numbers, like 1.2.0.")
+        raise DeclarationError(f"{owner}: version {version!r} must be a text of one to four numbers, such as 1.2.0.")
     return version
 
 
@@ -159,11 +159,11 @@ def _is_positive(value: object) -> bool:
 
 
 def _fault_of_permissions(value: object) -> str | None:
-    return None if _are_texts(value) else "is not a sequence of texts"
+    return None if _are_texts(value) else "must be a sequence of texts"
 
 
 def _fault_of_timeout(value: object) -> str | None:
-    return None if value is None or _is_positive(value) else "is not a positive number of milliseconds"
+    return None if value is None or _is_positive(value) else "must be a positive number of milliseconds"
 
 
 OWN: Mapping[str, Callable[[object], str | None]] = {
@@ -180,7 +180,7 @@ OPTIONS = {**OWN, **MEMBER_CHECKS}
 def check_callable(name: str, run: Callable[..., object]) -> None:
     """Check that a callable is neither async nor a generator. Raises DeclarationError."""
     if any(test(run) for test in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction)):
-        raise DeclarationError(f"{name}: a function is called and returns; it is neither async nor a generator.")
+        raise DeclarationError(f"{name}: async functions and generators are not supported; use a plain function.")
 
 
 def count_parameters(name: str, run: Callable[..., object]) -> int:
@@ -189,7 +189,7 @@ def count_parameters(name: str, run: Callable[..., object]) -> int:
     try:
         parameters = list(signature(run).parameters.values())
     except (TypeError, ValueError) as fault:
-        raise DeclarationError(f"{name}: what it runs has no signature; a function {ACCEPTED_PARAMETERS}.") from fault
+        raise DeclarationError(f"{name}: its body has no signature; a function {ACCEPTED_PARAMETERS}.") from fault
     count = _count_accepted(parameters)
     if count is None:
         raise DeclarationError(f"{name}: its parameters are {signature(run)}; a function {ACCEPTED_PARAMETERS}.")

@@ -149,7 +149,7 @@ class Harness:
         except DeadlinePassed:
             if until == ends_at:
                 raise
-            return Violation("", "takes too long to check")
+            return Violation("", "takes too long to validate")
 
     def _run(self, function: Function, call: FunctionCall, token: str, ends_at: float) -> CallReply:
         context = Context(call, token, self._services, seconds=ends_at - time.monotonic())
@@ -180,7 +180,7 @@ class Harness:
         try:
             violation = self._find_violation(function.output_schema, json.loads(run_result.outcome.text), ends_at)
         except DeadlinePassed:
-            return RunResult(failure("timed_out", call.function), "its result came too late to be checked")
+            return RunResult(failure("timed_out", call.function), "it returned too late for its result to be checked")
         except SchemaRefusal as refused:
             violation = Violation("", f"the schema is refused, because {refused}")
         return (
@@ -204,7 +204,7 @@ class Harness:
         if os.getpid() != own_pid:
             os._exit(1)  # this is a process that the function forked; only its parent replies
         if time.monotonic() >= ends_at:
-            fault = f"it was not to be stopped, and came back late. {run_result.fault}"
+            fault = f"it could not be stopped at its deadline, and returned late. {run_result.fault}"
             return RunResult(failure("timed_out", context.function), fault)
         return run_result
 
@@ -245,7 +245,7 @@ class Harness:
 def _parse_call(event: Json) -> tuple[FunctionCall, str]:
     """Parse the call and its token. Raises MalformedMessage."""
     if operation_of(event) != "call":
-        raise MalformedMessage("there is no such operation")
+        raise MalformedMessage("it has no known operation")
     return parse_call(as_object(event))
 
 

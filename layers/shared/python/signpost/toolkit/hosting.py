@@ -59,5 +59,7 @@ def version_of(hosts: "Sequence[Function | Toolkit | RegisteredToolkit]", versio
     declared = {toolkit_version for host in hosts if (toolkit_version := getattr(host, "version", None)) is not None}
     if len(declared) > 1:
         versions = ", ".join(sorted(map(str, declared)))
-        raise DeclarationError(f"The toolkits of an executor have the versions {versions}. Say executor(…, version=…).")
+        raise DeclarationError(
+            f"The toolkits of this executor have different versions ({versions}). Set one by executor(…, version=…)."
+        )
     return next(iter(declared), None)

@@ -132,7 +132,7 @@ def _unpack(message: bytearray, function: str) -> RunResult:
     try:
         return _parse_run_result(message)
     except (KeyError, MalformedMessage, ValueError):
-        return RunResult(failure("crashed", function), "it wrote into the pipe of its own result")
+        return RunResult(failure("crashed", function), "it wrote into the pipe that carries its result")
 
 
 def _parse_run_result(message: bytearray) -> RunResult:
@@ -154,7 +154,7 @@ def _explain_death(child: int, function: str) -> RunResult:
     only later."""
     status = _wait_for_status(child)
     if status is None:
-        return RunResult(failure("crashed", function), "it closed the pipe of its own result")
+        return RunResult(failure("crashed", function), "it closed the pipe that carries its result")
     if status.si_code == os.CLD_EXITED:
         return RunResult(failure("crashed", function), f"its process ended with exit code {status.si_status}")
     code = "out_of_memory" if status.si_status == signal.SIGKILL else "crashed"

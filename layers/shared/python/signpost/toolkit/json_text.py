@@ -21,7 +21,7 @@ def plain_form(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, type | Answer | InputRequired | RichValue):
-        raise TypeError(f"{type(value).__name__} is no part of a value")
+        raise TypeError(f"{type(value).__name__} cannot be a part of a value")
     if is_dataclass(value):
         return {member.name: getattr(value, member.name) for member in fields(value)}
     if "pydantic" in sys.modules:
@@ -58,7 +58,7 @@ def json_text(value: object) -> str:
     except (OverflowError, RecursionError, TypeError, ValueError) as fault:
         raise NotJson(str(fault)) from fault
     if "\\ud" in text and _LONE_SURROGATE.search(text.replace("\\\\", "  ")):
-        raise NotJson("a text holds half a character")
+        raise NotJson("a text holds a lone surrogate, which is half a character")
     _check_containers(value)
     return text
 
@@ -86,7 +86,7 @@ def _children(node: _Container) -> list[_Container]:
     if not isinstance(node, dict):
         return _containers(node)
     if not all(isinstance(key, str) for key in node):
-        raise NotJson("a key is no text")
+        raise NotJson("a key must be a text")
     return _containers(list(node.values()))
 
 

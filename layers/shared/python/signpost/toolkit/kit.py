@@ -46,7 +46,7 @@ class Toolkit:
 
     def __init__(self, namespace: str, category: str | None = None, *, version: str | None = None) -> None:
         if not is_id(namespace):
-            raise DeclarationError(f"{namespace!r} is no namespace ({FUNCTION_ID.pattern}).")
+            raise DeclarationError(f"{namespace!r} is not a valid namespace; it must match {FUNCTION_ID.pattern}.")
         if fault := fault_of("category", category):
             raise DeclarationError(f"{namespace}: category {fault}.")
         self.namespace = namespace
@@ -161,18 +161,18 @@ class Toolkit:
 
     def _declare[F](self, run: F, kind: str, author_options: Mapping[str, Any]) -> F:
         if not isinstance(run, FunctionType):
-            raise DeclarationError(f"{self.namespace}: {run!r} is no function, and cannot be a {kind}.")
+            raise DeclarationError(f"{self.namespace}: {run!r} is not a function, and cannot be a {kind}.")
         name = self._id_of(run, kind)
         for option, value in author_options.items():
             if fault := _fault_of_option(kind, option, value):
                 raise DeclarationError(f"{name}: {option} {fault}.")
         if any(other is not run and other.__name__ == run.__name__ for other in self._declarations):
-            raise DeclarationError(f"Two functions are called {name}.")
+            raise DeclarationError(f"Two functions are called {name}. Rename one of them.")
         previous = self._declarations.get(run, _Declaration(kind, {}))
         if previous.kind != kind:
             raise DeclarationError(f"{name}: it is a {previous.kind} already, and cannot be a {kind}.")
         if previous.options.get("uri", author_options.get("uri")) != author_options.get("uri"):
-            raise DeclarationError(f"{name}: uri {author_options['uri']!r} is its second one.")
+            raise DeclarationError(f"{name}: it has a uri already, and cannot also have {author_options['uri']!r}.")
         self._declarations[run] = _Declaration(kind, {**author_options, **previous.options})
         self._functions = None
         return cast("F", run)
@@ -181,9 +181,9 @@ class Toolkit:
         """Build the id of a function. Raises DeclarationError for a function without a name, or with a private one."""
         name = f"{self.namespace}::{run.__name__}"
         if run.__name__.startswith("_"):
-            raise DeclarationError(f"{name}: a name that begins with _ is private, and cannot be a {kind}.")
+            raise DeclarationError(f"{name}: its name begins with _ and is private; rename it to make it a {kind}.")
         if not is_id(name):
-            raise DeclarationError(f"{name!r} is not the id of a function ({FUNCTION_ID.pattern}).")
+            raise DeclarationError(f"{name!r} is not a valid function id; it must match {FUNCTION_ID.pattern}.")
         check_callable(name, run)
         return name
 

@@ -49,7 +49,7 @@ def prompt_value(answer: object) -> JsonObject | InputRequired:
     if result.description is None:
         return {"messages": messages}
     if not isinstance(cast("object", result.description), str):
-        raise NotJson("the description of its result is no text")
+        raise NotJson("the description of the PromptResult must be a text")
     return {"messages": messages, "description": result.description}
 
 
@@ -60,7 +60,7 @@ def _as_sequence(answer: object) -> Sequence[Message]:
 def _message_object(value: object) -> JsonObject:
     message = user(value) if isinstance(value, str | Content) else value
     if not isinstance(message, Message):
-        raise NotJson("a prompt answers text, Content, messages of user(…) and assistant(…), or a PromptResult of them")
+        raise NotJson("a prompt must answer text, Content, messages of user(…) and assistant(…), or a PromptResult")
     return {"role": message.role, "content": message.content}
 
 
@@ -68,5 +68,5 @@ def _content_block(content: object) -> JsonObject:
     if isinstance(content, Content):
         return content.block
     if not isinstance(content, str):
-        raise ValueError("a message says a text, or Content")  # noqa: TRY004 - as the refusals of Content
+        raise ValueError("a message must be a text or Content")  # noqa: TRY004 - as the refusals of Content
     return Content.text(content).block

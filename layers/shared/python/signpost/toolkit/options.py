@@ -60,8 +60,8 @@ def fault_of_option(name: str, value: object) -> str | None:
     if name in _OPTION_CHECKS:
         return _OPTION_CHECKS[name](value)
     if name not in COPIED_OPTIONS:
-        return f"is no option; there are {', '.join(sorted(ToolOptions.__annotations__))}"
-    return "is None" if value is None else function.OPTIONS[name](value)
+        return f"is not an option; the options are {', '.join(sorted(ToolOptions.__annotations__))}"
+    return "must not be None" if value is None else function.OPTIONS[name](value)
 
 
 def read_schema_option(name: str, value: object, *, strict: bool) -> CastSchema:
@@ -74,18 +74,18 @@ def _fault_of_schema_option(name: str, value: object) -> str | None:
     try:
         read_schema_option(name, value, strict=False)
     except CastSchemaRefused as fault:
-        return f"cannot be: {fault}"
+        return f"is not valid: {fault}"
     return None
 
 
 def _fault_of_annotations(value: object) -> str | None:
     if not isinstance(value, Mapping):
-        return "is no mapping"
+        return "must be a mapping"
     for hint, hint_value in cast("Mapping[object, object]", value).items():
         if hint not in HINTS and hint not in HINTS.values():
-            return f"has no hint {hint!r}; there are {', '.join(HINTS)}"
+            return f"has an unknown hint {hint!r}; use one of {', '.join(HINTS)}"
         if not isinstance(hint_value, str if hint == "title" else bool):
-            return f"has a hint {hint} that is {'no text' if hint == 'title' else 'neither true nor false'}"
+            return f"must have a {'text' if hint == 'title' else 'boolean'} as its hint {hint}"
     return None
 
 
@@ -98,9 +98,9 @@ def _fault_of_document(value: object) -> str | None:
     from signpost.content.names import problem_with_skill_id  # noqa: PLC0415
 
     if not isinstance(value, str):
-        return "is not the id of a skill document"
+        return "must be the id of a skill document"
     problem = problem_with_skill_id(value)
-    return problem and f"is not the id of a skill document: {problem}"
+    return problem and f"is not a valid id of a skill document: {problem}"
 
 
 _OPTION_CHECKS: Mapping[str, Callable[[object], str | None]] = {

@@ -23,7 +23,7 @@ class NamedParameters:
 
 
 def read_named_parameters(
-    name: str, run: Callable[..., object], advice: str = "say what it takes as `input`"
+    name: str, run: Callable[..., object], advice: str = "declare its arguments as `input`"
 ) -> NamedParameters | None:
     """Read the parameters of a function; None if it takes all arguments as one mapping. Raises DeclarationError, which
     gives `advice` for functions without usable annotations."""
@@ -39,9 +39,9 @@ def read_named_parameters(
     except UnsupportedAnnotation as fault:
         raise DeclarationError(f"{name}: {fault}; {advice}.") from fault
     except RecursionError as fault:
-        raise DeclarationError(f"{name}: what it takes is defined by itself.") from fault
+        raise DeclarationError(f"{name}: the type of its arguments refers to itself; {advice}.") from fault
     if len(contexts) > 1:
-        raise DeclarationError(f"{name}: {contexts[1]} is a second Context.")
+        raise DeclarationError(f"{name}: its parameters {' and '.join(contexts)} are of type Context; keep one.")
     return NamedParameters(fields, contexts[0] if contexts else None)
 
 
@@ -57,7 +57,7 @@ def _takes_all_as_one(parameters: Sequence[Parameter], hints: Mapping[str, Any])
 
 def _field_of(parameter: Parameter, hints: Mapping[str, Any]) -> FieldSpecDict:
     if parameter.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
-        raise UnsupportedAnnotation(f"its parameter {parameter.name} cannot be given by name")
+        raise UnsupportedAnnotation(f"its parameter {parameter.name} is positional-only or variadic")
     if parameter.name not in hints:
         raise UnsupportedAnnotation(f"its parameter {parameter.name} has no annotation")
     try:

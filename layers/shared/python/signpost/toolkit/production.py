@@ -50,7 +50,7 @@ def _key_secret_arn(environment: Mapping[str, str]) -> str:
     secret = environment.get("EXECUTOR_KEY_SECRET_ARN")
     if not secret:
         raise DeclarationError(
-            "EXECUTOR_KEY_SECRET_ARN is not set: it names the secret with the keys of this executor's tokens."
+            "EXECUTOR_KEY_SECRET_ARN is not set: set it to the ARN of the secret with this executor's token keys."
         )
     return secret
 

@@ -72,21 +72,21 @@ def _check_overrides(overrides: Mapping[str, object], functions: Sequence[Functi
     for option in SINGLE_FUNCTION_OPTIONS:
         if option in overrides and len(names) != 1:
             raise DeclarationError(
-                f"{namespace}: {option} is ambiguous, it has {', '.join(names) or 'nothing'}; say it beside each."
+                f"{namespace}: {option} is for one function, and it has {', '.join(names) or 'none'}; set it at each."
             )
     if "category" in overrides and not any(function.component is None for function in functions):
-        raise DeclarationError(f"{namespace}: category is of tools, and it has none.")
+        raise DeclarationError(f"{namespace}: category is for tools, and {namespace} has none.")
 
 
 def _fault_of_override(option: str, value: object) -> str | None:
     """Find the fault of an override, in words that follow its name; None if it has none."""
     if option not in Overrides.__annotations__:
-        return f"is no option of a registration; there are {', '.join(sorted(Overrides.__annotations__))}"
-    return "is None" if value is None else _OVERRIDE_CHECKS[option](value)
+        return f"is not an option of a registration; the options are {', '.join(sorted(Overrides.__annotations__))}"
+    return "must not be None" if value is None else _OVERRIDE_CHECKS[option](value)
 
 
 def _fault_of_namespace(value: object) -> str | None:
-    return None if is_id(value) else f"{value!r} is none"
+    return None if is_id(value) else f"{value!r} is not a valid namespace"
 
 
 _OVERRIDE_CHECKS: Mapping[str, Callable[[object], str | None]] = {

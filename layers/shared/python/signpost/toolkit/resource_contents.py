@@ -47,13 +47,13 @@ def _content_of_block(block: JsonObject, mime_type: str | None) -> JsonObject:
         case {"type": "resource", "resource": resource}:
             return as_object(resource)
         case _:
-            raise NotJson("a resource holds text or bytes, and no link to another one")
+            raise NotJson("a resource must hold text or bytes, not a link to another resource")
 
 
 def instances_value(answer: object, template: UriTemplate) -> JsonObject:
     """Encode the instances of a template as resources of MCP. Raises NotJson."""
     if not isinstance(answer, list | tuple):
-        raise NotJson("what lists instances answers no list")
+        raise NotJson("the function that enumerates instances must answer a list")
     instances = [_instance_object(item, template) for item in cast("Sequence[object]", answer)]
     if len(instances) > MOST_INSTANCES:
         raise NotJson(f"there are more than {MOST_INSTANCES} instances of {template.text}")
@@ -64,9 +64,9 @@ def _instance_object(value: object, template: UriTemplate) -> JsonObject:
     fields: JsonObject = value.block if isinstance(value, Content) else {"type": "resource_link", "uri": str(value)}
     uri = str(fields.get("uri", ""))
     if fields["type"] != "resource_link" or not isinstance(value, str | Content):
-        raise NotJson("an instance is a URI, or a Content.link")
+        raise NotJson("an instance must be a URI or a Content.link")
     if fault_of_uri(uri) or template.values_in(uri) is None:
-        raise NotJson(f"{uri!r} is no instance of {template.text}")
+        raise NotJson(f"{uri!r} is not an instance of {template.text}")
     return {"name": name_from_uri(uri), **{name: member for name, member in fields.items() if name != "type"}}
 
 

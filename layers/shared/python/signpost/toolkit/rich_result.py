@@ -12,7 +12,7 @@ from signpost.records import dataclass
 from signpost.toolkit.content import Content, ToolResult
 from signpost.toolkit.json_text import NotJson, json_text
 
-WITHOUT_WORDS = "It reported a failure, without words."
+WITHOUT_WORDS = "It reported a failure without a message."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +30,19 @@ def encode_rich_result(answer: object) -> RichResult | Failure:
         return _encode_tool_result(answer)
     content = _content_blocks(answer)
     if content is None:
-        raise NotJson("it answers what is no part of a result")
+        raise NotJson("it answered neither a ToolResult, Content nor a list of Content")
     return RichResult(json_text(_readable_text(content)), _shown_text(content))
 
 
 def _encode_tool_result(result: ToolResult) -> RichResult | Failure:
     content = _content_blocks(result.content)
     if content is None and result.content:
-        raise NotJson("the content of its result is no list of Content")
+        raise NotJson("`content` of the ToolResult must be a list of Content")
     if not isinstance(cast("object", result.meta), Mapping):
-        raise NotJson("the meta of its result is no object")
+        raise NotJson("`meta` of the ToolResult must be an object")
     text = json_text(result.structured)
     if result.structured is not None and not text.startswith("{"):
-        raise NotJson("what is structured in its result is no object")
+        raise NotJson("`structured` of the ToolResult must be an object")
     shown = _shown_text(content or (), result.meta)
     if result.is_error:
         message = _readable_text(content or ()) or (text if result.structured is not None else WITHOUT_WORDS)
@@ -59,7 +59,7 @@ def _content_blocks(answer: object) -> Sequence[JsonObject] | None:
         return None
     blocks = [part.block for part in cast("list[object]", parts) if isinstance(part, Content)]
     if blocks and len(blocks) < len(cast("list[object]", parts)):
-        raise NotJson("a list holds Content beside something else")
+        raise NotJson("a list with Content must hold Content only")
     return blocks or None
 
 

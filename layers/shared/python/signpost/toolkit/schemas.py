@@ -46,7 +46,7 @@ def read_schema(notation: object, reader: FieldSpecReader) -> CastSchema:
     except (SpecRefused, UnsupportedAnnotation) as fault:
         raise CastSchemaRefused(str(fault)) from fault
     except RecursionError as fault:
-        raise CastSchemaRefused("it is defined by itself") from fault
+        raise CastSchemaRefused("the type refers to itself") from fault
 
 
 def _is_json_schema(notation: object) -> bool:
@@ -58,10 +58,10 @@ def _is_json_schema(notation: object) -> bool:
 def read_json_schema(notation: object, reader: FieldSpecReader) -> CastSchema:
     """Read a JSON Schema, as an object or as text. Raises CastSchemaRefused."""
     if reader.strict:
-        raise CastSchemaRefused("strict is for field specs; a schema says `additionalProperties` itself")
+        raise CastSchemaRefused("strict works with field specs only; set `additionalProperties` in the schema")
     schema = _decode_json(notation) if isinstance(notation, str) else _copy_json(notation)
     if not isinstance(schema, Mapping):
-        raise CastSchemaRefused("it is no JSON object")
+        raise CastSchemaRefused("it must be a JSON object")
     try:
         check_schema(schema)
     except SchemaRefusal as fault:
@@ -75,18 +75,18 @@ def _read_fields(notation: object, reader: FieldSpecReader) -> CastSchema:
     elif isinstance(notation, type):
         field = reader.read_whole(spec_of(notation))
     else:
-        raise CastSchemaRefused("it is neither a mapping of fields, nor a JSON Schema, nor its text, nor a class")
+        raise CastSchemaRefused("it must be a mapping of fields, a JSON Schema as object or text, or a class")
     if field.schema.get("type") != "object":
-        raise CastSchemaRefused("it is no object")
+        raise CastSchemaRefused("it must describe an object")
     return CastSchema(field.schema, field.cast)
 
 
 def _read_model(model: Any, reader: FieldSpecReader) -> CastSchema:
     if reader.strict:
-        raise CastSchemaRefused("strict is for field specs; a model says `extra='forbid'` itself")
+        raise CastSchemaRefused("strict works with field specs only; set `extra='forbid'` in the model")
     schema = models.schema_of(model, output=reader.output)
     if schema.get("type") != "object":
-        raise CastSchemaRefused(f"{model.__name__} is no object")
+        raise CastSchemaRefused(f"{model.__name__} must describe an object")
 
     return CastSchema(schema, lambda value, _place: models.instance_of(model, json.dumps(value)))
 
@@ -95,11 +95,11 @@ def _copy_json(value: object) -> Json:
     try:
         return json_of(value)
     except NotJson as fault:
-        raise CastSchemaRefused(f"it is no JSON: {fault}") from fault
+        raise CastSchemaRefused(f"it has no form in JSON: {fault}") from fault
 
 
 def _decode_json(text: str) -> Json:
     try:
         return strict_json.parse(text)
     except (ValueError, RecursionError) as fault:
-        raise CastSchemaRefused(f"its text is no JSON: {fault}") from fault
+        raise CastSchemaRefused(f"its text is not JSON: {fault}") from fault

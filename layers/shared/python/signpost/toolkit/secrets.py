@@ -51,7 +51,8 @@ class Secrets:
             return text
         value = _text_of_member(text, member)
         if value is None:
-            raise ToolError(f"The secret `{name}` is no JSON object with a text {member!r}; tell whoever deploys it.")
+            message = f"The secret `{name}` holds no JSON object with a text {member!r}; the operator must correct it."
+            raise ToolError(message)
         self._seen.update((value, *_parts_of(value)))
         return value
 
@@ -82,14 +83,15 @@ class Secrets:
     def _fetch(self, name: str) -> str:
         arn = self._arns.get(name)
         if arn is None:
-            raise ToolError(f"There is no secret `{name}`; whoever deploys this names it by SECRET_{name.upper()}_ARN.")
+            message = f"There is no secret `{name}`; the operator must set its ARN as SECRET_{name.upper()}_ARN."
+            raise ToolError(message)
         try:
             return self._texts.read(arn)
         except Unavailable as fault:
             message = f"The secret `{name}` cannot be read. {fault} Try again."
             raise ToolError(message, "transient_error") from None
         except PermanentlyUnavailable as fault:
-            raise ToolError(f"The secret `{name}` cannot be read ({fault}); tell whoever deploys it.") from None
+            raise ToolError(f"The secret `{name}` cannot be read ({fault}); the operator must check it.") from None
 
 
 def _forms_of(secret: str) -> Iterable[str]:

@@ -18,7 +18,7 @@ def build_call(
     name: str,
     run: Callable[..., object],
     author_options: Mapping[str, Any],
-    advice: str = "say what it takes as `input`",
+    advice: str = "declare its arguments as `input`",
 ) -> tuple[FunctionBody, CastSchema]:
     """Build the function body and the schema of its arguments. Raises DeclarationError."""
     declared = find_declared_schema(name, "input", author_options)
@@ -27,7 +27,7 @@ def build_call(
         return _build_call_by_name(name, run, by_name, strict=author_options.get("strict", False))
     parameter_count = count_parameters(name, run)
     if declared is None and author_options.get("strict"):
-        raise DeclarationError(f"{name}: strict is for what is declared, and it takes any arguments.")
+        raise DeclarationError(f"{name}: strict needs declared arguments, and it takes any; declare them as `input`.")
     cast_schema = declared or schemas.ANY_OBJECT
     return lambda args, ctx: run(*(cast_schema.deliver(args), ctx)[:parameter_count]), cast_schema
 
@@ -57,4 +57,4 @@ def find_declared_schema(name: str, direction: str, author_options: Mapping[str,
     try:
         return options.read_schema_option(option, author_options[option], strict=author_options.get("strict", False))
     except CastSchemaRefused as fault:
-        raise DeclarationError(f"{name}: {option} cannot be: {fault}.") from fault
+        raise DeclarationError(f"{name}: {option} is not valid: {fault}.") from fault

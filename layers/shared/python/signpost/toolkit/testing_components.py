@@ -103,7 +103,7 @@ class ComponentTrials:
             result = run_trial(function, variables, self.trial)
             if result.failure or result.asked or result.answered is not None:
                 return ResourceTrialResult(result, uri)
-        raise LookupError(f"There is nothing at {uri!r}.")
+        raise LookupError(f"There is no resource at {uri!r}.")
 
     def complete_argument(self, name: str, argument: str, rest: JsonObject) -> Sequence[str]:
         """Complete an argument of a prompt or a template. Raises LookupError if there is no such argument."""
@@ -111,7 +111,7 @@ class ComponentTrials:
         functions: Mapping[str | None, Function] = {**prompts, **self._templates()}
         component = functions[name].component if name in functions else None
         if component is None or argument not in argument_names_of(component):
-            raise LookupError(f"There is no {argument!r} of {name!r} to complete.")
+            raise LookupError(f"There is no prompt or template {name!r} with an argument {argument!r} to complete.")
         values = component.complete.get(argument, ())
         if values is not None:
             return [value for value in values if value.startswith(str(rest["value"]))]
@@ -154,7 +154,7 @@ class ComponentTrials:
         """Run a helper function and return its answer. Raises LookupError."""
         helper = next((function for function in self.functions if function.id == name), None)
         if helper is None:
-            raise LookupError(f"There is no {name}.")
+            raise LookupError(f"There is no function {name}.")
         return as_object(run_trial(helper, arguments, self.trial).value)
 
 

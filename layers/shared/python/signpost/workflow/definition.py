@@ -168,7 +168,7 @@ class _DefinitionReader:
     def _read_states(self, fields: JsonObject) -> Mapping[str, State]:
         raw = self._read_object(fields.get("states"), ("states",))
         if "states" in fields and not raw:
-            self._add_fault(("states",), "there is no state")
+            self._add_fault(("states",), "must have at least one state")
         by_guards = self._read_link_filter(fields, (), inherited=False)
         return {name: self._read_state(name, state, raw, by_guards=by_guards) for name, state in raw.items()}
 
@@ -180,7 +180,7 @@ class _DefinitionReader:
             if transition_name.startswith(OVERRIDE_PREFIX):
                 self._add_fault(
                     (*at, "transitions", transition_name),
-                    f"begins with {OVERRIDE_PREFIX}, as only orders to the engine do",
+                    f"begins with {OVERRIDE_PREFIX}, which is reserved for overrides ($retry, $resolve, $cancel)",
                 )
         return State(
             name=name,
@@ -253,14 +253,14 @@ class _DefinitionReader:
     def _read_actor(self, fields: JsonObject, at: Pointer) -> Actor:
         actor = fields.get("actor", "agent")
         if actor not in ACTORS:
-            self._add_fault((*at, "actor"), f"is one of {', '.join(ACTORS)}")
+            self._add_fault((*at, "actor"), f"must be one of {', '.join(ACTORS)}")
             return "human"  # an unknown actor is read as the most restrictive one
         return cast("Actor", actor)
 
     def _read_decision(self, fields: JsonObject, at: Pointer) -> ApprovalDecision | None:
         decision = fields.get("decision")
         if decision is not None and decision not in DECISIONS:
-            self._add_fault((*at, "decision"), f"is one of {', '.join(DECISIONS)}")
+            self._add_fault((*at, "decision"), f"must be one of {', '.join(DECISIONS)}")
             return None
         return cast("ApprovalDecision | None", decision)
 
@@ -268,7 +268,7 @@ class _DefinitionReader:
         if "linkFilter" not in fields:
             return inherited
         if fields["linkFilter"] not in ("all", BY_GUARDS):
-            self._add_fault((*at, "linkFilter"), f"is all or {BY_GUARDS}")
+            self._add_fault((*at, "linkFilter"), f"must be all or {BY_GUARDS}")
         return fields["linkFilter"] == BY_GUARDS
 
     def _read_state_name(self, fields: JsonObject, name: str, at: Pointer, states: Mapping[str, object]) -> str:

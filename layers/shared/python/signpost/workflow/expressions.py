@@ -23,8 +23,8 @@ _TOKEN = re.compile(r"""\s*(?:(?P<text>"[^"]*"|'[^']*')|(?P<symbol>==|!=|<=|>=|<
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d{1,300}", re.ASCII)
 FORM = (
-    "an expression is one comparison: $.context.…, $.arguments.…, $.workflow.input.…, a text in quotes, a number, "
-    f"true, false or null, and between two of them one of {' '.join((*_SYMBOLS, *_WORDS))}, words with blanks around"
+    "an expression compares two operands ($.context.…, $.arguments.…, $.workflow.input.…, a text in quotes, a number, "
+    f"true, false or null) with one of {' '.join((*_SYMBOLS, *_WORDS))}; put blanks around starts_with and contains"
 )
 
 

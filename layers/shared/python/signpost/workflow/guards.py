@@ -12,6 +12,7 @@ from signpost.workflow.paths import ValueSources
 
 MAX_GUARD_DEPTH = 32
 """How deep guards may contain guards. A deeper guard is refused like any guard that is not understood."""
+TOO_DEEP = f"the guard is nested more than {MAX_GUARD_DEPTH} levels deep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +133,19 @@ def passes(guard: Guard, guard_input: GuardInput) -> bool:
 def guard_of(raw: Json, depth: int = 0) -> Guard:
     """Read a guard as its author wrote it. One that is not understood becomes a guard that never passes."""
     if not isinstance(raw, Mapping):
-        return NotUnderstood("a guard is a mapping with a `kind`")
+        return NotUnderstood("a guard must be a mapping with a `kind`")
     kind = raw.get("kind")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
-        return NotUnderstood(f"there is no guard of the kind {kind!r}; there are {', '.join(KINDS)}")
-    return (
-        reader(raw, depth) if depth < MAX_GUARD_DEPTH else NotUnderstood(f"guards are more than {MAX_GUARD_DEPTH} deep")
-    )
+        return NotUnderstood(f"there is no guard of the kind {kind!r}; the kinds are {', '.join(KINDS)}")
+    return reader(raw, depth) if depth < MAX_GUARD_DEPTH else NotUnderstood(TOO_DEEP)
 
 
 def guards_of(raw: Json, depth: int = 0) -> Sequence[Guard]:
     if raw is None:
         return ()
     if not isinstance(raw, list):
-        return (NotUnderstood("guards are a list"),)
+        return (NotUnderstood("guards must be a list"),)
     return tuple(guard_of(raw_guard, depth) for raw_guard in raw)
 
 
@@ -176,7 +175,7 @@ def _read_evidence(raw: JsonObject, depth: int) -> Guard:
     requirements = [_read_requirement(entry, distinct=distinct) for entry in requires]
     understood = [requirement for requirement in requirements if requirement is not None]
     if len(understood) < len(requirements):
-        return NotUnderstood("what is required is a kind, or {kind, count, distinct}")
+        return NotUnderstood("each entry of `requires` must be a kind of evidence, or {kind, count, distinct}")
     return Evidence(tuple(understood))
 
 

@@ -100,7 +100,7 @@ def find_human_fallbacks(definition: Definition) -> Iterator[DefinitionFault]:
         for index, entry in enumerate(raw if isinstance(raw, list) else []):
             if as_object(entry).get("kind") == HUMAN_KIND:
                 fallback_at: Pointer = (*at, "reliability", "fallback", "executors", index)
-                message = "people are not asked by a fallback: lead to a state from where a transition asks them"
+                message = "a fallback cannot be of the kind human: lead to a state whose transition asks for approval"
                 yield DefinitionFault(fallback_at, message)
 
 

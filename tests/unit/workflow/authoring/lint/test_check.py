@@ -72,7 +72,7 @@ def test_guards_that_are_too_deep_are_said() -> None:
         guard = {"kind": "not", "guard": guard}
     exposure: Json = {"name": "ping", "executor": {"kind": "noop"}, "guards": [guard]}
     (problem,) = found_in(build_source_node({"version": 1, "proxy": {"expose": [exposure]}}))
-    assert problem.message == f"guards are more than {MAX_GUARD_DEPTH} deep, and this one never passes"
+    assert problem.message == f"the guard is nested more than {MAX_GUARD_DEPTH} levels deep: this guard never passes"
 
 
 def test_the_form_knows_everything_that_a_definition_is_read_from() -> None:
@@ -104,7 +104,7 @@ class TestTheCommand:
         assert main(["check", str(DATA / "faults/unknown-target.yaml")]) == 1
         assert main(["check", str(DATA / "faults/dead-end.yaml"), "--strict"]) == 1
         assert main(["check", str(DATA / "sound/approval.yaml"), "--strict"]) == 0
-        assert capsys.readouterr().err.endswith("nothing found\n")
+        assert capsys.readouterr().err.endswith("no problems found\n")
 
     def test_it_says_it_to_programs(self, capsys: pytest.CaptureFixture[str]) -> None:
         path = DATA / "faults/no-way-out.yaml"

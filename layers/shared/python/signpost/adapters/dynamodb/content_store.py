@@ -117,7 +117,7 @@ class DynamoContentStore:
             if not effective or self._commit(tenant, head, effective):
                 return sequences
             rows.pause(attempt)
-        raise Unavailable("Others are changing the content all the time.")
+        raise Unavailable("Other requests kept changing the content at the same time.")
 
     def complete(self, tenant: str | None) -> None:
         """Write the remaining rows of an overlay whose writer died. Any change of the scope does so, too."""
@@ -225,7 +225,7 @@ class DynamoContentStore:
             if recent <= known_times:
                 return found
             known_times = recent
-        raise Unavailable("Somebody publishes all the time.")
+        raise Unavailable("Other requests kept publishing while the content was read.")
 
     def _current_entry[Entry](
         self, kind: RowKind[Entry], name: str, row: Row | None, head: ContentHead
@@ -261,9 +261,9 @@ class DynamoContentStore:
 def _check_size(change: Change) -> None:
     _, name = name_of(change)
     if not 0 < len(name.encode()) <= LONGEST_NAME:
-        raise ValueError("A name is of 1 to 1024 bytes.")
+        raise ValueError("A name must have 1 to 1024 bytes.")
     if size_of(change) > LARGEST_ENTRY:
-        raise ValueError(f"What is to be kept about {name} is longer than a row may be.")
+        raise ValueError(f"The entry {name} has more than {LARGEST_ENTRY} bytes. Shorten it.")
 
 
 def _is_based_on(changes: Sequence[Change], catalogue: str | None) -> bool:

@@ -102,7 +102,7 @@ class DynamoDirectory:
                 self._write_functions(tenant, executor, by_id.values(), removed, terms, revision=revision + 1)
                 return []
             rows.pause(attempt)
-        raise Unavailable("Others are placing functions all the time.")
+        raise Unavailable("Other requests kept placing functions at the same time.")
 
     def remove(self, tenant: str | None, executor_arn: str) -> bool:
         row = rows.get(self._client, self._table, keys.executor(tenant, executor_arn))

@@ -67,7 +67,7 @@ class DynamoInstanceStore:
             by_name = {row["sk"]["S"]: row for row in found}
             if keys.HEAD not in by_name or _is_whole(by_name[keys.HEAD], by_name.get(keys.CONTEXT)):
                 return by_name
-        raise Unavailable(f"{workflow_id} was changed whenever it was read.")
+        raise Unavailable(f"The workflow instance {workflow_id} changed during every read.")
 
     def save(self, tenant: str, entry: InstanceWrite, *, replacing: WriteCondition | None) -> bool:
         return rows.transact(self._client, self._writes(tenant, entry, replacing), token=entry.token)

@@ -52,7 +52,7 @@ class DynamoLoadedExecutors:
             if rows.transact(self._client, list(self._writes(tenant, decision, revision))):
                 return decision
             rows.pause(attempt)
-        raise Unavailable("Others are loading executors all the time.")
+        raise Unavailable("Other requests kept loading executors at the same time.")
 
     def _read_hosted(self, tenant: str | None) -> list[HostedFunction]:
         found = rows.query(self._client, self._table, keys.placed_functions_of(tenant))

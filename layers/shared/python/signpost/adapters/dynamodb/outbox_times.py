@@ -25,7 +25,7 @@ class DynamoOutboxTimes:
     def read_periods(self, periods: Sequence[Period]) -> Iterator[tuple[str, Sequence[Row]]]:
         """Yield each scope whose content ever changed, with its outbox rows of the periods."""
         for tenant in scopes_in(self._client, self._table):
-            yield tenant or "what is shipped", list(self._rows_of(tenant, periods))
+            yield tenant or "shipped content", list(self._rows_of(tenant, periods))
 
     def _rows_of(self, tenant: str | None, periods: Sequence[Period]) -> Iterator[Row]:
         for row in rows.query(self._client, self._table, keys.outbox_of(tenant)):

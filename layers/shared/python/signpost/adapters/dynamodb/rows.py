@@ -85,7 +85,7 @@ def get_all(client: "DynamoDBClient", table: str, row_keys: Sequence[keys.RowKey
         if not unread:
             return found
         pause(attempt)
-    raise Unavailable("A service that this needs is overloaded.")
+    raise Unavailable("An AWS service that this request needs is overloaded.")
 
 
 def get_each(client: "DynamoDBClient", table: str, row_keys: Sequence[keys.RowKey]) -> Sequence[Row | None]:
@@ -116,7 +116,7 @@ def repeat_write(write: Callable[..., object], **arguments: Any) -> None:
         else:
             return
         pause(attempt)
-    raise Unavailable("A service that this needs is overloaded.")
+    raise Unavailable("An AWS service that this request needs is overloaded.")
 
 
 def build_put(table: str, row: Attributes, condition: Attributes | None = None) -> Any:
@@ -148,7 +148,7 @@ def transact(client: "DynamoDBClient", writes: Sequence[Any], *, token: str = ""
         else:
             return True
         pause(attempt)
-    raise Unavailable("A service that this needs is overloaded.")
+    raise Unavailable("An AWS service that this request needs is overloaded.")
 
 
 def _reasons(fault: ClientError) -> set[str]:

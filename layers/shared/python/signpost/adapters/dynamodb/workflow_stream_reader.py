@@ -60,7 +60,7 @@ class WorkflowStreamReader:
             yield from page["Records"]
             empty = 0 if page["Records"] else empty + 1
             if empty == MOST_EMPTY_PAGES:
-                raise Unavailable(f"The stream shows nothing up to {place.last}, where a batch in the queue ends.")
+                raise Unavailable(f"The stream returned no record up to {place.last}, the end of an undelivered batch.")
             iterator = page.get("NextShardIterator")
 
 

@@ -27,8 +27,8 @@ MOST_ITEMS = 20_000
 LARGEST_CATALOGUE = 20_000_000
 """Bytes. Every gateway that the tenant calls holds the catalogue and its search index in memory."""
 DEFINITION_UNKNOWN = (
-    "Its definition was not sent under this digest. Send it by `manifest::bodies`, and name the part that is answered; "
-    "if you did, update the client: it makes another text of it than this gateway."
+    "The gateway has no definition with this digest. Send it by `manifest::bodies` and name the returned part. "
+    "If you did, update the client: it compiles the definition to another text than this gateway."
 )
 ATTEMPTS = 8
 """Attempts of a publication that other requests overtake."""
@@ -79,7 +79,7 @@ class CataloguePublisher:
         sent, before = request.catalogue, current.snapshot
         items, proxy = _next_items(sent, current, known, prune=request.prune), before.proxy
         if len(items) > MOST_ITEMS:
-            message = f"A catalogue has {MOST_ITEMS} items at most, these are {len(items)}."
+            message = f"A catalogue may have {MOST_ITEMS} items at most; this one would have {len(items)}."
             return PublishProblem("manifest", "manifest", message)
         if sent.capabilities is not None:
             proxy = self._keep_proxy(
@@ -114,7 +114,10 @@ class CataloguePublisher:
     ) -> Sequence[Change] | PublishProblem:
         text = to_text(after)
         if (size := len(text.encode())) > LARGEST_CATALOGUE:
-            message = f"A catalogue has {LARGEST_CATALOGUE} bytes at most, and this one would have {size}: say less."
+            message = (
+                f"A catalogue may have {LARGEST_CATALOGUE} bytes at most; this one would have {size}. "
+                "Shorten descriptions or publish fewer items."
+            )
             return PublishProblem("manifest", "manifest", message)
         digest = self._values.keep(tenant, text)
         if digest == current.digest:
@@ -164,7 +167,7 @@ def retry_while_overtaken[Result](attempt: Callable[[], Result]) -> Result:
             return attempt()
         except Overtaken:
             continue
-    raise Unavailable("Others are publishing all the time.")
+    raise Unavailable("Other requests kept changing the catalogue.")
 
 
 def find_unsent_definitions(
@@ -182,7 +185,7 @@ def find_unsent_definitions(
 def _no_workflow_message(name: str, current: CurrentCatalogue) -> str:
     others = [item.kind for item in current.snapshot.items if item.id == name]
     if others:
-        return f"{quote_text(name)} is a {others[0]}, and only workflows are switched."
+        return f"{quote_text(name)} is a {others[0]}; only workflows can be switched off and on."
     close = suggest_name(name, current.items_of_kind("workflow"))
     advice = f" Did you mean {quote_text(close)}?" if close else ""
     return f"There is no workflow {quote_text(name)}.{advice}"

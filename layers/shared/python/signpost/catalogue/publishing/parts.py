@@ -20,8 +20,8 @@ from signpost.records import dataclass
 if TYPE_CHECKING:
     from signpost.content.ports import Bodies
 
-BODY_UNKNOWN = "Its body was not sent, or somebody has changed it meanwhile: publish again."
-PART_UNKNOWN = "This part is not kept here: publish again."
+BODY_UNKNOWN = "Its body was not sent, or another request has replaced it since. Publish again."
+PART_UNKNOWN = "The gateway does not have this part. Publish again."
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,11 @@ class Publisher:
             return _CatalogueResult()
         if tenant is None:
             return _CatalogueResult(
-                [PublishProblem("manifest", "manifest", "Workflows and capabilities are a tenant's.")]
+                [
+                    PublishProblem(
+                        "manifest", "manifest", "Workflows and capabilities belong to a tenant and cannot be shipped."
+                    )
+                ]
             )
         current = self._catalogues.read_current(tenant)
         if problems := catalogue_publisher.find_unsent_definitions(request.catalogue, known, current):
@@ -161,7 +165,7 @@ class Publisher:
         added = sum(len(difference.added) - len(difference.removed) for difference in plan.values())
         if not added or len(self._content.subscriptions(tenant)) + added <= subscriptions.MOST_SUBSCRIPTIONS:
             return ()
-        message = f"A tenant has {subscriptions.MOST_SUBSCRIPTIONS} triggers and webhooks at most."
+        message = f"A tenant has {subscriptions.MOST_SUBSCRIPTIONS} triggers and webhooks at most. Remove some first."
         return [PublishProblem("manifest", "manifest", message)]
 
     def _difference_of_skills(self, request: PublishRequest, existing: Mapping[str, Skill]) -> Difference:
@@ -258,7 +262,7 @@ class PublishFunctions:
             return checked
         if not has_encodable_text(checked):
             return RegistryRefusal(
-                "invalid_content", "The payload has half of a surrogate pair, which no text can have."
+                "invalid_content", "The payload is not valid Unicode text: it contains half of a surrogate pair."
             )
         if function_id == SWITCH:
             return self._switch(checked, caller)
@@ -271,7 +275,7 @@ class PublishFunctions:
         workflow, enabled = payload.get("id"), payload.get("enabled")
         if not isinstance(workflow, str) or not isinstance(enabled, bool) or caller.tenant is None:
             return RegistryRefusal(
-                "invalid_payload", "To switch a workflow off or on again send {id: text, enabled: boolean}."
+                "invalid_payload", "To switch a workflow off or on, send {id: text, enabled: boolean}."
             )
         return self._publisher.switch(workflow, caller.tenant, enabled=enabled)
 

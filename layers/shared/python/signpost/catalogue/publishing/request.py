@@ -119,7 +119,7 @@ class _RequestReader:
     def check_field_names(self, payload: JsonObject) -> None:
         allowed = {*LISTS, *DEFINED_KINDS, *SETTINGS, POLICIES, "definitions", "prune", "parts", "files"}
         self._add_problems(
-            "manifest", *(f"There is no field {quote_text(name)}." for name in payload if name not in allowed)
+            "manifest", *(f"Unknown field {quote_text(name)}." for name in payload if name not in allowed)
         )
 
     def read_prune(self, value: Json) -> bool:
@@ -131,7 +131,9 @@ class _RequestReader:
         listed = self._read_list(value, "parts")
         named = [name for name in listed if isinstance(name, str) and DIGEST.fullmatch(name)]
         if len(named) != len(listed) or len(named) > MOST_PARTS:
-            self._add_problems("manifest", f"`parts` are what `manifest::bodies` answered, at most {MOST_PARTS}.")
+            self._add_problems(
+                "manifest", f"`parts` must be names that `manifest::bodies` returned, at most {MOST_PARTS}."
+            )
         return named
 
     def read_skills(self, value: Json) -> Sequence[SentDocument]:
@@ -170,9 +172,9 @@ class _RequestReader:
     def check_amount(self, request: PublishRequest) -> None:
         bodies = sum(document.body is not None for document in request.skills or ()) + len(request.files)
         if bodies > MOST_BODIES:
-            self._add_problems("manifest", f"These are too many bodies at once: send {MOST_BODIES} at most.")
+            self._add_problems("manifest", f"The request has too many bodies: send at most {MOST_BODIES} at once.")
         if request.definitions is not None and len(request.definitions.texts) > MOST_BODIES:
-            self._add_problems("manifest", f"These are too many definitions at once: send {MOST_BODIES} at most.")
+            self._add_problems("manifest", f"The request has too many definitions: send at most {MOST_BODIES} at once.")
 
     def read_prompts(self, value: Json) -> Sequence[StoredPrompt]:
         listed = self._read_list(value, "prompts")
@@ -232,7 +234,8 @@ class _RequestReader:
     def _check_unique(self, kind: ProblemKind, names: Sequence[str]) -> None:
         duplicates = find_duplicates(names)
         self.problems += [
-            PublishProblem(kind, name, f"There is more than one {kind} of this name.") for name in duplicates
+            PublishProblem(kind, name, f"More than one {kind} has this name. Rename or remove all but one.")
+            for name in duplicates
         ]
 
     def _add_problems(self, kind: ProblemKind, *messages: str) -> None:
@@ -242,7 +245,7 @@ class _RequestReader:
 def _parse_document(entry: Json) -> SentDocument | RegistryRefusal:
     if not isinstance(entry, Mapping):
         return RegistryRefusal(
-            "invalid_payload", "A skill is {id, skill}, or {id, digest} if its body was sent before."
+            "invalid_payload", "A skill must be {id, skill}, or {id, digest} if its body was sent before."
         )
     if "skill" not in entry:
         return _parse_document_reference(entry)
@@ -267,7 +270,7 @@ def _parse_document_reference(entry: JsonObject) -> SentDocument | RegistryRefus
 
 def _parse_prompt(entry: Json) -> StoredPrompt | RegistryRefusal:
     if not isinstance(entry, Mapping):
-        return RegistryRefusal("invalid_payload", "A prompt is {name, description, function_id, arguments}.")
+        return RegistryRefusal("invalid_payload", "A prompt must be {name, description, function_id, arguments}.")
     fields, arguments = (
         payloads.text_fields(entry, "name", "description", "function_id"),
         payloads.prompt_arguments(entry),

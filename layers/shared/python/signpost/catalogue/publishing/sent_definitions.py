@@ -105,7 +105,9 @@ def _parse_named_definitions(
         else:
             named.append(definition)
     duplicates = find_duplicates(definition.id for definition in named)
-    problems.extend((kind, name, f"There is more than one {kind} of this name.") for name in duplicates)
+    problems.extend(
+        (kind, name, f"More than one {kind} has this name. Rename or remove all but one.") for name in duplicates
+    )
     return named
 
 

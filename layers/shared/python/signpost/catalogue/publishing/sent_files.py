@@ -14,7 +14,9 @@ from signpost.content.digests import DIGEST
 from signpost.model import Json, JsonObject
 from signpost.records import dataclass
 
-INVALID_SKILL_NAME = "Files need an id whose parts are names of Agent Skills: a-z and 0-9, and single - between them."
+INVALID_SKILL_NAME = (
+    "A skill with files needs an id whose parts are names of Agent Skills: a-z, 0-9 and single hyphens between them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class SentFile:
 
 def parse_sent_file(entry: Json) -> SentFile | RegistryRefusal:
     if not isinstance(entry, Mapping):
-        return RegistryRefusal("invalid_payload", "A file is {path, base64}.")
+        return RegistryRefusal("invalid_payload", "A file must be {path, base64}.")
     fields = payloads.text_fields(entry, "path", "base64")
     if isinstance(fields, RegistryRefusal):
         return fields
@@ -62,7 +64,7 @@ def parse_named_files(skill_id: str, value: Json) -> tuple[Sequence[NamedFile], 
     if value and not is_agent_skill(skill_id):
         problems.append(INVALID_SKILL_NAME)
     if len(value) >= MOST_FILES:
-        problems.append(f"A skill has {MOST_FILES} files at most, with its SKILL.md.")
+        problems.append(f"A skill may have {MOST_FILES} files at most, with its SKILL.md.")
     return named, problems
 
 
@@ -91,7 +93,7 @@ def find_overlaps(files: Mapping[str, Sequence[NamedFile]]) -> Iterator[tuple[st
         for file in named:
             place = f"{skill_id}/{file.path}"
             if place in folders or places[place] > 1:
-                yield skill_id, f"{quote_text(file.path)} is where another skill or a file of one is."
+                yield skill_id, f"{quote_text(file.path)} is also the path of another skill or of one of its files."
 
 
 def entries_of(files: Sequence[NamedFile]) -> Sequence[JsonObject]:

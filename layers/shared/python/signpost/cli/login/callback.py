@@ -32,7 +32,7 @@ class RedirectReceiver:
             return self._responses.get(timeout=seconds)
         except Empty:
             raise CommandFailed(
-                "Nobody finished the login in the browser in time. Run `signpost login` again."
+                "The login was not finished in the browser in time. Run `signpost login` again."
             ) from None
 
 
@@ -71,12 +71,12 @@ class _CallbackHandler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         response = dict(parse_qsl(query))
         if path != PATH or not compare_digest(response.get("state", "").encode(), self._state.encode()):
-            self._send_page(404, "Nothing to see here", "This page does not belong to a login that is going on.")
+            self._send_page(404, "Unknown page", "This address does not belong to a login in progress.")
             return
         if "code" in response:
-            self._send_page(200, "That is all", "You can close this window and go back to the terminal.")
+            self._send_page(200, "You are logged in", "You can close this window and go back to the terminal.")
         else:
-            self._send_page(200, "You are not logged in", "The terminal says why. You can close this window.")
+            self._send_page(200, "You are not logged in", "See the terminal for the reason. You can close this window.")
         self._responses.put(response)
 
     @override

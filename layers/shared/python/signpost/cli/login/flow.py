@@ -85,7 +85,7 @@ class LoginSession:
 
         An issuer that does not rotate refresh tokens sends none. The given one stays valid then."""
         if answer.text("token_type").lower() != "bearer":
-            raise CommandFailed(f"{answer.source} gives tokens of a kind that this program does not know.")
+            raise CommandFailed(f"{answer.source} issues tokens of a type that this program does not support.")
         lifetime = answer.fields.get("expires_in")
         return LoginTokens(
             source=source,

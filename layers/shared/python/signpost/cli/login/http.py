@@ -28,7 +28,7 @@ class JsonDocument:
         """Return a field that is printable text. Raises CommandFailed without one."""
         if value := self.optional_text(name):
             return value
-        raise CommandFailed(f"{self.source} says nothing about {name}; the server is not set up for logins.")
+        raise CommandFailed(f"{self.source} has no field {name}; the server is not set up for logins.")
 
     def optional_text(self, name: str) -> str | None:
         value = self.fields.get(name)
@@ -90,13 +90,13 @@ def _fetch(request: Request, patience: float = PATIENCE, longest: int = LARGEST_
     except (OSError, HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise NoServerAnswer(
-            f"{url} cannot be reached ({reason}). Is the address right and the server running?"
+            f"{url} cannot be reached ({reason}). Check the address, and that the server is running."
         ) from None
 
 
 def _document_of_error(error: HTTPError, url: str) -> JsonDocument:
     if 300 <= error.code < 400:
-        raise CommandFailed(f"{url} redirects elsewhere, which a login does not follow; use the final address.")
+        raise CommandFailed(f"{url} redirects to another address. Use that one: redirects are not followed.")
     return JsonDocument(url, error.code, _parse_optional_object(error.read(LARGEST_ANSWER)) or {})
 
 

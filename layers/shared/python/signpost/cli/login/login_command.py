@@ -17,8 +17,8 @@ def register(commands: "Commands") -> None:
     login = _add_command(commands, "login", "log in to a server with the browser", _login)
     login.add_argument("--client-id", default="signpost-cli", help="this program's name at the identity provider")
     login.add_argument("--no-browser", action="store_true", help="print the address of the page, do not open it")
-    _add_command(commands, "token", "print a valid access token, refreshed if need be", _token)
-    _add_command(commands, "logout", "forget the tokens of a server", _logout)
+    _add_command(commands, "token", "print a valid access token, refreshed if necessary", _token)
+    _add_command(commands, "logout", "delete the stored tokens of a server", _logout)
 
 
 def _add_command(commands: "Commands", name: str, purpose: str, handler: Callable[[Namespace], int]) -> ArgumentParser:

@@ -31,7 +31,7 @@ def fetch_server(url: str) -> ServerMetadata:
     metadata = http.get(f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{path}")
     issuers = metadata.texts("authorization_servers") if metadata else ()
     if metadata is None or not issuers:
-        raise CommandFailed(f"{url} offers no login: check the URL, or use an API key if that is how it lets you in.")
+        raise CommandFailed(f"{url} offers no login. Check the URL, or use an API key.")
     resource = metadata.text("resource")
     _check_is_about(url, resource)
     return ServerMetadata(resource, issuers[0], metadata.texts("scopes_supported"))
@@ -42,9 +42,10 @@ def fetch_authority(issuer: str) -> AuthorityMetadata:
     if metadata is None:
         raise CommandFailed(f"{issuer} publishes no metadata. Is it running, and is it the server's OIDC issuer?")
     if metadata.text("issuer") != issuer:
-        raise CommandFailed(f"{issuer} calls itself {metadata.text('issuer')}; the server must name it exactly so.")
+        advice = "The MCP server must be configured with exactly that name."
+        raise CommandFailed(f"The metadata of {issuer} names the issuer {metadata.text('issuer')}. {advice}")
     if "S256" not in metadata.texts("code_challenge_methods_supported"):
-        raise CommandFailed(f"{issuer} does not offer PKCE with S256, without which a login is not safe.")
+        raise CommandFailed(f"{issuer} does not support PKCE with S256, which a safe login requires.")
     return AuthorityMetadata(
         issuer=issuer,
         authorization_endpoint=_read_endpoint(metadata, "authorization_endpoint"),
@@ -61,7 +62,8 @@ def _check_is_about(url: str, resource: str) -> None:
     url_parts, resource_parts = http.parse_secure_url(url), http.parse_secure_url(resource)
     same_host = (url_parts.scheme, url_parts.netloc.lower()) == (resource_parts.scheme, resource_parts.netloc.lower())
     if not same_host or not f"{url_parts.path.rstrip('/')}/".startswith(f"{resource_parts.path.rstrip('/')}/"):
-        raise CommandFailed(f"{url} calls itself {resource}. Log in to that URL if you trust it.")
+        advice = "Log in to that URL if you trust it."
+        raise CommandFailed(f"The metadata of {url} names another resource, {resource}. {advice}")
 
 
 def _metadata_urls(issuer: str) -> tuple[str, ...]:

@@ -45,7 +45,8 @@ class AuthorizationRequest:
         """Return the authorization code. Raises CommandFailed for the answer of another issuer, or for an error."""
         issuer = response.get("iss")
         if (issuer is None and self.authority.sends_issuer) or issuer not in {None, self.authority.issuer}:
-            raise CommandFailed("The answer came from another issuer than the one asked. Run `signpost login` again.")
+            advice = "Run `signpost login` again."
+            raise CommandFailed(f"The answer to the login does not name the issuer {self.authority.issuer}. {advice}")
         if "code" not in response:
             raise CommandFailed(f"The login was not completed: {reason_of(response)}. Run `signpost login` again.")
         return response["code"]

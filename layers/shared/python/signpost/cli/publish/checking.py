@@ -19,9 +19,9 @@ MANY_WORKFLOWS = 200
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--strict", action="store_true", help="take warnings for errors")
+    parser.add_argument("--strict", action="store_true", help="treat warnings as errors")
     parser.add_argument(
-        "--executor", action="append", default=[], metavar="KIND", help="a further kind of executor that there is"
+        "--executor", action="append", default=[], metavar="KIND", help="a kind of executor that the deployment adds"
     )
 
 

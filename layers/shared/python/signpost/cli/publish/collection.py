@@ -83,7 +83,8 @@ class PublicationBuilder:
 
     def add_document(self, skill_id: str, body: str, source: str) -> None:
         if self.bodies.setdefault(skill_id, body) != body or skill_id in self.files:
-            self.problems.append(f"{source}: {self.sources[skill_id]} is the document {skill_id!r} already")
+            other = self.sources[skill_id]
+            self.problems.append(f"{source}: {other} also defines the document {skill_id!r}: keep one of them")
         self.sources.setdefault(skill_id, source)
 
     def add_list(self, name: str, value: Json, source: str) -> None:

@@ -49,7 +49,7 @@ def parse_config(document: object, warn: Warn) -> SkillsConfig:
     try:
         return _parse_fields(document)
     except _InvalidField as fault:
-        warn(f"The configuration is not used, not even in part: {fault}. The defaults are used.")
+        warn(f"The configuration is not valid: {fault}. The defaults are used for all settings.")
         return DEFAULTS
 
 

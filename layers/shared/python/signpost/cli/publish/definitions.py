@@ -67,7 +67,7 @@ class DefinitionCollector:
             value, place, label = to_json(member), node.place_of((name,)), f"the {PART_SINGULARS[part]} {name!r}"
             if name in definitions and json.dumps(definitions[name]) != json.dumps(value):
                 first = self._places[part, name]
-                message = f"{label} is another one in {format_place(first)}: keep one of them"
+                message = f"{label} is defined differently in {format_place(first)}: keep one of them"
                 self.problems.append(error(place, message))
             elif (size := len(json.dumps(value))) > LARGEST_DEFINITION:
                 message = f"{label} is too large: {size} bytes as JSON, at most {LARGEST_DEFINITION}"

@@ -30,7 +30,7 @@ def read_publication(path: Path, rules: checking.CheckRules) -> CollectedPublica
     problems = builder.problems + list(_find_problems(publication, builder.sources))
     if problems:
         lines = "\n".join(f"  {problem.rstrip('.')}" for problem in problems)
-        raise CommandFailed(f"Nothing was published. {len(problems)} to be put right:\n{lines}")
+        raise CommandFailed(f"Nothing was published. Problems to fix: {len(problems)}\n{lines}")
     return publication
 
 
@@ -56,8 +56,8 @@ def _collect_folder(folder: Path, builder: PublicationBuilder) -> None:
     if not skills.is_dir() and not list_files and not manifests:
         names = ", ".join(LISTS)
         raise CommandFailed(
-            f"{folder} has neither a folder {SKILLS} nor a {SKILL_FILE} nor a file of {names} (.yaml or .json) "
-            "nor a manifest."
+            f"{folder} has nothing to publish: no folder {SKILLS}, no {SKILL_FILE}, no file of {names} (.yaml or "
+            ".json) and no manifest."
         )
     if skills.is_dir():
         builder.add_skills(skills_in(skills))
@@ -113,7 +113,7 @@ def _collect_documents(manifest: SourceNode, path: Path, builder: PublicationBui
         return
     builder.has_skills = True
     if not skills.is_mapping:
-        message = f"{SKILLS} are a mapping of ids to texts or to paths that end in {SUFFIX}"
+        message = f"{SKILLS} must be a mapping of ids to texts, or to paths that end in {SUFFIX}"
         builder.add_problem_at(manifest.place_of((SKILLS,)), message)
     for skill_id, value in skills.members.items():
         if value.text is None:
@@ -136,14 +136,14 @@ def _add_file(skill_id: str, value: str, place: SourcePlace, manifest: Path, bui
     the publisher send any file of the machine."""
     path = Path(place.file).parent / value
     if not path.resolve().is_relative_to(manifest.resolve().parent):
-        builder.add_problem_at(place, f"{skill_id!r}: {value} lies outside of the manifest's folder")
+        builder.add_problem_at(place, f"{skill_id!r}: {value} is outside the folder of the manifest")
         return
     try:
         builder.add_document(skill_id, text_of(path), str(path))
     except OSError as fault:
         builder.add_problem_at(place, f"{path} cannot be read ({fault.strerror})")
     except UnicodeDecodeError as fault:
-        builder.problems.append(f"{path}: is no UTF-8 text (byte {fault.start})")
+        builder.problems.append(f"{path} is not UTF-8 text (byte {fault.start})")
 
 
 def _find_problems(publication: CollectedPublication, sources: Mapping[str, str]) -> Iterable[str]:

@@ -42,7 +42,7 @@ def find_manifests(path: Path) -> Sequence[Path]:
     manifests = manifests_in(path) if path.is_dir() else [path]
     if not manifests:
         raise CommandFailed(
-            f"There is no manifest in {path}: no file of YAML or JSON with {', '.join(MANIFEST_FIELDS)}."
+            f"There is no manifest in {path}: no YAML or JSON file with one of the fields {', '.join(MANIFEST_FIELDS)}."
         )
     return manifests
 
@@ -99,7 +99,7 @@ class _IncludedFiles:
             if inclusion.file in names:
                 continue
             if len(names) == MOST_FILES:
-                self.problems.append(error(inclusion.place, f"there are more than {MOST_FILES} files"))
+                self.problems.append(error(inclusion.place, f"the manifest has more than {MOST_FILES} files"))
                 break
             names.append(inclusion.file)
             queue += self._read_file(inclusion)
@@ -130,7 +130,7 @@ class _IncludedFiles:
             if path.resolve().is_relative_to(folder):
                 inclusions.append(Inclusion(str(path), name.place))
             else:
-                message = f"{name.text} lies outside of the folder of the manifest"
+                message = f"{name.text} is outside the folder of the manifest"
                 self.problems.append(error(name.place, message))
         return inclusions
 

@@ -24,7 +24,7 @@ CONFIG_FILE = "config.yaml"
 DESCRIPTION = (
     "Publishes a folder (skills/**/*.md, prompts.yaml, triggers.yaml, webhooks.yaml, manifests), a folder or an "
     "archive of Agent Skills (SKILL.md and files), or a manifest file. It is checked first, as by `signpost check`, "
-    "and is seen whole or not at all. "
+    "and takes effect as a whole or not at all. "
     "Each line of the answer is a document, a prompt, a workflow …: + added, ~ changed, = the same, - removed. "
     f"With an API key or an access token in {remote.AUTHORIZATION} it publishes for the tenant of that credential."
 )
@@ -37,8 +37,8 @@ def register(commands: "Commands") -> None:
     parser.add_argument(
         "path", nargs="?", type=Path, help="a folder, a .zip or .tar.gz of Agent Skills, or a manifest in YAML or JSON"
     )
-    parser.add_argument("--prune", action="store_true", help="remove what the tenant has and the path has not")
-    parser.add_argument("--dry-run", action="store_true", help="say what would change, and change nothing")
+    parser.add_argument("--prune", action="store_true", help="remove entries of the tenant that the path does not have")
+    parser.add_argument("--dry-run", action="store_true", help="print the changes, and publish nothing")
     checking.add_options(parser)
     stack.add_option(parser)
     parser.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
@@ -55,7 +55,7 @@ def register(commands: "Commands") -> None:
 
 def _publish(arguments: argparse.Namespace) -> int:
     if arguments.path is None:
-        raise CommandFailed("Say what to publish: a folder, or a manifest file. `.` is the folder you are in.")
+        raise CommandFailed("The path is missing: give a folder or a manifest file. `.` is the current folder.")
     _configure(arguments.config)
     publication = read_publication(arguments.path, checking.rules_of(arguments))
     for warning in publication.warnings:
@@ -82,9 +82,11 @@ def _configure(path: Path | None) -> None:
     configuration = config.read_config(config_path, lambda message: print_progress(f"warning: {message}"))
     if configuration.state_timeout_ms != config.DEFAULTS.state_timeout_ms:
         value = configuration.state_timeout_ms
-        print_progress(f"warning: state_timeout_ms is the tenant's: `signpost settings set state_timeout_ms {value}`.")
+        advice = f"Set it for the tenant: `signpost settings set state_timeout_ms {value}`."
+        print_progress(f"warning: state_timeout_ms is ignored here. {advice}")
     if configuration.scopes != config.DEFAULTS.scopes:
-        print_progress("warning: scopes are the deployment's: its parameters SkillsScope and PromptsScope name them.")
+        advice = "Set the parameters SkillsScope and PromptsScope of the deployment."
+        print_progress(f"warning: scopes are ignored here. {advice}")
 
 
 def _summarize(planned: Sequence[ChangeLine]) -> str:

@@ -133,8 +133,8 @@ def _file_rows(files: Mapping[str, bytes]) -> JsonObject:
 def _check_size(payload: JsonObject) -> JsonObject:
     if (size := _size(payload)) > LARGEST_INVOCATION:
         raise CommandFailed(
-            f"This is too much for one publication: ids, prompts and connections make {size} bytes, at most "
-            f"{LARGEST_INVOCATION}. Publish it in several, without --prune."
+            f"The publication is too large: ids, prompts and connections take {size} bytes, at most "
+            f"{LARGEST_INVOCATION}. Publish it in several parts, without --prune."
         )
     return payload
 

@@ -52,9 +52,9 @@ def parse_approval(status: JsonObject, request_id: str | None) -> ApprovalQuesti
     approval, context = as_object(status.get("approval")), as_object(status.get("context"))
     if not approval:
         state = terminal.make_printable(str(status.get("state")))
-        raise CommandFailed(f"Nobody is asked to approve anything there: it stands in {state}.")
+        raise CommandFailed(f"This run has no open approval request; it is in state {state}.")
     if request_id not in (None, approval["requestId"]):
-        message = f"{request_id} is answered already. What is open there now is {approval['requestId']}."
+        message = f"{request_id} was answered already. The open request of this run is {approval['requestId']}."
         raise CommandFailed(terminal.make_printable(message))
     version = status["version"]
     return ApprovalQuestion(
@@ -74,8 +74,8 @@ def parse_approval(status: JsonObject, request_id: str | None) -> ApprovalQuesti
 def choose_link(question: ApprovalQuestion, decision: "ApprovalDecision", transition: str | None) -> JsonObject:
     """Return the link of the transition that makes this decision. Raises CommandFailed unless there is exactly one."""
     if decision == "approve" and not question.is_unchanged:
-        message = "What is there now is not what people were asked to approve, so that no approval would count"
-        raise CommandFailed(f"{message}. It has to be asked for again.")
+        message = "The values have changed since approval was requested, so no approval counts"
+        raise CommandFailed(f"{message}. Request approval again.")
     by_name = {_transition_of(link): link for link in question.links if link.get("decision") == decision}
     if transition is not None and transition in by_name:
         return by_name[transition]
@@ -109,7 +109,7 @@ def build_submission(question: ApprovalQuestion, link: JsonObject, texts: Sequen
 def describe_decision(question: ApprovalQuestion, link: JsonObject, submitted: JsonObject) -> Iterator[str]:
     """Yield everything that the approver has to know before the decision is sent."""
     yield terminal.make_printable(
-        f"{question.definition_id}, {question.workflow_id}: stands in {question.state}, {_version(question)}"
+        f"{question.definition_id}, {question.workflow_id}: in state {question.state}, {_version(question)}"
     )
     yield from request_lines(question.request_id, question.queue, question.digest, question.approved_by)
     yield ""
@@ -125,7 +125,7 @@ def describe_decision(question: ApprovalQuestion, link: JsonObject, submitted: J
 def request_lines(request_id: str, queue: str, digest: str, approved_by: Sequence[str]) -> Iterator[str]:
     yield terminal.make_printable(f"request {request_id} in the queue {queue}")
     yield terminal.make_printable(f"digest {digest}")
-    yield terminal.make_printable(f"approved by {', '.join(approved_by) if approved_by else 'nobody so far'}")
+    yield terminal.make_printable(f"approved by {', '.join(approved_by)}" if approved_by else "not approved yet")
 
 
 def describe_outcome(question: ApprovalQuestion, link: JsonObject, answer: JsonObject) -> Iterator[str]:
@@ -147,19 +147,18 @@ def describe_outcome(question: ApprovalQuestion, link: JsonObject, answer: JsonO
     yield _state_sentence(answer)
     approval = as_object(answer.get("approval"))
     if approval.get("requestId") == question.request_id:
-        approved_by = ", ".join(_texts(approval.get("approvedBy"))) or "nobody"
-        yield terminal.make_printable(
-            f"It goes on waiting in the queue {question.queue}; approved so far by {approved_by}."
-        )
+        names = ", ".join(_texts(approval.get("approvedBy")))
+        approvals = f"approved so far by {names}" if names else "not approved yet"
+        yield terminal.make_printable(f"The request stays open in the queue {question.queue}; {approvals}.")
 
 
 STALE_VERSION = "STALE_WORKFLOW_VERSION"
 REJECTED = "Your rejection is recorded."
 ADVICE: Mapping[str, str] = {
-    STALE_VERSION: "Something has happened since it was shown to you. Look at it again, and then decide.",
+    STALE_VERSION: "The run has changed since it was shown to you. Look at it again, and then decide.",
     "ACTOR_MISMATCH": "The credential is not a person's: log in with `signpost login --url`, with the server's URL.",
-    "INPUT_SCHEMA_VIOLATION": "Say it with `--argument NAME=VALUE`.",
-    "GUARD_REJECTED": "`signpost approvals show` says who may, and until when.",
+    "INPUT_SCHEMA_VIOLATION": "Give it with `--argument NAME=VALUE`.",
+    "GUARD_REJECTED": "See `signpost approvals show` for the conditions and the deadline.",
 }
 
 
@@ -193,21 +192,21 @@ def _refusal_message(error: JsonObject) -> str:
 
 def _timeout_message(answer: JsonObject) -> str:
     error = as_object(answer.get("error"))
-    failure = f" What follows a timeout failed: {_error_text(error)}" if error else ""
-    return f"Nothing was decided: the time was over before the decision came.{failure} {_state_sentence(answer)}"
+    failure = f" A step after the timeout failed: {_error_text(error)}" if error else ""
+    return f"Nothing was decided: the run timed out before your decision arrived.{failure} {_state_sentence(answer)}"
 
 
 def _failure_message(recorded: str, question: ApprovalQuestion, answer: JsonObject) -> str:
     reason = _error_text(as_object(answer.get("error")))
-    message = f"{recorded} What follows it failed: {reason} {_state_sentence(answer)}"
-    return f"{message} {_timeline_hint(question)} what happened."
+    message = f"{recorded} A later step failed: {reason} {_state_sentence(answer)}"
+    return f"{message} {_timeline_hint(question)}."
 
 
 def _unconfirmed_message(question: ApprovalQuestion, answer: JsonObject) -> str:
     error = as_object(answer.get("error"))
-    failure = f" Something failed: {_error_text(error)}" if error else ""
-    message = f"The server does not say that your approval is recorded.{failure} {_state_sentence(answer)}"
-    return f"{message} {_timeline_hint(question)} whether it is."
+    failure = f" A step failed: {_error_text(error)}" if error else ""
+    message = f"The answer does not confirm your approval.{failure} {_state_sentence(answer)}"
+    return f"{message} {_timeline_hint(question)}."
 
 
 def _error_text(error: JsonObject) -> str:
@@ -215,12 +214,13 @@ def _error_text(error: JsonObject) -> str:
 
 
 def _state_sentence(answer: JsonObject) -> str:
-    ending = ", and has ended there" if answer.get("terminal") else ""
-    return terminal.make_printable(f"It stands in {answer.get('state')} now, version {answer.get('version')}{ending}.")
+    ending = ", and has ended" if answer.get("terminal") else ""
+    state, version = answer.get("state"), answer.get("version")
+    return terminal.make_printable(f"The run is in state {state} now, version {version}{ending}.")
 
 
 def _timeline_hint(question: ApprovalQuestion) -> str:
-    return terminal.make_printable(f"`signpost workflow timeline {question.workflow_id}` says")
+    return terminal.make_printable(f"See `signpost workflow timeline {question.workflow_id}`")
 
 
 def _parse_argument(argument: str, properties: JsonObject) -> tuple[str, Json]:
@@ -240,24 +240,25 @@ def _unknown_transition_message(
 ) -> str:
     decisions = {_transition_of(link): link.get("decision") for link in question.links}
     if name in decisions:
-        verb = DECISION_VERBS.get(str(decisions[name]), "decides nothing about")
-        return f"{terminal.make_printable(name)} {verb} what was asked. {_choice_message(decision, by_name)}"
+        verb = DECISION_VERBS.get(str(decisions[name]), "does not answer")
+        return f"{terminal.make_printable(name)} {verb} the request. {_choice_message(decision, by_name)}"
     close = suggest_name(name, by_name)
     advice = f"Did you mean {terminal.make_printable(close)}?" if close else _choice_message(decision, by_name)
-    return f"There is no transition {terminal.make_printable(name)} here that is open to you. {advice}"
+    return f"There is no transition {terminal.make_printable(name)} that you may take here. {advice}"
 
 
 def _choice_message(decision: "ApprovalDecision", by_name: Mapping[str, JsonObject]) -> str:
     if not by_name:
-        return f"Nothing that is open to you {DECISION_VERBS[decision]} it."
+        return f"None of the transitions that you may take {DECISION_VERBS[decision]} it."
     choices = ", ".join(f"{name} ({link.get('title')})" for name, link in by_name.items())
-    return terminal.make_printable(f"Choose what {DECISION_VERBS[decision]} it with --transition: {choices}.")
+    message = f"Choose a transition that {DECISION_VERBS[decision]} it with --transition: {choices}."
+    return terminal.make_printable(message)
 
 
 def _no_transition_message(question: ApprovalQuestion, decision: "ApprovalDecision") -> str:
-    open_to_you = ", ".join(map(_transition_of, question.links)) or "nothing"
-    message = f"Nothing that is open to you {DECISION_VERBS[decision]} it (open: {open_to_you})"
-    return f"{terminal.make_printable(message)}. `signpost approvals show` says who may, and until when."
+    open_to_you = ", ".join(map(_transition_of, question.links)) or "none"
+    message = f"None of the transitions that you may take {DECISION_VERBS[decision]} it (you may take: {open_to_you})"
+    return f"{terminal.make_printable(message)}. See `signpost approvals show` for the conditions and the deadline."
 
 
 def _version(question: ApprovalQuestion) -> str:

@@ -7,12 +7,12 @@ from signpost.model import as_object
 from signpost.workflow.definition import Actor, Definition, State, Transition
 from signpost.workflow.pictures.model import describe_targets, format_duration
 
-HEADINGS = ("TRANSITION", "LEADS TO", "WHO", "IF", "DOES")
+HEADINGS = ("TRANSITION", "LEADS TO", "ACTOR", "IF", "DOES")
 ACTOR_NAMES: Mapping[Actor, str] = {
-    "agent": "anybody",
+    "agent": "any caller",
     "human": "a person",
     "system": "a system",
-    "deterministic": "follows by itself",
+    "deterministic": "automatic",
 }
 
 
@@ -24,8 +24,8 @@ def describe_definition(definition: Definition) -> Iterator[str]:
         ("also called: ", ", ".join(definition.aliases)),
         ("input: ", ", ".join(_input_fields(definition))),
         ("times out: ", _deadline(definition)),
-        ("", "its runs are shown to those only who pass its `readers`" if definition.readers else ""),
-        ("", "" if definition.enabled else "its author says that it cannot be started (`enabled: false`)"),
+        ("", "its runs are visible only to callers that pass its `readers`" if definition.readers else ""),
+        ("", "" if definition.enabled else "its author has disabled it (`enabled: false`)"),
     )
     yield from (terminal.make_printable(f"{name}{text}") for name, text in parts if text)
     for state in definition.states.values():
@@ -51,7 +51,7 @@ def _rows(transition: Transition) -> Iterator[Sequence[str]]:
 
 def _effects(transition: Transition) -> Iterator[str]:
     if transition.decision is not None:
-        yield f"{transition.decision}s what was asked"
+        yield f"{transition.decision}s the request"
     if transition.executor is not None:
         yield transition.executor.kind
 
@@ -66,14 +66,14 @@ def _input_fields(definition: Definition) -> Iterable[str]:
 def _deadline(definition: Definition) -> str:
     if definition.timeout_ms is None or definition.timeout_target is None:
         return ""
-    return f"after {format_duration(definition.timeout_ms)}, and leads to {definition.timeout_target} then"
+    return f"after {format_duration(definition.timeout_ms)}, then goes to {definition.timeout_target}"
 
 
 def _state_lines(definition: Definition, state: State) -> Iterator[str]:
     marks = {
-        "it begins here": state.name == definition.initial_state,
-        "it ends here": state.terminal,
-        f"on being entered: {state.on_enter.executor.kind if state.on_enter else ''}": state.on_enter is not None,
+        "initial state": state.name == definition.initial_state,
+        "final state": state.terminal,
+        f"on entry: {state.on_enter.executor.kind if state.on_enter else ''}": state.on_enter is not None,
     }
     marks_text = ", ".join(mark for mark, applies in marks.items() if applies)
     yield terminal.make_printable(f"{state.name}{f' ({marks_text})' if marks_text else ''}")

@@ -60,24 +60,24 @@ class WorkflowReader:
             return digests[definition_id]
         close = suggest_name(definition_id, digests)
         if any(item.id == definition_id for item in published.items):
-            advice = f"It is something else; capabilities are transitions of {PROXY_WORKFLOW}."
+            advice = f"It is not a workflow; capabilities are transitions of {PROXY_WORKFLOW}."
         elif close:
             advice = f"Did you mean {close}?"
         else:
-            advice = f"`signpost workflow list --tenant {tenant}` says what there is."
+            advice = f"See `signpost workflow list --tenant {tenant}`."
         raise CommandFailed(make_printable(f"Tenant {tenant!r} has no workflow {definition_id!r}. {advice}"))
 
     def find_instance(self, tenant: str, workflow_id: str) -> "Instance":
         try:
             instance = self.instances.load(tenant, workflow_id)
         except LookupError as fault:  # the object of a value that is too long for a row is missing
-            raise CommandFailed(make_printable(f"A part of {workflow_id} is not there: {fault}")) from fault
+            raise CommandFailed(make_printable(f"A stored part of {workflow_id} is missing: {fault}")) from fault
         if instance is not None:
             return instance
         close = suggest_name(
             workflow_id, {approval.workflow_id for approval in self.instances.list_open_approvals(tenant)}
         )
-        advice = f"Did you mean {close}?" if close else "The answer of workflow.start says it: it begins with wf_."
+        advice = f"Did you mean {close}?" if close else "The answer of workflow.start has the id; it begins with wf_."
         message = f"No run of a workflow in tenant {tenant!r} has the id {workflow_id!r}. {advice}"
         raise CommandFailed(make_printable(message))
 
@@ -93,8 +93,8 @@ class WorkflowReader:
         try:
             return read_definition(self.definitions, tenant, definition_id, digest)
         except LookupError as fault:
-            message = f"The definition {digest} of {definition_id} is not there: {str(fault).rstrip('.')}"
-            raise CommandFailed(make_printable(f"{message}. Publish what it came from again.")) from fault
+            message = f"The definition {digest} of {definition_id} is missing: {str(fault).rstrip('.')}"
+            raise CommandFailed(make_printable(f"{message}. Publish its manifest again.")) from fault
         except InvalidDefinition as fault:
             message = f"This release cannot read the definition {digest} of {definition_id}"
             raise CommandFailed(make_printable(f"{message} ({fault}). Use the release of the stack.")) from fault

@@ -16,7 +16,7 @@ def confirm(question: str, refusal: str) -> None:
     `refusal` begins the message of the error: it says that nothing was changed."""
     print()
     if not sys.stdin.isatty():
-        raise CommandFailed(f"{refusal}: there is nobody to ask. --yes says that what is shown is meant.")
+        raise CommandFailed(f"{refusal}: there is no terminal to confirm on. Use --yes to confirm in a script.")
     try:
         reply = input(f"{question} [y/N] ")
     except EOFError:
@@ -33,5 +33,5 @@ def submit(tools: "RemoteTools", submission: "JsonObject", possible_effect: str)
     try:
         return tools.call("workflow.submit", submission)
     except NoServerAnswer as fault:
-        message = f"{possible_effect} all the same: `signpost workflow timeline` says whether it was"
+        message = f"{possible_effect} nevertheless: see `signpost workflow timeline`"
         raise CommandFailed(f"{str(fault).rstrip('.')}. {message}.") from fault

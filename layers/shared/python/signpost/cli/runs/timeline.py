@@ -76,40 +76,38 @@ def _status_lines(definition: Definition, instance: Instance, now: float) -> Ite
     if (claim := instance.claim) is not None:
         yield _describe_claim(instance, claim, now)
     elif instance.entering:
-        yield f"what {instance.state} does on being entered is still to be done"
+        yield f"the entry action of {instance.state} has not completed yet"
     if (fault := instance.fault) is not None:
-        yield f"failed at {format_time(fault.at)}, while nobody was waiting for it: {fault.message}"
+        yield f"failed at {format_time(fault.at)}, in the background: {fault.message}"
     if (ends_at := deadline_of(definition, instance)) is not None:
-        deadline_verb = "has timed out" if instance.is_overdue(now) else "times out"
-        yield f"{deadline_verb} at {format_time(ends_at)}: whoever looks then finds it in {definition.timeout_target}"
+        deadline_verb = "timed out" if instance.is_overdue(now) else "times out"
+        yield f"{deadline_verb} at {format_time(ends_at)}, and moves to {definition.timeout_target}"
     elif instance.ends_at is not None and claim is not None:
-        yield f"times out at {format_time(instance.ends_at)}, but not before that is settled"
+        yield f"times out at {format_time(instance.ends_at)}, but not before this step is settled"
     if (request := instance.open_request) is not None:
-        yield f"waits for people: queue {request.queue}, request {request.id}"
+        yield f"waits for approval: queue {request.queue}, request {request.id}"
 
 
 def _status_word(definition: Definition, instance: Instance) -> str:
     if instance.cancelled is not None:
         return f"was cancelled by {instance.cancelled.by}"
-    return "ended" if is_over(definition, instance) else "stands"
+    return "ended" if is_over(definition, instance) else "is"
 
 
 def _describe_claim(instance: Instance, claim: Claim, now: float) -> str:
     transition, since = claim.job.transition, format_time(claim.since)
     if claim.is_in_doubt(now):
-        return (
-            f"in doubt: {transition}, executed at {since}: `signpost workflow resolve {instance.id}` says how to go on"
-        )
+        return f"in doubt: {transition}, executed at {since}: decide with `signpost workflow resolve {instance.id}`"
     if claim.is_held(now):
         until = format_time(claim.until)
-        return f"under way: {transition}, try {claim.attempt}, since {since}, until {until} at the latest"
+        return f"under way: {transition}, attempt {claim.attempt}, since {since}, until {until} at the latest"
     if claim.standing == "running":
-        return f"under way: {transition}: whoever executed it was not heard of again, so somebody else does"
+        return f"under way: {transition}: its worker stopped responding, and another worker takes it over"
     if claim.awaits == "workflow":
         return f"under way: {transition}, since {since}: waits for the workflow {child_id_of(claim)}"
     if claim.awaits == "retry":
-        return f"under way: {transition}: try {claim.attempt} is made at {format_time(claim.until)}"
-    return f"under way: {transition}: is executed as soon as somebody has the time"
+        return f"under way: {transition}: attempt {claim.attempt} is made at {format_time(claim.until)}"
+    return f"under way: {transition}: waits for a free worker"
 
 
 class _TimelineWriter:
@@ -151,7 +149,7 @@ class _TimelineWriter:
     def _describe_move(self, payload: JsonObject) -> str:
         hop = self._hops.get(int(str(payload["version"])))
         source = f"{hop.from_state} → " if hop else "→ "
-        by_itself = ", by itself" if payload.get("deterministic") else ""
+        by_itself = ", automatically" if payload.get("deterministic") else ""
         return f"{payload['transition']}: {source}{payload['state']}{by_itself}"
 
 
@@ -167,7 +165,7 @@ def _drop_echoes(records: Sequence[AuditRecord]) -> Iterator[AuditRecord]:
 def _describe_unfinished(record: AuditRecord) -> str | None:
     """Describe the request of a call that has no other event to show yet."""
     return (
-        f"{record.payload['transition']}: goes on without whoever asked"
+        f"{record.payload['transition']}: continues in the background"
         if record.type == audit_events.REQUESTED
         else None
     )
@@ -181,7 +179,7 @@ def _describe_refusal(payload: JsonObject) -> str:
 def _describe_success(payload: JsonObject) -> str | None:
     if payload["kind"] == NOOP_KIND:
         return None
-    return f"{payload['transition']}: an executor of the kind {payload['kind']} has run"
+    return f"{payload['transition']}: an executor of the kind {payload['kind']} succeeded"
 
 
 def _describe_failure(payload: JsonObject) -> str:
@@ -190,11 +188,11 @@ def _describe_failure(payload: JsonObject) -> str:
 
 
 def _describe_retry(payload: JsonObject) -> str:
-    return f"{_describe_failure(payload).rstrip('.')}; it is tried again"
+    return f"{_describe_failure(payload).rstrip('.')}; it is retried"
 
 
 def _try_text(payload: JsonObject) -> str:
-    return f"{payload['transition']}: try {payload['attempt']} by {_candidate_text(payload)}"
+    return f"{payload['transition']}: attempt {payload['attempt']} by {_candidate_text(payload)}"
 
 
 def _candidate_text(payload: JsonObject) -> str:
@@ -204,7 +202,7 @@ def _candidate_text(payload: JsonObject) -> str:
 
 
 def _describe_resolution(payload: JsonObject) -> str:
-    return f"{payload['by']} says that it has{'' if payload['happened'] else ' not'} happened"
+    return f"{payload['by']} recorded that it has{'' if payload['happened'] else ' not'} happened"
 
 
 def _describe_timeout(payload: JsonObject) -> str:
@@ -232,37 +230,37 @@ SENTENCES: Mapping[str, EventSentence] = {
     audit_events.EXECUTOR_RETRYING: _describe_retry,
     audit_events.EXECUTOR_FAILED: _describe_failure,
     audit_events.EXECUTOR_TAKEN_OVER: lambda payload: (
-        f"{payload['transition']}: taken over, because whoever executed it was not heard of again"
+        f"{payload['transition']}: taken over, because its worker stopped responding"
     ),
     audit_events.EXECUTOR_IN_DOUBT: lambda payload: (
-        f"{payload['transition']}: in doubt until somebody says what came of it"
+        f"{payload['transition']}: in doubt; decide with `signpost workflow resolve`"
     ),
-    audit_events.EXECUTOR_RETRIED: lambda payload: f"{payload['by']} wants it executed once more",
+    audit_events.EXECUTOR_RETRIED: lambda payload: f"{payload['by']} requested another execution",
     audit_events.EXECUTOR_RESOLVED: _describe_resolution,
-    audit_events.EXECUTOR_ABANDONED: lambda payload: f"{payload['transition']}: not waited for any more",
+    audit_events.EXECUTOR_ABANDONED: lambda payload: f"{payload['transition']}: abandoned (its result is not used)",
     audit_events.FALLBACK_SELECTED: lambda payload: (
-        f"{payload['transition']}: {_candidate_text(payload)} does it instead"
+        f"{payload['transition']}: {_candidate_text(payload)} is used instead"
     ),
     audit_events.EVIDENCE_REFUSED: lambda payload: (
-        f"evidence that only people give was not taken: {_join_names(payload['kinds'])}"
+        f"evidence kinds reserved for people were refused: {_join_names(payload['kinds'])}"
     ),
     audit_events.CHILD_STARTED: lambda payload: (
         f"started the workflow {payload['sub_workflow_id']} ({payload['definition_id']})"
     ),
     audit_events.CHILD_COMPLETED: lambda payload: f"{payload['sub_workflow_id']} ended in {payload['state']}",
     audit_events.CHILD_FAILED: lambda payload: f"{payload['sub_workflow_id']} failed in {payload['state']}",
-    audit_events.CHILD_TIMED_OUT: lambda payload: f"{payload['sub_workflow_id']} was not waited for any longer",
+    audit_events.CHILD_TIMED_OUT: lambda payload: f"the wait for {payload['sub_workflow_id']} timed out",
     audit_events.CHAIN_STEP: _skip_event,
     audit_events.CHAIN_COMPLETED: _skip_event,
     audit_events.CHAIN_FAILED: lambda payload: f"stopped in {payload['fromState']}: {payload['message']}",
     audit_events.TIMED_OUT: _describe_timeout,
-    audit_events.ENTERED: lambda payload: f"{payload['state']}: what it does on being entered is done",
+    audit_events.ENTERED: lambda payload: f"{payload['state']}: entry action completed",
     audit_events.CANCELLED: lambda payload: f"cancelled in {payload['state']}",
     audit_events.COMPLETED: lambda payload: f"ended in {payload['state']}",
     audit_events.APPROVAL_REQUESTED: lambda payload: (
-        f"request {payload['requestId']}: asked in the queue {payload['queue']}"
+        f"request {payload['requestId']}: opened in the queue {payload['queue']}"
     ),
     audit_events.APPROVAL_RESOLVED: lambda payload: f"request {payload['approval_id']}: {payload['outcome']}",
-    audit_events.APPROVAL_EXPIRED: lambda payload: f"request {payload['requestId']}: nobody has answered in time",
+    audit_events.APPROVAL_EXPIRED: lambda payload: f"request {payload['requestId']}: expired without an answer",
 }
 """The sentence for each type of event. Other types, which newer releases may write, are shown as type and payload."""

@@ -110,15 +110,15 @@ def _has_device_part(path: str) -> bool:
 
 _RULES: Sequence[tuple[Callable[[str], object], str]] = (
     (lambda path: not path, "has no name"),
-    (lambda path: not path.isprintable(), "has a character in its path that cannot be seen"),
+    (lambda path: not path.isprintable(), "has an unprintable character in its path"),
     (lambda path: path.startswith("/"), "is absolute; paths begin in the folder of the skill"),
     (lambda path: "\\" in path, "has a backslash; the parts of a path are separated by /"),
     (_DRIVE.match, "names a drive; paths begin in the folder of the skill"),
-    (_has_forbidden_character, f"has one of {FORBIDDEN} in its path, which not every computer takes"),
+    (_has_forbidden_character, f"has one of {FORBIDDEN} in its path, which some operating systems do not allow"),
     (lambda path: "" in path.split("/"), "has an empty part in its path"),
-    (_has_dot_part, "leads out of its folder, or nowhere"),
-    (_has_trimmed_part, "has a part that begins or ends with a blank, or ends with a dot; some computers drop it"),
-    (_has_device_part, "has a part that is a device on some computers"),
+    (_has_dot_part, "has a part . or ..; paths stay in the folder of the skill"),
+    (_has_trimmed_part, "has a part with a space at an end or a dot at its end; some operating systems drop it"),
+    (_has_device_part, "has a part that is a device name on some operating systems"),
 )
 """The rules for paths, checked in this order. Printable text is also encodable: half a surrogate pair is not
 printable."""
@@ -131,7 +131,7 @@ def problem_with_file(path: str) -> str | None:
     if len(path.encode()) > LONGEST_PATH or path.count("/") >= DEEPEST_PATH:
         return f"has a path of more than {LONGEST_PATH} bytes or {DEEPEST_PATH} parts"
     if is_skill_file(path):
-        return f"is called like {SKILL_FILE}, which there is once; a folder with its own is a skill of its own"
+        return f"has the name {SKILL_FILE}, which a skill has only once; put it into the folder of a skill of its own"
     return None
 
 
@@ -148,13 +148,13 @@ def find_collisions(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
     for path in paths:
         for folder in _folders_of(path):
             if folders.setdefault(_fold(folder), folder) != folder:
-                yield path, f"lies in {folder}, which differs from {folders[_fold(folder)]} only in how it is written"
+                yield path, f"lies in {folder}, which is {folders[_fold(folder)]} in another case or Unicode form"
         first = spelled.get(_fold(path))
         if first is not None:
-            yield path, "is there twice" if first == path else f"differs from {first} only in how it is written"
+            yield path, "occurs twice" if first == path else f"is {first} in another case or Unicode form"
         spelled.setdefault(_fold(path), path)
     for key in spelled.keys() & folders.keys():
-        yield spelled[key], "is a file and a folder"
+        yield spelled[key], "is both a file and a folder"
 
 
 def _folders_of(path: str) -> Iterator[str]:
@@ -191,7 +191,7 @@ def possible_owners(path: str) -> Iterator[tuple[str, str]]:
 def problem_with_sizes(size_of_document: int, files: Sequence[StoredFile]) -> str | None:
     """Return the reason why a document and its files are too many or too large for one skill; None if they are not."""
     if len(files) >= MOST_FILES:
-        return f"A skill has {MOST_FILES} files at most, with {SKILL_FILE}; these are {len(files) + 1}."
+        return f"A skill may have {MOST_FILES} files at most, with {SKILL_FILE}; this one has {len(files) + 1}."
     if (total := size_of_document + sum(file.size for file in files)) > LARGEST_SKILL:
-        return f"A skill has {LARGEST_SKILL} bytes at most; these are {total}."
+        return f"A skill may have {LARGEST_SKILL} bytes at most; this one has {total}."
     return None

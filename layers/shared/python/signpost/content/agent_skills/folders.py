@@ -95,9 +95,9 @@ def problems_with_sizes(sizes: Mapping[str, int]) -> Sequence[str]:
     """Return the problems with a skill's files that show before the files are read. The sizes are by path and include
     SKILL.md."""
     if len(sizes) > MOST_FILES:
-        return [f"has {len(sizes)} files; a skill has {MOST_FILES} at most"]
+        return [f"has {len(sizes)} files; a skill may have {MOST_FILES} at most"]
     if (total := sum(sizes.values())) > LARGEST_SKILL:
-        return [f"has {total} bytes; a skill has {LARGEST_SKILL} at most"]
+        return [f"has {total} bytes; a skill may have {LARGEST_SKILL} at most"]
     return list(_problems_with_files(sizes))
 
 
@@ -106,7 +106,7 @@ def _problems_with_files(sizes: Mapping[str, int]) -> Iterator[str]:
         if path != SKILL_FILE and (problem := problem_with_file(path)):
             yield f"{quote_text(path)} {problem}"
         elif size > LARGEST_FILE:
-            yield f"{quote_text(path)} has {size} bytes; a file has {LARGEST_FILE} at most"
+            yield f"{quote_text(path)} has {size} bytes; a file may have {LARGEST_FILE} at most"
     # `problem_with_file` already reports paths that are spelled almost like SKILL.md.
     others = [path for path in sizes if not is_skill_file(path)]
     yield from (f"{quote_text(path)} {problem}" for path, problem in find_collisions(others))
@@ -117,11 +117,11 @@ def parse_skill(skill_id: str, place: str, contents: Mapping[str, bytes]) -> Fou
     try:
         body = contents[SKILL_FILE].decode("utf-8-sig")
     except UnicodeDecodeError as fault:
-        return [f"{SKILL_FILE} is no UTF-8 text (byte {fault.start})"]
+        return [f"{SKILL_FILE} is not valid UTF-8 (at byte {fault.start})"]
     if problem := problem_with_skill_id(skill_id):
         return [problem]
     if not skill_md.is_agent_skill(skill_id):
-        return [f"{quote_text(skill_id)} is no name of an Agent Skill: a-z and 0-9, and single - between them"]
+        return [f"{quote_text(skill_id)} is not a name of an Agent Skill: use a-z, 0-9 and single hyphens between"]
     if problems := list(_problems_with_front_matter(skill_id, body)):
         return problems
     return FoundSkill(skill_id, place, body, {path: body for path, body in contents.items() if path != SKILL_FILE})

@@ -18,7 +18,7 @@ type _RegistryHandler = Callable[[JsonObject, Caller], RegistryAnswer]
 INDEX_RESOURCE: JsonObject = {
     "uri": uris.INDEX,
     "name": "skills",
-    "description": "The index: every skill document with its title and what it is about.",
+    "description": "The index: every skill document with its title and description.",
     "mimeType": MARKDOWN,
 }
 # `{+variable}` matches several segments. A plain `{variable}` matches one, and a client would encode the slashes.
@@ -32,7 +32,7 @@ RESOURCE_TEMPLATES: Sequence[JsonObject] = (
     {
         "uriTemplate": f"{uris.SCHEME}fn/{{+function_path}}",
         "name": "section",
-        "description": "What a function answers to {}, as a document. Write / for each :: of its id.",
+        "description": "The document that a function returns when it is called with {}. Write / for each :: of its id.",
     },
 )
 
@@ -80,7 +80,7 @@ class RegistryFunctions:
 
     def _unknown_function(self, function_id: str) -> RegistryRefusal:
         close = suggest_name(function_id, self._by_id)
-        advice = f"Did you mean {close}?" if close else f"There are {', '.join(self._by_id)}."
+        advice = f"Did you mean {close}?" if close else f"The functions are {', '.join(self._by_id)}."
         return RegistryRefusal("unknown_function", f"The registry has no function {quote_text(function_id)}. {advice}")
 
     def _register_skill(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:

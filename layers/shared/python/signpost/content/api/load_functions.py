@@ -38,7 +38,7 @@ class LoadFunctions:
         executor = fields[0].strip()
         if EXECUTOR.fullmatch(executor) is None or caller.tenant is None:
             return RegistryRefusal(
-                "invalid_payload", f"{quote_text(executor)} is neither the ARN nor the name of a Lambda function."
+                "invalid_payload", f"{quote_text(executor)} must be the ARN or the name of a Lambda function."
             )
         change = self._by_id[function_id](executor, caller.tenant)
         if isinstance(change, PlacementRefusal):

@@ -81,7 +81,9 @@ def _parse_text(value: Json, place: str) -> str | RegistryRefusal:
     if not isinstance(value, str):
         return _invalid_payload(f"`{place}` must be a string.")
     return (
-        value if is_encodable(value) else _invalid_payload(f"`{place}` is no text: it contains half a surrogate pair.")
+        value
+        if is_encodable(value)
+        else _invalid_payload(f"`{place}` is not valid Unicode text: it contains half of a surrogate pair.")
     )
 
 

@@ -23,7 +23,7 @@ NAME_LIST: JsonObject = {"type": "array", "items": STRING}
 LOAD_RESPONSE: JsonObject = schema(
     "ExecutorOutput",
     {
-        "executor": text_schema("Its ARN."),
+        "executor": text_schema("The ARN of the executor."),
         "version": OPTIONAL_STRING,
         "functions": list_schema({"id": STRING, "name": STRING, "permissions": NAME_LIST}),
         "loaded": NAME_LIST,
@@ -36,19 +36,19 @@ ALL_FUNCTIONS: Sequence[FunctionSpec] = (
     *FUNCTIONS,
     FunctionSpec(
         "skills::load",
-        "Makes the functions of an executor the tenant's own. One that is loaded is replaced by a higher version.",
+        "Loads the functions of an executor for the tenant. A loaded executor is replaced only by a higher version.",
         LOAD_REQUEST,
         LOAD_RESPONSE,
     ),
     FunctionSpec(
         "skills::unload",
-        "Takes an executor away: its functions cannot be called any more.",
+        "Unloads an executor: its functions can no longer be called.",
         LOAD_REQUEST,
         LOAD_RESPONSE,
     ),
     FunctionSpec(
         "skills::reload",
-        "Asks a loaded executor again what it hosts. Another contract needs a higher version.",
+        "Reads the manifest of a loaded executor again. A changed contract needs a higher version.",
         LOAD_REQUEST,
         LOAD_RESPONSE,
     ),

@@ -88,7 +88,7 @@ FETCH_REQUEST = schema(
         "uris": {
             "type": ["array", "null"],
             "items": STRING,
-            "description": "Several iii:// URIs, read into one text. Goes before uri.",
+            "description": "Several iii:// URIs, read into one text. Takes precedence over uri.",
             "default": None,
         },
     },
@@ -96,8 +96,8 @@ FETCH_REQUEST = schema(
 )
 FETCH_RESPONSE: JsonObject = {"$schema": DIALECT, "title": "String", "type": "string"}
 FETCH_DESCRIPTION = (
-    "Reads what is behind one or several iii:// URIs. Documents link to each other with such URIs: call this with the "
-    "links worth following, several at once where possible."
+    "Reads the documents at one or several iii:// URIs. Documents link to each other with such URIs: call this with "
+    "the links worth following, several at once where possible."
 )
 
 
@@ -108,13 +108,13 @@ def empty_schema(title: str) -> JsonObject:
 FUNCTIONS: Sequence[FunctionSpec] = (
     FunctionSpec(
         "skills::register",
-        "Stores a markdown document, which is then read at iii://{id}. The same id again replaces it.",
+        "Stores a markdown document, which is then read at iii://{id}. Registering the same id again replaces it.",
         schema("RegisterSkillInput", {"id": SKILL_ID, "skill": text_schema("The markdown that is served.")}),
         schema("RegisterSkillOutput", {"id": STRING, "registered_at": STRING}),
     ),
     FunctionSpec(
         "skills::unregister",
-        "Removes a document. What is not there counts as removed before.",
+        "Removes a document. If there is none under this id, succeeds with `removed: false`.",
         schema("UnregisterSkillInput", {"id": SKILL_ID}),
         schema("UnregisterSkillOutput", {"id": STRING, "removed": {"type": "boolean"}}),
     ),
@@ -135,7 +135,7 @@ FUNCTIONS: Sequence[FunctionSpec] = (
     ),
     FunctionSpec(
         "skills::resources-read",
-        "For bridges: what is behind an iii:// URI, as the contents of an MCP resource.",
+        "For bridges: the document at an iii:// URI, as the contents of an MCP resource.",
         schema("ReadResourceInput", {"uri": STRING}),
         schema("ReadResourceOutput", {"contents": list_schema({"uri": STRING, "mimeType": STRING, "text": STRING})}),
     ),
@@ -157,12 +157,12 @@ FUNCTIONS: Sequence[FunctionSpec] = (
     FunctionSpec("skill::fetch", FETCH_DESCRIPTION, FETCH_REQUEST, FETCH_RESPONSE),
     FunctionSpec(
         "prompts::register",
-        "Stores a slash command, which a function renders. The same name again replaces it.",
+        "Stores a slash command, which a function renders. Registering the same name again replaces it.",
         schema(
             "RegisterPromptInput",
             {
                 "name": PROMPT_NAME,
-                "description": text_schema("What people read where they choose a command."),
+                "description": text_schema("The text that users see when they choose a command."),
                 "function_id": text_schema("The function that renders it from the arguments."),
                 "arguments": {**list_schema(PROMPT_ARGUMENT, optional=("description", "required")), "default": []},
             },
@@ -172,7 +172,7 @@ FUNCTIONS: Sequence[FunctionSpec] = (
     ),
     FunctionSpec(
         "prompts::unregister",
-        "Removes a slash command. What is not there counts as removed before.",
+        "Removes a slash command. If there is none of this name, succeeds with `removed: false`.",
         schema("UnregisterPromptInput", {"name": PROMPT_NAME}),
         schema("UnregisterPromptOutput", {"name": STRING, "removed": {"type": "boolean"}}),
     ),
@@ -236,7 +236,7 @@ TRIGGERS: Sequence[TriggerSpec] = (
     ),
     TriggerSpec(
         "workflows::on-change",
-        "After each change of the workflows; the capabilities together are the workflow proxy_default.",
+        "After each change of the workflows; all capabilities together count as the workflow proxy_default.",
         schema("WorkflowsOnChange", {"op": OPERATION, "id": STRING, "digest": STRING}, optional=("digest",)),
     ),
     TriggerSpec(
@@ -246,7 +246,7 @@ TRIGGERS: Sequence[TriggerSpec] = (
     ),
     TriggerSpec(
         "policies::on-change",
-        "After each change of the rules that say who may use what.",
+        "After each change of the policy rules.",
         schema("PoliciesOnChange", {"op": OPERATION, "id": STRING, "digest": STRING}, optional=("digest",)),
     ),
 )

@@ -65,7 +65,7 @@ class FrontDoor:
             request = parse_event(event, now=self._clock.now(), remaining_ms=remaining_ms)
         except MalformedEvent:
             return refusal_response(
-                400, "malformed", "This is not a request as API Gateway hands it over."
+                400, "malformed", "This event is not an HTTP request of API Gateway."
             ).to_api_gateway()
         with self._telemetry.record_request(request.request_id, request.method, request.path) as record:
             response = answer_safely(
@@ -96,7 +96,7 @@ class FrontDoor:
 
     def _answer_metrics(self, request: HttpRequest) -> HttpResponse:
         if request.method not in ("GET", "HEAD"):
-            return refusal_response(405, "method", "This endpoint takes GET.", {"allow": "GET, HEAD"})
+            return refusal_response(405, "method", "This endpoint accepts only GET.", {"allow": "GET, HEAD"})
         # /metrics accepts the tokens of the MCP endpoints; the metadata of the first one says where to get a token.
         principal = self._authenticate(request, ENDPOINTS[0])
         if isinstance(principal, HttpResponse):
@@ -109,11 +109,11 @@ class FrontDoor:
         if dispatcher is None:
             return refusal_response(404, "not_found", "There is no endpoint at this path.")
         if request.method != "POST":
-            return refusal_response(405, "method", "This endpoint takes POST.", {"allow": "POST, OPTIONS"})
+            return refusal_response(405, "method", "This endpoint accepts only POST.", {"allow": "POST, OPTIONS"})
         if not _is_json(request.headers.get("content-type", "")):
             return refusal_response(415, "media_type", "The body must be application/json.")
         if len(request.body) > LARGEST_BODY:
-            return refusal_response(413, "too_large", f"The body has more than {LARGEST_BODY} bytes.")
+            return refusal_response(413, "too_large", f"The body has more than {LARGEST_BODY} bytes. Send less.")
         principal = self._authenticate(request, request.path)
         if isinstance(principal, HttpResponse):
             return principal
@@ -145,7 +145,8 @@ def _refuse(fault: BaseException, request_id: str) -> HttpResponse:
         return refusal_response(503, "unavailable", f"{fault} Try again shortly.", RETRY_HEADERS)
     if isinstance(fault, DeadlinePassed):
         return refusal_response(503, "deadline", "The answer took too long. Try again shortly.", RETRY_HEADERS)
-    return refusal_response(500, "fault", f"Something went wrong on our side. The log knows it as {request_id}.")
+    message = f"An internal error occurred. Its log entries have the request id {request_id}."
+    return refusal_response(500, "fault", message)
 
 
 def _accepts_gzip(header: str) -> bool:

@@ -17,7 +17,7 @@ def well_known_response(path: str, settings: GatewaySettings) -> HttpResponse:
     either."""
     endpoint = path.removeprefix(ROOT) or ENDPOINTS[0]
     if not path.startswith(ROOT) or endpoint not in ENDPOINTS or not settings.identity.accepts_tokens:
-        return refusal_response(404, "not_found", "There is no such document here.")
+        return refusal_response(404, "not_found", "There is no metadata document at this path.")
     document: Json = {
         "resource": f"{settings.public_url}{endpoint}",
         "authorization_servers": [settings.identity.oidc_issuer],

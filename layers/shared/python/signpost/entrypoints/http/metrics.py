@@ -22,7 +22,7 @@ class MetricsPage:
     def answer(self, request: HttpRequest, principal: Principal) -> HttpResponse:
         format_name = request.query.get("format") or _preferred_format(request.headers.get("accept", ""))
         if format_name not in FORMATS:
-            return refusal_response(400, "format", f"There is no such format. `format` is one of {', '.join(FORMATS)}.")
+            return refusal_response(400, "format", f"Unknown format. Set `format` to one of {', '.join(FORMATS)}.")
         readings = self._meter.read(Call(principal, request.request_id, request.deadline))
         if format_name == "json":
             return json_response(200, as_json(readings), PRIVATE_HEADERS)

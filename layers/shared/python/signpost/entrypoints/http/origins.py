@@ -22,7 +22,9 @@ class Origins:
         origin = request.headers.get("origin")
         if origin is not None and origin not in self._allowed:
             return refusal_response(
-                403, "origin", "This Origin is not allowed here. AllowedOrigins lists those that are."
+                403,
+                "origin",
+                "This Origin is not allowed. The parameter AllowedOrigins of the stack lists those that are.",
             )
         if request.method == "OPTIONS":
             return HttpResponse(204, headers={"allow": "POST, OPTIONS"})

@@ -20,21 +20,21 @@ _ENTRIES: JsonObject = {"type": "array", "items": {"type": "object"}}
 
 CATALOG = Tool(
     name="catalog",
-    title="All that there is",
+    title="Catalog",
     description=(
-        "Shows the tools, prompts, resources and resource templates there are, with their schemas, also those that no "
-        "list shows: `hidden` says which. All of them can be used by name."
+        "Shows all tools, prompts, resources and resource templates with their schemas, including those that lists "
+        "leave out (`hidden` is true). All of them can be used by name."
     ),
     input_schema={
         "type": "object",
         "properties": {
-            "type": {"enum": [*SECTIONS, ALL], "default": ALL, "description": "Only these."},
-            "query": {"type": "string", "description": "Only what has this in its name, description or URI."},
-            "category": {"type": "string", "description": "Only what is of this category, in capitals or not."},
+            "type": {"enum": [*SECTIONS, ALL], "default": ALL, "description": "The section to show."},
+            "query": {"type": "string", "description": "Show entries with this text in name, description or URI."},
+            "category": {"type": "string", "description": "Show entries of this category; case is ignored."},
             "include_hidden": {
                 "type": "boolean",
                 "default": True,
-                "description": "False leaves out what no list shows.",
+                "description": "False leaves out hidden entries.",
             },
         },
         "additionalProperties": False,

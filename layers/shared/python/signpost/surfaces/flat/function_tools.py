@@ -13,19 +13,19 @@ from signpost.records import dataclass
 from signpost.surfaces.function_calls import FunctionCalls, client_schema, is_tool, tool_of
 
 INSTRUCTIONS = (
-    "A tool `skill:<name>` runs a skill. A tool `workflow:<title>` starts a workflow and answers where the run stands, "
-    "with `links`: each names the tool that goes on with it (`method`) and what to send (`args`). Those tools can be "
+    "A tool `skill:<name>` runs a skill. A tool `workflow:<title>` starts a workflow and answers with the state of the "
+    "run and `links`: each names the tool to call next (`method`) and its arguments (`args`). Those tools can be "
     "called here although tools/list does not show them, workflow.get and workflow.submit among them. "
-    "A skill that takes longer than a call can wait answers with a run too: look at that, do not call it again. "
-    "The tool `catalog` shows everything there is, also what no list shows. "
+    "A skill that takes longer than a call can wait answers with a run too: read that run, do not call the skill "
+    "again. The tool `catalog` shows all tools, prompts and resources, including hidden ones. "
     "Documents at iii:// URIs say when and how to use skills: begin with iii://skills, by skill__fetch or as a "
     "resource."
 )
 DYNAMIC = " [dynamic]"
 """The suffix of descriptions of functions that a tenant loaded at run time."""
 GENERIC: JsonObject = {
-    "input": {"type": "string", "description": "What the skill is to work on, if it takes a text."},
-    "config": {"type": "object", "description": "What it takes by name, where that is not said beside this."},
+    "input": {"type": "string", "description": "The text for the skill to work on, if it takes one."},
+    "config": {"type": "object", "description": "Further arguments of the skill, by name."},
 }
 """The properties that every skill takes beside those that its author declared."""
 

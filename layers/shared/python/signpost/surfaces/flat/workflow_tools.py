@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GENERIC: JsonObject = {
     "type": "object",
-    "properties": {"input": {"type": "string", "description": "What the run is to work on."}},
+    "properties": {"input": {"type": "string", "description": "The text for the run to work on."}},
     "additionalProperties": False,
 }
 """The input schema of a workflow without a declared one."""
@@ -122,7 +122,7 @@ def add_failure_text(started: CallToolResult, title: str) -> CallToolResult:
         return started
     sentences = [f"{_describe_run(answer, fault, title)}{fault.get('message')}"]
     if "inDoubt" in answer:
-        sentences.append("Nobody knows what it did.")
+        sentences.append("Its effect is unknown.")
     wait = fault.get("retryAfterMs")
     if isinstance(wait, int | float):
         sentences.append(f"Follow its links in {ceil(wait / 1000)} s.")
@@ -134,7 +134,7 @@ def _describe_run(answer: JsonObject, fault: JsonObject, title: str) -> str:
     if "workflowId" in answer:
         step = fault.get("attemptedTransition", fault.get("transition"))
         failed = "failed" if step is None else f"failed at {step}"
-        return f"The run {answer['workflowId']} of {title} {failed} and stands in the state {answer['state']}: "
+        return f"The run {answer['workflowId']} of {title} {failed} and is in the state {answer['state']}: "
     links = answer.get("links")
     ids = (
         [as_object(as_object(link).get("args")).get("workflowId") for link in links] if isinstance(links, list) else []

@@ -18,9 +18,10 @@ from signpost.surfaces.function_calls import FunctionCalls, client_schema, is_ne
 
 INSTRUCTIONS = (
     "Every tool here is a function; `__` in its name stands for `::` in its id. "
-    "One that takes longer than a call can wait answers with a run and how to look at it, by a tool that can be called "
-    "here although tools/list does not show it: do that, do not call it again. "
-    "Documents at iii:// URIs say when and how to use them: begin with iii://skills, by skill__fetch or as a resource."
+    "A function that takes longer than a call can wait answers with a run and the tool that reads the run, which can "
+    "be called here although tools/list does not show it: call that tool, do not call the function again. "
+    "Documents at iii:// URIs say when and how to use functions: begin with iii://skills, by skill__fetch or as a "
+    "resource."
 )
 
 

@@ -48,7 +48,7 @@ class Discovery:
         after = self._position(arguments.get("cursor"), call)
         if after is None:
             return build_error(
-                "INPUT_SCHEMA_VIOLATION", "The cursor is not one of yours. Start again without a cursor."
+                "INPUT_SCHEMA_VIOLATION", "This cursor is not valid for you. Call gateway.home without a cursor."
             )
         items = self._catalogue.load(call.principal).items
         return build_result(self._page([item for item in items if item.id > after], call))
@@ -87,8 +87,8 @@ class Discovery:
         if item is None:
             self._catalogue.report_missing(call.principal, name)
             close = suggest_name(name, snapshot.by_id)
-            advice = f"Did you mean {close}?" if close else "gateway.search finds what there is."
-            return build_error("NOT_FOUND", f"There is nothing with the id {name}. {advice}", describe_links(close))
+            advice = f"Did you mean {close}?" if close else "Find items with gateway.search."
+            return build_error("NOT_FOUND", f"There is no item with the id {name}. {advice}", describe_links(close))
         return build_result(_item(item, self._schema(snapshot, item, call.principal.tenant)))
 
     def _schema(self, snapshot: CachedCatalogue, item: CatalogueItem, tenant: str) -> JsonObject | None:

@@ -7,17 +7,17 @@ from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, Json, JsonObjec
 
 INSTRUCTIONS = (
     "Signpost is a gateway to capabilities and governed workflows. Every answer carries `links`: each names the tool "
-    "to call next (`method`) and what to send (`args`). Follow links instead of guessing names. "
+    "to call next (`method`) and its arguments (`args`). Follow links instead of guessing names. "
     "If your tool names have `_` in the place of `.`, so has each `method`. "
-    "1. Find: gateway.search with a few words, or gateway.home for everything there is; gateway.describe says what an "
-    "item needs. "
+    "1. Find: gateway.search with a few words of the task, or gateway.home for all items; gateway.describe shows the "
+    "input of an item. "
     "2. Start: workflow.start with the args of a `start` link, its `input` filled in. "
-    "3. Go on: take a `transition` link, fill in `arguments` as its inputSchema says, and send its args, with their "
+    "3. Continue: take a `transition` link, fill in `arguments` as its inputSchema says, and send its args, with their "
     "expectedVersion, to workflow.submit. Read the links of the answer, and repeat. "
-    "4. An answer with `error` has changed nothing, unless its code is CHAIN_FAILED: then the step is done, and what "
-    "followed it failed. Follow the `self` link to see where the workflow stands, then choose again. "
-    "5. A link with `actor: human` is for a person. When `waitingFor` is human, say so, and who is asked for what "
-    "(`approval`); look again later with workflow.get. Other links then take back what was asked. "
+    "4. An answer with `error` has changed nothing, unless its code is CHAIN_FAILED: then the step is done, and an "
+    "automatic step after it failed. Follow the `self` link to read the state of the workflow, then choose again. "
+    "5. A link with `actor: human` is for a person. When `waitingFor` is human, tell your user so, with the open "
+    "request (`approval`), and call workflow.get again later. Taking another link may withdraw the request. "
     "6. Stop when `terminal` is true."
 )
 PAGE = 200
@@ -45,7 +45,7 @@ _OBJECT: JsonObject = {"type": "object"}
 _OBJECTS: JsonObject = {"type": "array", "items": _OBJECT}
 _LINKS: JsonObject = {
     "type": "array",
-    "description": "What can be done next.",
+    "description": "The calls that are possible next.",
     "items": _open_object(["rel", "method", "args"], rel=_TEXT, method=_TEXT, args=_OBJECT),
 }
 # Clients validate errors against the schema as well: only members that errors have are required.
@@ -66,20 +66,20 @@ _INSTANCE_ANSWER = _open_object(
     state=_TEXT,
     version={"type": "integer", "description": "Send it back as expectedVersion."},
     context=_OBJECT,
-    terminal={"type": "boolean", "description": "True when there is nothing more to do."},
-    waitingFor={"type": "string", "description": "Who is asked to go on: `human`. Look again later."},
+    terminal={"type": "boolean", "description": "True when the workflow has ended."},
+    waitingFor={"type": "string", "description": "`human`: a person has to act. Read the workflow again later."},
     pending={
         "type": "object",
-        "description": "What is under way. Follow the `self` link after retryAfterMs; nothing else is open till then.",
+        "description": "The running step. Follow the `self` link after retryAfterMs; no transition is open until then.",
     },
-    inDoubt={"type": "object", "description": "What was executed with nobody knowing what came of it."},
-    entering={"type": "string", "description": "A state that could not be entered completely. Its link tries again."},
-    fault={"type": "object", "description": "What went wrong while nobody was waiting for an answer."},
-    cancelled={"type": "object", "description": "That somebody ended it, and who."},
-    timedOut={"type": "boolean", "description": "A deadline was noticed; what was submitted was not carried out."},
-    approval={"type": "object", "description": "What people were asked, and the digest of what they were shown."},
-    chain={"type": "array", "description": "Steps that followed by themselves.", "items": _OBJECT},
-    guidance={"type": "object", "description": "What this state is for, and how to go about it."},
+    inDoubt={"type": "object", "description": "The step that was executed with an unknown result."},
+    entering={"type": "string", "description": "The state whose onEnter is not done. A link runs it again."},
+    fault={"type": "object", "description": "The failure of a step that continued after its answer."},
+    cancelled={"type": "object", "description": "Present if the workflow was cancelled, with the principal."},
+    timedOut={"type": "boolean", "description": "True if a deadline had passed; the submission was not carried out."},
+    approval={"type": "object", "description": "The open approval request, with the digest of the shown values."},
+    chain={"type": "array", "description": "The automatic steps that followed.", "items": _OBJECT},
+    guidance={"type": "object", "description": "The goal of this state, and instructions."},
     evidence=_OBJECTS,
     error=_ERROR,
     links=_LINKS,
@@ -87,30 +87,30 @@ _INSTANCE_ANSWER = _open_object(
 _READ_ONLY: JsonObject = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
 _NAME: JsonObject = {"type": "string", "maxLength": LONGEST_NAME}
 """A name from the client goes into answers and the audit, also if nothing has it; so its length is limited."""
-_WORKFLOW_ID: JsonObject = {**_NAME, "description": "From the answer that started it."}
+_WORKFLOW_ID: JsonObject = {**_NAME, "description": "The workflowId of the answer that started it."}
 
 HOME = Tool(
     name="gateway.home",
-    title="What is there",
+    title="List capabilities and workflows",
     description=(
         "Lists the capabilities and workflows you can use, each with links that start it. "
         "Call it first, without arguments. A long catalogue comes in pages: follow the `next` link."
     ),
-    input_schema=_closed_object(cursor={"type": "string", "description": "From the `next` link of the page before."}),
+    input_schema=_closed_object(cursor={"type": "string", "description": "The cursor of the `next` link."}),
     output_schema=_open_object(items={"type": "array", "items": _ITEM}, nextCursor=_TEXT, links=_LINKS, error=_ERROR),
     annotations=_READ_ONLY,
 )
 SEARCH = Tool(
     name="gateway.search",
-    title="Find something",
+    title="Search capabilities and workflows",
     description=(
-        "Finds capabilities and workflows by what you want to do, the best first, each with the link that starts it. "
-        "Ask with a few words of the task."
+        "Finds capabilities and workflows for a task, the best match first, each with the link that starts it. "
+        "Describe the task in a few words."
     ),
     input_schema=_closed_object(
-        query={"type": "string", "description": "What it is about. Without words everything is found."},
-        kind={"enum": list(KINDS), "description": "Only these."},
-        limit={"type": "integer", "minimum": 0, "default": 10, "description": f"Of results; {PAGE} at most."},
+        query={"type": "string", "description": "A few words of the task. Without words all items are found."},
+        kind={"enum": list(KINDS), "description": "The kind of items to find."},
+        limit={"type": "integer", "minimum": 0, "default": 10, "description": f"Number of results; at most {PAGE}."},
     ),
     output_schema=_open_object(
         results={"type": "array", "items": _open_object(["score", "item"], score={"type": "number"}, item=_ITEM)},
@@ -121,11 +121,13 @@ SEARCH = Tool(
 )
 DESCRIBE = Tool(
     name="gateway.describe",
-    title="What something needs",
+    title="Describe a capability or workflow",
     description=(
-        "Describes one capability or workflow, with the schema of what it takes as `input_schema` of its start link."
+        "Describes one capability or workflow, with the schema of its input as `input_schema` of its start link."
     ),
-    input_schema=_closed_object(["id"], id={**_NAME, "description": "Of an item of gateway.home or gateway.search."}),
+    input_schema=_closed_object(
+        ["id"], id={**_NAME, "description": "The id of an item of gateway.home or gateway.search."}
+    ),
     output_schema=_open_object([], **_ITEM_PROPERTIES, error=_ERROR),
     annotations=_READ_ONLY,
 )
@@ -133,38 +135,38 @@ START = Tool(
     name="workflow.start",
     title="Start a workflow",
     description=(
-        "Starts a workflow from a `start` link. What can be done without you is done at once; the answer says where it "
-        "stands and links every next move."
+        "Starts a workflow from a `start` link. Steps that need no decision are done at once; the answer has the state "
+        "of the workflow and links to every call that is open to you next."
     ),
     input_schema=_closed_object(
         definitionId={
             **_NAME,
-            "description": f"What to start; if left out, {PROXY_WORKFLOW}, the workflow of all capabilities.",
+            "description": f"The id of the workflow; if left out, {PROXY_WORKFLOW}, the workflow of all capabilities.",
         },
-        input={"type": "object", "description": "What the workflow asks for; gateway.describe shows its schema."},
+        input={"type": "object", "description": "The input of the workflow; gateway.describe shows its schema."},
         clientToken={
             "type": "string",
             "minLength": 1,
             "maxLength": LONGEST_NAME,
-            "description": "Yours to choose. Send the same again if no answer came: nothing is started twice.",
+            "description": "A text of your choice. Send the same again if no answer came: nothing is started twice.",
         },
     ),
     output_schema=_INSTANCE_ANSWER,
 )
 GET = Tool(
     name="workflow.get",
-    title="See where a workflow stands",
-    description="Where a workflow stands, its version, and links to every move that is open to you now.",
+    title="Read the state of a workflow",
+    description="Returns the state of a workflow, its version, and links to every call that is open to you now.",
     input_schema=_closed_object(["workflowId"], workflowId=_WORKFLOW_ID),
     output_schema=_INSTANCE_ANSWER,
     annotations=_READ_ONLY,
 )
 SUBMIT = Tool(
     name="workflow.submit",
-    title="Take the next step",
+    title="Take a transition",
     description=(
         "Takes a transition: send a `transition` link's args, with `arguments` filled in as its inputSchema says. A "
-        "refusal changes nothing and links what is open instead; after STALE_WORKFLOW_VERSION follow the `self` link."
+        "refusal changes nothing and links the open calls; after STALE_WORKFLOW_VERSION follow the `self` link."
     ),
     input_schema=_closed_object(
         ["workflowId", "expectedVersion", "transition"],
@@ -178,7 +180,7 @@ SUBMIT = Tool(
 EXPLAIN = Tool(
     name="workflow.explain",
     title="Explain a workflow",
-    description="The states and transitions of a workflow, without starting it; with `transition` all about that one.",
+    description="Shows the states and transitions of a workflow without starting it, or one `transition` in detail.",
     input_schema=_closed_object(["definitionId"], definitionId=_NAME, transition=_NAME),
     output_schema=_OBJECT,
     annotations=_READ_ONLY,

@@ -28,7 +28,7 @@ from signpost.workflow.running.service import (
     Workflows,
 )
 
-STATE_UNREADABLE = "Where the workflow stands cannot be read now. Look again in a moment."
+STATE_UNREADABLE = "The state of the workflow cannot be read now. Follow the `self` link in a moment."
 
 
 class WorkflowToolRunner:
@@ -91,7 +91,10 @@ def start_workflow(
 ) -> CallToolResult:
     """Start a workflow under an id that is chosen here: a caller that gets no answer can look it up."""
     workflow_id = workflows.id_for(request, principal)
-    message = "Nobody can say now whether it was started. Look in a moment; if there is none, start it again."
+    message = (
+        "It is unknown whether the workflow was started. Follow the `self` link in a moment; if there is no workflow, "
+        "start it again."
+    )
     return _run_request(lambda: start(replace(request, workflow_id=workflow_id)), workflow_id, message)
 
 

@@ -30,7 +30,7 @@ class CapabilityResolver:
             wraps, reference = capability.get("wraps"), _reference_in(capability.get("executor"))
             if wraps and reference:
                 self._add_problem(
-                    reference, f"{name!r} wraps {wraps.text!r} and names {reference.text!r}: keep one of them"
+                    reference, f"{name!r} wraps {wraps.text!r}, but its executor refers to {reference.text!r}: keep one"
                 )
 
     def resolve_wrapper(self, name: SourceNode, wrapper: SourceNode) -> SourceNode:
@@ -57,7 +57,7 @@ class CapabilityResolver:
         own = executor.get("executor") if executor else None
         if own and (other := _reference_in(own)):
             self._add_problem(
-                other, f"this executor names {reference.text!r} already: keep one of the two capabilities"
+                other, f"this executor already refers to {reference.text!r}: keep one of the two capabilities"
             )
 
     def _inline_fallbacks(self, holder: SourceNode) -> SourceNode:
@@ -97,7 +97,7 @@ class CapabilityResolver:
         """Return the resolved capability that a reference names; report a problem and return None if there is none."""
         name = reference.text
         if name is None:
-            self._add_problem(reference, "a capability is named by a text")
+            self._add_problem(reference, "the name of a capability must be a text")
         elif name not in self.declared:
             self._add_problem(reference, f"there is no capability {name!r}{suggestion_for(name, list(self.declared))}")
         else:

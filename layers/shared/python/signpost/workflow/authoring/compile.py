@@ -101,7 +101,7 @@ def resolve_manifest(manifest: SourceNode) -> ManifestResolution:
     resolution = ManifestResolution(manifest)
     if not manifest.is_mapping:
         resolution.problems.append(
-            error(manifest.place, "a manifest is a mapping, of `version`, `workflows` and others")
+            error(manifest.place, "a manifest must be a mapping with `version`, `workflows` and other parts")
         )
         return resolution
     resolution.problems += _check_form(manifest)
@@ -140,7 +140,7 @@ def _read_mappings(manifest: SourceNode, part: str, noun: str, problems: list[Pr
     for name, member in section.members.items() if section else ():
         place = manifest.place_of((part, name))
         if not name or len(name) > LONGEST_ID or not name.isprintable():
-            problems.append(error(place, f"a {noun} has a name of 1 to {LONGEST_ID} printable characters"))
+            problems.append(error(place, f"the name of a {noun} must have 1 to {LONGEST_ID} printable characters"))
         elif member.content is not None and not member.is_mapping:
             problems.append(error(place, f"the {noun} {name!r} must be a mapping"))
         else:
@@ -171,9 +171,7 @@ def _add_proxy_workflow(resolution: ManifestResolution, capabilities: Capability
     exposures = proxy.get("expose") if proxy else None
     declared = resolution.workflows.get(PROXY_WORKFLOW)
     if declared is not None and (exposures is not None or not is_compiled_proxy(declared)):
-        message = (
-            f"the name {PROXY_WORKFLOW} is kept for what `proxy.expose` is compiled to: name this workflow otherwise"
-        )
+        message = f"the name {PROXY_WORKFLOW} is reserved for the compiled `proxy.expose`: rename this workflow"
         resolution.problems.append(error(resolution.manifest.place_of(("workflows", PROXY_WORKFLOW)), message))
     if proxy is None or exposures is None:
         return

@@ -50,17 +50,17 @@ class _ExposureCompiler:
 
     def add_exposure(self, exposure: SourceNode) -> None:
         if not exposure.is_mapping:
-            self.problems.append(error(exposure.place, "an exposure is a mapping with a `name` or a `capability`"))
+            self.problems.append(error(exposure.place, "an exposure must be a mapping with a `name` or a `capability`"))
             return
         name = exposure.get("as") or exposure.get("name") or exposure.get("capability")
         if name is None or name.text is None or not _NAME.fullmatch(name.text):
-            requirement = "an exposure needs a `name` (or `capability`, and `as` for another name)"
+            requirement = "an exposure needs a name (`as`, `name` or `capability`)"
             place = name.place if name else exposure.place
             self.problems.append(
-                error(place, f"{requirement} of at most 200 letters, digits and _.-, with a letter first")
+                error(place, f"{requirement} of at most 200 letters, digits and _.-, beginning with a letter")
             )
         elif name.text in self.transitions:
-            self.problems.append(error(name.place, f"{name.text!r} is exposed already: give one of them another `as`"))
+            self.problems.append(error(name.place, f"{name.text!r} is exposed twice: give one exposure another `as`"))
         else:
             self.transitions[name.text] = self._build_transition(exposure)
 

@@ -62,9 +62,9 @@ def _closed_object(properties: Mapping[str, Json], required: Sequence[str] = ())
 _DESCRIPTIVE_MEMBERS: JsonObject = {
     "title": _TEXT,
     "description": _TEXT,
-    "tags": _describe(_TEXTS, "A search weighs them like aliases."),
-    "aliases": _describe(_TEXTS, "Other words for it, which a search finds."),
-    "examples": _describe({"type": "array"}, "What somebody may ask who needs it."),
+    "tags": _describe(_TEXTS, "Words for the search, with the same weight as aliases."),
+    "aliases": _describe(_TEXTS, "Other names under which a search finds it."),
+    "examples": _describe({"type": "array"}, "Example requests that it serves."),
 }
 _EXECUTION_MEMBERS: JsonObject = {
     "inputSchema": _describe(_OBJECT, "JSON Schema 2020-12 of the arguments."),
@@ -76,14 +76,17 @@ _CAPABILITY: JsonObject = {**_DESCRIPTIVE_MEMBERS, **_EXECUTION_MEMBERS}
 
 _GUARD = _closed_object(
     {
-        "kind": _describe({"type": "string", "examples": list(KINDS)}, "What it asks for."),
+        "kind": _describe({"type": "string", "examples": list(KINDS)}, "The kind of the condition."),
         "permission": _TEXT,
         "role": _TEXT,
-        "expr": _describe(_TEXT, "One comparison: $.context.attempts < 3"),
+        "expr": _describe(_TEXT, "One comparison, such as $.context.attempts < 3."),
         "requires": _describe(
-            {"type": "array", "items": {"anyOf": [_TEXT, _ref("evidence")]}}, "Kinds of evidence, or how many of them."
+            {"type": "array", "items": {"anyOf": [_TEXT, _ref("evidence")]}},
+            "The kinds of evidence that are required, each with an optional count.",
         ),
-        "distinct": _describe(_FLAG, "Whether each has to come from somebody else."),
+        "distinct": _describe(
+            _FLAG, "Whether each piece has to come from a different principal, an approval also not from its requester."
+        ),
         "guards": _list_of("guard"),
         "guard": _ref("guard"),
         "description": _TEXT,
@@ -95,7 +98,7 @@ COMMON_SETTINGS: JsonObject = {
     "kind": _TEXT,
     "capability": _TEXT,
     "executor": _OBJECT,
-    "idempotent": _describe(_FLAG, "Whether doing it twice is as good as doing it once."),
+    "idempotent": _describe(_FLAG, "Whether running it twice has the same effect as running it once."),
     "idempotencyKey": {"anyOf": [_FLAG, _TEXT]},
     "description": _TEXT,
 }
@@ -104,13 +107,13 @@ EXECUTOR_SETTINGS: Mapping[str, JsonObject] = {
     "function": {"function": _TEXT, "arguments": _OBJECT},
     "human": {
         "queue": _TEXT,
-        "shows": _describe(_TEXTS, "Names of the context that are to be approved."),
+        "shows": _describe(_TEXTS, "Names of the context values that the approver sees and approves."),
         "expiresMs": _COUNT,
     },
     "workflow": {
         "definitionId": _TEXT,
         "input": True,
-        "timeoutMs": _describe(_MILLISECONDS, "Until it has to have ended."),
+        "timeoutMs": _describe(_MILLISECONDS, "The time limit of the child workflow, in milliseconds."),
     },
     "rest": {
         "connection": _TEXT,
@@ -146,7 +149,7 @@ _EXECUTOR: JsonObject = {
 }
 _RELIABILITY = _closed_object(
     {
-        "timeoutMs": _describe(_MILLISECONDS, "Of each attempt."),
+        "timeoutMs": _describe(_MILLISECONDS, "The time limit of each attempt, in milliseconds."),
         "retry": _closed_object(
             {
                 "maxAttempts": _COUNT,
@@ -163,13 +166,15 @@ _RELIABILITY = _closed_object(
 )
 _TRANSITION = _closed_object(
     {
-        "target": _describe(_TEXT, "The state that it leads to."),
+        "target": _describe(_TEXT, "The state that the transition leads to."),
         **_DESCRIPTIVE_MEMBERS,
-        "actor": _describe(_one_of(*ACTORS), "Who takes it; what is deterministic follows by itself."),
-        "decision": _describe(_one_of(*DECISIONS), "What a person says by it to what was asked."),
+        "actor": _describe(
+            _one_of(*ACTORS), "The actor that takes the transition. The engine takes deterministic ones automatically."
+        ),
+        "decision": _describe(_one_of(*DECISIONS), "The answer to an approval request that a person gives by it."),
         **_EXECUTION_MEMBERS,
-        "output": _describe(_OBJECT, "What is kept in the context: names, and where their values come from."),
-        "prefill": _describe(_OBJECT, "Arguments that links carry already."),
+        "output": _describe(_OBJECT, "The values that it writes into the context: names, and paths or values."),
+        "prefill": _describe(_OBJECT, "Arguments that are filled in when a link is built."),
         "branches": {"type": "array", "items": _ref("branch")},
     },
     ["target"],
@@ -178,9 +183,9 @@ _STATE = _closed_object(
     {
         "title": _TEXT,
         "description": _TEXT,
-        "goal": _describe(_TEXT, "What is to be reached here, for whoever has to decide."),
-        "guidance": _describe(_TEXT, "How, for whoever has to decide."),
-        "terminal": _describe(_FLAG, "Whether it ends here. Nothing else ends a workflow."),
+        "goal": _describe(_TEXT, "The goal of this state, for the actor that takes the next transition."),
+        "guidance": _describe(_TEXT, "How to reach the goal, for the actor that takes the next transition."),
+        "terminal": _describe(_FLAG, "Whether a workflow ends in this state."),
         "onEnter": _ref("onEnter"),
         "linkFilter": _ref("linkFilter"),
         "transitions": _map_of("transition"),
@@ -192,19 +197,21 @@ _ON_ENTER = _closed_object(
 _WORKFLOW = _closed_object(
     {
         **_DESCRIPTIVE_MEMBERS,
-        "version": _describe({"type": ["string", "number"]}, "For people; definitions are told apart by their digest."),
-        "enabled": _describe(_FLAG, "A disabled one is not listed and cannot be started."),
-        "readers": _describe(
-            {"type": "array", "items": _ref("guard")}, "Who may see instances, where not everybody may."
+        "version": _describe(
+            {"type": ["string", "number"]}, "For readers. Definitions are identified by their digest."
         ),
-        "inputSchema": _describe(_OBJECT, "JSON Schema 2020-12 of what it is started with."),
+        "enabled": _describe(_FLAG, "If false, the workflow is not listed and cannot be started."),
+        "readers": _describe(
+            {"type": "array", "items": _ref("guard")}, "Guards that a caller must pass to see instances."
+        ),
+        "inputSchema": _describe(_OBJECT, "JSON Schema 2020-12 of the input of a start."),
         "initialState": _TEXT,
         "initialContext": _OBJECT,
         "states": _map_of("state"),
         "timeoutMs": _COUNT,
         "onTimeout": _closed_object({"target": _TEXT}, ["target"]),
         "linkFilter": _ref("linkFilter"),
-        "maxChainDepth": _describe({**_COUNT, "maximum": DEEPEST_CHAIN}, "Of what follows by itself at once."),
+        "maxChainDepth": _describe({**_COUNT, "maximum": DEEPEST_CHAIN}, "The most automatic transitions in a row."),
     },
     ["initialState", "states"],
 )
@@ -227,15 +234,15 @@ _POLICY = _closed_object(
     {
         "kind": _one_of(*RULE_KINDS),
         "description": _TEXT,
-        "who": _describe(_TEXTS, "`subject:`, `role:` or `permission:` with a pattern behind it, or `*`."),
-        "what": _describe(_TEXTS, "Patterns of names, as lists show them."),
+        "who": _describe(_TEXTS, "`subject:`, `role:` or `permission:`, each followed by a pattern, or `*`."),
+        "what": _describe(_TEXTS, "Patterns of names, in the form in which lists show them."),
     },
     ["kind", "what"],
 )
 _EXPOSURE = _closed_object({"name": _TEXT, "capability": _TEXT, "as": _TEXT, **_CAPABILITY})
 _MANIFEST: Mapping[str, Json] = {
-    "version": _describe({"type": ["number", "string"]}, "Of the form of this file: 1."),
-    "include": _describe(_TEXTS, "Other manifests, relative to this one, which it is put on top of."),
+    "version": _describe({"type": ["number", "string"]}, "The version of the manifest format: 1."),
+    "include": _describe(_TEXTS, "Paths of other manifests, relative to this file. This file overrides them."),
     "capabilities": _map_of("capability"),
     "connections": _map_of("connection"),
     "proxy": _closed_object({"expose": {"type": "array", "items": _ref("exposure")}}),
@@ -246,7 +253,7 @@ _MANIFEST: Mapping[str, Json] = {
     "audit": _OBJECT,
     "policies": _describe(
         {"type": "object", "properties": {DEFAULT_NAME: _one_of(*EFFECTS)}, "additionalProperties": _ref("policy")},
-        "Who may use what, and what goes where no rule decides.",
+        "Rules for which callers may use which items, and the default where no rule matches.",
     ),
     **dict.fromkeys(OTHER_PARTS, True),
 }

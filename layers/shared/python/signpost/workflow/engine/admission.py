@@ -8,6 +8,7 @@ from signpost.schema.defaults import fill_defaults
 from signpost.schema.validation import Validators
 from signpost.workflow import audit_events
 from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.engine.permissions import MAY_RESOLVE, RESOLVE, RETRY
 from signpost.workflow.engine.steps import ON_ENTER, Refusal, Submission
 from signpost.workflow.guards import GuardInput, passes
 from signpost.workflow.instance import AuditRecord, Claim, Instance, is_over
@@ -46,7 +47,7 @@ def _choose_transition(
     transition = None if is_closed else definition.states[instance.state].transitions.get(name)
     if transition is None:
         message = f"There is no transition {name} in the state {instance.state}."
-        return Refusal("INVALID_TRANSITION", f"{message} The links name those there are.", name)
+        return Refusal("INVALID_TRANSITION", f"{message} The links name the available transitions.", name)
     return _find_actor_refusal(instance, transition, submission, now) or transition
 
 
@@ -56,11 +57,11 @@ def _find_actor_refusal(
     if transition.actor != "human":
         return None
     if not submission.principal.human:
-        message = f"Only a person may take {transition.name}. Wait until somebody has."
+        message = f"Only a person may take {transition.name}. Wait until a person has taken it."
         return Refusal("ACTOR_MISMATCH", message, transition.name)
     request = instance.open_request
     if request is not None and request.has_expired(now):
-        message = "Nobody has answered in time; what was asked has expired. Ask again."
+        message = "The approval request has expired without an answer. Ask for approval again."
         return Refusal("GUARD_REJECTED", message, transition.name)
     return None
 
@@ -102,9 +103,10 @@ def build_busy_refusal(claim: Claim, version: int, transition: str, now: float) 
     """Refuse a move because another one is under way: an instance makes one move at a time."""
     under_way = claim.job.transition
     if claim.is_in_doubt(now):
-        message = f"{under_way} was executed, and nobody knows what came of it. Somebody has to say how to go on."
+        advice = f"Follow a link to {RETRY} or {RESOLVE}; without one, ask a principal with {MAY_RESOLVE}."
+        message = f"{under_way} was executed and its result is unknown. {advice}"
         return Refusal("IN_DOUBT", message, transition)
-    message = f"{under_way} is under way at version {version}. Look again in a moment."
+    message = f"{under_way} is under way at version {version}. Read the workflow again in a moment."
     return Refusal("STALE_WORKFLOW_VERSION", message, transition, retry_after_ms=claim.retry_after_ms(now))
 
 

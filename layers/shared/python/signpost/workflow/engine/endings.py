@@ -52,7 +52,7 @@ def apply_expiries(step: Step, now: float) -> Step:
 
 
 def _mark_in_doubt(step: Step, claim: Claim) -> Step:
-    message = f"Whoever executed {claim.job.transition} was not heard of again."
+    message = f"The worker or request that executed {claim.job.transition} never reported a result."
     doubtful = replace(claim, standing="in_doubt", message=message)
     return replace(
         add_record(step, audit_events.executor_in_doubt(claim.job.transition, claim.attempt)),

@@ -35,7 +35,7 @@ def build_links(definition: Definition, instance: Instance, principal: Principal
             else ()
         )
     if instance.entering and not is_over(definition, instance):
-        return [_build_submit_link(instance, ON_ENTER, f"Do again what {instance.state} does on being entered")]
+        return [_build_submit_link(instance, ON_ENTER, f"Run the onEnter of {instance.state} again")]
     return [
         _build_transition_link(transition, instance)
         for transition in find_legal_transitions(definition, instance, principal, now)
@@ -47,10 +47,10 @@ def _build_in_doubt_links(
 ) -> Sequence[JsonObject]:
     """Build the overrides of a step in doubt, for a principal that may give them."""
     retry_link = _build_submit_link(
-        instance, RETRY, "Execute it once more, with the same idempotency key", RETRY_SCHEMA, claim=claim.token
+        instance, RETRY, "Execute the step again, with the same idempotency key", RETRY_SCHEMA, claim=claim.token
     )
     resolve_link = _build_submit_link(
-        instance, RESOLVE, "Say what came of it", RESOLUTION_SCHEMA, claim=claim.token, happened=False
+        instance, RESOLVE, "State the result of the execution", RESOLUTION_SCHEMA, claim=claim.token, happened=False
     )
     is_repeated = may_retry(claim, principal) and not is_denied(definition, instance, claim)
     return [*([retry_link] if is_repeated else ()), *([resolve_link] if may_resolve(principal) else ())]

@@ -175,7 +175,7 @@ class Walk:
         elif self._may_enter(on_enter, after, move):
             self._run(on_enter.executor, on_enter.reliability, move)
         else:
-            message = f"A guard of what {move.target} does on being entered did not pass."
+            message = f"A guard of the onEnter of {move.target} did not pass."
             self._fail(move, ExecutorFailure("permanent_error", message))
 
     def _is_entry_owed(self, move: Move, on_enter: OnEnter, after: Instance) -> bool:
@@ -266,7 +266,8 @@ class Walk:
             self._take(ready[0], Move(ready[0].name, {}, is_hop=True))
             return
         names = ", ".join(transition.name for transition in ready) or "none"
-        message = f"In the state {self._state.name} one transition has to follow by itself, but {names} may."
+        condition = f"The state {self._state.name} continues only if exactly one transition is possible."
+        message = f"{condition} Possible now: {names}."
         self._break_chain(Refusal("CHAIN_FAILED", message, error_class="selection_error"))
 
     def _end_chain(self) -> None:

@@ -9,7 +9,7 @@ RETRY, RESOLVE, CANCEL = "$retry", "$resolve", "$cancel"
 MAY_RESOLVE, MAY_CANCEL = "workflow.resolve", "workflow.cancel"
 """The permissions that overrides need."""
 CLAIM, HAPPENED, OUTPUT = "claim", "happened", "output"
-_CLAIM_SCHEMA: JsonObject = {"type": "string", "description": "What was shown to be in doubt, and nothing else."}
+_CLAIM_SCHEMA: JsonObject = {"type": "string", "description": "The value of `inDoubt.claim` in the last answer."}
 RETRY_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {CLAIM: _CLAIM_SCHEMA},
@@ -20,8 +20,8 @@ RESOLUTION_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
         CLAIM: _CLAIM_SCHEMA,
-        HAPPENED: {"type": "boolean", "description": "Whether what was executed has happened."},
-        OUTPUT: {"description": "What the executor would have answered, if it has."},
+        HAPPENED: {"type": "boolean", "description": "Whether the execution took effect."},
+        OUTPUT: {"description": "The answer that the executor would have given, if it took effect."},
     },
     "required": [CLAIM, HAPPENED],
     "additionalProperties": False,

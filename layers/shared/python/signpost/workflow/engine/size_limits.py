@@ -16,11 +16,9 @@ LARGEST_CONTEXT = 1_000_000
 def find_size_violation(move: Move, after: Instance) -> str | None:
     """Return a sentence that names the limit that the instance would exceed after the move; None if it is kept."""
     if move.transition and (size := len(json.dumps(after.context))) > LARGEST_CONTEXT:
-        return f"The context would have {size} characters, and {LARGEST_CONTEXT} are the most that are kept."
+        return f"The context would have {size} characters; at most {LARGEST_CONTEXT} are kept."
     if move.gathered and (size := _size_of(after.evidence)) > LARGEST_INSTANCE_EVIDENCE:
-        return (
-            f"What is proven would have {size} characters, and {LARGEST_INSTANCE_EVIDENCE} are the most that are kept."
-        )
+        return f"The evidence would have {size} characters; at most {LARGEST_INSTANCE_EVIDENCE} are kept."
     return None
 
 

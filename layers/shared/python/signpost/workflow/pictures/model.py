@@ -30,15 +30,15 @@ type NodeKind = Literal["agent", "person", "automatic", "terminal", "deadline"]
 KIND_WORDS: Mapping[NodeKind, str] = {
     "agent": "",
     "person": "a person decides",
-    "automatic": "goes on by itself",
+    "automatic": "automatic",
     "terminal": "end",
-    "deadline": "from anywhere",
+    "deadline": "from any state",
 }
 ACTOR_WORDS: Mapping[Actor, str] = {
     "agent": "",
     "human": "a person",
     "system": "a system",
-    "deterministic": "by itself",
+    "deterministic": "automatic",
 }
 MAX_LABEL_LENGTH = 60
 """The maximum length of a label in Mermaid text. The SVG cuts labels by their width."""

@@ -175,7 +175,7 @@ def explain_definition(definition: Definition) -> JsonObject:
     }
 
 
-IN_DOUBT_MESSAGE = "It was executed, and nobody knows what came of it."
+IN_DOUBT_MESSAGE = "The step was executed and its result is unknown."
 SECRET_SETTINGS = ("env", "headers")
 """Settings of an executor that may hold a credential that its author wrote down."""
 

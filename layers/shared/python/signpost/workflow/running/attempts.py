@@ -287,7 +287,7 @@ class Execution:
 
 
 def build_unknown_kind_failure(kind: str) -> ExecutorFailure:
-    return ExecutorFailure("permanent_error", f"There is no executor of the kind {kind!r} here.")
+    return ExecutorFailure("permanent_error", f"This deployment has no executor of the kind {kind!r}.")
 
 
 def arguments_of(executor: ExecutorSpec, arguments: JsonObject, instance: Instance) -> JsonObject:

@@ -87,7 +87,7 @@ def _resolve(engine: Engine, definition: Definition, step: Step, arguments: Json
     outcome = (
         ExecutorOutcome(arguments.get(OUTPUT))
         if arguments[HAPPENED]
-        else ExecutorFailure("permanent_error", "It did not happen.")
+        else ExecutorFailure("permanent_error", "A principal stated that the execution did not take effect.")
     )
     resolved = engine.advance(definition, step.instance, ExecutorReport(step.pending, outcome), now)
     return resolved if arguments[HAPPENED] else replace(resolved, refusal=None)
@@ -106,9 +106,9 @@ def _find_refusal(definition: Definition, instance: Instance, submission: Submis
     if submission.transition == CANCEL:
         return _find_cancel_refusal(definition, instance, submission.principal, now)
     if instance.claim is None or not instance.claim.is_in_doubt(now):
-        return Refusal("INVALID_TRANSITION", "Nothing is in doubt here.", submission.transition)
+        return Refusal("INVALID_TRANSITION", "No step of this workflow is in doubt.", submission.transition)
     if submission.transition == RETRY and is_denied(definition, instance, instance.claim):
-        return Refusal("GUARD_REJECTED", "It is not for you to have it executed.", RETRY)
+        return Refusal("GUARD_REJECTED", "Policy does not allow you to execute this step.", RETRY)
     return _find_in_doubt_refusal(instance.claim, submission, now)
 
 
@@ -116,9 +116,10 @@ def _find_cancel_refusal(
     definition: Definition, instance: Instance, principal: Principal, now: float
 ) -> Refusal | None:
     if is_over(definition, instance):
-        return Refusal("INVALID_TRANSITION", "It is over already.", CANCEL)
+        return Refusal("INVALID_TRANSITION", "The workflow has already ended.", CANCEL)
     if not may_cancel(instance, principal):
-        return Refusal("GUARD_REJECTED", f"Who did not start it needs the permission {MAY_CANCEL}.", CANCEL)
+        message = f"Only its starter can cancel this workflow without the permission {MAY_CANCEL}."
+        return Refusal("GUARD_REJECTED", message, CANCEL)
     if instance.claim is not None and not instance.claim.may_be_abandoned:
         return build_busy_refusal(instance.claim, instance.version, CANCEL, now)
     return None
@@ -130,17 +131,19 @@ def _find_in_doubt_refusal(claim: Claim, submission: Submission, now: float) -> 
     transition, arguments = submission.transition, submission.arguments
     is_permitted = may_retry(claim, submission.principal) if transition == RETRY else may_resolve(submission.principal)
     if not is_permitted:
-        return Refusal("GUARD_REJECTED", f"That needs the permission {MAY_RESOLVE}.", transition)
+        return Refusal("GUARD_REJECTED", f"{transition} needs the permission {MAY_RESOLVE}.", transition)
     if not isinstance(arguments.get(CLAIM), str) or (
         transition == RESOLVE and not isinstance(arguments.get(HAPPENED), bool)
     ):
-        message = f"Say of which execution, with the `{CLAIM}` of the link; and what came of it, with `{HAPPENED}`."
+        result = f" and say with `{HAPPENED}` whether the execution took effect" if transition == RESOLVE else ""
+        message = f"Give the claim of the link as `{CLAIM}`{result}."
         return Refusal("INPUT_SCHEMA_VIOLATION", message, transition)
     if arguments[CLAIM] != claim.token:
-        return Refusal("STALE_WORKFLOW_VERSION", "It has been executed once more since you saw it.", transition)
+        message = "The step was executed again since you read the workflow. Read it again."
+        return Refusal("STALE_WORKFLOW_VERSION", message, transition)
     if now < claim.latest_end_at:
-        message, wait = "It may still be running. Look again when that is over.", claim.retry_after_ms(now)
-        return Refusal("STALE_WORKFLOW_VERSION", message, transition, retry_after_ms=wait)
+        message = "The execution may still be running. Read the workflow again when it has ended."
+        return Refusal("STALE_WORKFLOW_VERSION", message, transition, retry_after_ms=claim.retry_after_ms(now))
     return None
 
 

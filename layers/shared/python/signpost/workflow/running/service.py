@@ -94,7 +94,7 @@ def _build_late_refusal(instance: Instance, submission: Submission, now: float) 
         return build_stale_refusal(instance, submission)
     if instance.claim is not None:
         return build_busy_refusal(instance.claim, instance.version, submission.transition, now)
-    message = "Somebody else was faster, and nothing came of that. Follow the links of this answer."
+    message = "Another request claimed this step and released it. Choose again from the links of this answer."
     return Refusal("STALE_WORKFLOW_VERSION", message, submission.transition, retry_after_ms=WRITE_RETRY_AFTER_MS)
 
 
@@ -185,7 +185,7 @@ class Workflows:
         started = start_target_of(loaded.instance.definition_id, loaded.instance.input)
         if started == start_target_of(request.definition_id, request.input):
             return self.get(workflow_id, principal, self._clock.now())
-        message = f"Your clientToken has started {started} already. Take another one."
+        message = f"Your clientToken has already started {started}. Use another clientToken."
         return WorkflowRefusal(
             "ALREADY_STARTED", message, None if request.definition_id == PROXY_WORKFLOW else request.definition_id
         )
@@ -249,7 +249,7 @@ class Workflows:
                 return
             if self._process_event(loaded, CancelRequest(system_principal(tenant)), ends_at) is not None:
                 return
-        raise Unavailable("A workflow that was to be cancelled is being moved all the time.")
+        raise Unavailable("The workflow could not be cancelled: other requests kept changing it.")
 
     def _build_unknown_definition(self, definition_id: str, principal: Principal) -> WorkflowRefusal:
         """Refuse an unknown definition. If the name is that of a capability, the message says how to start it."""
@@ -282,7 +282,7 @@ class Workflows:
         return None if written is None else StepResult(definition, replace(written.step, principal=event.principal))
 
     def _answer_unwritten(self, loaded: LoadedInstance, submission: Submission) -> StepResult:
-        message = "What came of it could not be written down. Look at where the workflow stands before you go on."
+        message = "It is unknown whether the submission was stored. Read the workflow before you continue."
         refusal = Refusal(
             "STALE_WORKFLOW_VERSION",
             message,
@@ -336,5 +336,5 @@ class Workflows:
 
 def _build_not_found(kind: str, name: str, names: Iterable[str]) -> WorkflowRefusal:
     close = suggest_name(name, names)
-    advice = f"Did you mean {close}?" if close else "gateway.home lists those there are."
-    return WorkflowRefusal("NOT_FOUND", f"There is no {kind} {name} that could be started. {advice}", close)
+    advice = f"Did you mean {close}?" if close else "gateway.home lists the available ones."
+    return WorkflowRefusal("NOT_FOUND", f"There is no {kind} {name} that you can start. {advice}", close)

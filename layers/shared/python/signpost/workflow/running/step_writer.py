@@ -158,7 +158,7 @@ class _StepRun:
         if all(self._writer.services.find_executor(candidate.kind) is None for candidate in candidates):
             return build_unknown_kind_failure(pending.executor.kind)
         if claim is not None and (claim.lost > MAX_LOST_ATTEMPTS or claim.handed_over > MAX_HAND_OVERS):
-            message = f"{pending.audit_name} was begun again and again, and nobody heard what came of it."
+            message = f"{pending.audit_name} was attempted repeatedly and never reported a result."
             return ExecutorFailure("timeout", message, "unknown" if claim.tainted or claim.lost else "none")
         return None
 

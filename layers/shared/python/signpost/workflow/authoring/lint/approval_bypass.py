@@ -51,7 +51,7 @@ def _find_bypasses(graph: StateGraph, approval: Edge) -> Iterator[LintFinding]:
             return
         search = _BypassSearch(graph, approval.source, state)
         for edge in search.entering_edges:
-            message = f"{state!r} is reached past the approval {name!r} of {approval.source!r}"
+            message = f"{state!r} can be reached without the approval {name!r} of {approval.source!r}"
             yield LintFinding(edge.at, message, search.path(edge))
         if search.entering_edges:
             return

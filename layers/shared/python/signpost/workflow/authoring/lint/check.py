@@ -49,7 +49,8 @@ def _check_ambiguous_names(resolution: ManifestResolution) -> Iterator[Problem]:
         for name in state.transitions:
             if name in resolution.workflows:
                 place = resolution.workflows[PROXY_WORKFLOW].place_of(("states", state.name, "transitions", name))
-                yield warning(place, f"{name!r} is a workflow as well, and only one of the two will be described")
+                message = f"{name!r} is also the name of a workflow: rename one; `gateway.describe` shows only one"
+                yield warning(place, message)
 
 
 def _deduplicate(found: Sequence[Problem], schema_problems: Iterable[Problem]) -> Iterator[Problem]:

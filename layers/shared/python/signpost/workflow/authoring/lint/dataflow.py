@@ -46,13 +46,13 @@ class Dataflow:
         """Return the reason that a path never has a value; None if it may have one."""
         match path.scope:
             case "context" if path.steps and path.steps[0] not in self.written_names | self.initial.keys():
-                return f"nothing ever writes {path.steps[0]!r} into the context"
+                return f"no output writes {path.steps[0]!r} into the context"
             case "input" if is_absent(self.input_schema, path.steps):
-                return "the inputSchema of the workflow does not have it"
+                return "it is not in the inputSchema of the workflow"
             case "arguments" if arguments.are_none:
                 return "there are no arguments here"
             case "arguments" if is_absent(arguments.schema, path.steps):
-                return "the inputSchema of the transition does not have it"
+                return "it is not in the inputSchema of the transition"
             case _:
                 return None
 

@@ -116,7 +116,7 @@ def spell_path(path: Path) -> str:
 
 
 def _describe_value(value: Json) -> str:
-    return "another text" if value == ANOTHER_TEXT else dumps(value, ensure_ascii=False)
+    return "any other text" if value == ANOTHER_TEXT else dumps(value, ensure_ascii=False)
 
 
 def _is_decidable(comparison: Comparison, sampler: LikelyValues | AllValues, values_of: PossibleValues) -> bool:

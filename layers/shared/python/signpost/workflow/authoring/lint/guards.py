@@ -58,14 +58,18 @@ def _check_constant(flow: Dataflow, guard: Guard, at: Pointer, arguments: Argume
     null_paths = [(path, reason) for path in paths_of([guard]) if (reason := flow.reason_for_null(path, arguments))]
     if verdict is None and not null_paths:
         return
-    outcome = {None: "", True: "this always passes, because ", False: "this never passes, because "}[verdict]
+    outcome = {
+        None: "",
+        True: "this guard always passes, because ",
+        False: "this guard never passes, because ",
+    }[verdict]
     if null_paths:
         path, reason = null_paths[0]
         yield LintFinding(at, f"{outcome}{spell_path(path)} is always null: {reason}")
         return
     assignments = find_assignments([guard], AllValues(), flow.values_of(arguments)) or ()
     explanation = describe_assignment(assignments[0], "is always") if len(assignments) == 1 else ""
-    yield LintFinding(at, outcome + (explanation or "no value makes a difference"))
+    yield LintFinding(at, outcome + (explanation or "its result is the same for every value"))
 
 
 def _constant_verdict(flow: Dataflow, guards: Sequence[Guard], arguments: ArgumentsSchema) -> bool | None:
@@ -83,7 +87,7 @@ def _check_contradiction(
     never = [guard for guard in transition.guards if _constant_verdict(flow, [guard], arguments) is False]
     if len(transition.guards) > 1 and not never and _constant_verdict(flow, transition.guards, arguments) is False:
         yield LintFinding(
-            (*at, "guards"), f"the guards of {transition.name!r} contradict each other: they never all pass"
+            (*at, "guards"), f"the guards of {transition.name!r} contradict each other: it is never possible"
         )
 
 
@@ -96,9 +100,8 @@ def _check_branches(
         findings = list(_check_constant(flow, condition, (*branch_at, "when"), arguments))
         yield from findings
         if not findings and _is_covered(flow, conditions[: index + 1], arguments):
-            yield LintFinding(
-                (*branch_at, "when"), "this branch is never taken: those before it take everything that it would"
-            )
+            message = "this branch is never taken: the branches before it cover every value for which it passes"
+            yield LintFinding((*branch_at, "when"), message)
 
 
 def _is_covered(flow: Dataflow, conditions: Sequence[Guard], arguments: ArgumentsSchema) -> bool:
@@ -119,8 +122,8 @@ def _may_take_last(conditions: Sequence[Guard], assignment: Assignment) -> bool:
 def _check_link_filter(transition: Transition, at: Pointer) -> Iterator[LintFinding]:
     for index, guard in enumerate(transition.guards):
         if transition.actor != "deterministic" and any(path.scope == "arguments" for path in paths_of([guard])):
-            message = "links by guards are made before there are arguments, and this guard asks for them"
-            yield LintFinding((*at, "guards", index), f"{message}: {transition.name!r} is legal where it is not linked")
+            message = "links are built without arguments, but this guard reads arguments: with `linkFilter: byGuards`"
+            yield LintFinding((*at, "guards", index), f"{message} {transition.name!r} may be possible without a link")
 
 
 def _check_approvals(definition: Definition) -> Iterator[LintFinding]:
@@ -132,9 +135,10 @@ def _check_approvals(definition: Definition) -> Iterator[LintFinding]:
     ]
     for transition, at in transitions:
         if transition.decision is not None and transition.actor != "human":
-            yield LintFinding((*at, "decision"), "only what a person takes (`actor: human`) decides anything")
+            message = "`decision` has no effect here: set `actor: human`, or remove `decision`"
+            yield LintFinding((*at, "decision"), message)
     if not any(transition.decision == "approve" for transition, _ in transitions):
-        message = f"nobody gives {HUMAN_APPROVAL}: no transition of a person says `decision: approve`"
+        message = f"no transition gives {HUMAN_APPROVAL}: add one with `actor: human` and `decision: approve`"
         guards = (located for transition, at in transitions for located in _guards_of(transition, at))
         yield from (LintFinding(guard_at, message) for guard_at, guard in guards if _asks_for_approval(guard))
 
@@ -166,12 +170,14 @@ def _check_automatic_transitions(flow: Dataflow, state: State, at: Pointer) -> I
     )
     for assignment, passing in (found for found in overlaps if len(found[1]) > 1):
         first, second = passing[:2]
-        message = f"{first.name!r} and {second.name!r} both follow{_where_clause(assignment)}, and then neither does"
+        both = f"{first.name!r} and {second.name!r} are both possible{_where_clause(assignment)}"
+        message = f"{both}, so neither is taken: make their guards exclude each other"
         yield LintFinding((*at, "transitions", second.name), message)
         break
     gaps = (assignment for assignment, found in verdicts if all(verdict is False for _, verdict in found))
     for assignment in gaps:
-        yield LintFinding(at, f"nothing follows {state.name!r}{_where_clause(assignment)}, and nobody can decide there")
+        message = f"no transition of {state.name!r} is possible{_where_clause(assignment)}: the workflow stops there"
+        yield LintFinding(at, message)
         break
 
 

@@ -20,7 +20,7 @@ from signpost.workflow.values import OPERATORS
 
 _PATH_LIKE = re.compile(r"\$?\.?(context|arguments|workflow\.input|input|output)\.[\w.\[\]]+|\$\..*", re.DOTALL)
 _LITERAL = "set"
-SCOPES = "$.context.…, $.arguments.…, $.workflow.input.… and $.output.…"
+SCOPES = "$.context.…, $.arguments.…, $.workflow.input.… or $.output.…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def check_mappings(definition: Definition) -> Iterator[LintFinding]:
             source = _MappingSource(flow, arguments_of(transition), _reason_for_no_output(transition))
             yield from _check_mapping(transition.output, source, (*transition_at, "output"))
             source = _MappingSource(
-                flow, ArgumentsSchema(are_none=True), "nothing has answered yet when links are made"
+                flow, ArgumentsSchema(are_none=True), "no executor has run yet when links are built"
             )
             yield from _check_mapping(transition.prefill, source, (*transition_at, "prefill"))
             yield from _check_prefill(transition, (*transition_at, "prefill"))
@@ -56,12 +56,12 @@ def _check_shown_names(executor: ExecutorSpec | None, flow: Dataflow, at: Pointe
     shows = executor.settings.get("shows") if executor and executor.kind == HUMAN_KIND else None
     for index, name in enumerate(shows if isinstance(shows, list) else ()):
         if isinstance(name, str) and (reason := flow.reason_for_null(Path("context", (name,)), ANY_ARGUMENTS)):
-            yield LintFinding((*at, index), f"nothing is shown of {name!r}: {reason}")
+            yield LintFinding((*at, index), f"the approver sees no value for {name!r}: {reason}")
 
 
 def _reason_for_no_output(holder: Transition | OnEnter) -> str | None:
     is_run = holder.executor is not None and holder.executor.kind != NOOP_KIND
-    return None if is_run else "there is no executor that would answer"
+    return None if is_run else "no executor gives an output here"
 
 
 def _check_mapping(mapping: JsonObject, source: _MappingSource, at: Pointer) -> Iterator[LintFinding]:
@@ -78,7 +78,7 @@ def _check_template(template: Json, source: _MappingSource) -> Iterator[str]:
         yield from _check_operation(operator, operands, source)
     else:
         for text in [text for text in _texts_in(template) if _PATH_LIKE.fullmatch(text)][:1]:
-            yield f"{text!r} is taken as it is written: paths are not looked for inside lists and objects"
+            yield f"{text!r} is used as plain text: paths are not resolved inside lists and objects"
 
 
 def _check_operation(operator: str, operands: Json, source: _MappingSource) -> Iterator[str]:
@@ -97,12 +97,12 @@ def _check_operation(operator: str, operands: Json, source: _MappingSource) -> I
 def _check_text(text: str, source: _MappingSource) -> Iterator[str]:
     if text != "$" and not text.startswith("$."):
         if text.startswith("$") and _PATH_LIKE.fullmatch(text):
-            yield f"{text!r} is taken as it is written: a path begins with `$.`"
+            yield f"{text!r} is used as plain text: a path begins with `$.`"
         return
     path = path_of(text)
     if path is None:
         hint = "; did you mean '$.workflow.input'?" if text.startswith("$.input") else ""
-        yield f"{text!r} is always null: it is no path, there are {SCOPES}{hint}"
+        yield f"{text!r} is always null, because it is not a path: use {SCOPES}{hint}"
     elif reason := _reason_for_null(path, source):
         yield f"{text!r} is always null, because {reason}"
 

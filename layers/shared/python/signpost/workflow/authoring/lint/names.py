@@ -17,12 +17,12 @@ from signpost.workflow.authoring.json_schema import (
 from signpost.workflow.authoring.problems import Problem, suggestion_for, warning
 from signpost.workflow.authoring.source_tree import SourceNode, to_json
 from signpost.workflow.expressions import FORM
-from signpost.workflow.guards import MAX_GUARD_DEPTH, Expression, NotUnderstood, guard_of
+from signpost.workflow.guards import MAX_GUARD_DEPTH, TOO_DEEP, Expression, NotUnderstood, guard_of
 
 NAME_HINTS: Mapping[tuple[str, str], str] = {
-    ("onTimeout", "executor"): "nothing is run by a timeout itself: give its target an `onEnter`",
-    ("onTimeout", "output"): "nothing is kept by a timeout itself: give its target an `onEnter`",
-    ("proxy", "import"): "tools are not imported: name those that are wanted under `expose`",
+    ("onTimeout", "executor"): "a timeout runs no executor: move it to the `onEnter` of the target",
+    ("onTimeout", "output"): "a timeout writes no output: move it to the `onEnter` of the target",
+    ("proxy", "import"): "tools are not imported: list the tools under `expose`",
 }
 LONGEST_MESSAGE = 300
 
@@ -87,19 +87,20 @@ def _check_unknown_names(node: ManifestNode) -> Iterator[Problem]:
     for name in node.source.members:
         if name not in properties and not name.startswith(EXTENSION_PREFIX):
             hint = NAME_HINTS.get((node.label, name))
-            message = hint or f"nothing is called {name!r} here{suggestion_for(name, list(properties))}"
+            message = hint or f"unknown name {name!r}{suggestion_for(name, list(properties))}"
             yield warning(node.source.place_of_name(name), f"{node.label}: {message}")
 
 
 def _check_guard(node: ManifestNode) -> Iterator[Problem]:
     guard = guard_of(to_json(node.source))
     if node.guards_around == MAX_GUARD_DEPTH:
-        yield warning(node.source.place, f"guards are more than {MAX_GUARD_DEPTH} deep, and this one never passes")
+        yield warning(node.source.place, f"{TOO_DEEP}: this guard never passes")
     elif isinstance(guard, NotUnderstood):
         kind = node.source.get("kind")
         yield warning((kind or node.source).place, f"{guard.why}: this guard never passes")
     elif isinstance(guard, Expression) and guard.comparison is None:
-        yield warning(node.source.place_of(("expr",)), f"{guard.text!r} is no expression and never passes: {FORM}")
+        message = f"{guard.text!r} is no expression, so this guard never passes: {FORM}"
+        yield warning(node.source.place_of(("expr",)), message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +122,18 @@ class ExecutorChecker:
         if definition and definition.text is not None and definition.text not in self._members_of("workflows"):
             names = list(self._members_of("workflows"))
             message = f"no workflow {definition.text!r} is in this manifest{suggestion_for(definition.text, names)}"
-            yield warning(definition.place, f"{message}; if none is published by then either, this fails")
+            yield warning(definition.place, f"{message}; the step fails unless it is published by then")
 
     def _check_settings(self, executor: SourceNode, kind_node: SourceNode, kind: str) -> Iterator[Problem]:
         if kind not in self.kinds:
-            message = f"there is no executor of the kind {kind!r}{suggestion_for(kind, self.kinds)}"
-            yield warning(kind_node.place, f"{message}; there are {', '.join(self.kinds)}")
+            message = f"unknown executor kind {kind!r}{suggestion_for(kind, self.kinds)}"
+            yield warning(kind_node.place, f"{message}; the kinds are {', '.join(self.kinds)}")
         if kind not in EXECUTOR_SETTINGS:
             return
         known = [*COMMON_SETTINGS, *EXECUTOR_SETTINGS[kind]]
         for name in executor.members:
             if name not in known and not name.startswith(EXTENSION_PREFIX):
-                message = f"an executor of the kind {kind} has no {name!r}{suggestion_for(name, known)}"
+                message = f"an executor of the kind {kind} has no setting {name!r}{suggestion_for(name, known)}"
                 yield warning(executor.place_of_name(name), message)
         if executor.get("capability") is None:
             for name in REQUIRED_SETTINGS.get(kind, ()):
@@ -152,7 +153,7 @@ class ExecutorChecker:
         if kind in EXECUTOR_SETTINGS and connection_kind and connection_kind.text != kind:
             yield warning(
                 reference.place,
-                f"the connection {reference.text!r} is of the kind {connection_kind.content}, not {kind}",
+                f"the connection {reference.text!r} is for executors of the kind {connection_kind.content}, not {kind}",
             )
 
     def _members_of(self, part: str) -> Mapping[str, SourceNode]:

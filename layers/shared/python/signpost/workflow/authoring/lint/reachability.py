@@ -52,7 +52,7 @@ def _check_unreachable_states(analysed: AnalysedDefinition) -> Iterator[LintFind
     for name in analysed.definition.states:
         if name not in analysed.reachable:
             yield LintFinding(
-                ("states", name), f"{name!r} is unreachable: nothing leads there from {analysed.graph.initial!r}"
+                ("states", name), f"{name!r} is unreachable: no path leads to it from {analysed.graph.initial!r}"
             )
 
 
@@ -60,7 +60,7 @@ def _check_ends(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
     for state in analysed.definition.states.values():
         at = ("states", state.name)
         if state.terminal and state.transitions:
-            message = f"{state.name!r} is terminal: its transitions are never offered, and none of them is taken"
+            message = f"{state.name!r} is terminal: its transitions are never taken; remove them, or `terminal: true`"
             yield LintFinding((*at, "transitions"), message)
         if _is_dead_end(analysed, state):
             message = f"{state.name!r} is a dead end: give it a transition, or `terminal: true`"
@@ -87,7 +87,7 @@ def _check_traps(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
             and state.transitions
         ):
             path = (*analysed.reachable.path(edge.source), edge.target)
-            message = f"from {edge.target!r} no terminal state can be reached any more"
+            message = f"no terminal state can be reached from {edge.target!r}, so the workflow cannot end"
             yield LintFinding(edge.at, message, path)
 
 
@@ -101,9 +101,9 @@ def _check_on_enter(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
 def _check_timeouts(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
     definition = analysed.definition
     if definition.timeout_ms is not None and definition.timeout_target is None:
-        yield LintFinding(("timeoutMs",), "nothing happens then: say where it leads by `onTimeout: {target: …}`")
+        yield LintFinding(("timeoutMs",), "`timeoutMs` has no effect without a target: add `onTimeout: {target: …}`")
     if definition.timeout_target is not None and definition.timeout_ms is None:
-        yield LintFinding(("onTimeout",), "this never happens: say when by `timeoutMs`")
+        yield LintFinding(("onTimeout",), "`onTimeout` has no effect without a time: add `timeoutMs`")
 
 
 def _check_mixed_actors(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
@@ -112,7 +112,7 @@ def _check_mixed_actors(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
             continue
         for transition in state.transitions.values():
             if transition.actor == "deterministic":
-                message = f"{transition.name!r} never follows by itself, because {state.name!r} waits for a decision"
+                message = f"{transition.name!r} is never taken automatically: {state.name!r} waits for a decision"
                 yield LintFinding(("states", state.name, "transitions", transition.name), message)
 
 
@@ -165,8 +165,8 @@ def _check_loop_exits(analysed: AnalysedDefinition, loop: _AutomaticLoop) -> Ite
     states = [analysed.definition.states[name] for name in loop.states]
     if any(_may_lead_out(edge, states) for edge in loop.exits):
         return
-    reason = "nothing on the way changes what leads out of it" if loop.exits else "nothing leads out of it"
-    message = f"what follows by itself from {loop.path[0]!r} goes round without a bound: {reason}"
+    reason = "nothing in it changes the values that its exits test" if loop.exits else "no transition leaves it"
+    message = f"the automatic transitions from {loop.path[0]!r} form an endless loop: {reason}"
     yield LintFinding(("states", loop.path[0]), message, loop.path)
 
 

@@ -66,7 +66,7 @@ class ChildWorkflowExecutor:
         settings, parent = attempt.executor.settings, attempt.instance
         if parent.depth >= MAX_CHILD_DEPTH:
             return WorkflowRefusal(
-                "EXECUTOR_FAILED", f"Workflows may wait for each other {MAX_CHILD_DEPTH} deep, and no deeper."
+                "EXECUTOR_FAILED", f"At most {MAX_CHILD_DEPTH} workflows may wait for each other in a row."
             )
         definition_id = str(settings.get("definitionId", ""))
         sources = parent.value_sources(attempt.arguments)

@@ -31,7 +31,7 @@ LARGEST_EVIDENCE = 100_000
 """Characters of JSON that one execution may give: it is kept in one row with the step."""
 LONGEST_KIND = 200
 NOT_SENT_FAILURE = ExecutorFailure(
-    "transient_error", "What is needed to call the function could not be read. Nothing was executed."
+    "transient_error", "The data needed to call the function could not be read. Nothing was executed."
 )
 RESERVED_EVIDENCE = frozenset({HUMAN_APPROVAL, HUMAN_REQUEST})
 """Kinds of evidence that a function may not give: only people give them, and only by their submissions."""
@@ -84,7 +84,7 @@ class FunctionStepExecutor:
                 # Far too long for any context: the workflow continues with the place of the result.
                 return _build_outcome(attempt, {"ref": key, "size": size, "sha256": sha256}, evidence)
             case InputRequired():
-                message = "It asks for input, and nobody is there who could give it to a step of a workflow."
+                message = "The function asks for input, which a step of a workflow cannot give."
                 return ExecutorFailure("permanent_error", message)
             case Failure() as failure:
                 return _build_executor_failure(failure)
@@ -118,8 +118,8 @@ def _build_outcome(
     ]
     if len(json.dumps(accepted)) > LARGEST_EVIDENCE or any(len(kind) > LONGEST_KIND for kind in kinds):
         message = (
-            f"Its evidence has more than the {LARGEST_EVIDENCE} characters that are kept, or a kind of more than "
-            f"{LONGEST_KIND}."
+            f"The evidence of the function has more than {LARGEST_EVIDENCE} characters, or a kind with more than "
+            f"{LONGEST_KIND} characters."
         )
         return ExecutorFailure("permanent_error", message, "unknown")
     return ExecutorOutcome(value, [_build_evidence_item(item, attempt.principal.subject) for item in accepted])

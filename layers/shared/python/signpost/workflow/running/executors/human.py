@@ -23,7 +23,7 @@ class HumanExecutor:
         shows = settings.get("shows", [])
         if not isinstance(queue, str) or not isinstance(shows, list):
             return ExecutorFailure(
-                "permanent_error", "A human executor has a `queue`, a text, and `shows`, a list of names."
+                "permanent_error", "In a human executor, `queue` must be a text and `shows` a list of names."
             )
         request = ApprovalRequest(
             id=f"hr_{self._ids.new()}",

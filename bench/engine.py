@@ -16,7 +16,7 @@ from signpost.adapters.memory.definitions import MemoryDefinitions
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import Principal
 from signpost.workflow.engine.engine import Engine
-from signpost.workflow.engine.steps import Submission
+from signpost.workflow.engine.steps import HUMAN_KIND, Submission
 from signpost.workflow.running.answers import build_answer
 from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.human import HumanExecutor
@@ -84,14 +84,12 @@ class _EndlessInstance:
         definitions.publish(TENANT, DEFINITION, WORKFLOW)
         self._principal = Principal("clerk", TENANT, "bench", roles=frozenset({"clerk"}))
         self._clock, ids, instances, engine = SystemClock(), RandomIds(), MemoryInstanceStore(), Engine()
-        services = ExecutionServices(find_executor=lambda _: None, clock=self._clock, pause=time.sleep, margin=0.0)
-        human_executor = HumanExecutor(clock=self._clock, ids=ids)
+        executors = {HUMAN_KIND: HumanExecutor(clock=self._clock, ids=ids)}
+        services = ExecutionServices(step_executors=executors, clock=self._clock, pause=time.sleep, lease_margin=0.0)
         self._workflows = Workflows(
             definitions=definitions,
             instances=instances,
-            step_writer=StepWriter(
-                instances=instances, human_executor=human_executor, services=services, engine=engine, ids=ids
-            ),
+            step_writer=StepWriter(instances=instances, services=services, engine=engine, ids=ids),
             engine=engine,
             clock=self._clock,
             ids=ids,

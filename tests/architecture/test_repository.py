@@ -50,22 +50,30 @@ def test_no_module_is_named_for_leftovers() -> None:
     } == set()
 
 
+def base_names(tree: ast.Module) -> set[str]:
+    """The names of all base classes of a module."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return {base.id for node in classes for base in node.bases if isinstance(base, ast.Name)}
+
+
 def test_protocols_of_ports_are_imported_for_types_only() -> None:
+    """Unless a class of the module inherits from one."""
+    trees = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
     protocols = {
         (".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts), node.name)
-        for path in PACKAGE.rglob("ports.py")
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef)
-        and any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
+        for path, tree in trees.items()
+        for node in tree.body
+        if path.name == "ports.py" and isinstance(node, ast.ClassDef)
+        if any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
     }
     assert protocols
     imported = {
         (str(path.relative_to(PACKAGE)), statement.module, name.name)
-        for path in PACKAGE.rglob("*.py")
-        for statement in ast.parse(path.read_text()).body
+        for path, tree in trees.items()
+        for statement in tree.body
         if isinstance(statement, ast.ImportFrom)
         for name in statement.names
-        if (statement.module, name.name) in protocols
+        if (statement.module, name.name) in protocols and name.name not in base_names(tree)
     }
     assert imported == set()
 

@@ -10,7 +10,7 @@ import pytest
 from local.intrinsics import parse_template
 from signpost.cli.redrive import PATIENCE
 from signpost.content.subscriptions import TRIGGER_TYPES
-from signpost.settings import ENDPOINTS, PROMPTS_SCOPE, SKILLS_SCOPE
+from signpost.settings import ENDPOINTS, LEASE_MARGIN_MS, PROMPTS_SCOPE, SKILLS_SCOPE
 
 PROJECT = Path(__file__).resolve().parents[2]
 TEMPLATE: dict[str, Any] = parse_template((PROJECT / "template.yaml").read_text())
@@ -122,6 +122,12 @@ def test_a_chain_of_many_hops_is_no_loop_by_mistake() -> None:
 def test_the_names_of_scopes_are_those_that_the_functions_take() -> None:
     for name, taken in (("SkillsScope", SKILLS_SCOPE), ("PromptsScope", PROMPTS_SCOPE)):
         assert TEMPLATE["Parameters"][name]["AllowedPattern"] == taken.pattern
+
+
+def test_the_default_lease_margin_is_the_setting_and_stands_in_the_page_on_operations() -> None:
+    parameter = TEMPLATE["Parameters"]["LeaseMarginMs"]
+    assert parameter["MinValue"] <= parameter["Default"] == LEASE_MARGIN_MS <= parameter["MaxValue"]
+    assert f"\n| `LeaseMarginMs` | {LEASE_MARGIN_MS} |" in (PROJECT / "docs/operations.md").read_text()
 
 
 def test_whoever_may_subscribe_to_a_change_is_told_of_it() -> None:

@@ -97,7 +97,7 @@ def head_of(remote: Remote, tenant: str) -> ContentHead:
 
 def stored_ids(remote: Remote, tenant: str) -> list[str]:
     """What the rows alone say."""
-    return [row["sk"]["S"] for row in rows.query(remote.client, TABLE, keys.skills_of(tenant, SCOPES))]
+    return [row["sk"]["S"] for row in rows.query(remote.client, TABLE, keys.entries_of(tenant, SCOPES.skills))]
 
 
 BEFORE = ["a", "b", "c", "d", "e", "f"]

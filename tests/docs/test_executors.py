@@ -15,7 +15,7 @@ from signpost.calling.runtime_settings import SETTINGS
 from signpost.content.names import INTERNAL_NAMESPACES
 from signpost.contract import Component
 from signpost.directory.manifest import manifest_message, parse_manifest
-from signpost.directory.model import PlacementCode
+from signpost.errors import PlacementCode
 from signpost.surfaces.functions.bridge_tools import has_tool_name
 from signpost.toolkit import Function
 

@@ -2,10 +2,12 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from signpost.cli import main
+from signpost.errors import StepRefusalCode, WorkflowRefusalCode
 from signpost.model import as_object
 from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS, manifest_schema
 from signpost.workflow.guards import KINDS
@@ -43,3 +45,8 @@ def test_it_names_every_part_every_kind_and_every_operator() -> None:
     ]
     known = {*parts, *KINDS, *EXECUTOR_SETTINGS, *OPERATORS} - {"$schema", "policies", "jsonpath"}
     assert [name for name in sorted(known) if not re.search(rf"\b{name}\b", PAGE)] == []
+
+
+def test_it_names_every_error_code() -> None:
+    codes = {*get_args(StepRefusalCode.__value__), *get_args(WorkflowRefusalCode.__value__)}
+    assert [code for code in sorted(codes) if f"`{code}`" not in PAGE] == []

@@ -6,14 +6,20 @@ import pytest
 
 from tests.support import executors as executor_stack
 from tests.support.commands import Run, runner
-from tests.support.executors import STACK, Executors
+from tests.support.executors import SHORT_LEASE_MARGIN_MS, STACK, Executors
 from tests.support.laptop import Laptop
 
 
 @pytest.fixture(scope="session")
 def executors(laptop: Laptop) -> Executors:
     allowed = ",".join(executor_stack.arns(STACK))
-    gateway = laptop.deploy("calling", variant="test", AuthMode="both", ExecutorFunctions=allowed, LeaseMarginMs="1000")
+    gateway = laptop.deploy(
+        "calling",
+        variant="test",
+        AuthMode="both",
+        ExecutorFunctions=allowed,
+        LeaseMarginMs=SHORT_LEASE_MARGIN_MS,
+    )
     deployed = executor_stack.deploy(laptop, gateway, STACK)
     for name in ("blocking", "trials"):
         deployed.place_as_it_says(name, tenant=None)

@@ -15,6 +15,7 @@ import pytest
 from stage.faults import FAULTS, LOST_ANSWER, LOST_REQUEST
 from tests.support.driven_workflows import DrivenWorkflows, at_once, driven
 from tests.support.effort import times
+from tests.support.executors import SHORT_LEASE_MARGIN_MS
 from tests.support.histories import History, Operation, violations
 from tests.support.laptop import Laptop
 from tests.support.memory_gateway import modern
@@ -65,7 +66,7 @@ MANIFEST: Mapping[str, Any] = {
 
 @pytest.fixture(scope="module")
 def workflows(laptop: Laptop) -> DrivenWorkflows:
-    return driven(laptop, "histories", MANIFEST, LeaseMarginMs="1000")
+    return driven(laptop, "histories", MANIFEST, LeaseMarginMs=SHORT_LEASE_MARGIN_MS)
 
 
 class Client:

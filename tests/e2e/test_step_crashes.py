@@ -27,6 +27,7 @@ from stage.crashes import BETWEEN, DIED_AT, DIES_AT, MORTAL, PASSED, PROCESS, SA
 from tests.support.counted import CountedGateway, counted_gateway
 from tests.support.driven_workflows import DrivenWorkflows, Ear, Event, at_once, driven, received
 from tests.support.effort import is_proof, times
+from tests.support.executors import SHORT_LEASE_MARGIN_MS
 from tests.support.laptop import Laptop
 from tests.support.saying import Say
 from tests.support.silence import silence
@@ -136,7 +137,7 @@ class Ended:
 
 @pytest.fixture(scope="module")
 def workflows(laptop: Laptop) -> DrivenWorkflows:
-    found = driven(laptop, "mortal", _workflows(), LeaseMarginMs="1000")
+    found = driven(laptop, "mortal", _workflows(), LeaseMarginMs=SHORT_LEASE_MARGIN_MS)
     for function in ("Gateway", "Worker", "Herald"):
         found.functions.configure(function, **{MORTAL: PROCESS})
     found.functions.source("Worker", ScalingConfig={"MaximumConcurrency": WORKERS})

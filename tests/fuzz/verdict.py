@@ -15,6 +15,7 @@ from signpost.errors import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     PARSE_ERROR,
+    RESOURCE_NOT_FOUND_LEGACY,
     VERSION_UNSUPPORTED,
 )
 from signpost.mcp.dispatch import STATUS_LEGACY, STATUS_MODERN
@@ -23,7 +24,6 @@ from tests.fuzz.events import Event, body_of, headers_of
 from tests.support.memory_gateway import Answer
 from tests.support.oracle import check_exchange, messages_of
 
-RESOURCE_NOT_FOUND_LEGACY = -32002
 CODES = {
     PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, CAPABILITY_MISSING,
     VERSION_UNSUPPORTED, RESOURCE_NOT_FOUND_LEGACY,

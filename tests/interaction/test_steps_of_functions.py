@@ -28,8 +28,9 @@ from signpost.contract import (
 )
 from signpost.errors import Unavailable
 from signpost.model import InputRequired
+from signpost.workflow.engine.steps import FUNCTION_KIND
 from signpost.workflow.running.attempts import SETTLE_SECONDS
-from signpost.workflow.running.executors.function import FUNCTION, FunctionStepExecutor
+from signpost.workflow.running.executors.function import FunctionStepExecutor
 from tests.support.step_cases import AGENT, RESOLVER, linked
 from tests.support.workshop import CALL, MARGIN, TENANT, Workshop
 
@@ -83,8 +84,8 @@ class Bank:
         view = FunctionView(states=MemoryFunctionStates(table), clock=self.shop.clock)
         self.view, self.breakers = view, Breakers(table)
         breaker = Breaker(view=view, store=self.breakers, clock=self.shop.clock, notice=unnoticed)
-        self.shop.machines[FUNCTION] = FunctionStepExecutor(functions=view, executors=self.called, breaker=breaker)
-        pay = {"kind": FUNCTION, "function": PAY, "idempotencyKey": True}
+        self.shop.machines[FUNCTION_KIND] = FunctionStepExecutor(functions=view, executors=self.called, breaker=breaker)
+        pay = {"kind": FUNCTION_KIND, "function": PAY, "idempotencyKey": True}
         go = {"target": "b", "executor": pay, "output": {"went": "$.output"}, **transition}
         states = {"a": {"transitions": {"go": go}}, "b": {"transitions": {"back": {"target": "a"}}}}
         self.shop.publish("demo", {"initialState": "a", "states": states})

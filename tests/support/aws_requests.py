@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from signpost.adapters import keys
+from signpost.content.changes import ENTRY_LISTS
 from signpost.content.model import ScopeNames
 from signpost.workflow.wakes import due_shard
 from tests.support.policy_judge import Context, Request
@@ -65,10 +66,11 @@ type Resources = Mapping[str, str]
 
 def key_families(tenant: str) -> Sequence[str]:
     """Return a partition key of each existing family, and of two families that do not exist."""
-    scopes, families = ScopeNames("skills", "prompts"), [keys.api_keys_of(tenant), keys.issuer_keys("i")["pk"]["S"]]
+    families, scopes = [keys.api_keys_of(tenant), keys.issuer_keys("i")["pk"]["S"]], ScopeNames("skills", "prompts")
+    partitions = dict.fromkeys(kind.partition(scopes) for kind in ENTRY_LISTS.values())
     for scope in (tenant, None):
         families += [keys.placements(scope)["pk"]["S"], keys.placed_functions_of(scope), keys.outbox_of(scope)]
-        families += [keys.skills_of(scope, scopes), keys.prompts_of(scope, scopes), keys.subscriptions_of(scope)]
+        families += [keys.entries_of(scope, partition) for partition in partitions]
     families += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(tenant), keys.breakers_of(tenant)]
     families += [keys.workflow(tenant, "wf_1"), keys.open_requests_of(tenant), keys.definition(tenant, "d")["pk"]["S"]]
     return [*families, due_shard(0), f"tenant#{tenant}#unheard-of", "unheard-of"]

@@ -23,6 +23,8 @@ from tests.support.laptop import Laptop, Stack
 
 STACK = "stage-executors"
 TIMEOUT_MS = 3_000
+SHORT_LEASE_MARGIN_MS = "1000"
+"""The parameter LeaseMarginMs of stacks in which tests wait for the end of a lease."""
 NAMES = ("blocking", "trials", "stub", "patient", "stranger", "doomed")
 
 

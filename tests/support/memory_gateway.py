@@ -35,7 +35,7 @@ from signpost.identity.api_keys import PresentedKey
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.mcp.surface import Surface
 from signpost.model import Call, CallToolResult, CatalogueItem, JsonObject, MasterKeys, Tool, as_object
-from signpost.settings import GatewaySettings, gateway_settings
+from signpost.settings import LEASE_MARGIN_MS, GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.composition import compose_gateway
 from signpost.wiring.endpoints import build_gateway_surface, build_surfaces
@@ -49,7 +49,7 @@ from tests.support.tokens import ISSUER, Signer
 ENVIRONMENT = {
     "REGISTRY_TABLE": "registry",
     "WORKFLOWS_TABLE": "workflows",
-    "LEASE_MARGIN_MS": "15000",
+    "LEASE_MARGIN_MS": str(LEASE_MARGIN_MS),
     "MASTER_SECRET_ARN": "secret",
     "PUBLIC_URL": "https://gateway.test",
     "AUTH_MODE": "both",

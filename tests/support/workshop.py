@@ -8,8 +8,9 @@ from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory.definitions import MemoryDefinitions
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import JsonObject, Principal
+from signpost.settings import LEASE_MARGIN_MS
 from signpost.workflow.engine.engine import Engine
-from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, Submission
+from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, HUMAN_KIND, Submission
 from signpost.workflow.instance import Instance
 from signpost.workflow.ports import InstanceStore, StepExecutor
 from signpost.workflow.running.answers import build_answer
@@ -24,7 +25,8 @@ from tests.support.memory_gateway import SetClock
 TENANT = "acme"
 CALL, WORK = 29.0, 840.0
 """The seconds of a gateway's call and of the worker."""
-MARGIN = 15.0
+MARGIN = LEASE_MARGIN_MS / 1000
+"""The lease margin, in seconds."""
 MOST_ROUNDS = 200
 """The limit of wake rounds, after which the workflow is taken to be endless."""
 
@@ -75,12 +77,10 @@ class Workshop:
         self.definitions, ids, engine = MemoryDefinitions(), RandomIds(), Engine()
         used_store = store or self.instances
         services = ExecutionServices(
-            find_executor=self.machines.get, clock=self.clock, pause=self.clock.advance, margin=MARGIN
+            step_executors=self.machines, clock=self.clock, pause=self.clock.advance, lease_margin=MARGIN
         )
-        human_executor = HumanExecutor(clock=self.clock, ids=ids)
-        step_writer = StepWriter(
-            instances=used_store, human_executor=human_executor, services=services, engine=engine, ids=ids
-        )
+        self.machines[HUMAN_KIND] = HumanExecutor(clock=self.clock, ids=ids)
+        step_writer = StepWriter(instances=used_store, services=services, engine=engine, ids=ids)
         self.workflows = Workflows(
             definitions=self.definitions,
             instances=used_store,

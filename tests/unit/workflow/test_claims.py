@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from signpost.adapters.ids import RandomIds
+from signpost.errors import StepRefusalCode
 from signpost.model import JsonObject, Principal
 from signpost.workflow.definition import Definition, parse_definition
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.links import build_links
 from signpost.workflow.engine.permissions import CANCEL, MAY_CANCEL, MAY_RESOLVE, RESOLVE, RETRY
-from signpost.workflow.engine.steps import RefusalCode, Submission, WakeUp
+from signpost.workflow.engine.steps import HUMAN_KIND, Submission, WakeUp
 from signpost.workflow.instance import (
     CHILD_CHECK_INTERVAL,
     ApprovalRequest,
@@ -23,6 +24,7 @@ from signpost.workflow.instance import (
     child_id_of,
     due_at,
 )
+from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.overrides import apply_override, is_override
 from signpost.workflow.running.resume import StepResumer
@@ -34,7 +36,10 @@ STRANGER = Principal("stranger", "acme", "t")
 RESOLVER = Principal("rosa", "acme", "t", permissions=frozenset({MAY_RESOLVE}))
 CANCELLER = Principal("carl", "acme", "t", permissions=frozenset({MAY_CANCEL}))
 ENGINE = Engine()
-RESUMING = StepResumer(ENGINE, HumanExecutor(clock=SetClock(), ids=RandomIds()))
+CLOCK = SetClock()
+EXECUTORS = {HUMAN_KIND: HumanExecutor(clock=CLOCK, ids=RandomIds())}
+SERVICES = ExecutionServices(step_executors=EXECUTORS, clock=CLOCK, pause=CLOCK.advance, lease_margin=0.0)
+RESUMING = StepResumer(ENGINE, SERVICES)
 
 
 def definition(**fields: Any) -> Definition:
@@ -164,7 +169,7 @@ def ordered(
     return apply_override(RESUMING, DEMO, instance(held, **more), submitted, at)
 
 
-def code(found: Any) -> RefusalCode | None:
+def code(found: Any) -> StepRefusalCode | None:
     return found.step.refusal.code if found.step.refusal is not None else None
 
 

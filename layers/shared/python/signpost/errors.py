@@ -1,4 +1,10 @@
-"""Errors and their stable codes. A refusal is a value; each surface maps the codes to its wire form in one table."""
+"""Errors and their stable codes: JSON-RPC, registry functions, loads and workflows.
+
+A refusal is a value; each surface maps the codes to its wire form in one table. Codes that have a row of their own are
+in that table: failures of calls in `calling/failures.py`, failures of web requests in `web.py`.
+"""
+
+from typing import Literal
 
 from signpost.model import Json
 from signpost.records import dataclass
@@ -11,6 +17,62 @@ INTERNAL_ERROR = -32603
 HEADER_MISMATCH = -32020
 CAPABILITY_MISSING = -32021
 VERSION_UNSUPPORTED = -32022
+RESOURCE_NOT_FOUND_LEGACY = -32002
+"""The code of a missing resource for clients of older revisions."""
+
+type RegistryCode = Literal[
+    "unknown_function",  # the registry has no function of this id
+    "invalid_payload",  # a field is missing or has the wrong type
+    "invalid_id",
+    "invalid_name",
+    "invalid_content",  # the entry to be registered is not valid
+    "invalid_uri",
+    "internal_namespace",
+    "not_found",
+    "too_much",  # more than one answer can hold
+    "function_failed",  # the function behind a section or a prompt
+    "unsupported_shape",  # the answer of that function has no supported shape
+    "unauthorized",  # the credential is not accepted
+    "forbidden",  # the credential is accepted but lacks the permission
+    "unavailable",  # now; the same request may succeed later
+    "fault",  # an internal error of the registry
+]
+"""The codes of registry functions."""
+type PlacementCode = Literal[
+    "not_allowed",  # the allow list of the deployment does not name it
+    "no_executor",  # there is no such Lambda function, or it is not set up as an executor
+    "not_reached",  # it did not answer the request for its manifest
+    "invalid_manifest",  # its manifest is malformed, or describes functions that cannot be called or listed
+    "invalid_namespace",  # one of its functions has an id that is reserved for the registry
+    "invalid_secret",  # the secret for its keys cannot be written
+    "name_conflicts_with_core",  # the deployment ships a function of this id or name
+    "name_taken",  # another executor of the tenant has this id or name
+    "too_large",  # the change does not fit into one transaction
+    "no_version",  # it reports no version that could be compared with the loaded one
+    "same_version",
+    "lower_version",
+    "contract_changed",  # its functions changed, and its version did not rise
+    "not_found",
+    "cannot_unload_core",
+]
+"""The codes of placements and loads of executors, which registry functions answer too."""
+type RegistryRefusalCode = RegistryCode | PlacementCode
+
+type StepRefusalCode = Literal[
+    "STALE_WORKFLOW_VERSION",
+    "INVALID_TRANSITION",
+    "ACTOR_MISMATCH",
+    "INPUT_SCHEMA_VIOLATION",
+    "GUARD_REJECTED",
+    "EXECUTOR_FAILED",
+    "CHAIN_FAILED",
+    "IN_DOUBT",
+]
+"""The codes of refusals that an instance answers with its state and its links."""
+type WorkflowRefusalCode = Literal["NOT_FOUND", "INPUT_SCHEMA_VIOLATION", "EXECUTOR_FAILED", "ALREADY_STARTED"]
+"""The codes of refusals without an instance to show."""
+type GatewayToolCode = StepRefusalCode | WorkflowRefusalCode
+"""The codes of errors that the gateway tools answer."""
 
 
 @dataclass(frozen=True, slots=True)

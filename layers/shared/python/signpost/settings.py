@@ -12,6 +12,9 @@ TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 AUTH_MODES = ("none", "jwt", "api-key", "both", "local")
 ENDPOINTS = ("/mcp", "/mcp/flat", "/mcp/functions")
 """The paths that serve MCP clients."""
+LEASE_MARGIN_MS = 15_000
+"""Milliseconds by which the lease of a step exceeds the time limit of its executor, unless the deployment sets the
+parameter `LeaseMarginMs`. The template and docs/operations.md have the same default, which tests compare."""
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 SKILLS_SCOPE, PROMPTS_SCOPE = (re.compile(rf"{kind}(-[a-z0-9-]{{1,24}})?") for kind in ("skills", "prompts"))
 """The names of content scopes, which no other partition of a tenant can have. The template has the same patterns."""
@@ -54,7 +57,7 @@ class GatewaySettings:
     registry_table: str
     workflows_table: str
     lease_margin: float
-    """Seconds by which the lease of a step exceeds the time limit of its executor."""
+    """In seconds; see `LEASE_MARGIN_MS`."""
     master_secret_arn: str
     public_url: str
     identity: IdentitySettings
@@ -132,7 +135,7 @@ class WorkflowWorkerSettings:
     work_queue: str
     """The URL of the queue."""
     lease_margin: float
-    """Seconds by which the lease of a step exceeds the time limit of its executor."""
+    """In seconds; see `LEASE_MARGIN_MS`."""
 
 
 def workflow_relay_settings(environment: Mapping[str, str]) -> WorkflowRelaySettings:

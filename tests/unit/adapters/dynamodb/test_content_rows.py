@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from signpost.adapters.dynamodb.content_rows import SKILLS, text_of
+from signpost.content.changes import SKILLS, text_of
 from signpost.content.documents import build_skill
 from signpost.content.model import SkillChange
 

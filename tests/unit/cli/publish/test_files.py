@@ -11,7 +11,9 @@ import pytest
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish import files as publication_files
 from signpost.cli.publish.checking import CheckRules
-from signpost.cli.publish.collection import CollectedPublication
+from signpost.cli.publish.collection import LISTS, SKILLS, CollectedPublication
+from signpost.cli.publish.upload import NAME_PREFIXES
+from signpost.content.changes import ENTRY_LISTS
 from signpost.model import JsonObject
 
 GREET = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
@@ -239,3 +241,8 @@ class TestAgentSkills:
             archive.writestr("pdf/sub", "a file")
             archive.writestr("pdf/sub/SKILL.md", SKILL_MD.replace("pdf", "sub"))
         assert "is both a file and a folder" in refusal(tmp_path / "m.zip")
+
+
+def test_the_lists_that_are_read_and_planned_are_those_of_the_registry() -> None:
+    assert [SKILLS, *LISTS] == list(ENTRY_LISTS)
+    assert [name for name in NAME_PREFIXES if name in ENTRY_LISTS] == list(ENTRY_LISTS)

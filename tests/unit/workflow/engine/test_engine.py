@@ -5,6 +5,7 @@ from typing import Any, override
 
 import pytest
 
+from signpost.errors import StepRefusalCode
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.definition import Definition, parse_definition
 from signpost.workflow.engine import size_limits
@@ -15,7 +16,6 @@ from signpost.workflow.engine.steps import (
     ExecutorOutcome,
     ExecutorReport,
     PendingExecution,
-    RefusalCode,
     StatusCheck,
     Step,
     Submission,
@@ -73,7 +73,7 @@ class Run:
         return self.last.instance
 
     @property
-    def code(self) -> RefusalCode | None:
+    def code(self) -> StepRefusalCode | None:
         return self.last.refusal.code if self.last.refusal else None
 
     @property
@@ -151,7 +151,7 @@ TWO = definition(
     ],
 )
 def test_checks_come_in_their_order_and_a_refusal_changes_nothing(
-    transition: str, arguments: JsonObject, version: int, code: RefusalCode
+    transition: str, arguments: JsonObject, version: int, code: StepRefusalCode
 ) -> None:
     run = Run(TWO)
     before = run.instance

@@ -1,10 +1,6 @@
 """Every key of every table. Each contains the tenant; a key without one belongs to the whole deployment."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from signpost.content.model import ScopeNames
 
 type RowKey = Mapping[str, Mapping[str, str]]
 
@@ -78,19 +74,10 @@ def breaker(tenant: str, function: str) -> RowKey:
     return _row_key(breakers_of(tenant), function)
 
 
-def skills_of(tenant: str | None, scopes: "ScopeNames") -> str:
-    """Return the partition of skill documents. The scope's name begins with `skills` (`settings.scopes`), as no other
-    partition does."""
-    return f"{_scope_prefix(tenant)}#{scopes.skills}"
-
-
-def prompts_of(tenant: str | None, scopes: "ScopeNames") -> str:
-    """Return the partition of prompts. The scope's name begins with `prompts`, as no other partition does."""
-    return f"{_scope_prefix(tenant)}#{scopes.prompts}"
-
-
-def subscriptions_of(tenant: str | None) -> str:
-    return f"{_scope_prefix(tenant)}#subscriptions"
+def entries_of(tenant: str | None, name: str) -> str:
+    """Return the partition of skill documents, prompts or subscriptions. Its name begins with `skills`, `prompts`
+    (`settings.scopes`) or `subscriptions`, as that of no other partition does."""
+    return f"{_scope_prefix(tenant)}#{name}"
 
 
 def entry(partition: str, name: str) -> RowKey:

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
+from signpost.content.changes import EVENTS
 from signpost.content.model import SubscriberKind, Subscription, TriggerType
 from signpost.content.subscriptions import TRIGGER_TYPES
 from signpost.model import JsonObject, Principal, as_object
 from signpost.records import dataclass
 
-SEPARATELY_NUMBERED: frozenset[TriggerType] = frozenset({"skills::registry"})
-"""The types of changes of the function directory, which has sequence numbers of its own."""
 SEQUENCE, TENANT = "urn:signpost:seq:", "urn:signpost:tenant:"
 
 
@@ -33,7 +32,7 @@ class TenantChange:
     def version(self) -> int | None:
         """The version of the tenant's content, which includes its subscriptions, after this change; None if the change
         belongs to the directory, whose sequence numbers are separate."""
-        return None if self.type in SEPARATELY_NUMBERED else self.sequence
+        return None if EVENTS[self.type].is_separately_numbered else self.sequence
 
 
 @dataclass(frozen=True, slots=True)

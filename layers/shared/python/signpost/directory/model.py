@@ -4,25 +4,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from signpost.contract import Executor, ExecutorVersion, HostedFunction, PlacedExecutor
+from signpost.errors import PlacementCode
 from signpost.records import dataclass
 
-type PlacementCode = Literal[
-    "not_allowed",  # the allow list of the deployment does not name it
-    "no_executor",  # there is no such Lambda function, or it is not set up as an executor
-    "not_reached",  # it did not answer the request for its manifest
-    "invalid_manifest",  # its manifest is malformed, or describes functions that cannot be called or listed
-    "invalid_namespace",  # one of its functions has an id that is reserved for the registry
-    "invalid_secret",  # the secret for its keys cannot be written
-    "name_conflicts_with_core",  # the deployment ships a function of this id or name
-    "name_taken",  # another executor of the tenant has this id or name
-    "too_large",  # the change does not fit into one transaction
-    "no_version",  # it reports no version that could be compared with the loaded one
-    "same_version",
-    "lower_version",
-    "contract_changed",  # its functions changed, and its version did not rise
-    "not_found",
-    "cannot_unload_core",
-]
 type LoadOperation = Literal["load", "unload", "reload"]
 
 

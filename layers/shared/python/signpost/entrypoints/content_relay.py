@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from signpost.content.changes import EVENTS
 from signpost.content.model import EVENT_SOURCE, BusEvent, ChangeEvent
 from signpost.entrypoints.stream_batch import Image, RecordFault, StreamRecord, handle_records, put_records
 from signpost.model import JsonObject
@@ -11,21 +12,6 @@ from signpost.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from signpost.content.ports import EventBus
-
-KEY_NAMES = {
-    "skills::on-change": "id",
-    "prompts::on-change": "name",
-    "workflows::on-change": "id",
-    "skills::registry": "name",
-    "policies::on-change": "id",
-}
-URIS = {
-    "skills::on-change": "iii://{}",
-    "prompts::on-change": "urn:signpost:prompt:{}",
-    "workflows::on-change": "urn:signpost:workflow:{}",
-    "skills::registry": "urn:signpost:skill:{}",
-    "policies::on-change": "urn:signpost:policy:{}",
-}
 
 type EventsOf = Callable[[Image], Sequence[ChangeEvent]]
 """The events of an outbox row."""
@@ -50,11 +36,12 @@ class ContentRelay:
 def content_bus_event(event: ChangeEvent) -> BusEvent:
     """Builds the bus event of a change. Subscribers rely on the detail; the tenant and the order are in the
     resources."""
+    form = EVENTS[event.type]
     tenant = [f"urn:signpost:tenant:{event.tenant}"] if event.tenant is not None else []
     digest = {"digest": event.digest} if event.digest is not None else {}
     return BusEvent(
         source=EVENT_SOURCE,
         type=event.type,
-        detail=json.dumps({"op": event.op, KEY_NAMES[event.type]: event.key, **digest}, ensure_ascii=False),
-        resources=(URIS[event.type].format(event.key), f"urn:signpost:seq:{event.sequence}", *tenant),
+        detail=json.dumps({"op": event.op, form.key: event.key, **digest}, ensure_ascii=False),
+        resources=(form.uri.format(event.key), f"urn:signpost:seq:{event.sequence}", *tenant),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from signpost.errors import INVALID_PARAMS, Rejection
+from signpost.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND_LEGACY, Rejection
 from signpost.mcp import agent_skills_extension, results, retry_state, tools
 from signpost.mcp.messages import encode
 from signpost.mcp.pages import build_page
@@ -14,7 +14,6 @@ from signpost.mcp.surface import SKILLS, Surface
 from signpost.model import LOG_LEVELS, InputRequired, Json, JsonObject, as_object
 from signpost.records import dataclass
 
-RESOURCE_NOT_FOUND_LEGACY = -32002
 CANNOT_ASK = Rejection(
     INVALID_PARAMS, "This request needs an answer first, which only clients that speak MCP 2026-07-28 can give."
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from signpost.content import uris
-from signpost.content.api.errors import RegistryRefusal, RegistryRefusalCode
+from signpost.content.api.errors import RegistryRefusal
 from signpost.content.api.functions import (
     INDEX_RESOURCE,
     RESOURCE_TEMPLATES,
@@ -15,7 +15,7 @@ from signpost.content.api.specs import FUNCTIONS
 from signpost.content.callers import Caller
 from signpost.content.documents import FETCH_FUNCTION, Skills
 from signpost.content.prompts import Prompts
-from signpost.errors import INTERNAL_ERROR, INVALID_PARAMS, Rejection
+from signpost.errors import INTERNAL_ERROR, INVALID_PARAMS, RegistryRefusalCode, Rejection
 from signpost.model import (
     Call,
     CallToolResult,

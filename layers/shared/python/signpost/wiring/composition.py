@@ -117,7 +117,10 @@ def _build_workflow_services(
     return workflows.build_workflow_services(
         definitions=definitions,
         instances=adapters.instances(),
-        step_executors={**workflows.build_step_executors(calls), **adapters.step_executors()},
+        step_executors=lambda service: {
+            **workflows.build_step_executors(calls, service, adapters.clock, adapters.ids),
+            **adapters.step_executors(),
+        },
         clock=adapters.clock,
         ids=adapters.ids,
         pause=adapters.pause(),

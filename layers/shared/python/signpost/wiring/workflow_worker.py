@@ -67,15 +67,18 @@ def _build_waker(
     # No policy here: the permission to start the workflow was checked when it was started.
     accesses = UnrestrictedAccess()
     access = CatalogueAccess(catalogue=catalogue, accesses=accesses)
-    calls = _build_call_services(settings, clients, clock, telemetry)
+    calls, ids = _build_call_services(settings, clients, clock, telemetry), RandomIds()
     services = workflows.build_workflow_services(
         definitions=workflows.build_definitions(
             catalogue, access, accesses.may_use, DynamoDefinitionTexts(dynamodb, table, values)
         ),
         instances=workflows.build_instance_store(dynamodb, settings.workflows_table, values),
-        step_executors={**workflows.build_step_executors(calls), **step_executors},
+        step_executors=lambda service: {
+            **workflows.build_step_executors(calls, service, clock, ids),
+            **step_executors,
+        },
         clock=clock,
-        ids=RandomIds(),
+        ids=ids,
         pause=workflows.build_pause(),
         lease_margin=settings.lease_margin,
     )

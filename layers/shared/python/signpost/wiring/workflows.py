@@ -1,7 +1,7 @@
 """Builds the workflow services. Imported at the first call that drives a workflow, since lists do not need them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
@@ -13,10 +13,10 @@ from signpost.surfaces.gateway.workflow_tools import WorkflowToolRunner
 from signpost.surfaces.long_calls import LongCalls
 from signpost.wiring.calling import CallServices
 from signpost.workflow.engine.engine import Engine
-from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND
+from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, FUNCTION_KIND, HUMAN_KIND
 from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.child_workflow import ChildWorkflowExecutor
-from signpost.workflow.running.executors.function import FUNCTION, FunctionStepExecutor
+from signpost.workflow.running.executors.function import FunctionStepExecutor
 from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.service import Workflows
 from signpost.workflow.running.step_writer import StepWriter
@@ -52,12 +52,16 @@ def build_pause() -> "Pause":
     return time.sleep
 
 
-def build_step_executors(calling: CallServices) -> Mapping[str, "StepExecutor"]:
-    """Build the step executors that call executor functions, by kind."""
+def build_step_executors(
+    calling: CallServices, workflows: Workflows, clock: "Clock", ids: "Ids"
+) -> Mapping[str, "StepExecutor"]:
+    """Build the step executors of every deployment, by kind."""
     return {
-        FUNCTION: FunctionStepExecutor(
+        HUMAN_KIND: HumanExecutor(clock=clock, ids=ids),
+        FUNCTION_KIND: FunctionStepExecutor(
             functions=calling.functions, executors=calling.unguarded, breaker=calling.breaker
-        )
+        ),
+        CHILD_WORKFLOW_KIND: ChildWorkflowExecutor(workflows, clock),
     }
 
 
@@ -65,25 +69,21 @@ def build_workflow_services(
     *,
     definitions: "DefinitionSource",
     instances: "InstanceStore",
-    step_executors: Mapping[str, "StepExecutor"],
+    step_executors: Callable[[Workflows], Mapping[str, "StepExecutor"]],
     clock: "Clock",
     ids: "Ids",
     pause: "Pause",
     lease_margin: float,
 ) -> WorkflowServices:
-    by_kind, engine = dict(step_executors), Engine()
-    services = ExecutionServices(find_executor=by_kind.get, clock=clock, pause=pause, margin=lease_margin)
-    carrier = StepWriter(
-        instances=instances,
-        human_executor=HumanExecutor(clock=clock, ids=ids),
-        services=services,
-        engine=engine,
-        ids=ids,
-    )
+    """Build the services. `step_executors` builds the step executors by kind, some of which drive workflows."""
+    by_kind: dict[str, StepExecutor] = {}
+    engine = Engine()
+    services = ExecutionServices(step_executors=by_kind, clock=clock, pause=pause, lease_margin=lease_margin)
+    carrier = StepWriter(instances=instances, services=services, engine=engine, ids=ids)
     workflows = Workflows(
         definitions=definitions, instances=instances, step_writer=carrier, engine=engine, clock=clock, ids=ids
     )
-    by_kind[CHILD_WORKFLOW_KIND] = ChildWorkflowExecutor(workflows, clock)
+    by_kind.update(step_executors(workflows))
     waker = Waker(workflows=workflows, step_writer=carrier, engine=engine, clock=clock, ids=ids)
     return WorkflowServices(workflows, WorkflowToolRunner(workflows), waker)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from signpost.model import JsonObject, Principal
 from signpost.records import dataclass
 from signpost.workflow.definition import Definition, ExecutorSpec
-from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome, PendingExecution
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import (
     AuditEvent,
     AuditRecord,
@@ -85,12 +85,6 @@ class DefinitionSource(Protocol):
         ...
 
 
-class StepExecutors(Protocol):
-    """Performs the executors that do nothing outside of the instance."""
-
-    def perform(self, pending: PendingExecution, principal: Principal) -> ExecutorOutcome | ExecutorFailure: ...
-
-
 @dataclass(frozen=True, slots=True)
 class StepAttempt:
     """One attempt of one executor, with all that the executor may use."""
@@ -101,6 +95,7 @@ class StepAttempt:
     """The instance without the result of this attempt."""
     principal: Principal
     claim: Claim
+    """The claim of the step. That of an executor without effect outside of the instance is never stored."""
     ends_at: float
     """When the caller that waits for it continues without it."""
     idempotency_key: str | None = None
@@ -126,20 +121,24 @@ type StepOutcome = ExecutorOutcome | ExecutorFailure | Deferral
 
 
 class StepExecutor(Protocol):
-    """Runs the executors of one kind."""
+    """Runs the executors of one kind. A subclass performs attempts; unless it overrides the rest, they have no timeout
+    of their own and end with their caller."""
 
     def timeout_seconds(self, executor: ExecutorSpec, principal: Principal) -> float | None:
         """Return how long an attempt may take, if an author or operator has set it."""
-        ...
+        del executor, principal
+        return None
 
     def linger_seconds(self, executor: ExecutorSpec, principal: Principal) -> float:
         """Return the seconds for which an attempt may at most continue after its caller has stopped waiting."""
-        ...
+        del executor, principal
+        return 0.0
 
     def run_attempts(self, attempt: StepAttempt, run: Callable[[], StepOutcome]) -> StepOutcome:
         """Run all attempts of one executor in one step; or return a failure without any, if it is not to be called
         now."""
-        ...
+        del attempt
+        return run()
 
     def perform(self, attempt: StepAttempt) -> StepOutcome: ...
 

@@ -23,25 +23,28 @@ from signpost.adapters.dynamodb import outbox, rows
 from signpost.adapters.dynamodb.content_head import ContentHead, head_in, head_row, unchanged_condition
 from signpost.adapters.dynamodb.content_rows import (
     ENTRY,
-    PROMPTS,
-    SKILLS,
-    SUBSCRIPTIONS,
-    EntryName,
-    RowKind,
     count_fitting,
     entry_in,
-    is_entry_change,
-    is_registration,
     key_of,
-    name_of,
+    partition_of,
     row_of,
     size_of,
-    text_of,
 )
 from signpost.adapters.dynamodb.outbox import ChangeBatch, ChangeBatchStore, read_change_batch
 from signpost.adapters.dynamodb.rows import Row
 from signpost.adapters.dynamodb.runtime_settings import settings_in
 from signpost.adapters.dynamodb.scopes import row_of_scope
+from signpost.content.changes import (
+    PROMPTS,
+    SKILLS,
+    SUBSCRIPTIONS,
+    EntryKind,
+    EntryName,
+    has_row,
+    is_registration,
+    name_of,
+    text_of,
+)
 from signpost.content.model import (
     CatalogueChange,
     Change,
@@ -130,9 +133,9 @@ class DynamoContentStore:
         """
         removals = [change for change in changes if not is_registration(change)]
         keys_by_name = {
-            name_of(removal): key_of(tenant, self._scopes, removal) for removal in removals if is_entry_change(removal)
+            name_of(removal): key for removal in removals if (key := key_of(tenant, self._scopes, removal)) is not None
         }
-        existing = {name_of(removal) for removal in removals if not is_entry_change(removal)}
+        existing = {name_of(removal) for removal in removals if not has_row(removal)}
         for batch in batched(keys_by_name.items(), KEYS_AT_ONCE, strict=False):
             found = rows.get_each(self._client, self._table, [key for _, key in batch])
             existing.update(name for (name, _), row in zip(batch, found, strict=True) if row is not None)
@@ -167,7 +170,7 @@ class DynamoContentStore:
         """
         while head.overlay is not None:
             remaining = self._read_change_batch(head.overlay).changes[head.written :]
-            entries = [change for change in remaining if is_entry_change(change)]
+            entries = [change for change in remaining if has_row(change)]
             if count_fitting(entries, ROWS_AT_ONCE, ROW_BYTES_AT_ONCE) == len(entries):
                 batch = remaining  # a change without a row takes no room
             else:
@@ -181,11 +184,12 @@ class DynamoContentStore:
 
     def _entry_writes(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[Any]:
         """Build the writes of the entries' rows, of each entry its last change: a transaction touches no row twice."""
-        last_changes = {name_of(change): change for change in changes if is_entry_change(change)}.values()
+        last_changes = {name_of(change): change for change in changes}.values()
         texts = [(key_of(tenant, self._scopes, change), text_of(change)) for change in last_changes]
         return [
             rows.build_put(self._table, row_of(key, text)) if text is not None else rows.build_delete(self._table, key)
             for key, text in texts
+            if key is not None
         ]
 
     def _move_head(self, tenant: str | None, before: ContentHead, after: ContentHead, writes: Sequence[Any]) -> bool:
@@ -197,10 +201,10 @@ class DynamoContentStore:
     def _read_head(self, tenant: str | None) -> ContentHead:
         return head_in(rows.get(self._client, self._table, keys.content_version(tenant)))
 
-    def _read_layers[Entry](self, kind: RowKind[Entry], tenant: str, name: str) -> Layers[Entry]:
+    def _read_layers[Entry](self, kind: EntryKind[Any, Entry], tenant: str, name: str) -> Layers[Entry]:
         row_keys = (
-            kind.key(tenant, self._scopes, name),
-            kind.key(None, self._scopes, name),
+            keys.entry(partition_of(kind, tenant, self._scopes), name),
+            keys.entry(partition_of(kind, None, self._scopes), name),
             keys.settings(tenant, None),
             keys.content_version(tenant),
             keys.content_version(None),
@@ -228,7 +232,7 @@ class DynamoContentStore:
         raise Unavailable("Other requests kept publishing while the content was read.")
 
     def _current_entry[Entry](
-        self, kind: RowKind[Entry], name: str, row: Row | None, head: ContentHead
+        self, kind: EntryKind[Any, Entry], name: str, row: Row | None, head: ContentHead
     ) -> Entry | None:
         if head.overlay is not None:
             change = self._read_change_batch(head.overlay).by_name.get((kind.tag, name))
@@ -236,13 +240,13 @@ class DynamoContentStore:
                 return kind.entry_of(change)
         return entry_in(kind, row) if row else None
 
-    def _read_all[Entry](self, kind: RowKind[Entry], tenant: str | None) -> Sequence[Entry]:
+    def _read_all[Entry](self, kind: EntryKind[Any, Entry], tenant: str | None) -> Sequence[Entry]:
         """Return all entries of a kind as they were at the second read of the head.
 
         Reading thousands of rows takes a while; the changes made meanwhile are read from the outbox.
         """
         before = self._read_head(tenant)
-        found = rows.query_attribute(self._client, self._table, kind.partition(tenant, self._scopes), ENTRY)
+        found = rows.query_attribute(self._client, self._table, partition_of(kind, tenant, self._scopes), ENTRY)
         entries = {row["sk"]["S"]: entry_in(kind, row) for row in found}
         last = self._read_head(tenant).version
         for change in self._changes_between(tenant, before, last):

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
-from signpost.adapters.dynamodb.content_rows import (
+from signpost.adapters.dynamodb.rows import Attributes, Row
+from signpost.content.changes import (
+    LOAD_EVENT,
     EntryName,
     events_from,
     is_registration,
@@ -20,8 +22,7 @@ from signpost.adapters.dynamodb.content_rows import (
     parse_change,
     text_of,
 )
-from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.content.model import Change, ChangeEvent, TriggerType
+from signpost.content.model import Change, ChangeEvent
 from signpost.records import dataclass
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from signpost.directory.model import LoadNotice
 
-LOAD_EVENT: TriggerType = "skills::registry"
 RETENTION_SECONDS = 7 * 24 * 3600
 """Seconds for which a row is kept. The stream keeps its record for a day; operators may read the rows for longer."""
 
@@ -98,7 +98,7 @@ def row_of_load(tenant: str, revision: int, notices: "Sequence[LoadNotice]") -> 
     return {
         **keys.outbox_row_of_load(tenant, revision),
         **_expiry_attributes(),
-        "type": {"S": LOAD_EVENT},
+        "type": {"S": LOAD_EVENT.type},
         "sequence": rows.number(revision),
         "told": {"S": json.dumps([[notice.op, notice.name] for notice in notices], ensure_ascii=False)},
     }
@@ -130,7 +130,7 @@ def events_of(row: Mapping[str, Any], change_batches: ChangeBatchStore) -> Seque
 
 def _events_of_load(row: Row) -> Sequence[ChangeEvent]:
     tenant, sequence = keys.owner_of(row["pk"]["S"]), int(row["sequence"]["N"])
-    return [ChangeEvent(tenant, sequence, LOAD_EVENT, op, name) for op, name in json.loads(row["told"]["S"])]
+    return [ChangeEvent(tenant, sequence, LOAD_EVENT.type, op, name) for op, name in json.loads(row["told"]["S"])]
 
 
 def query_changes(client: "DynamoDBClient", table: str, tenant: str | None, after: int, last: int) -> Iterator[Row]:

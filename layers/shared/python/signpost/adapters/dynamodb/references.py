@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from signpost.adapters import keys, object_keys
 from signpost.adapters.dynamodb import outbox, rows
 from signpost.adapters.dynamodb.content_head import ContentHead, head_in
-from signpost.adapters.dynamodb.content_rows import SKILLS, entry_in
+from signpost.adapters.dynamodb.content_rows import entry_in
 from signpost.adapters.dynamodb.content_store import DynamoContentStore
 from signpost.adapters.dynamodb.outbox import ChangeBatch, ChangeBatchStore, read_change_batch
 from signpost.adapters.dynamodb.scopes import heads_of, scopes_in
+from signpost.content.changes import SKILLS
 from signpost.content.kept_objects import NamedObjects
 from signpost.content.model import Change, ScopeNames, SkillChange
 
@@ -59,8 +60,7 @@ class DynamoReferences:
         return NamedObjects(frozenset(bodies | overlays), last.version)
 
     def _read_digests(self, tenant: str | None, scope: str) -> Iterator[str]:
-        partition = keys.skills_of(tenant, ScopeNames(scope, self._scopes.prompts))
-        for row in rows.query(self._client, self._table, partition):
+        for row in rows.query(self._client, self._table, keys.entries_of(tenant, scope)):
             yield from entry_in(SKILLS, row).object_digests
 
     def _read_changes(self, tenant: str | None, before: ContentHead, after: int, last: int) -> Iterator[Change]:

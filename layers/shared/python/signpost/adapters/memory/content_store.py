@@ -3,23 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from threading import Lock
+from typing import Any
 
-from signpost.adapters.change_events import event_of
 from signpost.adapters.memory.functions import FunctionTable
+from signpost.content.changes import PROMPTS, SKILLS, SUBSCRIPTIONS, EntryKind, event_of, kind_of
 from signpost.content.model import (
     CatalogueChange,
     Change,
     ChangeEvent,
     Layers,
     Overtaken,
-    PolicyChange,
-    PromptChange,
     Skill,
-    SkillChange,
     StoredPrompt,
     Subscription,
-    SubscriptionChange,
-    WorkflowChange,
 )
 from signpost.model import SettingValue
 from signpost.records import dataclass
@@ -32,9 +28,11 @@ class _ScopeContent:
     version: int = 0
     catalogue: str | None = None
     policies: str | None = None
-    skills: dict[str, Skill] = field(default_factory=dict[str, Skill])
-    prompts: dict[str, StoredPrompt] = field(default_factory=dict[str, StoredPrompt])
-    subscriptions: dict[str, Subscription] = field(default_factory=dict[str, Subscription])
+    entries: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """The entries with rows, by the tag of their kind and by their id or name."""
+
+    def of[Entry](self, kind: EntryKind[Any, Entry]) -> dict[str, Entry]:
+        return self.entries.setdefault(kind.tag, {})
 
 
 class MemoryContentStore:
@@ -60,29 +58,19 @@ class MemoryContentStore:
             return self._scope(tenant).catalogue
 
     def skill(self, tenant: str, skill_id: str) -> Layers[Skill]:
-        with self._lock:
-            own, shipped = self._scope(tenant).skills, self._scope(None).skills
-            return Layers(own.get(skill_id), shipped.get(skill_id), self._settings(tenant))
+        return self._read_layers(SKILLS, tenant, skill_id)
 
     def prompt(self, tenant: str, name: str) -> Layers[StoredPrompt]:
-        with self._lock:
-            own, shipped = self._scope(tenant).prompts, self._scope(None).prompts
-            return Layers(own.get(name), shipped.get(name), self._settings(tenant))
+        return self._read_layers(PROMPTS, tenant, name)
 
     def skills(self, tenant: str | None) -> Sequence[Skill]:
-        with self._lock:
-            found = list(self._scope(tenant).skills.values())
-        return sorted(found, key=lambda skill: skill.id.encode())
+        return self._read_all(SKILLS, tenant)
 
     def prompts(self, tenant: str | None) -> Sequence[StoredPrompt]:
-        with self._lock:
-            found = list(self._scope(tenant).prompts.values())
-        return sorted(found, key=lambda prompt: prompt.name.encode())
+        return self._read_all(PROMPTS, tenant)
 
     def subscriptions(self, tenant: str | None) -> Sequence[Subscription]:
-        with self._lock:
-            found = list(self._scope(tenant).subscriptions.values())
-        return sorted(found, key=lambda subscription: subscription.name.encode())
+        return self._read_all(SUBSCRIPTIONS, tenant)
 
     def apply(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[int | None]:
         with self._lock:
@@ -102,6 +90,16 @@ class MemoryContentStore:
             self.events.append(event)
         return scope.version
 
+    def _read_layers[Entry](self, kind: EntryKind[Any, Entry], tenant: str, name: str) -> Layers[Entry]:
+        with self._lock:
+            own, shipped = self._scope(tenant).of(kind), self._scope(None).of(kind)
+            return Layers(own.get(name), shipped.get(name), self._settings(tenant))
+
+    def _read_all[Entry](self, kind: EntryKind[Any, Entry], tenant: str | None) -> Sequence[Entry]:
+        with self._lock:
+            entries = dict(self._scope(tenant).of(kind))
+        return [entries[name] for name in sorted(entries, key=str.encode)]
+
     def _scope(self, tenant: str | None) -> _ScopeContent:
         return self._scopes.setdefault(tenant, _ScopeContent())
 
@@ -112,18 +110,12 @@ class MemoryContentStore:
 
 def _carry_out(scope: _ScopeContent, change: Change) -> bool:
     """Apply the change to the scope; False if it changes nothing."""
-    match change:
-        case SkillChange():
-            return _set_entry(scope.skills, change.id, change.skill)
-        case PromptChange():
-            return _set_entry(scope.prompts, change.name, change.prompt)
-        case SubscriptionChange():
-            return _set_entry(scope.subscriptions, change.name, change.subscription)
-        case CatalogueChange():
-            scope.catalogue, scope.policies = change.after, change.policies
-            return True
-        case WorkflowChange() | PolicyChange():
-            return True  # recorded by the snapshot of the catalogue
+    kind = kind_of(change)
+    if isinstance(kind, EntryKind):
+        return _set_entry(scope.of(kind), kind.name_of(change), kind.entry_of(change))
+    if isinstance(change, CatalogueChange):
+        scope.catalogue, scope.policies = change.after, change.policies
+    return True  # the snapshot of the catalogue records the other kinds
 
 
 def _set_entry[Entry](entries: dict[str, Entry], key: str, entry: Entry | None) -> bool:

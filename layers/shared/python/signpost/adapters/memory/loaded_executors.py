@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from signpost.adapters.memory.functions import FunctionTable, MemoryDirectory
+from signpost.content.changes import LOAD_EVENT
 from signpost.content.model import ChangeEvent
 from signpost.contract import HostedFunction, Placement
 from signpost.directory.model import DirectoryChange, DirectorySnapshot
@@ -43,6 +44,6 @@ class MemoryLoadedExecutors:
         for hosted in change.hosted:
             table.placements[tenant, hosted.function] = Placement(hosted, executor)
         table.load_events += [
-            ChangeEvent(tenant, table.revisions[tenant], "skills::registry", notice.op, notice.name)
+            ChangeEvent(tenant, table.revisions[tenant], LOAD_EVENT.type, notice.op, notice.name)
             for notice in change.notices
         ]

@@ -20,8 +20,8 @@ from signpost.content import subscriptions
 from signpost.content.api import payloads
 from signpost.content.api.errors import RegistryAnswer, RegistryRefusal
 from signpost.content.callers import Caller
+from signpost.content.changes import ENTRY_LISTS, SUBSCRIPTIONS, kind_of
 from signpost.content.model import (
-    CatalogueChange,
     Change,
     PromptChange,
     Skill,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from signpost.content.ports import Bodies, ContentStore
     from signpost.ports import Timestamps
 
-SUBSCRIPTION_LISTS = ("triggers", "webhooks")
+SUBSCRIPTION_LISTS = [name for name, kind in ENTRY_LISTS.items() if kind is SUBSCRIPTIONS]
 
 SWITCH = "manifest::switch"
 
@@ -97,9 +97,7 @@ class Publisher:
         now = self._timestamps.now()
         changes = [
             *_registrations(request, known, now),
-            *(SkillChange(skill_id, None) for skill_id in plan["skills"].removed),
-            *(PromptChange(name, None) for name in plan["prompts"].removed),
-            *(SubscriptionChange(name, None) for kind in SUBSCRIPTION_LISTS for name in plan[kind].removed),
+            *(kind.build(name, None) for part, kind in ENTRY_LISTS.items() for name in plan[part].removed),
             *catalogue.changes,
         ]
         sequences = self._content.apply(tenant, changes) if changes else ()
@@ -214,9 +212,8 @@ def _registrations(request: PublishRequest, known: KnownContent, now: str) -> It
 
 def _last_event_sequence(changes: Sequence[Change], sequences: Sequence[int | None]) -> int | None:
     """Return the sequence number of the last change that has an event; None if no change has one."""
-    without_event = SubscriptionChange | CatalogueChange
     with_event = [
-        sequence for change, sequence in zip(changes, sequences, strict=False) if not isinstance(change, without_event)
+        sequence for change, sequence in zip(changes, sequences, strict=False) if kind_of(change).event is not None
     ]
     return max((sequence for sequence in with_event if sequence is not None), default=None)
 

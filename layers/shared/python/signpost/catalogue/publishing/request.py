@@ -32,6 +32,7 @@ from signpost.content import documents as skills
 from signpost.content import prompts, subscriptions
 from signpost.content.api import payloads
 from signpost.content.api.errors import RegistryRefusal, quote_text
+from signpost.content.changes import ENTRY_LISTS
 from signpost.content.digests import DIGEST, digest_of
 from signpost.content.model import StoredPrompt, Subscription
 from signpost.content.names import problem_with_skill_id
@@ -41,7 +42,6 @@ from signpost.records import dataclass
 MOST_BODIES = 200
 """Bodies in one request, so that storing them does not take longer than an invocation may."""
 MOST_PARTS = 1_000
-LISTS = ("skills", "prompts", "triggers", "webhooks")
 MOST_NAMED_PROBLEMS = 5
 """Problems that the message of a refusal names."""
 MOST_LISTED_PROBLEMS = 1_000
@@ -117,7 +117,7 @@ class _RequestReader:
     problems: list[PublishProblem] = field(default_factory=list[PublishProblem])
 
     def check_field_names(self, payload: JsonObject) -> None:
-        allowed = {*LISTS, *DEFINED_KINDS, *SETTINGS, POLICIES, "definitions", "prune", "parts", "files"}
+        allowed = {*ENTRY_LISTS, *DEFINED_KINDS, *SETTINGS, POLICIES, "definitions", "prune", "parts", "files"}
         self._add_problems(
             "manifest", *(f"Unknown field {quote_text(name)}." for name in payload if name not in allowed)
         )

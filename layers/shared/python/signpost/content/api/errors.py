@@ -1,33 +1,11 @@
-"""Refusals: the reason why the registry did not carry out a request, as a value. Codes are stable; messages advise the
-client."""
+"""Refusals: the reason why the registry did not carry out a request, as a value. The codes are in
+`signpost/errors.py`; messages advise the client."""
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal
 
+from signpost.errors import RegistryRefusalCode
 from signpost.model import Json, JsonObject
 from signpost.records import dataclass
-
-if TYPE_CHECKING:
-    from signpost.directory import model
-
-type RegistryRefusalCode = RegistryCode | model.PlacementCode
-type RegistryCode = Literal[
-    "unknown_function",  # the registry has no function of this id
-    "invalid_payload",  # a field is missing or has the wrong type
-    "invalid_id",
-    "invalid_name",
-    "invalid_content",  # the entry to be registered is not valid
-    "invalid_uri",
-    "internal_namespace",
-    "not_found",
-    "too_much",  # more than one answer can hold
-    "function_failed",  # the function behind a section or a prompt
-    "unsupported_shape",  # the answer of that function has no supported shape
-    "unauthorized",  # the credential is not accepted
-    "forbidden",  # the credential is accepted but lacks the permission
-    "unavailable",  # now; the same request may succeed later
-    "fault",  # an internal error of the registry
-]
 
 LONGEST_QUOTE = 120
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from signpost.errors import GatewayToolCode
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, Json, JsonObject, Tool
 
 INSTRUCTIONS = (
@@ -244,7 +245,7 @@ def build_result(structured: JsonObject, *, is_error: bool = False) -> CallToolR
 
 
 def build_error(
-    code: str, message: str, links: Sequence[JsonObject] = (), *, retry_after_ms: int | None = None
+    code: GatewayToolCode, message: str, links: Sequence[JsonObject] = (), *, retry_after_ms: int | None = None
 ) -> CallToolResult:
     """Build an error with links: those given and those to `gateway.home` and `gateway.search`."""
     anywhere = (link("home", HOME), link("search", SEARCH, query=""))

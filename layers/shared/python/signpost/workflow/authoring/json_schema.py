@@ -6,18 +6,18 @@ modules that read it.
 
 from collections.abc import Mapping, Sequence
 
+from signpost.content.changes import ENTRY_LISTS
 from signpost.model import Json, JsonObject
 from signpost.policy.rules_format import DEFAULT_NAME, EFFECTS
 from signpost.policy.rules_format import KINDS as RULE_KINDS
 from signpost.schema.validation import DIALECT
 from signpost.workflow.authoring.discovery import INCLUDE_KINDS
 from signpost.workflow.definition import ACTORS, BY_GUARDS, DECISIONS, DEEPEST_CHAIN
+from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, FUNCTION_KIND, HUMAN_KIND, NOOP_KIND
 from signpost.workflow.guards import KINDS
 
 EXTENSION_PREFIX = "x-"
 """Names with this prefix are the author's own, for example to hold the values that YAML aliases refer to."""
-OTHER_PARTS = ("skills", "prompts", "triggers", "webhooks")
-"""Parts of a manifest that other modules read."""
 ERROR_CLASSES = ("timeout", "rate_limited", "transient_error", "connection_error", "permanent_error")
 RANKINGS = ("rule", "fused")
 
@@ -103,14 +103,14 @@ COMMON_SETTINGS: JsonObject = {
     "description": _TEXT,
 }
 EXECUTOR_SETTINGS: Mapping[str, JsonObject] = {
-    "noop": {},
-    "function": {"function": _TEXT, "arguments": _OBJECT},
-    "human": {
+    NOOP_KIND: {},
+    HUMAN_KIND: {
         "queue": _TEXT,
         "shows": _describe(_TEXTS, "Names of the context values that the approver sees and approves."),
         "expiresMs": _COUNT,
     },
-    "workflow": {
+    FUNCTION_KIND: {"function": _TEXT, "arguments": _OBJECT},
+    CHILD_WORKFLOW_KIND: {
         "definitionId": _TEXT,
         "input": True,
         "timeoutMs": _describe(_MILLISECONDS, "The time limit of the child workflow, in milliseconds."),
@@ -136,8 +136,8 @@ EXECUTOR_SETTINGS: Mapping[str, JsonObject] = {
 }
 """The settings of an executor, by its kind. Only the executor of any other kind knows its settings."""
 REQUIRED_SETTINGS: Mapping[str, Sequence[str]] = {
-    "function": ("function",),
-    "workflow": ("definitionId",),
+    FUNCTION_KIND: ("function",),
+    CHILD_WORKFLOW_KIND: ("definitionId",),
     "mcp": ("connection", "tool"),
     "rest": ("connection",),
 }
@@ -255,7 +255,7 @@ _MANIFEST: Mapping[str, Json] = {
         {"type": "object", "properties": {DEFAULT_NAME: _one_of(*EFFECTS)}, "additionalProperties": _ref("policy")},
         "Rules for which callers may use which items, and the default where no rule matches.",
     ),
-    **dict.fromkeys(OTHER_PARTS, True),
+    **dict.fromkeys(ENTRY_LISTS, True),
 }
 
 

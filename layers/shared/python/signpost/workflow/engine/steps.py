@@ -4,26 +4,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from signpost.errors import StepRefusalCode
 from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.workflow.audit_events import TIMED_OUT
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.instance import ApprovalRequest, AuditRecord, EvidenceItem, Hop, Instance, Job
 
-type RefusalCode = Literal[
-    "STALE_WORKFLOW_VERSION",
-    "INVALID_TRANSITION",
-    "ACTOR_MISMATCH",
-    "INPUT_SCHEMA_VIOLATION",
-    "GUARD_REJECTED",
-    "EXECUTOR_FAILED",
-    "CHAIN_FAILED",
-    "IN_DOUBT",
-]
-
 NOOP_KIND = "noop"
 HUMAN_KIND = "human"
 """The kind of the executor that asks people for approval."""
+FUNCTION_KIND = "function"
+"""The kind of the executor that calls a function."""
 CHILD_WORKFLOW_KIND = "workflow"
 """The kind of the executor that starts another workflow and waits for its end."""
 HARMLESS_KINDS = frozenset({NOOP_KIND, HUMAN_KIND})
@@ -36,7 +28,7 @@ TIMEOUT_MOVE = "timeout"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    code: RefusalCode
+    code: StepRefusalCode
     message: str
     transition: str | None = None
     error_class: str | None = None

@@ -1,8 +1,8 @@
 """Executes one step by its executor and the fallbacks, each as often and for as long as its author allows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from signpost.errors import Unavailable
 from signpost.model import JsonObject, as_object
@@ -12,12 +12,13 @@ from signpost.workflow.audit_events import ExecutionFields
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.steps import (
     CHILD_WORKFLOW_KIND,
+    HARMLESS_KINDS,
     NOOP_KIND,
     ExecutorFailure,
     ExecutorOutcome,
     PendingExecution,
 )
-from signpost.workflow.instance import AuditRecord, Claim, Instance
+from signpost.workflow.instance import AuditRecord, Claim, Instance, Job
 from signpost.workflow.ports import Deferral, StepAttempt
 from signpost.workflow.retry_policy import AttemptPosition, NextAttempt, retry_policy_of
 from signpost.workflow.values import apply_mapping
@@ -53,12 +54,31 @@ class LeaseLost(Exception):  # noqa: N818 - it names what happened
 class ExecutionServices:
     """The services that every execution needs."""
 
-    find_executor: Callable[[str], "StepExecutor | None"]
-    """Finds the step executor of a kind."""
+    step_executors: Mapping[str, "StepExecutor"]
+    """The step executors by kind."""
     clock: "Clock"
     pause: "Pause"
-    margin: float
+    lease_margin: float
     """Seconds of a lease beyond the time that an attempt may take."""
+
+    def find_claimed_executor(self, kind: str) -> "StepExecutor | None":
+        """Find the step executor of a kind that is executed under a claim; None if there is none."""
+        return None if kind in HARMLESS_KINDS else self.step_executors.get(kind)
+
+    def perform_harmless(self, pending: PendingExecution) -> ExecutorOutcome | ExecutorFailure:
+        """Perform an executor that does nothing outside of the instance: once, without a lease and without a trace in
+        the audit."""
+        now = self.clock.now()
+        attempt = StepAttempt(
+            executor=pending.executor,
+            arguments=pending.arguments,
+            instance=pending.step.instance,
+            principal=pending.step.principal,
+            claim=Claim("", "waiting", job_of(pending), since=now, until=now),
+            ends_at=now,
+        )
+        # No executor of such a kind defers: nothing outside of the instance could end its wait.
+        return cast("ExecutorOutcome | ExecutorFailure", self.step_executors[pending.executor.kind].perform(attempt))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +115,7 @@ class Execution:
         may_repeat = self._policy.may_repeat(self.claim.candidate)
         # The attempt may begin at the last moment and then linger, and all of that time is under the lease. A short
         # attempt must not bring the end of the lease before the end of an earlier attempt that may still be running.
-        lease = max(self.claim.latest_end_at, now + seconds + self._limits.linger_seconds + self._services.margin)
+        lease = max(self.claim.latest_end_at, now + seconds + self._limits.linger_seconds + self._services.lease_margin)
         running = replace(self.claim, standing="running", awaits="executor", until=lease)
         return replace(running, repeatable=may_repeat, resumable=may_repeat or is_child)
 
@@ -121,7 +141,7 @@ class Execution:
     def _run_candidate(self, renew: Renew) -> "StepOutcome":
         if self._executor.kind == NOOP_KIND:
             return ExecutorOutcome({})  # a fallback that cannot fail
-        step_executor = self._services.find_executor(self._executor.kind)
+        step_executor = self._services.find_claimed_executor(self._executor.kind)
         if step_executor is None:
             return build_unknown_kind_failure(self._executor.kind)
         return step_executor.run_attempts(self._build_attempt(), lambda: self._run_attempts(step_executor, renew))
@@ -231,7 +251,7 @@ class Execution:
         return self._limits_by_candidate[candidate]
 
     def _read_limits(self) -> "_Limits":
-        step_executor, principal = self._services.find_executor(self._executor.kind), self.claim.job.principal
+        step_executor, principal = self._services.find_claimed_executor(self._executor.kind), self.claim.job.principal
         if step_executor is None:
             return _Limits(0.0, 0.0)
         timeout = self._policy.timeout
@@ -284,6 +304,17 @@ class Execution:
 
     def _record(self, record: AuditRecord) -> None:
         self.records.append(replace(record, at=self._services.clock.now()))
+
+
+def job_of(pending: PendingExecution) -> Job:
+    move = pending.move
+    return Job(
+        transition=move.transition,
+        arguments=move.arguments,
+        principal=pending.step.principal,
+        is_hop=move.is_hop,
+        chained=pending.step.chained,
+    )
 
 
 def build_unknown_kind_failure(kind: str) -> ExecutorFailure:

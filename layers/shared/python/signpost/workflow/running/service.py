@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from signpost.errors import Unavailable
+from signpost.errors import Unavailable, WorkflowRefusalCode
 from signpost.model import PROXY_WORKFLOW, Json, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
@@ -47,8 +47,6 @@ WRITE_RETRY_AFTER_MS = 1_000
 """Milliseconds after which a table mostly accepts writes again that it could not take."""
 SYSTEM_SUBJECT = "signpost"
 """The subject of steps that no caller has asked for."""
-
-type WorkflowRefusalCode = Literal["NOT_FOUND", "INPUT_SCHEMA_VIOLATION", "EXECUTOR_FAILED", "ALREADY_STARTED"]
 
 
 @dataclass(frozen=True, slots=True)

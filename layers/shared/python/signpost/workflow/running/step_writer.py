@@ -33,7 +33,6 @@ from signpost.workflow.instance import (
     Instance,
     InstanceFault,
     InstanceWrite,
-    Job,
     WaitReason,
     child_id_of,
     due_at,
@@ -47,13 +46,14 @@ from signpost.workflow.running.attempts import (
     ExecutionServices,
     LeaseLost,
     build_unknown_kind_failure,
+    job_of,
 )
 from signpost.workflow.running.resume import StepResumer
 from signpost.workflow.wakes import Wake
 
 if TYPE_CHECKING:
     from signpost.ports import Ids
-    from signpost.workflow.ports import InstanceStore, StepExecutors
+    from signpost.workflow.ports import InstanceStore
 
 MAX_HAND_OVERS = 100
 """After so many hand-overs to the queue the step fails, and a person should look at it."""
@@ -88,14 +88,13 @@ class StepWriter:
     """Claims, executes, settles and writes steps."""
 
     instances: "InstanceStore"
-    human_executor: "StepExecutors"
     services: ExecutionServices
     engine: Engine
     ids: "Ids"
 
     @property
     def resumer(self) -> StepResumer:
-        return StepResumer(self.engine, self.human_executor)
+        return StepResumer(self.engine, self.services)
 
     def write_step(
         self, context: StepContext, step: Step, before: Instance | None, claim: Claim | None = None
@@ -153,9 +152,9 @@ class _StepRun:
         """Return the outcome of an executor that is not executed under a claim: it is harmless, no executor of its kind
         exists, or it was begun too often. None if it is to be executed."""
         if pending.executor.kind in HARMLESS_KINDS:
-            return self._writer.human_executor.perform(pending, pending.step.principal)
+            return self._writer.services.perform_harmless(pending)
         candidates = retry_policy_of(pending.executor, pending.reliability).candidates
-        if all(self._writer.services.find_executor(candidate.kind) is None for candidate in candidates):
+        if all(self._writer.services.find_claimed_executor(candidate.kind) is None for candidate in candidates):
             return build_unknown_kind_failure(pending.executor.kind)
         if claim is not None and (claim.lost > MAX_LOST_ATTEMPTS or claim.handed_over > MAX_HAND_OVERS):
             message = f"{pending.audit_name} was attempted repeatedly and never reported a result."
@@ -167,17 +166,10 @@ class _StepRun:
         return self._writer.engine.advance(self._context.definition, pending.step.instance, event, now)
 
     def _build_claim(self, pending: PendingExecution) -> Claim:
-        move, now, ids = pending.move, self._clock.now(), self._writer.ids
-        job = Job(
-            transition=move.transition,
-            arguments=move.arguments,
-            principal=pending.step.principal,
-            is_hop=move.is_hop,
-            chained=pending.step.chained,
-        )
+        now, ids = self._clock.now(), self._writer.ids
         kinds = {candidate.kind for candidate in retry_policy_of(pending.executor, pending.reliability).candidates}
         child = f"wf_{ids.new()}" if CHILD_WORKFLOW_KIND in kinds else None
-        return Claim(ids.new(), "waiting", job, since=now, until=now, child=child)
+        return Claim(ids.new(), "waiting", job_of(pending), since=now, until=now, child=child)
 
     def _begin_execution(self, step: Step, pending: PendingExecution, claim: Claim) -> Execution | WrittenStep:
         """Claim the execution for this call, with the lease that it needs. Return the written step instead if there is
@@ -233,7 +225,7 @@ class _StepRun:
         held = replace(last, claim=claim)
         due = due_at(self._context.definition, held)
         # The margin of the lease covers the delay of this write too: a lease written later would end too soon.
-        until = min(self._context.ends_at, self._clock.now() + self._writer.services.margin)
+        until = min(self._context.ends_at, self._clock.now() + self._writer.services.lease_margin)
         stored_claim = self._write_with_retries(
             lambda: self._writer.instances.hold(
                 self._context.tenant, last.id, claim, replacing=last.write_condition, due_at=due

@@ -5,14 +5,15 @@ from dataclasses import replace
 
 from signpost.model import PROXY_WORKFLOW, as_object
 from signpost.workflow.authoring.compile import ManifestResolution, resolve_manifest
+from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS
 from signpost.workflow.authoring.lint import guards, mappings, names, reachability
 from signpost.workflow.authoring.lint.reachability import analyse_definition
 from signpost.workflow.authoring.problems import LintFinding, Problem, warning
 from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace, to_json
 from signpost.workflow.definition import Definition
 
-BUILT_IN_KINDS = ("noop", "human", "function", "workflow", "rest", "mcp", "cli")
-"""The kinds of executors that every deployment has."""
+BUILT_IN_KINDS: Sequence[str] = tuple(EXECUTOR_SETTINGS)
+"""The kinds of executors that `signpost check` knows in every deployment."""
 
 type CheckProgress = Callable[[int, int], None]
 """Reports the number of definitions that have been checked, and the number of all."""

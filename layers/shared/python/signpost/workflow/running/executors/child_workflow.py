@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from signpost.model import as_object
 from signpost.workflow.audit_events import child_completed, child_failed, child_started, child_timed_out
-from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import (
     CHILD_CHECK_INTERVAL,
@@ -17,7 +16,7 @@ from signpost.workflow.instance import (
     has_ended,
     is_over,
 )
-from signpost.workflow.ports import Deferral
+from signpost.workflow.ports import Deferral, StepExecutor
 from signpost.workflow.running.service import LoadedInstance, StartRequest, WorkflowRefusal, Workflows
 from signpost.workflow.values import apply_mapping
 
@@ -31,25 +30,13 @@ MAX_CHILD_DEPTH = 10
 """How many workflows may wait for each other in a row."""
 
 
-class ChildWorkflowExecutor:
-    """The step executor of the kind `workflow`."""
+class ChildWorkflowExecutor(StepExecutor):
+    """The step executor of the kind `workflow`. Its attempts have no timeout, since no caller waits for a child, and do
+    not linger: each only starts or checks the child, which is stored as an instance of its own."""
 
     def __init__(self, workflows: Workflows, clock: "Clock") -> None:
         self._workflows = workflows
         self._clock = clock
-
-    def timeout_seconds(self, executor: ExecutorSpec, principal: object) -> None:
-        """Return None: the duration of a child is unknown, and no caller has to wait for it."""
-        del executor, principal
-
-    def linger_seconds(self, executor: ExecutorSpec, principal: object) -> float:
-        """Return 0: an attempt only starts or checks a child, and the child is stored as an instance of its own."""
-        del executor, principal
-        return 0.0
-
-    def run_attempts(self, attempt: "StepAttempt", run: Callable[[], "StepOutcome"]) -> "StepOutcome":
-        del attempt
-        return run()
 
     def perform(self, attempt: "StepAttempt") -> "StepOutcome":
         """Start the child or check it. A worker that comes again with the same claim finds the same child."""

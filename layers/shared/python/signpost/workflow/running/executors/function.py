@@ -15,14 +15,12 @@ from signpost.workflow.audit_events import evidence_refused
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import HUMAN_APPROVAL, HUMAN_REQUEST, EvidenceItem
-from signpost.workflow.ports import Deferral
+from signpost.workflow.ports import Deferral, StepExecutor
 
 if TYPE_CHECKING:
     from signpost.calling.ports import FunctionInvoker
     from signpost.workflow.ports import StepAttempt, StepOutcome
 
-FUNCTION = "function"
-"""The kind of the executor that calls a function."""
 STILL_RUNNING_CODES = frozenset({"connection_lost", "service_error", "timed_out"})
 """Codes of failures after which the function may still be running: the caller has only stopped waiting."""
 LONGEST_MESSAGE = 1_000
@@ -37,7 +35,9 @@ RESERVED_EVIDENCE = frozenset({HUMAN_APPROVAL, HUMAN_REQUEST})
 """Kinds of evidence that a function may not give: only people give them, and only by their submissions."""
 
 
-class FunctionStepExecutor:
+class FunctionStepExecutor(StepExecutor):
+    """The step executor of the kind `function`."""
+
     def __init__(self, *, functions: FunctionView, executors: "FunctionInvoker", breaker: Breaker) -> None:
         self._functions = functions
         self._executors = executors

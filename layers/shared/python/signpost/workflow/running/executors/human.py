@@ -2,23 +2,27 @@
 
 from typing import TYPE_CHECKING
 
-from signpost.model import JsonObject, Principal
-from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome, PendingExecution
+from signpost.model import JsonObject
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import HUMAN_REQUEST, ApprovalRequest, EvidenceItem
+from signpost.workflow.ports import StepExecutor
 
 if TYPE_CHECKING:
     from signpost.ports import Clock, Ids
+    from signpost.workflow.ports import StepAttempt
 
 DEFAULT_QUEUE = "default"
 
 
-class HumanExecutor:
+class HumanExecutor(StepExecutor):
+    """The step executor of the kind `human`."""
+
     def __init__(self, *, clock: "Clock", ids: "Ids") -> None:
         self._clock = clock
         self._ids = ids
 
-    def perform(self, pending: PendingExecution, principal: Principal) -> ExecutorOutcome | ExecutorFailure:
-        settings, now = pending.executor.settings, self._clock.now()
+    def perform(self, attempt: "StepAttempt") -> ExecutorOutcome | ExecutorFailure:
+        settings, subject, now = attempt.executor.settings, attempt.principal.subject, self._clock.now()
         queue, expires = settings.get("queue", DEFAULT_QUEUE), settings.get("expiresMs")
         shows = settings.get("shows", [])
         if not isinstance(queue, str) or not isinstance(shows, list):
@@ -28,11 +32,11 @@ class HumanExecutor:
         request = ApprovalRequest(
             id=f"hr_{self._ids.new()}",
             queue=queue,
-            asked_by=principal.subject,
+            asked_by=subject,
             asked_at=now,
             expires_at=now + expires / 1000 if isinstance(expires, int | float) else None,
             shown=tuple(name for name in shows if isinstance(name, str)),
         )
         output: JsonObject = {"queue": queue, "requestId": request.id, "status": "queued"}
-        evidence = EvidenceItem(HUMAN_REQUEST, principal.subject, {"id": request.id, "queue": queue})
+        evidence = EvidenceItem(HUMAN_REQUEST, subject, {"id": request.id, "queue": queue})
         return ExecutorOutcome(output, (evidence,), request)

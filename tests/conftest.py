@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stage.fixtures import TENANT
-from tests.support.effort import examples, is_proof
+from tests.support.effort import count_examples, is_proof
 from tests.support.function_logs import LAPTOP, attach_logs
 from tests.support.laptop import Laptop, MakeKey, Stack
+from tests.support.line_output import ShowLine
 from tests.support.run_report import RunReport
-from tests.support.saying import Say
 from tests.support.schedule import sort_by_length
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("prove", settings.get_profile("any machine"), max_examples=examples(100))
+settings.register_profile("prove", settings.get_profile("any machine"), max_examples=count_examples(100))
 settings.load_profile("prove" if is_proof() else "any machine")
 """The profiles have no deadline, because the speed of the machine is not tested. Hypothesis spends a second on tables
 of characters on a new machine."""
@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
         choices = ("markexpr", "keyword", "lf", "collectonly")
         takes_all = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not any(map(config.getoption, choices))
         workers = config.getoption("numprocesses", None) or 1
-        report = RunReport(lines=config.get_verbosity() < 0, takes_all=takes_all, workers=workers)
+        report = RunReport(shows_lines=config.get_verbosity() < 0, has_all_tests=takes_all, workers=workers)
         config.pluginmanager.register(report, "run report")
 
 
@@ -58,7 +58,7 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
+def show_line(capsys: pytest.CaptureFixture[str]) -> ShowLine:
     """Return a function that writes a line that is shown even if the test passes."""
 
     def write_line(line: str) -> None:
@@ -81,16 +81,16 @@ SHARED_STACKS = {"both", "stage", "calling", "stage-executors", "aws-sam-cli-man
 
 
 @pytest.fixture(scope="module", autouse=True)
-def stacks_of_the_module(pytestconfig: pytest.Config) -> Iterator[None]:
+def module_stacks(pytestconfig: pytest.Config) -> Iterator[None]:
     """Delete the stacks that the module deployed. Each keeps a dozen sandboxes and polls its streams and queues."""
     yield
     if laptop := pytestconfig.stash.get(LAPTOP, None):
-        for name in laptop.stacks() - SHARED_STACKS:
+        for name in laptop.list_stacks() - SHARED_STACKS:
             laptop.delete(name)
 
 
 @pytest.fixture(scope="session")
-def both(laptop: Laptop) -> Stack:
+def product_stack(laptop: Laptop) -> Stack:
     """Deploy the stack as `make run` does: with API keys and tokens."""
     return laptop.deploy("both", AuthMode="both")
 
@@ -98,7 +98,7 @@ def both(laptop: Laptop) -> Stack:
 @pytest.fixture(scope="session")
 def make_key(laptop: Laptop) -> MakeKey:
     def make(stack: Stack) -> str:
-        return laptop.key(stack, "default")
+        return laptop.make_key(stack, "default")
 
     return make
 

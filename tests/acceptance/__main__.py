@@ -14,7 +14,7 @@ sys.path.append(str(PROJECT / "tests"))
 from local.errors import CloudError  # noqa: E402 - only now can everything be found
 from local.progress import Progress  # noqa: E402 - only now can everything be found
 from tests.acceptance import suites  # noqa: E402 - only now can everything be found
-from tests.acceptance.deployed import deployed  # noqa: E402 - only now can everything be found
+from tests.acceptance.deployed import deploy_stage  # noqa: E402 - only now can everything be found
 from tests.acceptance.outcomes import AT_ONCE, Outcome  # noqa: E402 - only now can everything be found
 from tests.acceptance.report import exit_code, lines  # noqa: E402 - only now can everything be found
 from tests.acceptance.suites import Suite  # noqa: E402 - only now can everything be found
@@ -24,7 +24,7 @@ from tests.support.laptop import Laptop  # noqa: E402 - only now can everything 
 def main() -> int:
     given = _parser().parse_args()
     try:
-        chosen = suites.chosen(given.registry, given.workflow, factor=given.factor, only=given.only)
+        chosen = suites.choose_suites(given.registry, given.workflow, factor=given.factor, only=given.only)
         outcomes = _outcomes(chosen, Progress(sys.stderr))
     except (CloudError, OSError, ValueError) as error:
         Progress(sys.stderr).say(f"cannot play: {error}")
@@ -53,7 +53,7 @@ def _outcomes(chosen: Sequence[Suite], progress: Progress) -> Sequence[Outcome]:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="acceptance-")))
         with progress.step("deploying a test stage to an emulator of its own"):
             laptop = stack.enter_context(Laptop(home))
-            deployment = stack.enter_context(deployed(laptop))
+            deployment = stack.enter_context(deploy_stage(laptop))
             deployment.warm_up(AT_ONCE)
         found: list[Outcome] = []
         for suite in chosen:

@@ -7,18 +7,18 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Self
 
-from tests.acceptance.outcomes import NotPlayed
+from tests.acceptance.outcomes import CaseNotPlayed
 from tests.support.laptop import Laptop
 
 PATIENCE = 60.0
 """Seconds for an event to come."""
 
 
-class Overdue(NotPlayed):
+class EventOverdue(CaseNotPlayed):
     """An event that had to come did not."""
 
 
-class Bus:
+class EventRecorder:
     """Every event since it was opened, by tenant and sequence number. A change has one number and one event, so
     whoever has all numbers up to one has heard everything that happened before it."""
 
@@ -42,7 +42,7 @@ class Bus:
         """The tenant's events in the order of the changes, up to this one. Raises Overdue."""
         with self._news:
             if not self._news.wait_for(lambda: self._is_complete(tenant, last), PATIENCE):
-                raise Overdue(f"no {last} after {PATIENCE:.0f} s; there were {self._in_order(tenant)}")
+                raise EventOverdue(f"no {last} after {PATIENCE:.0f} s; there were {self._in_order(tenant)}")
             return self._in_order(tenant)
 
     def _is_complete(self, tenant: str, last: Any) -> bool:

@@ -35,6 +35,6 @@ class Credentials:
         )
 
     def _key(self, machine: Principal) -> str:
-        return self._laptop.key(
+        return self._laptop.make_key(
             self._stack, machine.tenant, machine.subject, roles=machine.roles, permissions=machine.permissions
         )

@@ -42,7 +42,7 @@ class Case:
 def load(path: Path) -> Sequence[Case]:
     """Raises ValueError for what is no such file."""
     try:
-        cases = [_case(row) for row in json.loads(path.read_text("utf-8"), object_hook=built)]
+        cases = [_case(row) for row in json.loads(path.read_text("utf-8"), object_hook=expand_text)]
     except (AttributeError, KeyError, TypeError) as fault:
         raise ValueError(f"these are no cases of the registry: {fault!r}") from fault
     if len({case.id for case in cases}) < len(cases):
@@ -50,7 +50,7 @@ def load(path: Path) -> Sequence[Case]:
     return cases
 
 
-def built(member: dict[str, Any]) -> Any:
+def expand_text(member: dict[str, Any]) -> Any:
     """The string that the file writes as `$repeat` or `$concat`; the inner ones come first."""
     match member:
         case {"$repeat": [text, times]}:

@@ -11,11 +11,11 @@ from typing import Any, override
 
 from signpost.contract import HostedFunction
 from signpost.directory import manifest
-from tests.acceptance.bus import Bus, add_target
+from tests.acceptance.bus import EventRecorder, add_target
 from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
 from tests.acceptance.frames import endpoint_of, frame_of, seen_of_rpc
-from tests.acceptance.worlds import check_given, check_known, hosted_of, seen_of, settings_of
+from tests.acceptance.worlds import check_given, check_known, hosted_of, registry_answer_seen, settings_of
 from tests.support import executors as executor_stack
 from tests.support.executors import Executors
 from tests.support.laptop import Laptop
@@ -27,7 +27,7 @@ STAGE_OWN = ("stub", "request_format", "metadata")
 MARK = "mark-of-the-player-"
 
 
-class OneClientEach(Laptop):
+class CachedClientsLaptop(Laptop):
     """The same laptop, whose clients are made once: they are for a hundred tenants."""
 
     def __init__(self, laptop: Laptop) -> None:
@@ -46,12 +46,12 @@ class OneClientEach(Laptop):
 @dataclass(frozen=True)
 class Deployment:
     executors: Executors
-    bus: Bus
+    bus: EventRecorder
     placing: threading.Lock = field(default_factory=threading.Lock)
     """A placement writes the executor's keys, which no two should do at once."""
 
     def invoke(self, tenant: str, function_id: str, payload: Any) -> Seen:
-        return seen_of(self.ask_registry(function_id, payload, tenant=tenant))
+        return registry_answer_seen(self.ask_registry(function_id, payload, tenant=tenant))
 
     def ask_registry(self, function_id: str, payload: Any, **who: str) -> Any:
         event = json.dumps({"function_id": function_id, "payload": payload, **who})
@@ -68,8 +68,10 @@ class Deployment:
             # One that was stopped for taking too long may still be at it when the next one is called.
             stubs = [threads.submit(self.executors.invoke, "stub", asked) for _ in range(2 * callers)]
             registries = [threads.submit(self.invoke, "nobody", "skills::list", {}) for _ in range(callers)]
-            key, look = self.executors.key("nobody"), {"name": "workflow.get", "arguments": {"workflowId": "none"}}
-            gateways = [threads.submit(self.executors.gateway.ask, key, "tools/call", look) for _ in range(2 * callers)]
+            key, look = self.executors.make_key("nobody"), {"name": "workflow.get", "arguments": {"workflowId": "none"}}
+            gateways = [
+                threads.submit(self.executors.gateway.request, key, "tools/call", look) for _ in range(2 * callers)
+            ]
             for answered in (*stubs, *registries, *gateways):
                 answered.result()
 
@@ -85,12 +87,12 @@ class Deployment:
 
 
 @contextmanager
-def deployed(laptop: Laptop) -> Generator[Deployment]:
-    frugal = OneClientEach(laptop)
-    allowed = ",".join(executor_stack.arns(EXECUTORS))
+def deploy_stage(laptop: Laptop) -> Generator[Deployment]:
+    frugal = CachedClientsLaptop(laptop)
+    allowed = ",".join(executor_stack.list_arns(EXECUTORS))
     gateway = frugal.deploy(STACK, variant="test", AuthMode="both", ExecutorFunctions=allowed)
-    executors = executor_stack.deploy(frugal, gateway, EXECUTORS)
-    with Bus(frugal, gateway.deployed.outputs["EventBusName"]) as bus:
+    executors = executor_stack.deploy_executors(frugal, gateway, EXECUTORS)
+    with EventRecorder(frugal, gateway.deployed.outputs["EventBusName"]) as bus:
         yield Deployment(executors, bus)
 
 
@@ -107,11 +109,11 @@ class Tenant:
 
     def prepare(self, case: Case) -> None:
         check_known(case)
-        self._executors.set(self._name, shipped_content=0, breaker_failures=0)
+        self._executors.set_settings(self._name, shipped_content=0, breaker_failures=0)
         for entry in case.given:
-            self._executors.set(self._name, **settings_of(entry))
+            self._executors.set_settings(self._name, **settings_of(entry))
         if any(step.op == "mcp" for step in case.steps):
-            self._key = self._executors.key(self._name)
+            self._key = self._executors.make_key(self._name)
         if stubs := case.gives("stub"):
             self._host(stubs)
         for entry in case.given:
@@ -124,7 +126,7 @@ class Tenant:
         found = [
             (call["at"], {"function_id": function, "payload": call["arguments"]})
             for function in self._functions
-            for call in self._executors.calls(self._name, function)
+            for call in self._executors.list_calls(self._name, function)
         ]
         new = [call for _, call in sorted(found, key=lambda one: one[0])][self._told :]
         self._told += len(new)
@@ -151,7 +153,7 @@ class Tenant:
         self._functions = [stub["stub"] for stub in stubs]
         for stub in stubs:
             script = {name: value for name, value in stub.items() if name not in STAGE_OWN}
-            self._executors.script(self._name, stub["stub"], [script])
+            self._executors.write_script(self._name, stub["stub"], [script])
         self._deployment.place(self._name, hosted_of(stubs))
 
     def _make_true(self, entry: Mapping[str, Any]) -> None:

@@ -35,7 +35,7 @@ class Judge:
             try:
                 yield from self._problems(name, wanted, seen)
             except Missing as missing:
-                yield f"{name}: nothing is at {missing} in {_told(seen)}"
+                yield f"{name}: nothing is at {missing} in {_summary_of(seen)}"
 
     def _problems(self, name: str, wanted: Any, seen: Seen) -> Iterator[str]:
         match name:
@@ -57,7 +57,7 @@ def _paths(pairs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield (right, left) if right.startswith("/") or (left and not left.startswith("/")) else (left, right)
 
 
-def _told(seen: Seen) -> str:
+def _summary_of(seen: Seen) -> str:
     """What happened, in short."""
     if seen.body is not None:
         return shown(seen.body)
@@ -66,22 +66,22 @@ def _told(seen: Seen) -> str:
 
 def _ok(wanted: bool, seen: Seen) -> Iterator[str]:
     if (seen.error is None) is not wanted:
-        yield f"expected {'success' if wanted else 'a refusal'}, got {_told(seen)}"
+        yield f"expected {'success' if wanted else 'a refusal'}, got {_summary_of(seen)}"
 
 
 def _error_contains(wanted: Sequence[str], seen: Seen) -> Iterator[str]:
     message = (seen.error or "").lower()
-    yield from (f"{part!r} is not in {_told(seen)}" for part in wanted if part.lower() not in message)
+    yield from (f"{part!r} is not in {_summary_of(seen)}" for part in wanted if part.lower() not in message)
 
 
 def _equals(wanted: Any, seen: Seen) -> Iterator[str]:
     if canonical(seen.answer) != canonical(wanted):
-        yield f"expected {shown(wanted)}, got {_told(seen)}"
+        yield f"expected {shown(wanted)}, got {_summary_of(seen)}"
 
 
 def _includes(wanted: Any, seen: Seen) -> Iterator[str]:
     if not includes(seen.answer, wanted):
-        yield f"expected at least {shown(wanted)}, got {_told(seen)}"
+        yield f"expected at least {shown(wanted)}, got {_summary_of(seen)}"
 
 
 def _keys(wanted: Mapping[str, Sequence[str]], seen: Seen) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _min_items(wanted: Mapping[str, int], seen: Seen) -> Iterator[str]:
 
 
 def _absent(wanted: Sequence[str], seen: Seen) -> Iterator[str]:
-    yield from (f"{path} is there: {_told(seen)}" for path in wanted if has(seen.answer, path))
+    yield from (f"{path} is there: {_summary_of(seen)}" for path in wanted if has(seen.answer, path))
 
 
 def _text(wanted: Mapping[str, Mapping[str, Any]], seen: Seen) -> Iterator[str]:
@@ -188,26 +188,26 @@ def _status(wanted: int, seen: Seen) -> Iterator[str]:
 
 def _no_answer(wanted: bool, seen: Seen) -> Iterator[str]:
     if (seen.body is None) is not wanted:
-        yield f"expected {'no' if wanted else 'an'} answer, got {_told(seen)}"
+        yield f"expected {'no' if wanted else 'an'} answer, got {_summary_of(seen)}"
 
 
 def _rpc_error(wanted: Sequence[int], seen: Seen) -> Iterator[str]:
     code = at(seen.body, "/error/code") if has(seen.body, "/error/code") else None
     if code not in wanted:
-        yield f"expected {' or '.join(map(str, wanted))}, got {_told(seen)}"
+        yield f"expected {' or '.join(map(str, wanted))}, got {_summary_of(seen)}"
 
 
 def _rpc_refused(wanted: Sequence[str], seen: Seen) -> Iterator[str]:
     """An error, or the result of a tool that says it is one."""
     if not (has(seen.body, "/error") or includes(seen.answer, {"isError": True})):
-        yield f"expected a refusal, got {_told(seen)}"
+        yield f"expected a refusal, got {_summary_of(seen)}"
     text = canonical(seen.body).lower()
-    yield from (f"{part!r} is not mentioned in {_told(seen)}" for part in wanted if part.lower() not in text)
+    yield from (f"{part!r} is not mentioned in {_summary_of(seen)}" for part in wanted if part.lower() not in text)
 
 
 def _rpc_id(wanted: Any, seen: Seen) -> Iterator[str]:
     if canonical(at(seen.body, "/id")) != canonical(wanted):
-        yield f"expected {wanted!r}, got {_told(seen)}"
+        yield f"expected {wanted!r}, got {_summary_of(seen)}"
 
 
 def _each(answer: Any, path: str) -> Sequence[Any]:

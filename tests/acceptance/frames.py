@@ -8,7 +8,7 @@ from signpost.mcp.revisions import PROTOCOL_VERSION
 from tests.acceptance.cases import Step
 from tests.acceptance.expectations import Seen
 from tests.acceptance.values import members_of
-from tests.support.memory_gateway import META, Answer, modern
+from tests.support.memory_gateway import META, GatewayAnswer, build_modern_request
 
 OLDER = "2025-06-18"
 RESOURCE_NOT_FOUND = -32002
@@ -29,13 +29,13 @@ def frame_of(step: Step) -> tuple[str, dict[str, str]]:
     params = members_of(frame.get("params")) or {}
     meta = members_of(params.get("_meta")) or {}
     if PROTOCOL_VERSION in meta or _expects_a_modern_answer(step, frame.get("method"), params):
-        message, headers = modern(frame["method"], {**params}, {**(meta or META)})
+        message, headers = build_modern_request(frame["method"], {**params}, {**(meta or META)})
         return json.dumps({**message, "id": frame["id"]}), headers
     is_first = frame.get("method") == "initialize"
     return json.dumps(step.input), {"content-type": "application/json"} if is_first else _older_headers()
 
 
-def seen_of_rpc(answer: Answer) -> Seen:
+def seen_of_rpc(answer: GatewayAnswer) -> Seen:
     message = json.loads(answer.text) if answer.text else None
     found = members_of(message) or {}
     error = found.get("error", {}).get("message")

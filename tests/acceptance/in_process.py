@@ -26,12 +26,12 @@ from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject, Principal
 from signpost.telemetry import Telemetry
 from signpost.toolkit import ToolError
-from stage.scripts import answered
+from stage.scripts import play_entry
 from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
 from tests.acceptance.frames import endpoint_of, frame_of, seen_of_rpc
-from tests.acceptance.worlds import check_given, check_known, hosted_of, seen_of, settings_of
-from tests.support.catalogues import catalogues
+from tests.acceptance.worlds import check_given, check_known, hosted_of, registry_answer_seen, settings_of
+from tests.support.catalogues import build_catalogue_publisher
 from tests.support.memory_gateway import MemoryGateway
 
 TENANT = "case"
@@ -39,7 +39,7 @@ A_MINUTE_MS = 60_000
 STUB = Executor("arn:stub", "secret:stub", A_MINUTE_MS)
 
 
-def _never(seconds: float) -> AbstractContextManager[None]:
+def no_alarm(seconds: float) -> AbstractContextManager[None]:
     """No alarm: that of the product belongs to the main thread."""
     del seconds
     return nullcontext()
@@ -84,7 +84,7 @@ class InProcess:
     def __init__(self) -> None:
         gateway = MemoryGateway()
         self._content = BreakableContent(gateway.functions)
-        gateway.exchange(content=self._content, revisions=MemoryRevisionRows(self._content))
+        gateway.replace_adapters(content=self._content, revisions=MemoryRevisionRows(self._content))
         self._gateway = gateway
         self._key = str(gateway.make_key(TENANT))
         self._marks: list[int] = []
@@ -98,7 +98,7 @@ class InProcess:
                     Publisher(
                         content=self._content,
                         bodies=gateway.adapters.bodies,
-                        catalogues=catalogues(self._content),
+                        catalogues=build_catalogue_publisher(self._content),
                         timestamps=SystemTimestamps(),
                     )
                 )
@@ -108,7 +108,7 @@ class InProcess:
             ),
             telemetry=Telemetry(f"case-{uuid.uuid4().hex}"),
             clock=SystemClock(),
-            alarm=_never,
+            alarm=no_alarm,
         )
 
     def prepare(self, case: Case) -> None:
@@ -141,7 +141,7 @@ class InProcess:
 
     def _call(self, function_id: str, payload: Any) -> Seen:
         event = {"function_id": function_id, "payload": payload}
-        return seen_of(self._door.handle(event, A_MINUTE_MS, "case"))
+        return registry_answer_seen(self._door.handle(event, A_MINUTE_MS, "case"))
 
     def _ask(self, step: Step) -> Seen:
         body, headers = frame_of(step)
@@ -155,6 +155,6 @@ class InProcess:
         if script.get("timeout"):
             return reply_message(failure("timed_out", call["function"]))
         try:
-            return reply_message(Result(answered(script, call["arguments"])))
+            return reply_message(Result(play_entry(script, call["arguments"])))
         except ToolError as fault:
             return reply_message(reported_failure(fault.kind, str(fault)))

@@ -22,7 +22,7 @@ class Titled(Protocol):
     def title(self) -> str: ...
 
 
-class NotPlayed(Exception):  # noqa: N818 - it names what happened
+class CaseNotPlayed(Exception):  # noqa: N818 - it names what happened
     """A case could not be played to its end; the message says why."""
 
 
@@ -34,16 +34,16 @@ class Outcome:
     """Why, or nothing."""
 
 
-def judged(case: Titled, problems: Callable[[], Sequence[str]]) -> Outcome:
+def judge_case(case: Titled, problems: Callable[[], Sequence[str]]) -> Outcome:
     try:
         return Outcome(case, problems())
-    except NotPlayed as fault:
+    except CaseNotPlayed as fault:
         return Outcome(case, [str(fault)])
     except Exception as fault:  # noqa: BLE001 - one case must not end the others
         return Outcome(case, [f"it could not be played: {fault!r}"])
 
 
-def together[Case](cases: Sequence[Case], play: Callable[[Case], Outcome], tell: Tell) -> Iterator[Outcome]:
+def play_concurrently[Case](cases: Sequence[Case], play: Callable[[Case], Outcome], tell: Tell) -> Iterator[Outcome]:
     """Several at once, in the order of the cases."""
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for played, outcome in enumerate(threads.map(play, cases), 1):
@@ -51,5 +51,5 @@ def together[Case](cases: Sequence[Case], play: Callable[[Case], Outcome], tell:
             tell(played)
 
 
-def failed(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+def failed_outcomes(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     return [one for one in outcomes if one.problems]

@@ -11,7 +11,7 @@ from tests.acceptance.decisions import CONTRADICTED
 from tests.acceptance.deployed import Deployment, Tenant
 from tests.acceptance.expectations import Judge, Seen
 from tests.acceptance.in_process import InProcess
-from tests.acceptance.outcomes import Outcome, Tell, judged, together
+from tests.acceptance.outcomes import Outcome, Tell, judge_case, play_concurrently
 from tests.acceptance.worlds import World
 
 
@@ -21,41 +21,41 @@ def play(cases: Sequence[Case], deployment: Deployment, tell: Tell) -> Sequence[
     outcomes = {case.id: Outcome(case, skipped=CONTRADICTED[case.id].reason) for case in contradicted}
     here = [case for case in cases if case.id not in outcomes and (case.is_pure or case.breaks_storage)]
     with redirect_stdout(io.StringIO()):  # the product logs there; nobody else prints yet
-        outcomes |= {case.id: _played_here(case) for case in here}
+        outcomes |= {case.id: _play_in_process(case) for case in here}
     there = [case for case in cases if case.id not in outcomes]
 
     def played(case: Case) -> Outcome:
-        return _played_in(Tenant(deployment), case)
+        return _play_in_world(Tenant(deployment), case)
 
-    outcomes |= {outcome.case.id: outcome for outcome in together(there, played, tell)}
+    outcomes |= {outcome.case.id: outcome for outcome in play_concurrently(there, played, tell)}
     return [outcomes[case.id] for case in cases]
 
 
-def played_by_rules(case: Case) -> Outcome:
+def play_pure_case(case: Case) -> Outcome:
     """A case that is pure."""
-    return judged(case, lambda: _problems(case, [pure.seen(step.op, step.input) for step in case.steps]))
+    return judge_case(case, lambda: _problems(case, [pure.apply_rule(step.op, step.input) for step in case.steps]))
 
 
-def _played_here(case: Case) -> Outcome:
-    return played_by_rules(case) if case.is_pure else _played_in(InProcess(), case)
+def _play_in_process(case: Case) -> Outcome:
+    return play_pure_case(case) if case.is_pure else _play_in_world(InProcess(), case)
 
 
-def _played_in(world: World, case: Case) -> Outcome:
+def _play_in_world(world: World, case: Case) -> Outcome:
     def problems() -> Sequence[str]:
         world.prepare(case)
-        return _problems(case, _seen(world, case))
+        return _problems(case, _observe_steps(world, case))
 
-    return judged(case, problems)
+    return judge_case(case, problems)
 
 
-def _seen(world: World, case: Case) -> Sequence[Seen]:
-    seen = list(_played_steps(world, case))
+def _observe_steps(world: World, case: Case) -> Sequence[Seen]:
+    seen = list(_play_steps(world, case))
     if not case.expects("events"):
         return seen
     return [replace(one, events=events) for one, events in zip(seen, world.events(), strict=True)]
 
 
-def _played_steps(world: World, case: Case) -> Iterator[Seen]:
+def _play_steps(world: World, case: Case) -> Iterator[Seen]:
     expects_events, expects_calls = case.expects("events"), case.expects("calls")
     if expects_events:
         world.mark()

@@ -15,12 +15,12 @@ from signpost.content.prompts import messages_of
 from tests.acceptance.expectations import Seen
 
 
-def seen(op: str, given: Mapping[str, Any]) -> Seen:
+def apply_rule(op: str, given: Mapping[str, Any]) -> Seen:
     answer = RULES[op](given)
     return Seen(error=answer.message) if isinstance(answer, RegistryRefusal) else Seen(answer)
 
 
-def _parsed(uri: str) -> dict[str, str] | RegistryRefusal:
+def _parse_uri(uri: str) -> dict[str, str] | RegistryRefusal:
     match uris.parse(uri):
         case uris.Index():
             return {"kind": "index"}
@@ -32,7 +32,7 @@ def _parsed(uri: str) -> dict[str, str] | RegistryRefusal:
             return refused
 
 
-def _refused_by(problem: str | None) -> RegistryRefusal | None:
+def _refusal_of(problem: str | None) -> RegistryRefusal | None:
     return None if problem is None else RegistryRefusal("invalid_id", problem)
 
 
@@ -53,10 +53,10 @@ def _configuration(given: Mapping[str, Any]) -> dict[str, Any]:
         path = Path(folder) / "config.json"
         if document is not None:
             path.write_text("{" if document == "malformed" else json.dumps(document))
-        return asdict(config.read_config(path, _unheard))
+        return asdict(config.read_config(path, _ignore_warning))
 
 
-def _unheard(warning: str) -> None:
+def _ignore_warning(warning: str) -> None:
     """The cases expect none in particular."""
     assert warning
 
@@ -65,9 +65,9 @@ RULES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "pure.title": lambda given: markdown.title_of(given["markdown"]),
     "pure.description": lambda given: markdown.description_of(given["markdown"]),
     "pure.truncate": lambda given: markdown.truncate(given["text"], given["max"]),
-    "pure.parse_uri": lambda given: _parsed(given["uri"]),
-    "pure.validate_id": lambda given: _refused_by(names.problem_with_skill_id(given["id"])),
-    "pure.validate_name": lambda given: _refused_by(names.problem_with_prompt_name(given["name"])),
+    "pure.parse_uri": lambda given: _parse_uri(given["uri"]),
+    "pure.validate_id": lambda given: _refusal_of(names.problem_with_skill_id(given["id"])),
+    "pure.validate_name": lambda given: _refusal_of(names.problem_with_prompt_name(given["name"])),
     "pure.hidden": lambda given: names.is_internal(given["function_id"]),
     "pure.normalize_section": lambda given: _section(given["value"]),
     "pure.normalize_prompt": lambda given: messages_of(given["value"], "f"),

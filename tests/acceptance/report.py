@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tests.acceptance.outcomes import Outcome, failed
+from tests.acceptance.outcomes import Outcome, failed_outcomes
 
 
 def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -10,12 +10,12 @@ def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     for one in outcomes:
         if one.skipped:
             yield f"skipped {one.case.id} {one.case.title}: {one.skipped}"
-    for one in failed(outcomes):
+    for one in failed_outcomes(outcomes):
         yield f"FAILED {one.case.id} {one.case.title}: {'; '.join(one.problems)}"
     skipped = sum(bool(one.skipped) for one in outcomes)
-    fell = len(failed(outcomes))
+    fell = len(failed_outcomes(outcomes))
     yield f"{len(outcomes) - skipped - fell} passed, {fell} failed, {skipped} skipped"
 
 
 def exit_code(outcomes: Sequence[Outcome]) -> int:
-    return 1 if failed(outcomes) else 0
+    return 1 if failed_outcomes(outcomes) else 0

@@ -38,8 +38,8 @@ class Stubs:
         """First call first."""
         executors = self._deployment.executors
         named = [function for key, function in self._functions.items() if json.loads(key)[0] == stub]
-        called = [call for function in named for call in executors.calls(self._tenant, function)]
-        return [_told(call) for call in sorted(called, key=lambda call: call["at"])]
+        called = [call for function in named for call in executors.list_calls(self._tenant, function)]
+        return [_call_record(call) for call in sorted(called, key=lambda call: call["at"])]
 
     def as_written(self, answered: Any) -> Any:
         """With each executor that is shown exactly as it was published as its author had it."""
@@ -65,14 +65,14 @@ class Stubs:
         key = _text([stub.get("id", ""), stub["script"]])
         if key not in self._functions:
             self._functions[key] = f"{STUB}::{len(self._functions) + 1}"
-            self._deployment.executors.script(self._tenant, self._functions[key], stub["script"])
+            self._deployment.executors.write_script(self._tenant, self._functions[key], stub["script"])
         rest = {name: member for name, member in stub.items() if name not in PLAYER_S_OWN}
         published = {"kind": "function", "function": self._functions[key], **rest}
         self._written[_text(published)] = stub
         return published
 
 
-def _told(call: Mapping[str, Any]) -> Written:
+def _call_record(call: Mapping[str, Any]) -> Written:
     """The name of a transition may have dots."""
     workflow, named = call["step"].split(".", 1)
     transition = named.rsplit(".", 1)[0]

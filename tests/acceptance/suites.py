@@ -33,7 +33,7 @@ def factor(text: str) -> float:
     return number
 
 
-def chosen(
+def choose_suites(
     registry: Path | None, workflow: Path | None, *, factor: float, only: Sequence[str] | None
 ) -> Sequence[Suite]:
     """Those that are named, or both. Raises ValueError or OSError for what cannot be played."""
@@ -50,7 +50,7 @@ def chosen(
 
 
 def _of_registry(file: Path, only: Sequence[str] | None) -> Suite:
-    cases = _named(_loaded(registry_cases.load, file), only)
+    cases = _filter_by_id(_load_cases(registry_cases.load, file), only)
 
     def play(deployment: Deployment, home: Path, tell: Tell) -> Sequence[Outcome]:
         del home  # it publishes no files
@@ -60,7 +60,7 @@ def _of_registry(file: Path, only: Sequence[str] | None) -> Suite:
 
 
 def _of_workflows(file: Path, factor: float, only: Sequence[str] | None) -> Suite:
-    cases = _named(_loaded(partial(workflow_cases.load, factor=factor), file), only)
+    cases = _filter_by_id(_load_cases(partial(workflow_cases.load, factor=factor), file), only)
 
     def play(deployment: Deployment, home: Path, tell: Tell) -> Sequence[Outcome]:
         return workflow_player.play(cases, partial(Deployed, deployment, home), tell)
@@ -68,12 +68,12 @@ def _of_workflows(file: Path, factor: float, only: Sequence[str] | None) -> Suit
     return Suite(f"cases of workflows ({file}), all times x {factor:g}", cases, play)
 
 
-def _loaded[Case](load: Callable[[Path], Sequence[Case]], file: Path) -> Sequence[Case]:
+def _load_cases[Case](load: Callable[[Path], Sequence[Case]], file: Path) -> Sequence[Case]:
     try:
         return load(file)
     except ValueError as fault:
         raise ValueError(f"{file}: {fault}") from fault
 
 
-def _named[Case: Titled](cases: Sequence[Case], only: Sequence[str] | None) -> Sequence[Case]:
+def _filter_by_id[Case: Titled](cases: Sequence[Case], only: Sequence[str] | None) -> Sequence[Case]:
     return [case for case in cases if not only or case.id in only]

@@ -64,42 +64,42 @@ PAIRS: list[tuple[str, Any, Seen, Seen]] = [
 
 
 @pytest.mark.parametrize(("name", "wanted", "has", "misses"), PAIRS, ids=[pair[0] for pair in PAIRS])
-def test_an_expectation_is_met_or_not(name: str, wanted: Any, has: Seen, misses: Seen) -> None:
+def test_every_expectation_accepts_and_rejects_an_answer(name: str, wanted: Any, has: Seen, misses: Seen) -> None:
     assert list(Judge().problems({name: wanted}, has)) == []
     (problem,) = Judge().problems({name: wanted}, misses)
     assert problem.startswith(name)
 
 
-def test_every_expectation_is_held_against_both() -> None:
+def test_every_expectation_and_text_rule_has_a_pair() -> None:
     assert {name for name, *_ in PAIRS} == set(EXPECTATIONS)
     assert {rule for name, wanted, *_ in PAIRS if name == "text" for rule in wanted[""]} == set(TEXT_RULES)
 
 
-def test_what_leads_nowhere_and_what_nobody_knows_is_a_problem() -> None:
+def test_a_missing_path_and_an_unknown_expectation_are_problems() -> None:
     assert re.search("nothing is at /a/0", "".join(Judge().problems({"values": {"/a/0": 1}}, Seen({"a": []}))))
     assert re.search("nothing is at /a/\\*", "".join(Judge().problems({"values": {"/a/*": 1}}, Seen({"a": 1}))))
     assert list(Judge().problems({"rpc_txt": {}}, Seen())) == ["this runner does not know the expectation rpc_txt"]
 
 
 @pytest.mark.parametrize("pair", [("/t", "first"), ("first", "/t")], ids=["path first", "name first"])
-def test_a_value_of_one_step_differs_from_that_of_another(pair: tuple[str, str]) -> None:
+def test_a_saved_value_is_compared_with_that_of_a_later_step(pair: tuple[str, str]) -> None:
     judge, pairs = Judge(), dict([pair])
     assert list(judge.problems({"save": pairs}, Seen({"t": 1}))) == []
     assert list(judge.problems({"differs": pairs}, Seen({"t": 2}))) == []
     assert len(list(judge.problems({"differs": pairs}, Seen({"t": 1})))) == 1
 
 
-def test_values_are_json() -> None:
+def test_values_are_compared_as_json() -> None:
     assert canonical((0, 5.0, True)) == "[0, 5, true]"
     assert not includes("text", {})
     assert includes({"a": {"b": 1, "c": 2}}, {"a": {"b": 1.0}})
 
 
-def test_strings_are_built_before_anything_is_played() -> None:
+def test_texts_are_expanded_before_a_case_is_played() -> None:
     assert not [case.id for case in load(DEFAULT) if "$repeat" in repr(case.steps) or "$concat" in repr(case.steps)]
 
 
-def test_a_case_that_contradicts_a_decision_is_skipped_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_that_contradicts_a_decision_is_skipped_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     good, other = (case for case in load(DEFAULT) if case.id in ("TTL-01", "TTL-02"))
     monkeypatch.setitem(decisions.CONTRADICTED, other.id, decisions.Contradiction(7, "the index is sorted otherwise."))
     bad = replace(good, id="TTL-x", steps=[replace(good.steps[0], expect={"equals": "something else"})])
@@ -110,14 +110,14 @@ def test_a_case_that_contradicts_a_decision_is_skipped_by_its_number(monkeypatch
     assert summed == "1 passed, 1 failed, 1 skipped"
 
 
-def in_process(given: Sequence[Any], *steps: Step) -> Sequence[str]:
+def problems_in_process(given: Sequence[Any], *steps: Step) -> Sequence[str]:
     """What is wrong with a case whose storage is down."""
     case = Case("x", "", [*given, {"storage": "down"}], steps)
     (outcome,) = play([case], NOWHERE, lambda _: None)
     return outcome.problems
 
 
-def test_a_case_with_broken_storage_has_its_functions_and_its_frames() -> None:
+def test_a_case_with_broken_storage_can_call_functions_and_mcp() -> None:
     stub = {"stub": "yard::echo", "echo": True, "metadata": {"mcp": {"expose": True}}}
     hidden = {"stub": "yard::shut", "returns": 1}
     config = {"config": {"require_expose": True, "hidden_prefixes": ["a::", "b::"]}}
@@ -126,7 +126,7 @@ def test_a_case_with_broken_storage_has_its_functions_and_its_frames() -> None:
     listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     read = {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}
     assert (
-        in_process(
+        problems_in_process(
             [stub, hidden, config],
             Step("mcp", call, {"rpc_has": {"isError": False}, "calls": called}),
             Step("mcp", listed, {"rpc_values": {"/tools/*/name": ["yard__echo", "skill__fetch"]}, "calls": []}),
@@ -136,7 +136,7 @@ def test_a_case_with_broken_storage_has_its_functions_and_its_frames() -> None:
     )
 
 
-def test_what_is_given_and_not_known_is_a_problem() -> None:
-    assert in_process([{"clock": "stopped"}], Step("skills::list", {}, {})) == [
+def test_an_unknown_given_entry_is_a_problem() -> None:
+    assert problems_in_process([{"clock": "stopped"}], Step("skills::list", {}, {})) == [
         "this runner does not know what is given by clock"
     ]

@@ -4,13 +4,13 @@ import pytest
 
 from tests.acceptance.cases import DEFAULT, load
 from tests.acceptance.deployed import Deployment
-from tests.acceptance.outcomes import failed
+from tests.acceptance.outcomes import failed_outcomes
 from tests.acceptance.player import play
 
 
 @pytest.mark.cloud
-def test_the_registry_does_what_its_cases_say(deployment: Deployment) -> None:
+def test_the_registry_passes_its_cases(deployment: Deployment) -> None:
     cases = load(DEFAULT)
     outcomes = play(cases, deployment, lambda _: None)
     assert len(outcomes) == len(cases)
-    assert {one.case.id: one.problems for one in failed(outcomes)} == {}
+    assert {one.case.id: one.problems for one in failed_outcomes(outcomes)} == {}

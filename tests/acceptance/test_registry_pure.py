@@ -4,15 +4,15 @@ import pytest
 
 from tests.acceptance import pure
 from tests.acceptance.cases import DEFAULT, Case, load
-from tests.acceptance.player import played_by_rules
+from tests.acceptance.player import play_pure_case
 
 PURE = [case for case in load(DEFAULT) if case.is_pure]
 
 
 @pytest.mark.parametrize("case", PURE, ids=lambda case: case.id)
 def test_case(case: Case) -> None:
-    assert played_by_rules(case).problems == []
+    assert play_pure_case(case).problems == []
 
 
-def test_there_is_a_case_for_every_rule_and_a_rule_for_every_case() -> None:
+def test_every_pure_rule_has_a_case_and_every_case_a_rule() -> None:
     assert {step.op for case in PURE for step in case.steps} == set(pure.RULES)

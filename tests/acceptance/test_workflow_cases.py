@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.deployed import Deployment
-from tests.acceptance.outcomes import Outcome, failed
+from tests.acceptance.outcomes import Outcome, failed_outcomes
 from tests.acceptance.suites import FACTOR
 from tests.acceptance.workflow_cases import DEFAULT, load
 from tests.acceptance.workflow_player import play
@@ -20,7 +20,7 @@ OWN = DEFAULT.with_name("own-workflow-cases.json")
 """Callers, races and timeouts, which the other file shows in other ways."""
 
 
-def test_all_are_played_but_those_that_lead_out_of_the_account() -> None:
+def test_only_cases_that_leave_the_account_are_skipped() -> None:
     skipped = {case.id for case in load(DEFAULT) if reason_to_skip(case)}
     assert skipped == {case.id for case in load(DEFAULT) if case.requires & set(NOT_YET)}
     assert len(load(DEFAULT)) - len(skipped) >= 124
@@ -28,9 +28,9 @@ def test_all_are_played_but_those_that_lead_out_of_the_account() -> None:
 
 @pytest.mark.cloud
 @pytest.mark.parametrize("file", [DEFAULT, OWN], ids=lambda file: file.name)
-def test_workflows_do_what_their_cases_say(deployment: Deployment, tmp_path: Path, file: Path) -> None:
-    outcomes = played(file, deployment, tmp_path)
-    assert {one.case.id: one.problems for one in failed(outcomes)} == {}
+def test_workflows_pass_their_cases(deployment: Deployment, tmp_path: Path, file: Path) -> None:
+    outcomes = play_file(file, deployment, tmp_path)
+    assert {one.case.id: one.problems for one in failed_outcomes(outcomes)} == {}
 
 
 ANY: Mapping[str, Any] = {"initialState": "a", "states": {"a": {}}}
@@ -47,17 +47,17 @@ CANNOT: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
 
 @pytest.mark.cloud
 @pytest.mark.parametrize(("step", "definition", "says"), CANNOT, ids=["step", "caller", "definition"])
-def test_what_cannot_be_played_failed(
+def test_a_case_that_cannot_be_played_fails(
     deployment: Deployment, tmp_path: Path, step: Mapping[str, Any], definition: Mapping[str, Any], says: str
 ) -> None:
     file = tmp_path / "cases.json"
     file.write_text(json.dumps([{"id": "A-1", "definitionId": "demo", "definition": definition, "steps": [step]}]))
-    (outcome,) = played(file, deployment, tmp_path)
+    (outcome,) = play_file(file, deployment, tmp_path)
     (problem,) = outcome.problems
     assert problem.startswith(says)
 
 
-def played(file: Path, deployment: Deployment, home: Path) -> Sequence[Outcome]:
+def play_file(file: Path, deployment: Deployment, home: Path) -> Sequence[Outcome]:
     cases = load(file, FACTOR)
     outcomes = play(cases, partial(Deployed, deployment, home), lambda _: None)
     assert [one.case.id for one in outcomes] == [case.id for case in cases]

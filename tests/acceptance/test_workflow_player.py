@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from tests.acceptance import suites
-from tests.acceptance.outcomes import NotPlayed, Outcome
+from tests.acceptance.outcomes import CaseNotPlayed, Outcome
 from tests.acceptance.report import exit_code, lines
 from tests.acceptance.workflow_cases import DEFAULT, Case, Step, load
-from tests.acceptance.workflow_player import longest_first, play
+from tests.acceptance.workflow_player import play, sort_by_sleep
 
 OPEN = {"workflowId": "wf_1", "state": "open", "version": 1}
 
 
-class Echo:
+class EchoWorld:
     """A world that answers the arguments of what it is asked."""
 
     def __init__(self, case: Case) -> None:
@@ -27,7 +27,7 @@ class Echo:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Callable[..., Path]:
+def write_cases(tmp_path: Path) -> Callable[..., Path]:
     """A file of a case with these members."""
 
     def write(*steps: Mapping[str, Any], **members: Any) -> Path:
@@ -39,35 +39,37 @@ def written(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def played(path: Path, factor: float = 1) -> Outcome:
-    (outcome,) = play(load(path, factor), Echo, lambda _: None)
+def play_file(path: Path, factor: float = 1) -> Outcome:
+    (outcome,) = play(load(path, factor), EchoWorld, lambda _: None)
     return outcome
 
 
-def asking(args: Mapping[str, Any], **members: Any) -> Mapping[str, Any]:
+def get_step(args: Mapping[str, Any], **members: Any) -> Mapping[str, Any]:
     return {"tool": "workflow.get", "args": args, **members}
 
 
-def test_what_is_as_expected_has_no_problems(written: Callable[..., Path]) -> None:
-    first = asking(OPEN, expect={"state": "open"}, save={"v": "$.version"})
-    second = asking({"version": "{{v+1}}"}, expect={"version": 2})
-    assert played(written(first, second)).problems == ()
+def test_a_case_with_the_expected_answers_has_no_problems(write_cases: Callable[..., Path]) -> None:
+    first = get_step(OPEN, expect={"state": "open"}, save={"v": "$.version"})
+    second = get_step({"version": "{{v+1}}"}, expect={"version": 2})
+    assert play_file(write_cases(first, second)).problems == ()
 
 
 WRONG: list[tuple[Mapping[str, Any], str]] = [
-    (asking(OPEN, expect={"state": "done"}), "$.state is 'open', not 'done'"),
-    (asking(OPEN, expect={"terminal": True}), "$.terminal is missing"),
-    (asking(OPEN, expectError="not found"), "no error like 'not found'"),
-    (asking({"error": {"code": "X", "message": "no"}}, expectError="yes"), "no error like 'yes'"),
-    (asking(OPEN, expectMs={"$lt": 0}), "the time it took is "),
-    (asking({"v": "{{nowhere}}"}), "it could not be played: KeyError('nowhere')"),
-    (asking(OPEN, expect={"state": {"$how": 1}}), "it could not be played: KeyError('$how')"),
+    (get_step(OPEN, expect={"state": "done"}), "$.state is 'open', not 'done'"),
+    (get_step(OPEN, expect={"terminal": True}), "$.terminal is missing"),
+    (get_step(OPEN, expectError="not found"), "no error like 'not found'"),
+    (get_step({"error": {"code": "X", "message": "no"}}, expectError="yes"), "no error like 'yes'"),
+    (get_step(OPEN, expectMs={"$lt": 0}), "the time it took is "),
+    (get_step({"v": "{{nowhere}}"}), "it could not be played: KeyError('nowhere')"),
+    (get_step(OPEN, expect={"state": {"$how": 1}}), "it could not be played: KeyError('$how')"),
 ]
 
 
 @pytest.mark.parametrize(("step", "says"), WRONG, ids=[says for _, says in WRONG])
-def test_what_is_not_as_expected_is_told(written: Callable[..., Path], step: Mapping[str, Any], says: str) -> None:
-    outcome = played(written(step))
+def test_an_unexpected_answer_is_a_problem_in_the_report(
+    write_cases: Callable[..., Path], step: Mapping[str, Any], says: str
+) -> None:
+    outcome = play_file(write_cases(step))
     assert any(says in problem for problem in outcome.problems), outcome
     *_, fell, summed = lines([outcome])
     assert fell.startswith("FAILED A-1 a case: ")
@@ -75,14 +77,17 @@ def test_what_is_not_as_expected_is_told(written: Callable[..., Path], step: Map
     assert exit_code([outcome]) == 1
 
 
-def test_after_the_first_step_with_a_problem_nothing_more_is_told(written: Callable[..., Path]) -> None:
-    wrong = asking(OPEN, expect={"state": "done", "version": 2})
-    assert [problem[:6] for problem in played(written(asking(OPEN), wrong, wrong)).problems] == ["step 2", "step 2"]
+def test_only_the_first_step_with_problems_is_reported(write_cases: Callable[..., Path]) -> None:
+    wrong = get_step(OPEN, expect={"state": "done", "version": 2})
+    assert [problem[:6] for problem in play_file(write_cases(get_step(OPEN), wrong, wrong)).problems] == [
+        "step 2",
+        "step 2",
+    ]
 
 
-def test_an_error_is_found_whatever_its_case(written: Callable[..., Path]) -> None:
-    refused = asking({"error": {"code": "NOT_FOUND", "message": "Unknown."}}, expectError="not_found")
-    assert played(written(refused)).problems == ()
+def test_an_expected_error_is_matched_in_any_case(write_cases: Callable[..., Path]) -> None:
+    refused = get_step({"error": {"code": "NOT_FOUND", "message": "Unknown."}}, expectError="not_found")
+    assert play_file(write_cases(refused)).problems == ()
 
 
 SKIPPED = [
@@ -93,8 +98,10 @@ SKIPPED = [
 
 
 @pytest.mark.parametrize(("requires", "says"), SKIPPED)
-def test_what_is_skipped_says_why(written: Callable[..., Path], requires: list[str], says: str) -> None:
-    outcome = played(written(asking(OPEN), requires=requires))
+def test_a_skipped_case_is_reported_with_its_reason(
+    write_cases: Callable[..., Path], requires: list[str], says: str
+) -> None:
+    outcome = play_file(write_cases(get_step(OPEN), requires=requires))
     assert outcome.skipped.startswith(says)
     first, summed = lines([outcome])
     assert first.startswith(f"skipped A-1 a case: {says}")
@@ -102,26 +109,26 @@ def test_what_is_skipped_says_why(written: Callable[..., Path], requires: list[s
     assert exit_code([outcome]) == 0
 
 
-def test_all_times_of_a_case_are_made_longer(written: Callable[..., Path]) -> None:
+def test_all_times_of_a_case_are_multiplied(write_cases: Callable[..., Path]) -> None:
     definition = {
         "timeoutMs": 250,
         "states": {"a": {"transitions": {"go": {"executor": {"script": [{"delayMs": 15}]}}}}},
     }
     sleep = {"tool": "$sleep", "args": {"ms": 40}}
-    timed = asking({"ms": 3, "timeoutMs": {"type": "integer"}}, expectMs={"$lt": 690}, expect={"timeoutMs": 250})
-    (case,) = load(written(sleep, timed, definition=definition, definitionId="d"), 2.5)
+    timed = get_step({"ms": 3, "timeoutMs": {"type": "integer"}}, expectMs={"$lt": 690}, expect={"timeoutMs": 250})
+    (case,) = load(write_cases(sleep, timed, definition=definition, definitionId="d"), 2.5)
     assert json.dumps(case.definition) == json.dumps(definition).replace("250", "625").replace("15", "38")
     assert case.sleeps == pytest.approx(0.1)
     assert (case.steps[1].milliseconds, case.steps[1].expect) == ({"$lt": 1725}, {"timeoutMs": 625})
     assert case.steps[1].args == {"ms": 3, "timeoutMs": {"type": "integer"}}
 
 
-def test_the_pauses_of_retries_and_the_expiry_of_a_question_are_made_longer_too(written: Callable[..., Path]) -> None:
+def test_retry_delays_and_the_expiry_of_approval_requests_are_multiplied(write_cases: Callable[..., Path]) -> None:
     retry = {"maxAttempts": 3, "backoff": "exponential", "initialDelayMs": 120, "maxDelayMs": 700}
     asking_a_person = {"executor": {"kind": "human", "expiresMs": 900}}
     transitions = {"go": {"reliability": {"timeoutMs": 400, "retry": retry}}, "ask": asking_a_person}
     definition = {"states": {"a": {"transitions": transitions}}}
-    (case,) = load(written(definition=definition, definitionId="d"), 2)
+    (case,) = load(write_cases(definition=definition, definitionId="d"), 2)
     assert case.definition is not None
     slowed = case.definition["states"]["a"]["transitions"]
     assert slowed["go"]["reliability"]["timeoutMs"] == 800
@@ -129,28 +136,28 @@ def test_the_pauses_of_retries_and_the_expiry_of_a_question_are_made_longer_too(
     assert slowed["ask"]["executor"]["expiresMs"] == 1_800
 
 
-def test_those_that_sleep_begin_and_the_report_keeps_the_order_of_the_file(tmp_path: Path) -> None:
+def test_sleeping_cases_are_played_first_and_reported_in_file_order(tmp_path: Path) -> None:
     naps = {"A": 0, "B": 10, "C": 30}
     rows = [{"id": name, "steps": [{"tool": "$sleep", "args": {"ms": ms}}]} for name, ms in naps.items()]
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(rows))
-    assert [case.id for case in longest_first(load(path))] == ["C", "B", "A"]
-    assert [outcome.case.id for outcome in play(load(path), Echo, lambda _: None)] == ["A", "B", "C"]
+    assert [case.id for case in sort_by_sleep(load(path))] == ["C", "B", "A"]
+    assert [outcome.case.id for outcome in play(load(path), EchoWorld, lambda _: None)] == ["A", "B", "C"]
 
 
-def test_what_cannot_be_played_is_a_problem_of_its_case_alone(tmp_path: Path) -> None:
+def test_a_case_that_cannot_be_played_does_not_affect_the_others(tmp_path: Path) -> None:
     path = tmp_path / "cases.json"
     path.write_text(json.dumps([{"id": name, "steps": []} for name in ("A", "B")]))
 
-    def world(case: Case) -> Echo:
+    def world(case: Case) -> EchoWorld:
         if case.id == "A":
-            raise NotPlayed("it was refused")
-        return Echo(case)
+            raise CaseNotPlayed("it was refused")
+        return EchoWorld(case)
 
     assert [list(one.problems) for one in play(load(path), world, lambda _: None)] == [["it was refused"], []]
 
 
-def test_a_manifest_is_what_the_case_defines_and_configures() -> None:
+def test_the_manifest_of_a_case_has_its_definition_and_config() -> None:
     cases = {case.id: case for case in load(DEFAULT)}
     chained = cases["CHN-12"].manifest
     assert (chained["version"], sorted(chained["workflows"])) == (1, ["demo", "stuck"])
@@ -159,9 +166,9 @@ def test_a_manifest_is_what_the_case_defines_and_configures() -> None:
     assert other["workflows"] == {"demo": {"initialState": "x"}}
 
 
-def test_only_what_is_named_is_played(tmp_path: Path) -> None:
+def test_only_named_files_and_cases_are_chosen(tmp_path: Path) -> None:
     def what(**named: Any) -> list[int]:
-        found = suites.chosen(named.get("registry"), named.get("workflow"), factor=1, only=named.get("only"))
+        found = suites.choose_suites(named.get("registry"), named.get("workflow"), factor=1, only=named.get("only"))
         return [len(suite.cases) for suite in found]
 
     registry, workflows = what()

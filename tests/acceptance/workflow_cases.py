@@ -68,7 +68,7 @@ class Case:
 def load(path: Path = DEFAULT, factor: float = 1) -> Sequence[Case]:
     """With all times multiplied by the factor. Raises ValueError for what is no such file."""
     try:
-        cases = [_case(_slowed(row, factor)) for row in json.loads(path.read_text("utf-8"))]
+        cases = [_case(_multiply_times(row, factor)) for row in json.loads(path.read_text("utf-8"))]
     except (AttributeError, KeyError, TypeError) as fault:
         raise ValueError(f"these are no cases of workflows: {fault!r}") from fault
     if len({case.id for case in cases}) < len(cases):
@@ -101,30 +101,30 @@ def _step(row: Mapping[str, Any]) -> Step:
     )
 
 
-def _slowed(value: Any, factor: float) -> Any:
+def _multiply_times(value: Any, factor: float) -> Any:
     if isinstance(value, list):
-        return [_slowed(one, factor) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+        return [_multiply_times(one, factor) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
     if not isinstance(value, dict):
         return value
     members: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType] - JSON
-    slowed = {name: _slowed_member(name, member, factor) for name, member in members.items()}
+    slowed = {name: _multiply_member(name, member, factor) for name, member in members.items()}
     if members.get("tool") == "$sleep":
-        slowed["args"] = _multiplied(members["args"], factor)
+        slowed["args"] = _multiply_numbers(members["args"], factor)
     return slowed
 
 
-def _slowed_member(name: str, value: Any, factor: float) -> Any:
+def _multiply_member(name: str, value: Any, factor: float) -> Any:
     if name == "expectMs" or (name in TIMES and _is_number(value)):
-        return _multiplied(value, factor)
-    return _slowed(value, factor)
+        return _multiply_numbers(value, factor)
+    return _multiply_times(value, factor)
 
 
-def _multiplied(value: Any, factor: float) -> Any:
+def _multiply_numbers(value: Any, factor: float) -> Any:
     """Every number in it, whole ones to whole ones: a time in a manifest has no fractions."""
     if isinstance(value, list):
-        return [_multiplied(one, factor) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+        return [_multiply_numbers(one, factor) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
     if isinstance(value, dict):
-        return {name: _multiplied(one, factor) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+        return {name: _multiply_numbers(one, factor) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
     return round(value * factor) if _is_number(value) else value
 
 
@@ -151,21 +151,21 @@ def principals(case: Case, tenant: str) -> Mapping[str, Principal]:
     }
 
 
-def substituted(value: Any, saved: Mapping[str, Any]) -> Any:
+def substitute(value: Any, saved: Mapping[str, Any]) -> Any:
     """With what earlier steps saved in the place of `{{name}}`; a whole text becomes the value itself."""
     if isinstance(value, Mapping):
-        return {str(substituted(name, saved)): substituted(member, saved) for name, member in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+        return {str(substitute(name, saved)): substitute(member, saved) for name, member in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
     if isinstance(value, list):
-        return [substituted(member, saved) for member in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+        return [substitute(member, saved) for member in value]  # pyright: ignore[reportUnknownVariableType] - JSON
     if not isinstance(value, str):
         return value
     whole = _VARIABLE.fullmatch(value)
     if whole:
-        return _valued(whole, saved)
-    return _VARIABLE.sub(lambda found: str(_valued(found, saved)), value)
+        return _variable_value(whole, saved)
+    return _VARIABLE.sub(lambda found: str(_variable_value(found, saved)), value)
 
 
-def _valued(found: re.Match[str], saved: Mapping[str, Any]) -> Any:
+def _variable_value(found: re.Match[str], saved: Mapping[str, Any]) -> Any:
     name, sign, number = found.groups()
     value = saved[name]
     return value if sign is None else value + (int(number) if sign == "+" else -int(number))

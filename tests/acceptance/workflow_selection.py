@@ -20,8 +20,8 @@ NOT_YET: Mapping[str, str] = {
 def reason_to_skip(case: Case) -> str:
     """Nothing, if it is played."""
     missing = sorted(case.requires - PLAYED)
-    return f"requires {', '.join(map(_described, missing))}" if missing else ""
+    return f"requires {', '.join(map(_describe_requirement, missing))}" if missing else ""
 
 
-def _described(name: str) -> str:
+def _describe_requirement(name: str) -> str:
     return f"{name} ({NOT_YET[name]})" if name in NOT_YET else f"{name}, which this player does not know"

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from signpost.workflow.instance import AuditEvent
 from tests.acceptance.matching import mismatches
-from tests.acceptance.workflow_cases import Case, Step, at_path, substituted
+from tests.acceptance.workflow_cases import Case, Step, at_path, substitute
 
 
 class World(Protocol):
@@ -24,17 +24,17 @@ def problems(case: Case, world: World) -> Sequence[str]:
     """Of the first step that has any: those after it stand on it."""
     saved = dict[str, Any]()
     for number, written in enumerate(case.steps, 1):
-        step = _filled_in(written, saved)
+        step = _substitute_step(written, saved)
         started = perf_counter()
         seen = world.play(step)
-        found = list(_unmet(step, seen, (perf_counter() - started) * 1000))
+        found = list(_unmet_expectations(step, seen, (perf_counter() - started) * 1000))
         if found:
             return [f"step {number} {step.tool}: {one}" for one in found]
         saved |= {name: at_path(seen, path) for name, path in step.save.items()}
     return ()
 
 
-def told(events: Sequence[AuditEvent]) -> Mapping[str, Any]:
+def audit_answer(events: Sequence[AuditEvent]) -> Mapping[str, Any]:
     """What `$audit` answers."""
     return {
         "events": [
@@ -48,16 +48,16 @@ def told(events: Sequence[AuditEvent]) -> Mapping[str, Any]:
     }
 
 
-def _filled_in(step: Step, saved: Mapping[str, Any]) -> Step:
+def _substitute_step(step: Step, saved: Mapping[str, Any]) -> Step:
     return replace(
         step,
-        args=substituted(step.args, saved),
-        expect=substituted(step.expect, saved),
-        error=substituted(step.error, saved),
+        args=substitute(step.args, saved),
+        expect=substitute(step.expect, saved),
+        error=substitute(step.error, saved),
     )
 
 
-def _unmet(step: Step, seen: Any, milliseconds: float) -> Iterator[str]:
+def _unmet_expectations(step: Step, seen: Any, milliseconds: float) -> Iterator[str]:
     error = seen.get("error") if isinstance(seen, Mapping) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - JSON
     if step.error is not None and (not error or not re.search(step.error, json.dumps(error), re.IGNORECASE)):
         yield f"no error like {step.error!r} in {seen}"

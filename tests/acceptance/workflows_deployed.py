@@ -18,13 +18,13 @@ from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject, Principal, as_object
 from tests.acceptance.callers import Credentials
 from tests.acceptance.deployed import Deployment
-from tests.acceptance.outcomes import NotPlayed
+from tests.acceptance.outcomes import CaseNotPlayed
 from tests.acceptance.stubs import Stubs
 from tests.acceptance.workflow_cases import Case, Step, principals
-from tests.acceptance.workflow_steps import told
-from tests.support.commands import runner
-from tests.support.memory_gateway import Answer
-from tests.support.tool_answers import said
+from tests.acceptance.workflow_steps import audit_answer
+from tests.support.commands import build_process_runner
+from tests.support.memory_gateway import GatewayAnswer
+from tests.support.tool_answers import read_tool_answer
 
 STUB = "stub"
 """A kind of executor that `signpost check` is told of, since the cases take it for granted."""
@@ -53,16 +53,16 @@ class Deployed:
             "$stub": self._called,
         }
         # No case speaks of breakers, and some let a function fail as often as one takes to open.
-        deployment.executors.set(self._tenant, shipped_content=0, breaker_failures=0)
+        deployment.executors.set_settings(self._tenant, shipped_content=0, breaker_failures=0)
         if any(step.tool != "$check" for step in case.steps):
             self._publish(case.manifest)
 
     def play(self, step: Step) -> Any:
         if not step.tool.startswith("$"):
-            answered = said(self._ask(step, "tools/call", {"name": step.tool, "arguments": step.args}))
+            answered = read_tool_answer(self._ask(step, "tools/call", {"name": step.tool, "arguments": step.args}))
             return self._stubs.as_written(answered)
         if step.tool not in self._does:
-            raise NotPlayed(f"this player does not know the step {step.tool}")
+            raise CaseNotPlayed(f"this player does not know the step {step.tool}")
         return self._does[step.tool](step)
 
     def _sleep(self, step: Step) -> Any:
@@ -74,7 +74,7 @@ class Deployed:
         outputs = self._stack.deployed.outputs
         values = S3Values(lambda: self._laptop.client("s3"), outputs["ContentBucketName"])
         instances = DynamoInstanceStore(self._laptop.client("dynamodb"), outputs["WorkflowsTableName"], values)
-        return told(instances.audit(self._tenant, step.args["workflowId"]))
+        return audit_answer(instances.audit(self._tenant, step.args["workflowId"]))
 
     def _called(self, step: Step) -> Any:
         return {"calls": self._stubs.calls(step.args["id"])}
@@ -82,9 +82,9 @@ class Deployed:
     def _check(self, step: Step) -> Any:
         """By the command itself. The cases want texts, and do not speak of places in files."""
         manifest = step.args.get("raw", self._case.with_other(step.args).manifest)
-        done = runner(self._laptop)("check", "--json", "--executor", STUB, str(self._written(manifest)))
+        done = build_process_runner(self._laptop)("check", "--json", "--executor", STUB, str(self._written(manifest)))
         if not done.stdout:
-            raise NotPlayed(f"signpost check ended with {done.returncode}: {done.stderr}")
+            raise CaseNotPlayed(f"signpost check ended with {done.returncode}: {done.stderr}")
         found = json.loads(done.stdout)
         assert done.returncode == (0 if found["ok"] else 1), done
         return {**found, **{kind: [one["message"] for one in found[kind]] for kind in ("errors", "warnings")}}
@@ -101,12 +101,12 @@ class Deployed:
         with ThreadPoolExecutor(len(calls)) as threads:
             return {"results": list(threads.map(self.play, calls))}
 
-    def _ask(self, step: Step, method: str, params: JsonObject) -> Answer:
+    def _ask(self, step: Step, method: str, params: JsonObject) -> GatewayAnswer:
         if step.caller not in self._callers:
-            raise NotPlayed(f"this player does not know the caller {step.caller}")
-        answer = self._stack.ask(self._credentials.of(self._callers[step.caller]), method, params)
+            raise CaseNotPlayed(f"this player does not know the caller {step.caller}")
+        answer = self._stack.request(self._credentials.of(self._callers[step.caller]), method, params)
         if answer.status >= 500:
-            raise NotPlayed(f"{step.tool} was answered {answer.status}: {answer.text}")
+            raise CaseNotPlayed(f"{step.tool} was answered {answer.status}: {answer.text}")
         return answer
 
     def _publish(self, manifest: Mapping[str, Any]) -> None:
@@ -116,7 +116,7 @@ class Deployed:
             publication = read_publication(self._written(manifest), CheckRules())
             publisher.publish(publication, publisher.plan(publication, prune=True), prune=True)
         except CommandFailed as refused:
-            raise NotPlayed(f"what it defines could not be published: {refused}") from refused
+            raise CaseNotPlayed(f"what it defines could not be published: {refused}") from refused
 
     def _ask_registry(self, function_id: str, payload: JsonObject) -> JsonObject:
         """With the credential of an author, as `signpost publish` sends that of whoever runs it."""

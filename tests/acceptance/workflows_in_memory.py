@@ -11,11 +11,11 @@ from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
 from signpost.workflow.ports import StepAttempt, StepOutcome
-from tests.acceptance.outcomes import NotPlayed
+from tests.acceptance.outcomes import CaseNotPlayed
 from tests.acceptance.workflow_cases import Case, Step, principals
-from tests.acceptance.workflow_steps import told
-from tests.support.memory_gateway import SetClock
-from tests.support.workflow_world import TENANT, WorkflowWorld
+from tests.acceptance.workflow_steps import audit_answer
+from tests.support.gateway_workflows import TENANT, GatewayWorkflows
+from tests.support.memory_gateway import ManualClock
 
 STUB = "stub"
 
@@ -23,7 +23,7 @@ STUB = "stub"
 class Stubs:
     """A machine whose executors play a script each; the last entry is played again and again."""
 
-    def __init__(self, clock: SetClock) -> None:
+    def __init__(self, clock: ManualClock) -> None:
         self.calls: dict[str, list[Mapping[str, Any]]] = {}
         self._clock = clock
 
@@ -70,17 +70,17 @@ class InMemory:
     """Time passes when the case says so."""
 
     def __init__(self, case: Case) -> None:
-        self._world = WorkflowWorld(principals(case, TENANT))
+        self._world = GatewayWorkflows(principals(case, TENANT))
         self._stubs = Stubs(self._world.clock)
-        self._world.has(STUB, self._stubs)
+        self._world.add_step_executor(STUB, self._stubs)
         found = compile_manifest(parse_json_source(json.dumps(case.manifest), case.id))
         if not isinstance(found, CompiledManifest):
-            raise NotPlayed(f"what it defines could not be published: {found}")
+            raise CaseNotPlayed(f"what it defines could not be published: {found}")
         self._world.publish_manifest(found.manifest)
 
     def play(self, step: Step) -> Any:
         seen = self._played(step)
-        self._world.settle()
+        self._world.run_until_idle()
         return seen
 
     def _played(self, step: Step) -> Any:
@@ -91,6 +91,6 @@ class InMemory:
             case "$stub":
                 return {"calls": self._stubs.calls.get(step.args["id"], [])}
             case "$audit":
-                return told(self._world.instances.audit(TENANT, step.args["workflowId"]))
+                return audit_answer(self._world.instances.audit(TENANT, step.args["workflowId"]))
             case _:
                 return self._world.call(step.tool, step.args, step.caller)

@@ -10,14 +10,14 @@ from signpost.directory.manifest import parse_manifest
 from signpost.model import SettingValue
 from tests.acceptance.cases import Case, Step
 from tests.acceptance.expectations import Seen
-from tests.acceptance.outcomes import NotPlayed
+from tests.acceptance.outcomes import CaseNotPlayed
 from tests.acceptance.values import elements_of
 
 KINDS = ("call", "stub", "config", "storage", "subscribe")
 """Of what may be given."""
 
 
-class GivenFailed(NotPlayed):
+class GivenFailed(CaseNotPlayed):
     """What a case takes for granted could not be had; the message says what came instead."""
 
 
@@ -45,7 +45,7 @@ class World(Protocol):
         ...
 
 
-def seen_of(answer: Any) -> Seen:
+def registry_answer_seen(answer: Any) -> Seen:
     """An answer of the registry function."""
     match answer:
         case {"error": {"code": str(), "message": str(message)}}:
@@ -76,9 +76,9 @@ def hosted_of(stubs: Sequence[Mapping[str, Any]]) -> Sequence[HostedFunction]:
 
 def settings_of(entry: Mapping[str, Any]) -> Mapping[str, SettingValue]:
     """The configuration that is given, as `signpost settings set` takes it."""
-    return {name: _as_set(value) for name, value in entry.get("config", {}).items()}
+    return {name: setting_value_of(value) for name, value in entry.get("config", {}).items()}
 
 
-def _as_set(value: Any) -> SettingValue:
+def setting_value_of(value: Any) -> SettingValue:
     elements = elements_of(value)
     return ", ".join(elements) if elements is not None else int(value)

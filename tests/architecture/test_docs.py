@@ -36,7 +36,7 @@ def marked_tests() -> Iterator[tuple[int, str]]:
                         yield int(found[1]), f"{path.relative_to(PROJECT)}::{node.name}"
 
 
-def test_every_invariant_is_held_by_the_tests_it_names_and_they_say_so() -> None:
+def test_every_invariant_names_exactly_the_tests_marked_with_its_number() -> None:
     assert sorted(invariants()) == sorted(marked_tests())
 
 
@@ -59,7 +59,7 @@ def test_the_scenarios_name_tests_that_exist() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
+def test_links_between_pages_have_existing_targets(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
 
@@ -76,14 +76,14 @@ def test_every_tool_is_documented() -> None:
     assert re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", readme, re.MULTILINE) == [tool.name for tool in GATEWAY_TOOLS]
 
 
-def test_every_gauge_is_documented_in_its_own_words() -> None:
+def test_every_gauge_is_documented_with_its_labels_and_help_text() -> None:
     operations = (PROJECT / "docs/operations.md").read_text()
     assert re.findall(r"^\| `(signpost_\w+)` \| (?:(.*?) )?\| (.*) \|$", operations, re.MULTILINE) == [
         (gauge.name, ", ".join(f"`{label}`" for label in gauge.labels), gauge.help_text) for gauge in GAUGES
     ]
 
 
-def test_every_command_of_the_makefile_that_a_page_names_exists() -> None:
+def test_every_make_target_that_a_page_names_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text(), re.MULTILINE))
     for page in PAGES:
         assert set(re.findall(r"(?:^|`|\()make ([a-z-]+)", page.read_text(), re.MULTILINE)) <= targets, page.name

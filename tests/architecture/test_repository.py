@@ -33,11 +33,11 @@ def test_functions_are_small() -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in CODE if path.name == "app.py"], ids=str)
-def test_a_function_folder_only_builds_and_hands_over(path: Path) -> None:
+def test_an_app_module_has_no_more_lines_than_a_function(path: Path) -> None:
     assert len(path.read_text().split("\n")) <= LONGEST_FUNCTION
 
 
-def test_no_module_is_named_for_leftovers() -> None:
+def test_no_module_has_a_catch_all_name() -> None:
     assert {path.stem for path in CODE} & {
         "utils",
         "util",
@@ -98,13 +98,13 @@ def test_the_layers_pins_satisfy_the_projects_dependencies() -> None:
         assert re.split(r"[\[>=<]", dependency)[0] in pinned
 
 
-def test_the_version_is_one() -> None:
+def test_package_and_project_have_the_same_version() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     package = (PROJECT / "layers/shared/python/signpost/__init__.py").read_text()
     assert f'__version__ = "{project["version"]}"' in package
 
 
-def test_the_readme_can_be_read_in_one_sitting() -> None:
+def test_the_readme_has_at_most_150_lines() -> None:
     assert len((PROJECT / "README.md").read_text().split("\n")) <= 150
 
 
@@ -121,5 +121,5 @@ def unexplained_suppressions(path: Path) -> Iterator[str]:
         above = line
 
 
-def test_every_suppression_carries_its_reason() -> None:
+def test_every_suppression_has_a_reason() -> None:
     assert [place for path in CODE for place in unexplained_suppressions(path)] == []

@@ -17,37 +17,40 @@ TEMPLATE: dict[str, Any] = parse_template((PROJECT / "template.yaml").read_text(
 RESOURCES: dict[str, Any] = TEMPLATE["Resources"]
 
 
-def of_type(*types: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def resources_of_type(*types: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, resource in RESOURCES.items():
         if resource["Type"] in types:
             yield name, resource
 
 
-FUNCTIONS = dict(of_type("AWS::Serverless::Function"))
+FUNCTIONS = dict(resources_of_type("AWS::Serverless::Function"))
 
 
-def test_every_integration_and_every_rule_may_call_its_function_and_nobody_else_may() -> None:
+def test_only_functions_of_integrations_and_rules_have_call_permissions() -> None:
     called = {
-        str(resource["Properties"]["IntegrationUri"]) for _, resource in of_type("AWS::ApiGatewayV2::Integration")
+        str(resource["Properties"]["IntegrationUri"])
+        for _, resource in resources_of_type("AWS::ApiGatewayV2::Integration")
     }
-    called |= {str(rule["Properties"]["Targets"]) for _, rule in of_type("AWS::Events::Rule")}
-    permitted = {str(resource["Properties"]["FunctionName"]) for _, resource in of_type("AWS::Lambda::Permission")}
+    called |= {str(rule["Properties"]["Targets"]) for _, rule in resources_of_type("AWS::Events::Rule")}
+    permitted = {
+        str(resource["Properties"]["FunctionName"]) for _, resource in resources_of_type("AWS::Lambda::Permission")
+    }
     for function in FUNCTIONS:
         is_called = any(f"'{function}" in uri or f"{function}.Arn" in uri for uri in called)
         assert is_called == any(f"'{function}'" in name for name in permitted), function
 
 
 def test_every_route_leads_to_an_integration_and_none_is_the_default() -> None:
-    integrations = {name for name, _ in of_type("AWS::ApiGatewayV2::Integration")}
-    routes = [resource["Properties"] for _, resource in of_type("AWS::ApiGatewayV2::Route")]
+    integrations = {name for name, _ in resources_of_type("AWS::ApiGatewayV2::Integration")}
+    routes = [resource["Properties"] for _, resource in resources_of_type("AWS::ApiGatewayV2::Route")]
     assert routes
     for route in routes:
         assert route["RouteKey"] != "$default"
         assert re.search(r"integrations/\$\{(\w+)}", str(route["Target"])).group(1) in integrations  # pyright: ignore[reportOptionalMemberAccess] - a route without one fails here
 
 
-def test_whatever_the_gateway_answers_has_a_route_and_nothing_else_has() -> None:
-    routes = {resource["Properties"]["RouteKey"] for _, resource in of_type("AWS::ApiGatewayV2::Route")}
+def test_exactly_the_paths_that_the_gateway_serves_have_routes() -> None:
+    routes = {resource["Properties"]["RouteKey"] for _, resource in resources_of_type("AWS::ApiGatewayV2::Route")}
     documents = {"ANY /.well-known/{proxy+}", "GET /health", "GET /metrics"}
     assert routes == {f"ANY {endpoint}" for endpoint in ENDPOINTS} | documents
 
@@ -60,10 +63,10 @@ def test_a_function_has_a_folder_a_log_group_and_no_reserved_concurrency(name: s
     assert "ReservedConcurrentExecutions" not in properties
 
 
-QUEUES = dict(of_type("AWS::SQS::Queue"))
+QUEUES = dict(resources_of_type("AWS::SQS::Queue"))
 
 
-def test_what_a_rule_for_changes_cannot_deliver_goes_to_a_queue_that_takes_it() -> None:
+def test_undeliverable_change_events_go_to_a_queue_that_accepts_them() -> None:
     """The emulator never does that, so that it is looked at here."""
     target = RESOURCES["SubscriberRule"]["Properties"]["Targets"][0]
     queue = "UnheardChanges"
@@ -80,30 +83,30 @@ def test_what_a_rule_for_changes_cannot_deliver_goes_to_a_queue_that_takes_it() 
 
 
 @pytest.mark.parametrize("name", ["UndeliveredChanges", "UnheardChanges", "FailedDeliveries", "FailedWork"])
-def test_a_queue_in_which_failures_end_keeps_them_and_has_an_alarm(name: str) -> None:
+def test_a_dead_letter_queue_keeps_messages_two_weeks_and_has_an_alarm(name: str) -> None:
     assert QUEUES[name]["Properties"]["MessageRetentionPeriod"] == 14 * 24 * 3600
     alarm = RESOURCES[f"{name}Alarm"]["Properties"]
     assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": {"Fn::GetAtt": [name, "QueueName"]}}]
 
 
-SOURCES = [source for _, source in of_type("AWS::Lambda::EventSourceMapping")]
-QUEUED = [source["Properties"] for source in SOURCES if source["Properties"]["EventSourceArn"].get("Fn::GetAtt")]
+SOURCES = [source for _, source in resources_of_type("AWS::Lambda::EventSourceMapping")]
+QUEUE_SOURCES = [source["Properties"] for source in SOURCES if source["Properties"]["EventSourceArn"].get("Fn::GetAtt")]
 
 
 @pytest.mark.parametrize("name", ["Changes", "Deliveries", "WorkQueue"])
-def test_a_message_is_shown_again_long_after_its_function_has_ended(name: str) -> None:
+def test_a_visibility_timeout_is_at_least_six_times_the_function_timeout(name: str) -> None:
     """AWS refuses less than the function may take, and advises six times that; the emulator takes anything."""
-    (source,) = [source for source in QUEUED if source["EventSourceArn"]["Fn::GetAtt"][0] == name]
+    (source,) = [source for source in QUEUE_SOURCES if source["EventSourceArn"]["Fn::GetAtt"][0] == name]
     function = FUNCTIONS[source["FunctionName"]["Ref"]]["Properties"]
     assert QUEUES[name]["Properties"]["VisibilityTimeout"] >= 6 * function["Timeout"]
 
 
 @pytest.mark.parametrize("name", ["RelayFunction", "HeraldFunction"])
-def test_who_sends_after_all_what_was_given_up_waits_longer_than_the_function_may_take(name: str) -> None:
+def test_redrive_waits_longer_than_the_timeout_of_a_relay(name: str) -> None:
     assert FUNCTIONS[name]["Properties"]["Timeout"] < PATIENCE
 
 
-def test_what_nobody_could_be_told_of_goes_to_the_queue_that_one_command_empties() -> None:
+def test_failed_stream_batches_go_to_the_queue_of_redrive() -> None:
     """The emulator shows nothing again, so that it is looked at here."""
     for name in ("RelaySource", "HeraldSource"):
         source = RESOURCES[name]["Properties"]
@@ -113,13 +116,13 @@ def test_what_nobody_could_be_told_of_goes_to_the_queue_that_one_command_empties
         assert source["BisectBatchOnFunctionError"] is True
 
 
-def test_a_chain_of_many_hops_is_no_loop_by_mistake() -> None:
+def test_only_workflow_relay_and_worker_allow_recursive_loops() -> None:
     """Lambda ends what comes by the same function sixteen times; these two come by as often as a chain has hops."""
     allowed = {name for name, function in FUNCTIONS.items() if function["Properties"].get("RecursiveLoop") == "Allow"}
     assert allowed == {"HeraldFunction", "WorkerFunction"}
 
 
-def test_the_names_of_scopes_are_those_that_the_functions_take() -> None:
+def test_template_and_settings_accept_the_same_scope_names() -> None:
     for name, taken in (("SkillsScope", SKILLS_SCOPE), ("PromptsScope", PROMPTS_SCOPE)):
         assert TEMPLATE["Parameters"][name]["AllowedPattern"] == taken.pattern
 
@@ -130,12 +133,12 @@ def test_the_default_lease_margin_is_the_setting_and_stands_in_the_page_on_opera
     assert f"\n| `LeaseMarginMs` | {LEASE_MARGIN_MS} |" in (PROJECT / "docs/operations.md").read_text()
 
 
-def test_whoever_may_subscribe_to_a_change_is_told_of_it() -> None:
+def test_the_subscriber_rule_matches_every_trigger_type() -> None:
     pattern = TEMPLATE["Resources"]["SubscriberRule"]["Properties"]["EventPattern"]
     assert sorted(pattern["detail-type"]) == sorted(TRIGGER_TYPES)
 
 
-ROLES = dict(of_type("AWS::IAM::Role"))
+ROLES = dict(resources_of_type("AWS::IAM::Role"))
 
 
 def statements(role: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -157,7 +160,7 @@ def test_a_role_names_its_actions_and_its_resources(name: str) -> None:
         assert statement["Sid"]
 
 
-def test_secrets_of_other_stacks_are_written_only_where_executors_of_theirs_are_named() -> None:
+def test_secrets_of_other_stacks_are_writable_only_if_their_executors_are_named() -> None:
     (statement,) = [one for one in statements(ROLES["RegistryRole"]) if one["Sid"] == "HandOutKeys"]
     condition, all_that_are_tagged, own = statement["Resource"]["Fn::If"]
     assert (condition, own) == ("HasExecutors", {"Fn::GetAtt": ["ExecutorCoreKeys", "Id"]})
@@ -170,25 +173,25 @@ def test_every_function_has_a_role_of_its_own() -> None:
     assert len(set(roles)) == len(FUNCTIONS) == len(ROLES)
 
 
-DATA = of_type("AWS::DynamoDB::Table", "AWS::SecretsManager::Secret", "AWS::S3::Bucket")
+DATA = resources_of_type("AWS::DynamoDB::Table", "AWS::SecretsManager::Secret", "AWS::S3::Bucket")
 
 
 # The keys of executors are derived from the master keys and handed out again.
 @pytest.mark.parametrize("name", [name for name, _ in DATA if not re.fullmatch(r"Executor\w+Keys", name)])
-def test_what_holds_data_outlives_the_stack(name: str) -> None:
+def test_data_resources_are_retained_when_the_stack_is_deleted(name: str) -> None:
     assert RESOURCES[name]["DeletionPolicy"] == "RetainExceptOnCreate"  # a first deployment that fails leaves nothing
     assert RESOURCES[name]["UpdateReplacePolicy"] == "Retain"
 
 
-def test_tables_can_be_restored_and_forget_by_themselves() -> None:
-    for _, table in of_type("AWS::DynamoDB::Table"):
+def test_tables_have_point_in_time_recovery_and_time_to_live() -> None:
+    for _, table in resources_of_type("AWS::DynamoDB::Table"):
         assert table["Properties"]["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
         assert table["Properties"]["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
 
 
 SETTINGS = (PROJECT / "layers/shared/python/signpost/settings.py").read_text()
-FOR_ALL = set(TEMPLATE["Globals"]["Function"]["Environment"]["Variables"])
-READ_BY_ALL = {"AWS_ENDPOINT_URL", "POWERTOOLS_LOG_LEVEL", "WIRING"}
+SHARED_VARIABLES = set(TEMPLATE["Globals"]["Function"]["Environment"]["Variables"])
+VARIABLES_READ_BY_ALL = {"AWS_ENDPOINT_URL", "POWERTOOLS_LOG_LEVEL", "WIRING"}
 
 
 def variables_read_by(reader: str) -> set[str]:
@@ -200,12 +203,12 @@ def variables_read_by(reader: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith("Executor")])
-def test_the_settings_are_the_variables_of_the_function(name: str) -> None:
+def test_a_function_has_exactly_the_variables_that_its_settings_read(name: str) -> None:
     """Every variable is read and every one that is read is there."""
     function = Path(FUNCTIONS[name]["Properties"]["CodeUri"]).name
     read = variables_read_by(f"{function}_settings")
-    assert set(FUNCTIONS[name]["Properties"]["Environment"]["Variables"]) == read - FOR_ALL
-    assert FOR_ALL == READ_BY_ALL
+    assert set(FUNCTIONS[name]["Properties"]["Environment"]["Variables"]) == read - SHARED_VARIABLES
+    assert SHARED_VARIABLES == VARIABLES_READ_BY_ALL
 
 
 def test_every_alarm_has_its_row_in_the_page_on_operations() -> None:

@@ -36,7 +36,7 @@ def run(stage: Stack, folder: Path, *arguments: str) -> "subprocess.CompletedPro
 
 
 @pytest.mark.invariant(26)
-def test_2026_07_28_passes_whole(stage: Stack, tmp_path: Path) -> None:
+def test_2026_07_28_passes_all_scenarios(stage: Stack, tmp_path: Path) -> None:
     done = run(stage, tmp_path, "--requirements", "2026-07-28")
     assert done.returncode == 0, done.stdout[-3000:]
     passed, failed = summary(done.stdout)
@@ -45,7 +45,7 @@ def test_2026_07_28_passes_whole(stage: Stack, tmp_path: Path) -> None:
     assert {scenario for scenario in failed if not scenario.startswith("tasks-")} == set()
 
 
-def test_2025_11_25_passes_but_for_what_its_baseline_explains(stage: Stack, tmp_path: Path) -> None:
+def test_2025_11_25_passes_except_for_its_baseline(stage: Stack, tmp_path: Path) -> None:
     done = run(stage, tmp_path, "--requirements", "2025-11-25", "--expected-failures", str(BASELINE))
     assert done.returncode == 0, done.stdout[-3000:]
 
@@ -82,7 +82,7 @@ def stage_with_skills(laptop: Laptop, stage: Stack) -> Stack:
     return stage
 
 
-def checks(folder: Path) -> list[Any]:
+def read_checks(folder: Path) -> list[Any]:
     """What the suite wrote down of each check."""
     (written,) = folder.rglob("checks.json")
     return json.loads(written.read_text())
@@ -92,7 +92,7 @@ def checks(folder: Path) -> list[Any]:
 def test_the_scenarios_of_the_skills_extension_pass(stage_with_skills: Stack, tmp_path: Path, scenario: str) -> None:
     done = run(stage_with_skills, tmp_path, "--scenario", scenario)
     assert done.returncode == 0, done.stdout[-3000:]
-    judged = {check["id"]: check["status"] for check in checks(tmp_path)}
+    judged = {check["id"]: check["status"] for check in read_checks(tmp_path)}
     assert len(judged) == CHECKS[scenario]
     assert {check for check, status in judged.items() if status != "SUCCESS"} <= NOT_LISTED
     assert "SKIPPED" not in judged.values()

@@ -89,7 +89,7 @@ def dynamodb(request: pytest.FixtureRequest) -> Callable[[str], "DynamoDBClient"
 
     def client(engine: str) -> "DynamoDBClient":
         if engine not in clients:
-            clients[engine] = client_of(_address(engine, request))
+            clients[engine] = connect_dynamodb(_address(engine, request))
             _create_table(clients[engine])
         return clients[engine]
 
@@ -103,7 +103,7 @@ def _address(engine: str, request: pytest.FixtureRequest) -> str:
     return laptop.emulator.url
 
 
-def client_of(address: str) -> "DynamoDBClient":
+def connect_dynamodb(address: str) -> "DynamoDBClient":
     # The first connection may be attempted before the engine listens, hence the retries.
     config = Config(retries={"total_max_attempts": 5, "mode": "standard"})
     return boto3.client(
@@ -149,17 +149,17 @@ def key_sets(request: pytest.FixtureRequest, dynamodb: Any) -> IssuerKeySets:
 
 
 @dataclass(frozen=True, slots=True)
-class Functions:
+class FunctionPorts:
     """The ports that write facts about functions, and the port that reads them."""
 
     states: FunctionStates
-    placed: PlacedFunctions
+    placed_functions: PlacedFunctions
     revisions: RevisionRows
     directory: Directory
     settings: RuntimeSettings
     breakers: Breakers
-    loads: LoadedExecutors
-    told: Callable[[str], Sequence[ChangeEvent]]
+    loaded_executors: LoadedExecutors
+    list_events: Callable[[str], Sequence[ChangeEvent]]
     """Returns the events for the bus about the loads of a tenant."""
 
 
@@ -167,54 +167,54 @@ type Deployment = Mapping[str, SettingValue]
 """The settings of the deployment for tenants that set nothing themselves."""
 
 
-def memory_functions(deployment: Deployment) -> Functions:
+def build_memory_functions(deployment: Deployment) -> FunctionPorts:
     table = FunctionTable(deployment=deployment)
-    return Functions(
+    return FunctionPorts(
         states=MemoryFunctionStates(table),
-        placed=MemoryPlacedFunctions(table),
+        placed_functions=MemoryPlacedFunctions(table),
         revisions=MemoryRevisionRows(MemoryContentStore(table)),
         directory=MemoryDirectory(table),
         settings=MemoryRuntimeSettings(table),
         breakers=MemoryBreakers(table),
-        loads=MemoryLoadedExecutors(table),
-        told=lambda tenant: [event for event in table.load_events if event.tenant == tenant],
+        loaded_executors=MemoryLoadedExecutors(table),
+        list_events=lambda tenant: [event for event in table.load_events if event.tenant == tenant],
     )
 
 
-def dynamo_functions(client: "DynamoDBClient", deployment: Deployment = NO_SETTINGS) -> Functions:
-    def told(tenant: str) -> Sequence[ChangeEvent]:
+def build_dynamo_functions(client: "DynamoDBClient", deployment: Deployment = NO_SETTINGS) -> FunctionPorts:
+    def list_events(tenant: str) -> Sequence[ChangeEvent]:
         outbox = rows.query(client, TABLE, keys.outbox_of(tenant))
-        return [event for row in outbox for event in events_of(row, ChangeBatchesInMemory())]
+        return [event for row in outbox for event in events_of(row, MemoryChangeBatchStore())]
 
-    return Functions(
+    return FunctionPorts(
         states=DynamoFunctionStates(client, TABLE, deployment),
-        placed=DynamoPlacedFunctions(client, TABLE),
+        placed_functions=DynamoPlacedFunctions(client, TABLE),
         revisions=DynamoRevisionRows(client, TABLE, deployment),
         directory=DynamoDirectory(client, TABLE),
         settings=DynamoRuntimeSettings(client, TABLE),
         breakers=DynamoBreakers(client, TABLE),
-        loads=DynamoLoadedExecutors(client, TABLE),
-        told=told,
+        loaded_executors=DynamoLoadedExecutors(client, TABLE),
+        list_events=list_events,
     )
 
 
 @pytest.fixture(params=ENGINES)
-def functions_of(request: pytest.FixtureRequest, dynamodb: Any) -> Callable[[Deployment], Functions]:
+def make_functions(request: pytest.FixtureRequest, dynamodb: Any) -> Callable[[Deployment], FunctionPorts]:
     if request.param == "memory":
-        return memory_functions
-    return lambda deployment: dynamo_functions(dynamodb(request.param), deployment)
+        return build_memory_functions
+    return lambda deployment: build_dynamo_functions(dynamodb(request.param), deployment)
 
 
 @pytest.fixture
-def functions(functions_of: Callable[[Deployment], Functions]) -> Functions:
-    return functions_of(NO_SETTINGS)
+def functions(make_functions: Callable[[Deployment], FunctionPorts]) -> FunctionPorts:
+    return make_functions(NO_SETTINGS)
 
 
 BUCKET = "content"
 SCOPES = ScopeNames(skills="skills", prompts="prompts")
 
 
-class ChangeBatchesInMemory:
+class MemoryChangeBatchStore:
     """A change batch store in memory, for an engine that has tables only."""
 
     def __init__(self) -> None:
@@ -238,49 +238,49 @@ def bucket(laptop: Laptop) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ContentPorts:
     store: ContentStore
     revisions: RevisionRows
     settings: RuntimeSettings
-    told: Callable[[str | None], Sequence[ChangeEvent]]
+    list_events: Callable[[str | None], Sequence[ChangeEvent]]
     """Returns the events for the bus about a tenant."""
 
 
-def memory_content() -> Content:
+def build_memory_content() -> ContentPorts:
     table = FunctionTable()
     store = MemoryContentStore(table)
 
-    def told(tenant: str | None) -> Sequence[ChangeEvent]:
+    def list_events(tenant: str | None) -> Sequence[ChangeEvent]:
         return [event for event in store.events if event.tenant == tenant]
 
-    return Content(store, MemoryRevisionRows(store), MemoryRuntimeSettings(table), told)
+    return ContentPorts(store, MemoryRevisionRows(store), MemoryRuntimeSettings(table), list_events)
 
 
-def dynamo_content(client: "DynamoDBClient", publications: ChangeBatchStore) -> Content:
-    def told(tenant: str | None) -> Sequence[ChangeEvent]:
+def build_dynamo_content(client: "DynamoDBClient", publications: ChangeBatchStore) -> ContentPorts:
+    def list_events(tenant: str | None) -> Sequence[ChangeEvent]:
         outbox = rows.query(client, TABLE, keys.outbox_of(tenant))
         return [event for row in outbox for event in events_of(row, publications)]
 
-    return Content(
+    return ContentPorts(
         DynamoContentStore(client, TABLE, publications, SCOPES),
         DynamoRevisionRows(client, TABLE),
         DynamoRuntimeSettings(client, TABLE),
-        told,
+        list_events,
     )
 
 
-def publications_of(engine: str, request: pytest.FixtureRequest) -> ChangeBatchStore:
+def build_change_batch_store(engine: str, request: pytest.FixtureRequest) -> ChangeBatchStore:
     if engine == "dynoxide":
-        return ChangeBatchesInMemory()
+        return MemoryChangeBatchStore()
     client = request.getfixturevalue("bucket")
     return S3ChangeBatchStore(lambda: client, BUCKET)
 
 
 @pytest.fixture(params=ENGINES)
-def content(request: pytest.FixtureRequest, dynamodb: Any) -> Content:
+def content(request: pytest.FixtureRequest, dynamodb: Any) -> ContentPorts:
     if request.param == "memory":
-        return memory_content()
-    return dynamo_content(dynamodb(request.param), publications_of(request.param, request))
+        return build_memory_content()
+    return build_dynamo_content(dynamodb(request.param), build_change_batch_store(request.param, request))
 
 
 @pytest.fixture(params=ENGINES[:2])
@@ -292,28 +292,30 @@ def bodies(request: pytest.FixtureRequest) -> Bodies:
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
+class RemoteEngine:
     """An engine that a test may interfere with: a client of its own, and the content as other processes reach it."""
 
     client: "DynamoDBClient"
-    publications: ChangeBatchStore
-    others: Content
+    change_batches: ChangeBatchStore
+    others: ContentPorts
 
 
 @pytest.fixture(params=ENGINES[1:])
-def remote(request: pytest.FixtureRequest, dynamodb: Any) -> Remote:
-    publications = publications_of(request.param, request)
+def remote(request: pytest.FixtureRequest, dynamodb: Any) -> RemoteEngine:
+    publications = build_change_batch_store(request.param, request)
     address = dynamodb(request.param).meta.endpoint_url
-    return Remote(client_of(address), publications, dynamo_content(client_of(address), publications))
+    return RemoteEngine(
+        connect_dynamodb(address), publications, build_dynamo_content(connect_dynamodb(address), publications)
+    )
 
 
 @pytest.fixture(params=ENGINES[1:])
 def own_client(request: pytest.FixtureRequest, dynamodb: Any) -> "DynamoDBClient":
     """Return a client that a test may interfere with."""
-    return client_of(dynamodb(request.param).meta.endpoint_url)
+    return connect_dynamodb(dynamodb(request.param).meta.endpoint_url)
 
 
-def values_of(engine: str, request: pytest.FixtureRequest) -> TextStore:
+def build_text_store(engine: str, request: pytest.FixtureRequest) -> TextStore:
     """Return the store of long values beside the tables of an engine."""
     if engine == "dynoxide":
         return MemoryTextStore()

@@ -33,10 +33,10 @@ from signpost.content.model import (
 )
 from signpost.content.ports import Bodies, ContentStore
 from signpost.model import PromptArgument
-from tests.contract.conftest import BUCKET, TABLE, Content, publications_of
-from tests.support.saying import Say
+from tests.contract.conftest import BUCKET, TABLE, ContentPorts, build_change_batch_store
+from tests.support.line_output import ShowLine
 
-NOTHING = Layers[Skill](own=None, shipped=None, tenant_settings={})
+EMPTY_LAYERS = Layers[Skill](own=None, shipped=None, tenant_settings={})
 DIGEST = "0f" * 32
 
 
@@ -49,56 +49,56 @@ def prompt_of(name: str, description: str = "Writes a letter") -> StoredPrompt:
     return StoredPrompt(name, description, "mail::letter", arguments, "2026-11-18T12:00:00.000Z")
 
 
-def registered(*ids: str, title: str = "Über Rechnungen") -> Sequence[SkillChange]:
+def registrations(*ids: str, title: str = "Über Rechnungen") -> Sequence[SkillChange]:
     return [SkillChange(skill_id, skill_of(skill_id, title)) for skill_id in ids]
 
 
-def unregistered(*ids: str) -> Sequence[SkillChange]:
+def unregistrations(*ids: str) -> Sequence[SkillChange]:
     return [SkillChange(skill_id, None) for skill_id in ids]
 
 
-def subscribed(target: str, registered_at: str = "2026-11-18T12:00:00.000Z") -> SubscriptionChange:
+def subscription_change(target: str, registered_at: str = "2026-11-18T12:00:00.000Z") -> SubscriptionChange:
     one = Subscription("trigger", "skills::on-change", target, registered_at, {"größe": [1, None, {"a": "b"}]})
     return SubscriptionChange(one.name, one)
 
 
-def unsubscribed(target: str) -> SubscriptionChange:
-    return SubscriptionChange(subscribed(target).name, None)
+def unsubscription_change(target: str) -> SubscriptionChange:
+    return SubscriptionChange(subscription_change(target).name, None)
 
 
-def ids_of(content: Content, tenant: str | None) -> list[str]:
+def ids_of(content: ContentPorts, tenant: str | None) -> list[str]:
     return [skill.id for skill in content.store.skills(tenant)]
 
 
-def told(content: Content, tenant: str | None) -> list[tuple[int, str, str]]:
-    return [(event.sequence, event.op, event.key) for event in content.told(tenant)]
+def event_keys(content: ContentPorts, tenant: str | None) -> list[tuple[int, str, str]]:
+    return [(event.sequence, event.op, event.key) for event in content.list_events(tenant)]
 
 
-def many(size: int) -> list[str]:
+def many_ids(size: int) -> list[str]:
     """In the order of a list."""
     return [f"many/{number:05}" for number in range(size)]
 
 
-def test_where_nothing_was_registered_there_is_nothing(content: Content, tenant: str) -> None:
-    assert content.store.skill(tenant, "a") == NOTHING
+def test_a_new_tenant_has_no_content(content: ContentPorts, tenant: str) -> None:
+    assert content.store.skill(tenant, "a") == EMPTY_LAYERS
     assert content.store.prompt(tenant, "a") == Layers[StoredPrompt](own=None, shipped=None, tenant_settings={})
     assert (list(content.store.skills(tenant)), list(content.store.prompts(tenant))) == ([], [])
     assert content.revisions.read(tenant).content == 0
 
 
-def test_what_is_registered_comes_back_as_it_was_at_once(content: Content, tenant: str) -> None:
+def test_registered_entries_are_read_unchanged_at_once(content: ContentPorts, tenant: str) -> None:
     skills = [skill_of("mail/letters"), replace(skill_of("mail"), description=None)]
     prompts = [prompt_of("letter"), replace(prompt_of("bare"), arguments=())]
     changes = [*(SkillChange(one.id, one) for one in skills), *(PromptChange(one.name, one) for one in prompts)]
     assert list(content.store.apply(tenant, changes)) == [1, 2, 3, 4]
-    assert content.store.skill(tenant, "mail") == replace(NOTHING, own=skills[1])
+    assert content.store.skill(tenant, "mail") == replace(EMPTY_LAYERS, own=skills[1])
     assert content.store.prompt(tenant, "letter").own == prompts[0]
     assert list(content.store.skills(tenant)) == skills[::-1]
     assert list(content.store.prompts(tenant)) == prompts[::-1]
     assert content.revisions.read(tenant).content == 4
 
 
-def test_the_files_of_a_skill_come_back_with_it(content: Content, tenant: str) -> None:
+def test_a_skill_is_read_with_its_files(content: ContentPorts, tenant: str) -> None:
     files = (
         StoredFile("LICENSE", DIGEST, 3, "text/plain"),
         StoredFile("a/\u00fcber \u201cuns\u201d.md", DIGEST, 0, "text/markdown"),
@@ -107,40 +107,40 @@ def test_the_files_of_a_skill_come_back_with_it(content: Content, tenant: str) -
     content.store.apply(tenant, [SkillChange("tree", tree), SkillChange("bare", skill_of("bare"))])
     assert content.store.skill(tenant, "tree").own == tree
     assert [skill.files for skill in content.store.skills(tenant)] == [(), files]
-    content.store.apply(tenant, registered("tree"))
-    assert content.store.skill(tenant, "tree") == replace(NOTHING, own=skill_of("tree"))
+    content.store.apply(tenant, registrations("tree"))
+    assert content.store.skill(tenant, "tree") == replace(EMPTY_LAYERS, own=skill_of("tree"))
 
 
-def test_what_is_shipped_lies_under_what_a_tenant_has(content: Content, tenant: str) -> None:
+def test_shipped_entries_lie_under_the_entries_of_a_tenant(content: ContentPorts, tenant: str) -> None:
     name = f"{tenant}/mail"  # what is shipped has no tenant that keeps tests apart
     before = content.revisions.read(tenant)
     content.store.apply(None, [SkillChange(name, skill_of(name, "shipped")), PromptChange(tenant, prompt_of(tenant))])
-    content.store.apply(tenant, registered(name, title="own"))
+    content.store.apply(tenant, registrations(name, title="own"))
     content.settings.set(tenant, None, "breaker_failures", 5)
     assert content.store.skill(tenant, name) == Layers(
         skill_of(name, "own"), skill_of(name, "shipped"), {"breaker_failures": 5}
     )
-    assert content.store.skill(f"{tenant}x", name) == replace(NOTHING, shipped=skill_of(name, "shipped"))
+    assert content.store.skill(f"{tenant}x", name) == replace(EMPTY_LAYERS, shipped=skill_of(name, "shipped"))
     assert content.store.prompt(tenant, tenant).shipped == prompt_of(tenant)
     after = replace(before, content=1, shipped_content=before.shipped_content + 2, settings={"breaker_failures": 5})
     assert content.revisions.read(tenant) == after
     assert name in ids_of(content, None)
-    content.store.apply(None, [*unregistered(name), PromptChange(tenant, None)])
-    assert content.store.skill(f"{tenant}x", name) == NOTHING
+    content.store.apply(None, [*unregistrations(name), PromptChange(tenant, None)])
+    assert content.store.skill(f"{tenant}x", name) == EMPTY_LAYERS
 
 
-def test_every_change_is_told_once_and_nothing_else(content: Content, tenant: str) -> None:
+def test_every_effective_change_is_one_event(content: ContentPorts, tenant: str) -> None:
     apply = content.store.apply
-    assert list(apply(tenant, unregistered("a"))) == [None]
-    assert list(apply(tenant, registered("a"))) == [1]
-    assert list(apply(tenant, registered("a"))) == [2]  # again is a change: it has a new time
+    assert list(apply(tenant, unregistrations("a"))) == [None]
+    assert list(apply(tenant, registrations("a"))) == [1]
+    assert list(apply(tenant, registrations("a"))) == [2]  # again is a change: it has a new time
     assert list(apply(tenant, [PromptChange("a", None)])) == [None]
     assert list(apply(tenant, [PromptChange("a", prompt_of("a"))])) == [3]
-    assert list(apply(tenant, unregistered("a"))) == [4]
-    assert list(apply(tenant, unregistered("a"))) == [None]
+    assert list(apply(tenant, unregistrations("a"))) == [4]
+    assert list(apply(tenant, unregistrations("a"))) == [None]
     assert list(apply(tenant, [PromptChange("a", None)])) == [5]
     assert list(apply(tenant, [])) == []
-    assert list(content.told(tenant)) == [
+    assert list(content.list_events(tenant)) == [
         ChangeEvent(tenant, 1, "skills::on-change", "register", "a"),
         ChangeEvent(tenant, 2, "skills::on-change", "register", "a"),
         ChangeEvent(tenant, 3, "prompts::on-change", "register", "a"),
@@ -150,32 +150,41 @@ def test_every_change_is_told_once_and_nothing_else(content: Content, tenant: st
     assert content.revisions.read(tenant).content == 5
 
 
-def test_who_subscribes_is_kept_with_the_rest_and_nobody_is_told(content: Content, tenant: str) -> None:
+def test_subscriptions_are_stored_without_change_events(content: ContentPorts, tenant: str) -> None:
     webhook = Subscription("webhook", "prompts::on-change", "https://hooks.test/a?b=%20#", "2026-11-18T12:00:00.000Z")
     changes = [
-        *registered("a"),
-        subscribed("mail::index"),
+        *registrations("a"),
+        subscription_change("mail::index"),
         SubscriptionChange(webhook.name, webhook),
         PromptChange("p", prompt_of("p")),
-        subscribed("a::b"),
+        subscription_change("a::b"),
     ]
     assert list(content.store.apply(tenant, changes)) == [1, 2, 3, 4, 5]
-    known = [subscribed("a::b").subscription, subscribed("mail::index").subscription, webhook]
+    known = [subscription_change("a::b").subscription, subscription_change("mail::index").subscription, webhook]
     assert list(content.store.subscriptions(tenant)) == known
-    assert list(content.store.apply(tenant, [unsubscribed("nobody"), unsubscribed("a::b")])) == [None, 6]
-    again = subscribed("mail::index", "2026-11-19T12:00:00.000Z")
+    assert list(content.store.apply(tenant, [unsubscription_change("nobody"), unsubscription_change("a::b")])) == [
+        None,
+        6,
+    ]
+    again = subscription_change("mail::index", "2026-11-19T12:00:00.000Z")
     assert list(content.store.apply(tenant, [again])) == [7]
     assert list(content.store.subscriptions(tenant)) == [again.subscription, webhook]
     assert list(content.store.subscriptions(f"{tenant}x")) == []
-    assert told(content, tenant) == [(1, "register", "a"), (4, "register", "p")]
+    assert event_keys(content, tenant) == [(1, "register", "a"), (4, "register", "p")]
     assert (ids_of(content, tenant), content.revisions.read(tenant).content) == (["a"], 7)
 
 
-def test_who_subscribes_in_a_publication_is_there_with_it(content: Content, tenant: str) -> None:
-    changes = [*registered(*many(60)), subscribed("a"), subscribed("b"), unsubscribed("a"), *registered("last")]
+def test_subscriptions_of_a_publication_are_stored_with_it(content: ContentPorts, tenant: str) -> None:
+    changes = [
+        *registrations(*many_ids(60)),
+        subscription_change("a"),
+        subscription_change("b"),
+        unsubscription_change("a"),
+        *registrations("last"),
+    ]
     assert list(content.store.apply(tenant, changes)) == list(range(1, 65))
-    assert list(content.store.subscriptions(tenant)) == [subscribed("b").subscription]
-    assert [sequence for sequence, *_ in told(content, tenant)] == [*range(1, 61), 64]
+    assert list(content.store.subscriptions(tenant)) == [subscription_change("b").subscription]
+    assert [sequence for sequence, *_ in event_keys(content, tenant)] == [*range(1, 61), 64]
 
 
 @pytest.mark.cloud
@@ -183,78 +192,83 @@ def test_who_subscribes_in_a_publication_is_there_with_it(content: Content, tena
 def test_a_scope_has_its_own_documents_and_its_own_prompts(
     request: pytest.FixtureRequest, dynamodb: Any, engine: str, tenant: str
 ) -> None:
-    client, publications = dynamodb(engine), publications_of(engine, request)
+    client, publications = dynamodb(engine), build_change_batch_store(engine, request)
     first = DynamoContentStore(client, TABLE, publications, ScopeNames("skills", "prompts"))
     second = DynamoContentStore(client, TABLE, publications, ScopeNames("skills-blue", "prompts"))
-    first.apply(tenant, [*registered("a"), PromptChange("p", prompt_of("p"))])
-    second.apply(tenant, registered("b"))
+    first.apply(tenant, [*registrations("a"), PromptChange("p", prompt_of("p"))])
+    second.apply(tenant, registrations("b"))
     assert [[skill.id for skill in store.skills(tenant)] for store in (first, second)] == [["a"], ["b"]]
     assert [[prompt.name for prompt in store.prompts(tenant)] for store in (first, second)] == [["p"], ["p"]]
     assert (first.skill(tenant, "b").own, second.skill(tenant, "a").own) == (None, None)
     assert DynamoRevisionRows(client, TABLE).read(tenant).content == 3
 
 
-def test_what_is_shipped_is_told_without_a_tenant(content: Content, tenant: str) -> None:
-    (sequence,) = content.store.apply(None, registered(tenant))
-    assert content.told(None)[-1] == ChangeEvent(None, sequence or 0, "skills::on-change", "register", tenant)
-    content.store.apply(None, unregistered(tenant))
+def test_events_of_shipped_content_have_no_tenant(content: ContentPorts, tenant: str) -> None:
+    (sequence,) = content.store.apply(None, registrations(tenant))
+    assert content.list_events(None)[-1] == ChangeEvent(None, sequence or 0, "skills::on-change", "register", tenant)
+    content.store.apply(None, unregistrations(tenant))
 
 
-def test_lists_are_in_the_order_of_bytes(content: Content, tenant: str) -> None:
+def test_lists_are_in_the_order_of_bytes(content: ContentPorts, tenant: str) -> None:
     ordered = ["dock", "dock-a", "dock/x", "dock0", "dock_b", "z"]
-    content.store.apply(tenant, registered(*random.Random(7).sample(ordered, len(ordered))))  # noqa: S311 - no secret
+    content.store.apply(tenant, registrations(*random.Random(7).sample(ordered, len(ordered))))  # noqa: S311 - no secret
     content.store.apply(tenant, [PromptChange(name, prompt_of(name)) for name in ("b", "a-b", "a", "a_b", "a0")])
     assert ids_of(content, tenant) == ordered
     assert [prompt.name for prompt in content.store.prompts(tenant)] == ["a", "a-b", "a0", "a_b", "b"]
 
 
-FILLINGS = pytest.mark.parametrize("filling", [0, 60], ids=["alone", "in a publication"])
+WITH_AND_WITHOUT_FILLING = pytest.mark.parametrize("filling", [0, 60], ids=["alone", "in a publication"])
 """Entries that come along, so that it is more than a transaction takes."""
 
 
-@FILLINGS
-def test_of_changes_of_one_entry_each_is_told_and_the_last_stays(content: Content, tenant: str, filling: int) -> None:
-    content.store.apply(tenant, registered("gone"))
+@WITH_AND_WITHOUT_FILLING
+def test_each_change_of_one_entry_is_an_event_and_the_last_is_stored(
+    content: ContentPorts, tenant: str, filling: int
+) -> None:
+    content.store.apply(tenant, registrations("gone"))
     changes = [
-        *unregistered("a"),
-        *registered("a", title="first"),
-        *unregistered("a", "a"),
-        *registered("a", title="last"),
-        *unregistered("gone"),
-        *registered("b"),
-        *registered(*many(filling)),
-        *unregistered("gone", "b"),
+        *unregistrations("a"),
+        *registrations("a", title="first"),
+        *unregistrations("a", "a"),
+        *registrations("a", title="last"),
+        *unregistrations("gone"),
+        *registrations("b"),
+        *registrations(*many_ids(filling)),
+        *unregistrations("gone", "b"),
     ]
     sequences = content.store.apply(tenant, changes)
     assert list(sequences) == [None, 2, 3, None, 4, 5, 6, *range(7, 7 + filling), None, 7 + filling]
     assert content.store.skill(tenant, "a").own == skill_of("a", "last")
-    assert ids_of(content, tenant) == ["a", *many(filling)]
+    assert ids_of(content, tenant) == ["a", *many_ids(filling)]
     kept = [
         (sequence, "register" if change.skill else "unregister", change.id)
         for sequence, change in zip(sequences, changes, strict=True)
         if sequence
     ]
-    assert told(content, tenant)[1:] == kept
+    assert event_keys(content, tenant)[1:] == kept
     assert content.revisions.read(tenant).content == 7 + filling
 
 
-def test_a_publication_replaces_and_removes_hundreds_at_once(content: Content, tenant: str) -> None:
-    assert list(content.store.apply(tenant, registered(*many(250)))) == list(range(1, 251))
-    changes = [*registered(*many(400)[100:], title="new"), *unregistered(*many(100))]
+def test_a_publication_replaces_and_removes_hundreds_at_once(content: ContentPorts, tenant: str) -> None:
+    assert list(content.store.apply(tenant, registrations(*many_ids(250)))) == list(range(1, 251))
+    changes = [*registrations(*many_ids(400)[100:], title="new"), *unregistrations(*many_ids(100))]
     assert list(content.store.apply(tenant, changes)) == list(range(251, 651))
-    assert list(content.store.skills(tenant)) == [skill_of(skill_id, "new") for skill_id in many(400)[100:]]
-    assert list(content.store.apply(tenant, unregistered("x", *many(400)[90:]))) == [*[None] * 11, *range(651, 951)]
+    assert list(content.store.skills(tenant)) == [skill_of(skill_id, "new") for skill_id in many_ids(400)[100:]]
+    assert list(content.store.apply(tenant, unregistrations("x", *many_ids(400)[90:]))) == [
+        *[None] * 11,
+        *range(651, 951),
+    ]
     assert ids_of(content, tenant) == []
-    assert [sequence for sequence, *_ in told(content, tenant)] == list(range(1, 951))
+    assert [sequence for sequence, *_ in event_keys(content, tenant)] == list(range(1, 951))
 
 
-def test_entries_as_large_as_rows_may_be_are_kept_together(content: Content, tenant: str) -> None:
+def test_entries_of_the_largest_row_size_are_stored_together(content: ContentPorts, tenant: str) -> None:
     large = [PromptChange(f"p{number}", prompt_of(f"p{number}", "ü" * 190_000)) for number in range(20)]
     assert list(content.store.apply(tenant, large)) == list(range(1, 21))
     assert sorted(content.store.prompts(tenant), key=lambda one: int(one.name[1:])) == [one.prompt for one in large]
 
 
-def at_once[Answer](threads: int, act: Callable[[int], Answer]) -> list[Answer]:
+def run_concurrently[Answer](threads: int, act: Callable[[int], Answer]) -> list[Answer]:
     start = Barrier(threads)
 
     def started(number: int) -> Answer:
@@ -265,22 +279,22 @@ def at_once[Answer](threads: int, act: Callable[[int], Answer]) -> list[Answer]:
         return list(pool.map(started, range(threads)))
 
 
-def test_of_many_who_register_at_once_nobody_is_lost(content: Content, tenant: str) -> None:
-    answers = at_once(16, lambda number: content.store.apply(tenant, registered(many(16)[number])))
+def test_concurrent_registrations_are_all_stored(content: ContentPorts, tenant: str) -> None:
+    answers = run_concurrently(16, lambda number: content.store.apply(tenant, registrations(many_ids(16)[number])))
     assert sorted(sequence or 0 for (sequence,) in answers) == list(range(1, 17))
-    assert ids_of(content, tenant) == many(16)
-    by_sequence = {sequence: many(16)[number] for number, (sequence,) in enumerate(answers)}
-    assert told(content, tenant) == [(number, "register", by_sequence[number]) for number in range(1, 17)]
+    assert ids_of(content, tenant) == many_ids(16)
+    by_sequence = {sequence: many_ids(16)[number] for number, (sequence,) in enumerate(answers)}
+    assert event_keys(content, tenant) == [(number, "register", by_sequence[number]) for number in range(1, 17)]
 
 
-def test_of_many_who_unregister_the_same_at_once_one_does(content: Content, tenant: str) -> None:
-    content.store.apply(tenant, registered("a"))
-    answers = at_once(8, lambda _: content.store.apply(tenant, unregistered("a"))[0])
+def test_one_of_concurrent_unregistrations_takes_effect(content: ContentPorts, tenant: str) -> None:
+    content.store.apply(tenant, registrations("a"))
+    answers = run_concurrently(8, lambda _: content.store.apply(tenant, unregistrations("a"))[0])
     assert sorted(answers, key=str) == [2, *[None] * 7]
-    assert told(content, tenant) == [(1, "register", "a"), (2, "unregister", "a")]
+    assert event_keys(content, tenant) == [(1, "register", "a"), (2, "unregister", "a")]
 
 
-def looks(store: ContentStore, tenant: str, ids: Sequence[str]) -> Iterator[str]:
+def read_titles(store: ContentStore, tenant: str, ids: Sequence[str]) -> Iterator[str]:
     """The title that a reader sees, one look after the other; a list has to show one title only."""
     for number in count():
         if number % 8 == 0:
@@ -291,12 +305,12 @@ def looks(store: ContentStore, tenant: str, ids: Sequence[str]) -> Iterator[str]
         yield skill.title
 
 
-def test_a_publication_is_seen_whole_or_not_at_all(content: Content, tenant: str) -> None:
-    ids, begin, over = many(500), Barrier(3), Event()
-    content.store.apply(tenant, registered(*ids, title="old"))
+def test_a_publication_is_seen_whole_or_not_at_all(content: ContentPorts, tenant: str) -> None:
+    ids, begin, over = many_ids(500), Barrier(3), Event()
+    content.store.apply(tenant, registrations(*ids, title="old"))
 
     def look(_: int) -> list[str]:
-        titles = looks(content.store, tenant, ids)
+        titles = read_titles(content.store, tenant, ids)
         seen, last = [next(titles)], False
         begin.wait()
         while not last:
@@ -307,7 +321,7 @@ def test_a_publication_is_seen_whole_or_not_at_all(content: Content, tenant: str
     with ThreadPoolExecutor(2) as pool:
         readers = [pool.submit(look, number) for number in range(2)]
         begin.wait()
-        content.store.apply(tenant, registered(*ids, title="new"))
+        content.store.apply(tenant, registrations(*ids, title="new"))
         over.set()
         for reader in readers:
             seen = reader.result()
@@ -315,16 +329,16 @@ def test_a_publication_is_seen_whole_or_not_at_all(content: Content, tenant: str
             assert (seen[0], seen[-1]) == ("old", "new")
 
 
-def test_single_changes_and_publications_do_not_lose_each_other(content: Content, tenant: str) -> None:
+def test_concurrent_changes_and_publications_are_all_stored(content: ContentPorts, tenant: str) -> None:
     def act(number: int) -> Sequence[int | None]:
         if number < 2:
-            return content.store.apply(tenant, registered(*(f"p{number}/{name}" for name in many(150))))
-        return content.store.apply(tenant, registered(f"single{number}"))
+            return content.store.apply(tenant, registrations(*(f"p{number}/{name}" for name in many_ids(150))))
+        return content.store.apply(tenant, registrations(f"single{number}"))
 
-    answers = at_once(6, act)
+    answers = run_concurrently(6, act)
     assert sorted(sequence or 0 for answer in answers for sequence in answer) == list(range(1, 305))
     assert len(ids_of(content, tenant)) == 304
-    assert [sequence for sequence, *_ in told(content, tenant)] == list(range(1, 305))
+    assert [sequence for sequence, *_ in event_keys(content, tenant)] == list(range(1, 305))
 
 
 def random_changes(source: random.Random) -> list[Change]:
@@ -333,14 +347,14 @@ def random_changes(source: random.Random) -> list[Change]:
         source.choice([
             SkillChange(name, None if source.random() < 0.5 else skill_of(name, f"{source.random()}")),
             PromptChange(name, None if source.random() < 0.5 else prompt_of(name, f"{source.random()}")),
-            unsubscribed(name) if source.random() < 0.5 else subscribed(name, f"{source.random()}"),
+            unsubscription_change(name) if source.random() < 0.5 else subscription_change(name, f"{source.random()}"),
         ])
         for name in source.choices("abcdefgh", k=size)
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_changes_leave_what_they_leave_in_the_model(content: Content, tenant: str, seed: int) -> None:
+def test_random_changes_leave_the_same_content_as_in_memory(content: ContentPorts, tenant: str, seed: int) -> None:
     source, model = random.Random(seed), MemoryContentStore(FunctionTable())  # noqa: S311 - no secret
     for _ in range(15):
         changes = random_changes(source)
@@ -349,16 +363,16 @@ def test_changes_leave_what_they_leave_in_the_model(content: Content, tenant: st
         assert list(content.store.prompts(tenant)) == list(model.prompts(tenant))
         assert list(content.store.subscriptions(tenant)) == list(model.subscriptions(tenant))
         assert content.store.skill(tenant, "a") == model.skill(tenant, "a")
-    assert list(content.told(tenant)) == model.events
+    assert list(content.list_events(tenant)) == model.events
 
 
-def test_ten_thousand_skills_are_listed(content: Content, tenant: str, say: Say) -> None:
+def test_ten_thousand_skills_are_listed(content: ContentPorts, tenant: str, show_line: ShowLine) -> None:
     started = perf_counter()
-    content.store.apply(tenant, registered(*many(10_000)))
+    content.store.apply(tenant, registrations(*many_ids(10_000)))
     written = perf_counter()
     listed = content.store.skills(tenant)
-    say(f"10,000 published in {written - started:.2f} s, listed in {perf_counter() - written:.2f} s")
-    assert [skill.id for skill in listed] == many(10_000)
+    show_line(f"10,000 published in {written - started:.2f} s, listed in {perf_counter() - written:.2f} s")
+    assert [skill.id for skill in listed] == many_ids(10_000)
 
 
 def test_a_body_is_read_as_it_was_kept(bodies: Bodies, tenant: str) -> None:
@@ -379,7 +393,7 @@ def test_a_body_that_was_not_kept_is_not_found(bodies: Bodies, tenant: str) -> N
 
 
 @pytest.mark.cloud
-def test_only_an_object_that_is_not_there_is_not_found(bucket: Any, tenant: str) -> None:
+def test_only_a_missing_object_is_a_lookup_error(bucket: Any, tenant: str) -> None:
     publications = S3ChangeBatchStore(lambda: bucket, BUCKET)
     key = publications.keep(tenant, DIGEST, b"{}")
     assert (key, publications.read(key)) == (f"publications/{tenant}/{DIGEST}.json", b"{}")
@@ -390,54 +404,54 @@ def test_only_an_object_that_is_not_there_is_not_found(bucket: Any, tenant: str)
 
 
 @pytest.mark.cloud
-def test_no_tenant_can_spell_what_is_shipped(bucket: Any, tenant: str) -> None:
+def test_the_key_of_a_shipped_body_contains_no_valid_tenant(bucket: Any, tenant: str) -> None:
     S3Bodies(lambda: bucket, BUCKET).keep(None, tenant, b"# Shipped")
     assert bucket.get_object(Bucket=BUCKET, Key=f"content/_shipped/{tenant}")["Body"].read() == b"# Shipped"
 
 
-def moved(store: ContentStore, tenant: str, after: str) -> CatalogueChange:
+def catalogue_change(store: ContentStore, tenant: str, after: str) -> CatalogueChange:
     return CatalogueChange(store.catalogue(tenant), after)
 
 
-def test_the_catalogue_moves_with_what_is_told_of_it(content: Content, tenant: str) -> None:
+def test_a_catalogue_change_is_stored_with_its_events(content: ContentPorts, tenant: str) -> None:
     assert content.store.catalogue(tenant) is None
-    changes = [moved(content.store, tenant, "a" * 64), WorkflowChange("deploy", DIGEST), *registered("a")]
+    changes = [catalogue_change(content.store, tenant, "a" * 64), WorkflowChange("deploy", DIGEST), *registrations("a")]
     assert content.store.apply(tenant, changes) == [1, 2, 3]
     assert content.store.catalogue(tenant) == "a" * 64
-    gone = [moved(content.store, tenant, "b" * 64), WorkflowChange("deploy", None)]
+    gone = [catalogue_change(content.store, tenant, "b" * 64), WorkflowChange("deploy", None)]
     assert content.store.apply(tenant, gone) == [4, 5]
-    assert [(one.type, one.op, one.key, one.digest) for one in content.told(tenant)] == [
+    assert [(one.type, one.op, one.key, one.digest) for one in content.list_events(tenant)] == [
         ("workflows::on-change", "register", "deploy", DIGEST),
         ("skills::on-change", "register", "a", None),
         ("workflows::on-change", "unregister", "deploy", None),
     ]
 
 
-def test_a_catalogue_stays_when_something_else_changes(content: Content, tenant: str) -> None:
-    content.store.apply(tenant, [moved(content.store, tenant, "a" * 64)])
-    content.store.apply(tenant, registered("a"))
+def test_a_catalogue_stays_when_other_content_changes(content: ContentPorts, tenant: str) -> None:
+    content.store.apply(tenant, [catalogue_change(content.store, tenant, "a" * 64)])
+    content.store.apply(tenant, registrations("a"))
     assert content.store.catalogue(tenant) == "a" * 64
 
 
-def test_who_looks_at_what_has_changed_sees_which_catalogue_there_is(content: Content, tenant: str) -> None:
+def test_list_revisions_name_the_catalogue(content: ContentPorts, tenant: str) -> None:
     assert content.revisions.read(tenant).catalogue is None
-    content.store.apply(tenant, [moved(content.store, tenant, "a" * 64), *registered("a")])
+    content.store.apply(tenant, [catalogue_change(content.store, tenant, "a" * 64), *registrations("a")])
     found = content.revisions.read(tenant)
     assert (found.content, found.catalogue, found.placements) == (2, "a" * 64, 0)
 
 
 @pytest.mark.invariant(8)
-def test_who_publishes_over_a_catalogue_that_has_moved_changes_nothing(content: Content, tenant: str) -> None:
-    stale = moved(content.store, tenant, "b" * 64)
-    content.store.apply(tenant, [moved(content.store, tenant, "a" * 64)])
+def test_a_publication_over_a_changed_catalogue_changes_nothing(content: ContentPorts, tenant: str) -> None:
+    stale = catalogue_change(content.store, tenant, "b" * 64)
+    content.store.apply(tenant, [catalogue_change(content.store, tenant, "a" * 64)])
     with pytest.raises(Overtaken):
-        content.store.apply(tenant, [*registered("a"), stale])
+        content.store.apply(tenant, [*registrations("a"), stale])
     assert content.store.catalogue(tenant) == "a" * 64
     assert ids_of(content, tenant) == []
 
 
 @pytest.mark.invariant(8)
-def test_of_many_who_publish_over_the_same_catalogue_one_wins(content: Content, tenant: str) -> None:
+def test_one_of_concurrent_publications_over_a_catalogue_wins(content: ContentPorts, tenant: str) -> None:
     offers = [CatalogueChange(None, f"{number}" * 64) for number in range(8)]
 
     def publish(offer: CatalogueChange) -> bool:
@@ -453,12 +467,12 @@ def test_of_many_who_publish_over_the_same_catalogue_one_wins(content: Content, 
     assert content.store.catalogue(tenant) == offers[won.index(True)].after
 
 
-def test_a_publication_of_many_moves_the_catalogue_at_once(content: Content, tenant: str) -> None:
+def test_a_large_publication_changes_the_catalogue_at_once(content: ContentPorts, tenant: str) -> None:
     workflows = [WorkflowChange(f"workflow-{number}", DIGEST) for number in range(150)]
-    skills = registered(*(f"skill-{number:03}" for number in range(120)))
-    content.store.apply(tenant, [*workflows, *skills, moved(content.store, tenant, "c" * 64)])
+    skills = registrations(*(f"skill-{number:03}" for number in range(120)))
+    content.store.apply(tenant, [*workflows, *skills, catalogue_change(content.store, tenant, "c" * 64)])
     assert content.store.catalogue(tenant) == "c" * 64
     assert len(ids_of(content, tenant)) == 120
-    assert len(content.told(tenant)) == 270
-    assert content.store.apply(tenant, unregistered("skill-000")) == [272]
+    assert len(content.list_events(tenant)) == 270
+    assert content.store.apply(tenant, unregistrations("skill-000")) == [272]
     assert content.store.catalogue(tenant) == "c" * 64

@@ -31,7 +31,7 @@ from signpost.workflow.instance import (
     WriteCondition,
 )
 from signpost.workflow.wakes import Wake
-from tests.contract.conftest import ENGINES, TABLE, values_of
+from tests.contract.conftest import ENGINES, TABLE, build_text_store
 
 type Store = DynamoInstanceStore | MemoryInstanceStore
 RACERS = 8
@@ -41,11 +41,11 @@ RACERS = 8
 def store(request: pytest.FixtureRequest, dynamodb: Any) -> Store:
     if request.param == "memory":
         return MemoryInstanceStore()
-    return DynamoInstanceStore(dynamodb(request.param), TABLE, values_of(request.param, request))
+    return DynamoInstanceStore(dynamodb(request.param), TABLE, build_text_store(request.param, request))
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Schedule:
     """What whoever looks after instances gets to see of one."""
 
     due_at: float | None
@@ -53,18 +53,20 @@ class Looked:
 
 
 @pytest.fixture
-def looked(store: Store, tenant: str, request: pytest.FixtureRequest, dynamodb: Any) -> Callable[[str], Looked]:
+def read_schedule(
+    store: Store, tenant: str, request: pytest.FixtureRequest, dynamodb: Any
+) -> Callable[[str], Schedule]:
     """At what was written last."""
 
-    def look(workflow_id: str) -> Looked:
+    def look(workflow_id: str) -> Schedule:
         if isinstance(store, MemoryInstanceStore):
             times = [at for at in TIMES if (tenant, workflow_id) in store.find_due(at)]
             wakes, store.wakes[:] = [wake for owner, wake in store.wakes if owner == tenant], []
-            return Looked(min(times, default=None), wakes)
+            return Schedule(min(times, default=None), wakes)
         client = dynamodb(request.node.callspec.params["store"])
         row = rows.get(client, TABLE, keys.workflow_row(tenant, workflow_id, keys.HEAD))
         assert row is not None
-        return Looked(rows.optional_number(row, "due_at"), [wake for _, wake in wakes_in(row)])
+        return Schedule(rows.optional_number(row, "due_at"), [wake for _, wake in wakes_in(row)])
 
     return look
 
@@ -87,22 +89,22 @@ def new() -> Instance:
     )
 
 
-def asked(instance: Instance, name: str = "hr_1", at: float = 1.5) -> ApprovalRequest:
+def approval_request(instance: Instance, name: str = "hr_1", at: float = 1.5) -> ApprovalRequest:
     return ApprovalRequest(
         name, "editors", "bob", at, 9.5, instance.state, ("draft",), "digest", frozenset({"carol"})
     )  # fmt: skip
 
 
-def moved(instance: Instance, to: str = "done", **changes: Any) -> InstanceWrite:
+def hop_write(instance: Instance, to: str = "done", **changes: Any) -> InstanceWrite:
     after = replace(instance, state=to, version=instance.version + 1, **changes)
     return InstanceWrite(after, hops=(Hop(instance.state, "go", to, after.version),))
 
 
-WHO = Principal("carol", "acme", "t", frozenset({"b", "a"}), frozenset({"p"}), human=True)
+CAROL = Principal("carol", "acme", "t", frozenset({"b", "a"}), frozenset({"p"}), human=True)
 
 
-def claimed(token: str = "token-1", **fields: Any) -> Claim:
-    job = Job("go", fields.pop("arguments", {"n": 1}), WHO)
+def build_claim(token: str = "token-1", **fields: Any) -> Claim:
+    job = Job("go", fields.pop("arguments", {"n": 1}), CAROL)
     return Claim(token, "running", job, since=1_800_000_001.5, until=TIMES[0], **fields)
 
 
@@ -110,11 +112,11 @@ def event(kind: str, correlation: str = "cor_1") -> AuditEvent:
     return AuditEvent(AuditRecord(kind, {"n": 1}), 1_800_000_000.5, correlation, "carol")
 
 
-def test_what_was_saved_is_loaded_to_the_last_detail(store: Store, tenant: str, new: Instance) -> None:
+def test_an_instance_is_loaded_as_it_was_saved(store: Store, tenant: str, new: Instance) -> None:
     kept = replace(
         new,
         evidence={"scan": Tally(2, frozenset({"a", "b"}))},
-        request=asked(new),
+        request=approval_request(new),
         end_unreported_since=1_800_000_003.5,
     )
     assert store.save(tenant, InstanceWrite(kept), replacing=None)
@@ -124,13 +126,13 @@ def test_what_was_saved_is_loaded_to_the_last_detail(store: Store, tenant: str, 
     assert list(found.context) == ["z", "a"]
 
 
-def test_nothing_is_found_that_is_not_there_or_not_the_tenants(store: Store, tenant: str, new: Instance) -> None:
+def test_an_unknown_instance_or_one_of_another_tenant_is_not_found(store: Store, tenant: str, new: Instance) -> None:
     assert store.save(tenant, InstanceWrite(new), replacing=None)
     assert store.load(tenant, "wf_other") is None
     assert store.load("another", new.id) is None
 
 
-def test_an_instance_begins_once(store: Store, tenant: str, new: Instance) -> None:
+def test_an_instance_is_created_once(store: Store, tenant: str, new: Instance) -> None:
     assert store.save(tenant, InstanceWrite(new), replacing=None)
     assert not store.save(tenant, InstanceWrite(replace(new, state="other")), replacing=None)
     assert store.load(tenant, new.id) == new
@@ -157,14 +159,14 @@ class TornReads:
 
 
 @pytest.mark.parametrize("engine", ENGINES[1:])
-def test_rows_of_two_versions_are_never_taken_for_a_stand(
+def test_rows_of_two_versions_are_never_loaded_as_one_instance(
     engine: str, request: pytest.FixtureRequest, dynamodb: Any, tenant: str, new: Instance
 ) -> None:
-    client, values = dynamodb(engine), values_of(engine, request)
+    client, values = dynamodb(engine), build_text_store(engine, request)
     store = DynamoInstanceStore(client, TABLE, values)
     store.save(tenant, InstanceWrite(new), replacing=None)
     before = rows.get(client, TABLE, keys.workflow_row(tenant, new.id, keys.CONTEXT))
-    after = moved(new, context={"z": 2})
+    after = hop_write(new, context={"z": 2})
     assert store.save(tenant, after, replacing=WriteCondition(1))
 
     def reading(torn: int) -> Instance | None:
@@ -176,9 +178,9 @@ def test_rows_of_two_versions_are_never_taken_for_a_stand(
         reading(torn=99)
 
 
-def test_a_step_is_saved_only_where_it_was_decided(store: Store, tenant: str, new: Instance) -> None:
+def test_a_step_is_saved_only_under_its_write_condition(store: Store, tenant: str, new: Instance) -> None:
     store.save(tenant, InstanceWrite(new), replacing=None)
-    first, late = moved(new, "first"), moved(new, "late")
+    first, late = hop_write(new, "first"), hop_write(new, "late")
     assert store.save(tenant, first, replacing=WriteCondition(1))
     assert not store.save(tenant, late, replacing=WriteCondition(1))
     assert not store.save(tenant, late, replacing=WriteCondition(7))
@@ -186,14 +188,14 @@ def test_a_step_is_saved_only_where_it_was_decided(store: Store, tenant: str, ne
     assert len(store.history(tenant, new.id)) == 2
 
 
-def test_a_step_needs_an_instance(store: Store, tenant: str, new: Instance) -> None:
-    assert not store.save(tenant, moved(new), replacing=WriteCondition(1))
+def test_a_step_of_an_unknown_instance_is_not_saved(store: Store, tenant: str, new: Instance) -> None:
+    assert not store.save(tenant, hop_write(new), replacing=WriteCondition(1))
     assert store.load(tenant, new.id) is None
 
 
-def test_of_several_at_once_one_is_first_and_only_its_story_is_told(store: Store, tenant: str, new: Instance) -> None:
+def test_one_of_concurrent_writes_is_saved_with_its_hops_and_events(store: Store, tenant: str, new: Instance) -> None:
     store.save(tenant, InstanceWrite(new), replacing=None)
-    entries = [replace(moved(new, f"by-{n}"), events=(event(f"step-{n}", f"cor_{n}"),)) for n in range(RACERS)]
+    entries = [replace(hop_write(new, f"by-{n}"), events=(event(f"step-{n}", f"cor_{n}"),)) for n in range(RACERS)]
 
     def save(entry: InstanceWrite) -> bool:
         return store.save(tenant, entry, replacing=WriteCondition(1))
@@ -207,12 +209,12 @@ def test_of_several_at_once_one_is_first_and_only_its_story_is_told(store: Store
     assert list(store.audit(tenant, new.id)) == list(winner.events)
 
 
-def test_history_and_evidence_are_told_in_their_order(store: Store, tenant: str, new: Instance) -> None:
+def test_history_and_evidence_are_read_in_order(store: Store, tenant: str, new: Instance) -> None:
     store.save(tenant, InstanceWrite(new), replacing=None)
     instance = new
     for n in range(12):
         item = EvidenceItem("scan", "robot", {"uri": f"s3://{n}"})
-        entry = replace(moved(instance, f"s{n}"), evidence=(item,))
+        entry = replace(hop_write(instance, f"s{n}"), evidence=(item,))
         assert store.save(tenant, entry, replacing=instance.write_condition)
         instance = entry.instance
     told = store.history(tenant, new.id)
@@ -220,7 +222,7 @@ def test_history_and_evidence_are_told_in_their_order(store: Store, tenant: str,
     assert [item.fields["uri"] for _, evidence in told for item in evidence] == [f"s3://{n}" for n in range(12)]
 
 
-def test_what_changed_nothing_is_noted_all_the_same(store: Store, tenant: str, new: Instance) -> None:
+def test_events_without_a_step_are_noted(store: Store, tenant: str, new: Instance) -> None:
     store.save(tenant, InstanceWrite(new, events=(event("workflow.started"),)), replacing=None)
     refused = [event("transition.requested", "cor_2"), event("transition.rejected", "cor_2")]
     store.note(tenant, new.id, refused)
@@ -232,17 +234,19 @@ def test_what_changed_nothing_is_noted_all_the_same(store: Store, tenant: str, n
     assert store.load(tenant, new.id) == new
 
 
-def test_a_request_is_listed_while_it_is_open(store: Store, tenant: str, new: Instance) -> None:
+def test_an_approval_request_is_listed_while_it_is_open(store: Store, tenant: str, new: Instance) -> None:
     other = replace(new, id=f"{new.id}-2")
     for instance, name, at in ((new, "hr_a", 2.0), (other, "hr_b", 1.0)):
-        assert store.save(tenant, InstanceWrite(replace(instance, request=asked(instance, name, at))), replacing=None)
+        assert store.save(
+            tenant, InstanceWrite(replace(instance, request=approval_request(instance, name, at))), replacing=None
+        )
     assert [(one.workflow_id, one.request.id) for one in store.list_open_approvals(tenant)] == [
         (other.id, "hr_b"),
         (new.id, "hr_a"),
     ]
-    assert store.save(tenant, replace(moved(new), closed_request_id="hr_a"), replacing=WriteCondition(1))
-    assert [one.request for one in store.list_open_approvals(tenant)] == [asked(other, "hr_b", 1.0)]
-    assert not store.save(tenant, replace(moved(other), closed_request_id="hr_b"), replacing=WriteCondition(7))
+    assert store.save(tenant, replace(hop_write(new), closed_request_id="hr_a"), replacing=WriteCondition(1))
+    assert [one.request for one in store.list_open_approvals(tenant)] == [approval_request(other, "hr_b", 1.0)]
+    assert not store.save(tenant, replace(hop_write(other), closed_request_id="hr_b"), replacing=WriteCondition(7))
     assert len(store.list_open_approvals(tenant)) == 1
 
 
@@ -253,8 +257,8 @@ def test_a_long_context_is_kept_whole(store: Store, tenant: str, new: Instance, 
     assert store.load(tenant, new.id) == long
 
 
-def test_all_that_is_unusual_about_an_instance_is_kept(store: Store, tenant: str, new: Instance) -> None:
-    job = Job("on_enter", {"z": 1, "a": ["ä"]}, WHO, is_hop=True, chained=3)
+def test_rare_fields_of_an_instance_are_kept(store: Store, tenant: str, new: Instance) -> None:
+    job = Job("on_enter", {"z": 1, "a": ["ä"]}, CAROL, is_hop=True, chained=3)
     claim = Claim(
         token="t",
         standing="in_doubt",
@@ -287,11 +291,9 @@ def test_all_that_is_unusual_about_an_instance_is_kept(store: Store, tenant: str
     assert store.load(tenant, new.id) == odd
 
 
-def test_who_comes_first_holds_an_instance_and_whoever_comes_next_is_told_who(
-    store: Store, tenant: str, new: Instance
-) -> None:
+def test_the_first_claim_is_stored_and_a_later_claim_returns_it(store: Store, tenant: str, new: Instance) -> None:
     store.save(tenant, InstanceWrite(new), replacing=None)
-    mine, other = claimed(), claimed("token-2")
+    mine, other = build_claim(), build_claim("token-2")
     assert store.hold(tenant, new.id, mine, replacing=new.write_condition, due_at=TIMES[0]) == mine
     assert store.hold(tenant, new.id, other, replacing=new.write_condition, due_at=TIMES[0]) == mine
     found = store.load(tenant, new.id)
@@ -300,40 +302,38 @@ def test_who_comes_first_holds_an_instance_and_whoever_comes_next_is_told_who(
     assert found.write_condition == WriteCondition(1, "token-1")
 
 
-def test_whoever_has_not_heard_that_they_hold_it_is_told_when_they_come_again(
-    store: Store, tenant: str, new: Instance
-) -> None:
+def test_a_repeated_claim_returns_the_stored_claim(store: Store, tenant: str, new: Instance) -> None:
     store.save(tenant, InstanceWrite(new), replacing=None)
     for stand in (new.write_condition, new.write_condition):
-        held = store.hold(tenant, new.id, claimed(), replacing=stand, due_at=TIMES[0])
+        held = store.hold(tenant, new.id, build_claim(), replacing=stand, due_at=TIMES[0])
         assert held is not None
         assert held.token == "token-1"
-    taken = claimed("token-2")
+    taken = build_claim("token-2")
     for _ in range(2):
         assert store.hold(tenant, new.id, taken, replacing=WriteCondition(1, "token-1"), due_at=TIMES[0]) == taken
 
 
-def test_nobody_holds_what_has_moved_or_is_not_there(store: Store, tenant: str, new: Instance) -> None:
-    assert store.hold(tenant, new.id, claimed(), replacing=new.write_condition, due_at=TIMES[0]) is None
+def test_a_changed_or_unknown_instance_cannot_be_claimed(store: Store, tenant: str, new: Instance) -> None:
+    assert store.hold(tenant, new.id, build_claim(), replacing=new.write_condition, due_at=TIMES[0]) is None
     assert store.load(tenant, new.id) is None
     store.save(tenant, InstanceWrite(new), replacing=None)
-    after = moved(new)
+    after = hop_write(new)
     store.save(tenant, after, replacing=new.write_condition)
-    assert store.hold(tenant, new.id, claimed(), replacing=new.write_condition, due_at=TIMES[0]) is None
+    assert store.hold(tenant, new.id, build_claim(), replacing=new.write_condition, due_at=TIMES[0]) is None
     assert store.load(tenant, new.id) == after.instance
-    somebody_elses = claimed("token-2")
+    somebody_elses = build_claim("token-2")
     store.hold(tenant, new.id, somebody_elses, replacing=WriteCondition(2), due_at=TIMES[0])
-    assert store.hold(tenant, new.id, claimed(), replacing=new.write_condition, due_at=TIMES[0]) is None
+    assert store.hold(tenant, new.id, build_claim(), replacing=new.write_condition, due_at=TIMES[0]) is None
     assert store.load(tenant, new.id) == replace(after.instance, claim=somebody_elses)
 
 
-def test_of_several_who_want_to_hold_it_one_does_and_the_others_know_who(
-    store: Store, tenant: str, new: Instance
-) -> None:
+def test_concurrent_claims_all_return_the_stored_claim(store: Store, tenant: str, new: Instance) -> None:
     store.save(tenant, InstanceWrite(new), replacing=None)
 
     def hold(number: int) -> Claim | None:
-        return store.hold(tenant, new.id, claimed(f"token-{number}"), replacing=new.write_condition, due_at=TIMES[0])
+        return store.hold(
+            tenant, new.id, build_claim(f"token-{number}"), replacing=new.write_condition, due_at=TIMES[0]
+        )
 
     with ThreadPoolExecutor(RACERS) as threads:
         held = list(threads.map(hold, range(RACERS)))
@@ -343,36 +343,36 @@ def test_of_several_who_want_to_hold_it_one_does_and_the_others_know_who(
     assert None not in held
 
 
-def test_it_is_taken_over_by_whoever_names_who_holds_it_and_only_once(store: Store, tenant: str, new: Instance) -> None:
-    store.save(tenant, InstanceWrite(replace(new, claim=claimed())), replacing=None)
-    second, third = claimed("token-2", attempt=2), claimed("token-3", arguments={})
+def test_a_claim_is_taken_over_once_by_naming_its_token(store: Store, tenant: str, new: Instance) -> None:
+    store.save(tenant, InstanceWrite(replace(new, claim=build_claim())), replacing=None)
+    second, third = build_claim("token-2", attempt=2), build_claim("token-3", arguments={})
     assert store.hold(tenant, new.id, second, replacing=WriteCondition(1, "token-1"), due_at=TIMES[0]) == second
     assert store.hold(tenant, new.id, third, replacing=WriteCondition(1, "token-1"), due_at=TIMES[0]) == second
     assert store.load(tenant, new.id) == replace(new, claim=second)
 
 
-def test_what_is_held_is_moved_by_its_owner_alone(store: Store, tenant: str, new: Instance) -> None:
-    held = replace(new, claim=claimed())
+def test_a_claimed_instance_is_changed_only_by_the_owner_of_the_claim(store: Store, tenant: str, new: Instance) -> None:
+    held = replace(new, claim=build_claim())
     store.save(tenant, InstanceWrite(held), replacing=None)
     for late in (WriteCondition(1), WriteCondition(1, "token-0"), WriteCondition(2, "token-1")):
-        assert not store.save(tenant, moved(new, "late"), replacing=late)
+        assert not store.save(tenant, hop_write(new, "late"), replacing=late)
     assert store.load(tenant, new.id) == held
-    settled = moved(new)
+    settled = hop_write(new)
     assert store.save(tenant, settled, replacing=held.write_condition)
     assert store.load(tenant, new.id) == settled.instance
-    assert not store.save(tenant, moved(new, "again"), replacing=held.write_condition)
+    assert not store.save(tenant, hop_write(new, "again"), replacing=held.write_condition)
 
 
-def test_whoever_writes_the_same_again_is_told_that_it_is_written(store: Store, tenant: str, new: Instance) -> None:
+def test_a_repeated_write_is_reported_as_saved(store: Store, tenant: str, new: Instance) -> None:
     begun = InstanceWrite(new, token=uuid.uuid4().hex)
-    settled = replace(moved(new), token=uuid.uuid4().hex, events=(event("workflow.transitioned"),))
+    settled = replace(hop_write(new), token=uuid.uuid4().hex, events=(event("workflow.transitioned"),))
     for _ in range(2):
         assert store.save(tenant, begun, replacing=None)
     for _ in range(3):
         assert store.save(tenant, settled, replacing=new.write_condition)
     assert not store.save(tenant, replace(settled, token=uuid.uuid4().hex), replacing=new.write_condition)
     assert store.load(tenant, new.id) == settled.instance
-    next_one = moved(settled.instance, "further")
+    next_one = hop_write(settled.instance, "further")
     assert store.save(tenant, next_one, replacing=settled.instance.write_condition)
     assert store.save(tenant, settled, replacing=new.write_condition)  # it was, whatever came after it
     assert store.load(tenant, new.id) == next_one.instance
@@ -381,10 +381,10 @@ def test_whoever_writes_the_same_again_is_told_that_it_is_written(store: Store, 
 
 
 @pytest.mark.parametrize("size", [LONGEST_IN_A_ROW - 100, LONGEST_IN_A_ROW + 100, 600_000])
-def test_long_arguments_are_held_whole_and_give_way_to_short_ones(
+def test_long_arguments_of_a_claim_are_kept_whole_and_can_be_replaced(
     store: Store, tenant: str, new: Instance, size: int
 ) -> None:
-    long, short = claimed(arguments={"text": "ä" * size}), claimed("token-2", arguments={})
+    long, short = build_claim(arguments={"text": "ä" * size}), build_claim("token-2", arguments={})
     store.save(tenant, InstanceWrite(new), replacing=None)
     assert store.hold(tenant, new.id, long, replacing=new.write_condition, due_at=TIMES[0]) == long
     assert store.load(tenant, new.id) == replace(new, claim=long)
@@ -395,9 +395,9 @@ def test_long_arguments_are_held_whole_and_give_way_to_short_ones(
     assert store.load(tenant, begun.id) == begun
 
 
-def test_who_lets_go_leaves_no_trace_but_what_happened(store: Store, tenant: str, new: Instance) -> None:
+def test_a_released_claim_leaves_only_hops_and_events(store: Store, tenant: str, new: Instance) -> None:
     store.save(tenant, InstanceWrite(new), replacing=None)
-    held = replace(moved(new), instance=replace(moved(new).instance, claim=claimed()))
+    held = replace(hop_write(new), instance=replace(hop_write(new).instance, claim=build_claim()))
     store.save(tenant, held, replacing=new.write_condition)
     left = replace(held.instance, claim=None)
     assert store.save(
@@ -408,48 +408,46 @@ def test_who_lets_go_leaves_no_trace_but_what_happened(store: Store, tenant: str
     assert [one.record.type for one in store.audit(tenant, new.id)] == ["transition.rejected"]
 
 
-def test_it_is_due_when_whoever_wrote_last_has_said(
-    store: Store, tenant: str, new: Instance, looked: Callable[[str], Looked]
+def test_an_instance_is_due_at_the_time_of_the_last_write(
+    store: Store, tenant: str, new: Instance, read_schedule: Callable[[str], Schedule]
 ) -> None:
     store.save(tenant, InstanceWrite(new), replacing=None)
-    assert looked(new.id).due_at is None
-    store.hold(tenant, new.id, claimed(), replacing=new.write_condition, due_at=TIMES[0])
-    assert looked(new.id).due_at == TIMES[0]
-    store.hold(tenant, new.id, claimed("token-2"), replacing=WriteCondition(1, "token-1"), due_at=TIMES[1])
-    assert looked(new.id).due_at == TIMES[1]
-    store.hold(tenant, new.id, claimed("token-3"), replacing=WriteCondition(1, "token-2"), due_at=None)
-    assert looked(new.id).due_at is None
+    assert read_schedule(new.id).due_at is None
+    store.hold(tenant, new.id, build_claim(), replacing=new.write_condition, due_at=TIMES[0])
+    assert read_schedule(new.id).due_at == TIMES[0]
+    store.hold(tenant, new.id, build_claim("token-2"), replacing=WriteCondition(1, "token-1"), due_at=TIMES[1])
+    assert read_schedule(new.id).due_at == TIMES[1]
+    store.hold(tenant, new.id, build_claim("token-3"), replacing=WriteCondition(1, "token-2"), due_at=None)
+    assert read_schedule(new.id).due_at is None
     store.save(tenant, InstanceWrite(new, due_at=TIMES[0]), replacing=WriteCondition(1, "token-3"))
-    assert looked(new.id).due_at == TIMES[0]
-    store.save(tenant, moved(new), replacing=new.write_condition)
-    assert looked(new.id).due_at is None
+    assert read_schedule(new.id).due_at == TIMES[0]
+    store.save(tenant, hop_write(new), replacing=new.write_condition)
+    assert read_schedule(new.id).due_at is None
 
 
-def test_what_is_to_be_woken_is_said_in_the_same_moment_and_not_again(
-    store: Store, tenant: str, new: Instance, looked: Callable[[str], Looked]
+def test_wakes_are_stored_with_their_write_and_dropped_by_the_next(
+    store: Store, tenant: str, new: Instance, read_schedule: Callable[[str], Schedule]
 ) -> None:
     wakes = (Wake(new.id, TIMES[1]), Wake("wf_parent"))
     store.save(tenant, InstanceWrite(new, wakes=wakes), replacing=None)
-    assert looked(new.id).wakes == list(wakes)
-    assert not store.save(tenant, replace(moved(new), wakes=(Wake("wf_late"),)), replacing=WriteCondition(7))
-    store.hold(tenant, new.id, claimed(), replacing=new.write_condition, due_at=TIMES[0])
-    assert looked(new.id).wakes == []
-    store.save(tenant, replace(moved(new), wakes=(Wake("wf_child"),)), replacing=WriteCondition(1, "token-1"))
-    assert looked(new.id).wakes == [Wake("wf_child")]
-    store.save(tenant, moved(moved(new).instance), replacing=WriteCondition(2))
-    assert looked(new.id).wakes == []
+    assert read_schedule(new.id).wakes == list(wakes)
+    assert not store.save(tenant, replace(hop_write(new), wakes=(Wake("wf_late"),)), replacing=WriteCondition(7))
+    store.hold(tenant, new.id, build_claim(), replacing=new.write_condition, due_at=TIMES[0])
+    assert read_schedule(new.id).wakes == []
+    store.save(tenant, replace(hop_write(new), wakes=(Wake("wf_child"),)), replacing=WriteCondition(1, "token-1"))
+    assert read_schedule(new.id).wakes == [Wake("wf_child")]
+    store.save(tenant, hop_write(hop_write(new).instance), replacing=WriteCondition(2))
+    assert read_schedule(new.id).wakes == []
 
 
-def test_who_was_held_up_does_not_meet_what_somebody_claimed_and_left_meanwhile(
-    store: Store, tenant: str, new: Instance
-) -> None:
+def test_a_release_invalidates_earlier_write_conditions(store: Store, tenant: str, new: Instance) -> None:
     store.save(tenant, InstanceWrite(new), replacing=None)
-    store.hold(tenant, new.id, claimed(), replacing=new.write_condition, due_at=TIMES[0])
+    store.hold(tenant, new.id, build_claim(), replacing=new.write_condition, due_at=TIMES[0])
     left = replace(new, releases=1)
     assert store.save(tenant, InstanceWrite(left), replacing=WriteCondition(1, "token-1"))
-    assert store.hold(tenant, new.id, claimed("token-2"), replacing=new.write_condition, due_at=TIMES[0]) is None
-    assert not store.save(tenant, moved(new), replacing=new.write_condition)
+    assert store.hold(tenant, new.id, build_claim("token-2"), replacing=new.write_condition, due_at=TIMES[0]) is None
+    assert not store.save(tenant, hop_write(new), replacing=new.write_condition)
     assert store.load(tenant, new.id) == left
-    assert store.hold(tenant, new.id, claimed("token-2"), replacing=left.write_condition, due_at=TIMES[0]) == claimed(
-        "token-2"
-    )
+    assert store.hold(
+        tenant, new.id, build_claim("token-2"), replacing=left.write_condition, due_at=TIMES[0]
+    ) == build_claim("token-2")

@@ -23,7 +23,7 @@ def url(client: Any) -> str:
     return client.create_queue(QueueName=f"queue-{uuid.uuid4().hex[:12]}")["QueueUrl"]
 
 
-def test_what_is_put_in_is_received_once_until_it_is_put_back_or_settled(client: Any, url: str) -> None:
+def test_a_message_is_received_once_until_it_is_put_back(client: Any, url: str) -> None:
     queue, given_up = SqsQueue(lambda: client, url), SqsDeadLetters(lambda: client, url)
     texts = {f"größe {number}" for number in range(12)}
     for text in texts:
@@ -38,7 +38,7 @@ def test_what_is_put_in_is_received_once_until_it_is_put_back_or_settled(client:
     assert [message.body for message in given_up.receive()] == [kept.body]
 
 
-def test_what_was_put_off_is_not_shown_before_its_time(client: Any, url: str) -> None:
+def test_a_postponed_message_is_not_received_early(client: Any, url: str) -> None:
     queue = SqsQueue(lambda: client, url)
     queue.put("later")
     (taken,) = client.receive_message(QueueUrl=url, VisibilityTimeout=0)["Messages"]
@@ -51,7 +51,7 @@ def test_what_was_put_off_is_not_shown_before_its_time(client: Any, url: str) ->
     ]
 
 
-def test_what_is_to_be_looked_at_later_waits_for_its_time(client: Any, url: str) -> None:
+def test_a_delayed_wake_is_not_received_early(client: Any, url: str) -> None:
     queue = SqsWorkQueue(lambda: client, url)
     queue.put(QueuedWake(Look("acme", "wf_later"), 900))
     queue.put(QueuedWake(Look("acme", "wf_now")))

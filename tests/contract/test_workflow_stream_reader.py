@@ -81,29 +81,29 @@ def steps(stream: Stream) -> WorkflowStreamReader:
     return WorkflowStreamReader(stream.client, records_per_call=PAGE)
 
 
-def names(rows: Sequence[Mapping[str, Any]] | None) -> Sequence[str]:
+def sort_keys(rows: Sequence[Mapping[str, Any]] | None) -> Sequence[str]:
     assert rows is not None
     return [row["sk"]["S"] for row in rows]
 
 
 @pytest.mark.cloud
-def test_the_batch_is_read_from_its_first_to_its_last_record_over_all_pages(
+def test_a_batch_is_read_from_its_first_to_its_last_record_over_all_pages(
     stream: Stream, steps: WorkflowStreamReader
 ) -> None:
     written = [stream.write(keys.audit(number, "a")) for number in range(4 * PAGE)]
-    assert names(steps.read_batch(stream.batch())) == written
-    assert names(steps.read_batch(stream.batch(2, 2))) == [written[2]]
-    assert names(steps.read_batch(stream.batch(PAGE - 1, 2 * PAGE))) == written[PAGE - 1 : 2 * PAGE + 1]
+    assert sort_keys(steps.read_batch(stream.batch())) == written
+    assert sort_keys(steps.read_batch(stream.batch(2, 2))) == [written[2]]
+    assert sort_keys(steps.read_batch(stream.batch(PAGE - 1, 2 * PAGE))) == written[PAGE - 1 : 2 * PAGE + 1]
 
 
 @pytest.mark.cloud
-def test_of_the_batch_only_that_is_read_which_the_herald_is_shown(stream: Stream, steps: WorkflowStreamReader) -> None:
+def test_only_relayed_records_of_a_batch_are_read(stream: Stream, steps: WorkflowStreamReader) -> None:
     stream.write(keys.INPUT)
     woken = stream.write(keys.HEAD, **wake_attributes([Wake("wf_1")]))
     step = stream.write(keys.audit(1, "a"))
     stream.write(keys.HEAD)
     stream.remove(step)
-    assert names(steps.read_batch(stream.batch())) == [woken, step]
+    assert sort_keys(steps.read_batch(stream.batch())) == [woken, step]
 
 
 @pytest.mark.cloud
@@ -111,12 +111,12 @@ def test_a_stream_that_has_ended_is_read_to_its_end(stream: Stream, steps: Workf
     step, batch = stream.write(keys.audit(1, "a")), stream.batch()
     stream.end()
     longer = replace(batch, place=replace(batch.place, last=batch.place.last + 1))
-    assert names(steps.read_batch(batch)) == names(steps.read_batch(longer)) == [step]
+    assert sort_keys(steps.read_batch(batch)) == sort_keys(steps.read_batch(longer)) == [step]
 
 
 @pytest.mark.cloud
 @pytest.mark.parametrize("gone", [{"first": "1" * 21}, {"shard": "shardId-00000000000000000009-00000009"}])
-def test_what_the_stream_has_forgotten_is_said_to_be_gone(
+def test_a_batch_that_the_stream_no_longer_has_is_reported_as_gone(
     stream: Stream, steps: WorkflowStreamReader, gone: Mapping[str, str]
 ) -> None:
     stream.write(keys.audit(1, "a"))
@@ -125,7 +125,7 @@ def test_what_the_stream_has_forgotten_is_said_to_be_gone(
 
 
 @pytest.mark.cloud
-def test_an_end_that_never_comes_is_not_waited_for(stream: Stream, steps: WorkflowStreamReader) -> None:
+def test_a_batch_that_ends_beyond_the_stream_is_unavailable(stream: Stream, steps: WorkflowStreamReader) -> None:
     stream.write(keys.audit(1, "a"))
     batch = stream.batch()
     with pytest.raises(Unavailable):
@@ -158,7 +158,7 @@ def every_kind_of_record() -> Iterator[Mapping[str, Any]]:
         yield {"eventName": event, "dynamodb": {"Keys": key, **image}}
 
 
-def test_it_is_shown_what_the_filter_of_its_source_lets_through() -> None:
+def test_relayed_records_are_those_that_the_source_filter_passes() -> None:
     template: Any = parse_template(TEMPLATE.read_text())
     source = template["Resources"]["HeraldSource"]["Properties"]
     patterns = [json.loads(one["Pattern"]) for one in source["FilterCriteria"]["Filters"]]

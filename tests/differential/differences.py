@@ -10,7 +10,7 @@ from mcp_types.methods import SPEC_CLIENT_METHODS
 from pydantic import BaseModel, ValidationError
 
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
-from tests.differential.generated import CLIENT_INFO, MODERN, NAME_IN
+from tests.differential.generated_requests import CLIENT_INFO, MODERN, NAME_IN
 from tests.differential.outcome import Outcome, Sent
 
 type Difference = Callable[[Sent, Outcome, Outcome], bool]
@@ -32,7 +32,7 @@ def invalid_requests_are_answered_under_their_id(sent: Sent, ours: Outcome, thei
 OBJECTS = ("arguments", "context", "inputResponses")
 
 
-def params_and_their_objects_are_objects_or_absent(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+def params_and_object_members_must_be_objects_or_absent(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """JSON-RPC 2.0, sections 4.2 and 5.1: params are structured if present, and -32602 is the code for others, under
     the id of the request; the schemas have no null for `arguments`, `context` and `inputResponses` either. The
     SDK takes the whole message for invalid, and reads null as absent."""
@@ -42,7 +42,7 @@ def params_and_their_objects_are_objects_or_absent(sent: Sent, ours: Outcome, th
     return bool(nulls) and _refused_params(ours) and theirs.code in {None, -32002, -32021, -32603}
 
 
-def a_name_stands_in_header_and_body_or_the_header_is_wrong(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+def a_missing_name_is_a_header_mismatch(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """2026-07-28, streamable-http, "Server Validation": `Mcp-Name` is required for these methods and must match, so
     the header is judged also where the body names nothing. The SDK goes on to the missing parameter."""
     field = NAME_IN.get(str(sent.method))
@@ -50,7 +50,7 @@ def a_name_stands_in_header_and_body_or_the_header_is_wrong(sent: Sent, ours: Ou
     return nameless and ours.code == HEADER_MISMATCH and theirs.code in {INVALID_PARAMS, VERSION_UNSUPPORTED}
 
 
-def the_envelope_is_judged_before_what_it_contains(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+def the_envelope_is_checked_before_its_contents(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """MCP 2026-07-28: the first check is that `_meta` is complete, which a version that is no text or
     capabilities that are no object are not. The SDK checks their presence first, their form last."""
     broken = not isinstance(sent.meta.get(PROTOCOL_VERSION), str) or not isinstance(
@@ -69,7 +69,7 @@ def encoded_values_are_decoded_in_every_mirrored_header(sent: Sent, ours: Outcom
     return encoded and theirs.code == HEADER_MISMATCH and ours.code != HEADER_MISMATCH
 
 
-def what_is_not_served_is_not_found_whatever_its_params(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+def an_unserved_method_is_not_found_with_any_params(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """Decision 10, and 2026-07-28, streamable-http: a method that is not implemented is -32601. The SDK reads the
     params of every method it has heard of first."""
     known = sent.method in NOT_SERVED and sent.method in SPEC_CLIENT_METHODS
@@ -83,7 +83,7 @@ def old_revisions_have_no_structured_content(sent: Sent, ours: Outcome, theirs: 
     return missing and sent.version in TEXT_ONLY and sent.method == "tools/call"
 
 
-def what_is_said_and_not_used_is_not_judged(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+def unused_client_fields_are_not_validated(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """2026-07-28, basic, "Per-request protocol fields": clientInfo is for display and never changes behaviour, and a
     capability of a form we do not know is one we do not use. 2025-11-25, basic, "_meta": nothing in it is required,
     so that one which is no object says nothing. The SDK refuses all three."""
@@ -95,7 +95,7 @@ def what_is_said_and_not_used_is_not_judged(sent: Sent, ours: Outcome, theirs: O
     return (unread or strange) and _refused_params(theirs) and ours.code != INVALID_PARAMS
 
 
-def answers_that_nobody_asked_for_are_ignored(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+def unrequested_input_responses_are_ignored(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """2026-07-28, MRTR: what is not needed of `inputResponses` is ignored, hence its form too. Older revisions have
     neither it nor `requestState`: to them both are extra members, which the SDK judges all the same."""
     answers, state = sent.params.get("inputResponses"), sent.params.get("requestState")
@@ -111,19 +111,19 @@ def a_progress_token_is_text_or_an_integer(sent: Sent, ours: Outcome, theirs: Ou
     return (isinstance(token, bool) and refused) or (token is None and theirs_refused)
 
 
-def notifications_are_accepted_unheard(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+def notifications_are_accepted_and_ignored(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """2026-07-28, streamable-http: which headers a notification needs is not said, and nothing is done with one
     here. The SDK refuses those of a revision it does not speak."""
     return "id" not in sent.document and ours == Outcome(202) and theirs.code == VERSION_UNSUPPORTED
 
 
-def both_spellings_of_a_tool_are_callable(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+def portable_names_of_tools_are_callable(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """Decision 2: a tool can be called by its portable name as well."""
     portable = sent.method == "tools/call" and sent.params.get("name") == "gateway_home"
     return portable and ours.code is None and _refused_params(theirs)
 
 
-def a_log_level_is_taken_though_nothing_remembers_it(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+def a_log_level_is_accepted_and_not_kept(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """docs/architecture.md, "Lists, names, schemas, sizes": older clients are answered, and told of a level that is
     none. The SDK serves the method only where a handler for it advertises logging."""
     answered = ours.code in {None, INVALID_PARAMS} and sent.version != MODERN
@@ -131,23 +131,23 @@ def a_log_level_is_taken_though_nothing_remembers_it(sent: Sent, ours: Outcome, 
 
 
 DIFFERENCES: Sequence[Difference] = (
-    a_log_level_is_taken_though_nothing_remembers_it,
+    a_log_level_is_accepted_and_not_kept,
     invalid_requests_are_answered_under_their_id,
-    params_and_their_objects_are_objects_or_absent,
-    a_name_stands_in_header_and_body_or_the_header_is_wrong,
-    the_envelope_is_judged_before_what_it_contains,
+    params_and_object_members_must_be_objects_or_absent,
+    a_missing_name_is_a_header_mismatch,
+    the_envelope_is_checked_before_its_contents,
     encoded_values_are_decoded_in_every_mirrored_header,
-    what_is_not_served_is_not_found_whatever_its_params,
+    an_unserved_method_is_not_found_with_any_params,
     old_revisions_have_no_structured_content,
-    what_is_said_and_not_used_is_not_judged,
-    answers_that_nobody_asked_for_are_ignored,
+    unused_client_fields_are_not_validated,
+    unrequested_input_responses_are_ignored,
     a_progress_token_is_text_or_an_integer,
-    notifications_are_accepted_unheard,
-    both_spellings_of_a_tool_are_callable,
+    notifications_are_accepted_and_ignored,
+    portable_names_of_tools_are_callable,
 )
 
 
-def classified(sent: Sent, ours: Outcome, theirs: Outcome) -> Difference | None:
+def classify(sent: Sent, ours: Outcome, theirs: Outcome) -> Difference | None:
     return next((difference for difference in DIFFERENCES if difference(sent, ours, theirs)), None)
 
 

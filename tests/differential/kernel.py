@@ -63,7 +63,7 @@ class Kernel:
     """Use it in a `with`: it keeps an event loop, as a warm function would."""
 
     def __init__(self, surface: Surface, call: Call) -> None:
-        self._server = Handlers(surface, call).server()
+        self._server = SdkHandlers(surface, call).server()
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
@@ -84,13 +84,13 @@ class Kernel:
         try:
             request = JSONRPCRequest.model_validate(document)
         except ValidationError:
-            return _refused(INVALID_REQUEST)
+            return _error_outcome(INVALID_REQUEST)
         return self._modern(request, headers) if _is_modern(document, headers) else self._legacy(request, headers)
 
     def _modern(self, request: JSONRPCRequest, headers: Mapping[str, str]) -> Outcome:
         route = classify_inbound_request(request.model_dump(), headers=headers)
         if isinstance(route, InboundLadderRejection):
-            return _refused(route.code, request.id)
+            return _error_outcome(route.code, request.id)
         connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
         message = self._served(request, connection)
         code = message.get("error", {}).get("code")
@@ -103,7 +103,7 @@ class Kernel:
     def _served(self, request: JSONRPCRequest, connection: Connection) -> dict[str, Any]:
         served = serve_one(
             self._server,
-            Exchange(request.id),
+            OneRequestDispatch(request.id),
             request.method,
             request.params,
             connection=connection,
@@ -116,7 +116,7 @@ class Kernel:
 
 
 @dataclass(slots=True)
-class Exchange:
+class OneRequestDispatch:
     """One request without a way back to its client."""
 
     request_id: types.RequestId
@@ -160,17 +160,17 @@ def _notification(document: Mapping[str, Any], headers: Mapping[str, str]) -> Ou
     try:
         JSONRPCNotification.model_validate(document)
     except ValidationError:
-        return _refused(INVALID_REQUEST)
+        return _error_outcome(INVALID_REQUEST)
     version = headers.get("mcp-protocol-version", UNNAMED)
     known = version in HANDSHAKE_PROTOCOL_VERSIONS or version in MODERN_PROTOCOL_VERSIONS
-    return Outcome(202) if known else _refused(types.UNSUPPORTED_PROTOCOL_VERSION)
+    return Outcome(202) if known else _error_outcome(types.UNSUPPORTED_PROTOCOL_VERSION)
 
 
-def _refused(code: int, message_id: types.RequestId | None = None) -> Outcome:
+def _error_outcome(code: int, message_id: types.RequestId | None = None) -> Outcome:
     return Outcome(ERROR_CODE_HTTP_STATUS.get(code, 200), code=code, id=message_id)
 
 
-class Handlers:
+class SdkHandlers:
     """Our providers as handlers of the SDK. The kernel brings their results into the shape of each revision."""
 
     def __init__(self, surface: Surface, call: Call) -> None:
@@ -195,7 +195,7 @@ class Handlers:
         return server
 
     async def _list_tools(self, _ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        _only_page(params)
+        _refuse_cursor(params)
         return types.ListToolsResult(tools=[_tool(tool) for _, tool in self._tools()])
 
     async def _call_tool(
@@ -205,32 +205,32 @@ class Handlers:
         if found is None:
             raise MCPError(INVALID_PARAMS, "unknown tool")
         provider, tool = found
-        _no_state(ctx, params.request_state)
+        _refuse_state(ctx, params.request_state)
         arguments: dict[str, Any] = params.arguments or {}
         faults = [fault.message for fault in Draft202012Validator(dict(tool.input_schema)).iter_errors(arguments)]
         if faults:
-            return _failed(faults[0])
+            return _error_result(faults[0])
         result = provider.call_tool(tool, arguments, replace(self._call, answers=_answers(ctx)))
         if isinstance(result, InputRequired):
-            return _asked(ctx, result) if _speaks_modern(ctx) else _failed("ask your user")
+            return _input_required_result(ctx, result) if _speaks_modern(ctx) else _error_result("ask your user")
         return _tool_result(result)
 
     async def _list_resources(
         self, _ctx: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        _only_page(params)
+        _refuse_cursor(params)
         found = (resource for provider in self._surface.resources for resource in provider.resources(self._call))
         return types.ListResourcesResult(resources=[_resource(resource) for resource in found])
 
     async def _list_resource_templates(
         self, _ctx: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        _only_page(params)
+        _refuse_cursor(params)
         found = (each for provider in self._surface.resources for each in provider.resource_templates(self._call))
         return types.ListResourceTemplatesResult(resource_templates=[_template(template) for template in found])
 
     async def _read_resource(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        _no_state(ctx, params.request_state)
+        _refuse_state(ctx, params.request_state)
         for provider in self._surface.resources:
             contents = provider.read_resource(params.uri, self._call)
             if contents is not None and not isinstance(contents, InputRequired):
@@ -239,12 +239,12 @@ class Handlers:
         raise MCPError(INVALID_PARAMS if modern else RESOURCE_NOT_FOUND_LEGACY, "unknown resource")
 
     async def _list_prompts(self, _ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        _only_page(params)
+        _refuse_cursor(params)
         found = (prompt for provider in self._surface.prompts for prompt in provider.prompts(self._call))
         return types.ListPromptsResult(prompts=[_prompt(prompt) for prompt in found])
 
     async def _get_prompt(self, ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        _no_state(ctx, params.request_state)
+        _refuse_state(ctx, params.request_state)
         for provider in self._surface.prompts:
             result = provider.get_prompt(params.name, params.arguments or {}, self._call)
             if isinstance(result, GetPromptResult):
@@ -265,12 +265,12 @@ class Handlers:
         return [(provider, tool) for provider in self._surface.tools for tool in provider.tools(self._call)]
 
 
-def _only_page(params: types.PaginatedRequestParams | None) -> None:
+def _refuse_cursor(params: types.PaginatedRequestParams | None) -> None:
     if params is not None and params.cursor is not None:
         raise MCPError(INVALID_PARAMS, "invalid cursor")
 
 
-def _no_state(ctx: Any, state: str | None) -> None:
+def _refuse_state(ctx: Any, state: str | None) -> None:
     """2026-07-28, MRTR: a state that fails the check MUST be rejected, and none of these tools ever gave one."""
     if _speaks_modern(ctx) and state is not None:
         raise MCPError(INVALID_PARAMS, "invalid requestState")
@@ -280,7 +280,7 @@ def _answers(ctx: Any) -> dict[str, Any]:
     return ctx.params.get("inputResponses") or {} if _speaks_modern(ctx) else {}
 
 
-def _asked(ctx: Any, required: InputRequired) -> types.InputRequiredResult:
+def _input_required_result(ctx: Any, required: InputRequired) -> types.InputRequiredResult:
     """2026-07-28, MRTR: a server MUST NOT ask for what the client did not declare. The SDK leaves that to it."""
     declared = ctx.params["_meta"][types.CLIENT_CAPABILITIES_META_KEY]
     needed = {str(request["method"]).partition("/")[0] for request in required.requests.values()}
@@ -289,7 +289,7 @@ def _asked(ctx: Any, required: InputRequired) -> types.InputRequiredResult:
     return types.InputRequiredResult.model_validate({"inputRequests": required.requests})
 
 
-def _failed(text: str) -> types.CallToolResult:
+def _error_result(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tests.support.memory_gateway import Answer
-from tests.support.oracle import messages_of
+from tests.support.memory_gateway import GatewayAnswer
+from tests.support.oracle import parse_messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,6 @@ def outcome(status: int, message: Any) -> Outcome:
     return Outcome(status, keys=keys, id=message["id"], is_error=failed)
 
 
-def outcome_of(answer: Answer) -> Outcome:
-    messages = messages_of(answer.headers, answer.text)
+def outcome_of(answer: GatewayAnswer) -> Outcome:
+    messages = parse_messages(answer.headers, answer.text)
     return outcome(answer.status, messages[-1] if messages else None)

@@ -11,14 +11,14 @@ import pytest
 from signpost.model import Call, Principal
 from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import TENANT
-from stage.wiring.gateway import with_fixtures
-from tests.differential.differences import DIFFERENCES, classified
-from tests.differential.generated import MODERN, every_method_with_every_header, requests
+from stage.wiring.gateway import add_fixtures
+from tests.differential.differences import DIFFERENCES, classify
+from tests.differential.generated_requests import MODERN, every_method_with_every_header, generate_requests
 from tests.differential.kernel import Kernel
 from tests.differential.outcome import Outcome, Sent, outcome_of
+from tests.support.line_output import ShowLine
 from tests.support.memory_gateway import MemoryGateway
-from tests.support.saying import Say
-from tests.support.silence import silence
+from tests.support.silent_logs import silence_logs
 
 FEWEST_REQUESTS = 4_000
 MOST_CLASSES = 15
@@ -37,7 +37,7 @@ class Comparison:
         self.requests["modern" if sent.version == MODERN else "older"] += 1
         if ours == theirs:
             return
-        difference = classified(sent, ours, theirs)
+        difference = classify(sent, ours, theirs)
         if difference is None:
             self.unexplained.append(f"{json.dumps(sent.document)}\n  {sent.headers}\n  ours: {ours}\n  SDK:  {theirs}")
         else:
@@ -52,10 +52,10 @@ class Comparison:
 
 def compare(sent: Iterable[Sent], *, without_prompts: bool = False) -> Comparison:
     comparison = Comparison()
-    with silence():
+    with silence_logs():
         gateway = MemoryGateway()
-        surface = with_fixtures(build_gateway_surface(gateway.composition))
-        gateway.serve(replace(surface, prompts=()) if without_prompts else surface)
+        surface = add_fixtures(build_gateway_surface(gateway.composition))
+        gateway.serve_surface(replace(surface, prompts=()) if without_prompts else surface)
         authorization = {"authorization": f"Bearer {gateway.make_key(TENANT)}"}
         with Kernel(surface, Call(Principal("somebody", TENANT, "test"), "request-1", gateway.clock.now())) as kernel:
             for each in sent:
@@ -65,34 +65,38 @@ def compare(sent: Iterable[Sent], *, without_prompts: bool = False) -> Compariso
 
 
 @pytest.fixture(scope="module")
-def compared() -> Comparison:
-    return compare(requests())
+def comparison_of_all_requests() -> Comparison:
+    return compare(generate_requests())
 
 
-def test_every_difference_from_the_sdk_has_a_reason(compared: Comparison, say: Say) -> None:
-    say(compared.table())
-    assert not compared.unexplained, "\n".join(
-        [f"{len(compared.unexplained)}, of which:", *compared.unexplained[:SHOWN]]
+def test_every_difference_from_the_sdk_has_a_reason(
+    comparison_of_all_requests: Comparison, show_line: ShowLine
+) -> None:
+    show_line(comparison_of_all_requests.table())
+    assert not comparison_of_all_requests.unexplained, "\n".join(
+        [f"{len(comparison_of_all_requests.unexplained)}, of which:", *comparison_of_all_requests.unexplained[:SHOWN]]
     )
 
 
-def test_no_reason_outlives_its_difference(compared: Comparison) -> None:
-    stale = [difference.__name__ for difference in DIFFERENCES if not compared.counts[difference.__name__]]
+def test_every_listed_difference_still_occurs(comparison_of_all_requests: Comparison) -> None:
+    stale = [
+        difference.__name__ for difference in DIFFERENCES if not comparison_of_all_requests.counts[difference.__name__]
+    ]
     assert not stale, "these never occur any more: remove them"
 
 
-def test_the_reasons_are_few_and_written_down() -> None:
+def test_the_listed_differences_are_few_and_documented() -> None:
     assert len(DIFFERENCES) <= MOST_CLASSES
     assert all(difference.__doc__ for difference in DIFFERENCES)
 
 
 @pytest.mark.parametrize("era", ["modern", "older"])
-def test_both_eras_are_compared(compared: Comparison, era: str) -> None:
-    assert compared.requests.total() >= FEWEST_REQUESTS
-    assert compared.requests[era] >= FEWEST_REQUESTS / 3
+def test_modern_and_legacy_requests_are_compared(comparison_of_all_requests: Comparison, era: str) -> None:
+    assert comparison_of_all_requests.requests.total() >= FEWEST_REQUESTS
+    assert comparison_of_all_requests.requests[era] >= FEWEST_REQUESTS / 3
 
 
-def test_a_gateway_that_does_less_than_the_kernel_is_found_out() -> None:
+def test_a_gateway_without_prompts_differs_from_the_kernel() -> None:
     unexplained = compare(every_method_with_every_header(), without_prompts=True).unexplained
     assert unexplained
     assert all('"method": "prompts/' in each for each in unexplained)

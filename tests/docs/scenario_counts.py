@@ -39,7 +39,7 @@ FAMILIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class ScenarioCounts:
     """Each of them is one of these."""
 
     tests: Sequence[Scenario]
@@ -50,7 +50,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownScenarios:
     """What the tests and the page say."""
 
     carried: frozenset[Scenario]
@@ -59,12 +59,12 @@ class Known:
     """What the page says of a scenario."""
     tests: frozenset[str]
 
-    def counted(self, scenarios: Iterable[Scenario]) -> Counted:
+    def counted(self, scenarios: Iterable[Scenario]) -> ScenarioCounts:
         found: dict[str, list[Scenario]] = {"tests": [], "replaced": [], "missing": []}
         for scenario in scenarios:
             found[self._standing(scenario)].append(scenario)
         explained = [one for one in found["tests"] if any(map(_says_more, self.rows.get(one, ())))]
-        return Counted(**found, explained=explained)
+        return ScenarioCounts(**found, explained=explained)
 
     def _standing(self, scenario: Scenario) -> str:
         said = self.rows.get(scenario, ())
@@ -81,7 +81,7 @@ def _says_more(words: str) -> bool:
     return re.search(r"[a-z]{2}", re.sub(r"`[^`]*`|and for|also", "", words)) is not None
 
 
-def known() -> Known:
+def read_known_scenarios() -> KnownScenarios:
     tests = frozenset(_tests())
     carried = frozenset(scenario for name in tests for scenario in _carried_by(name))
     rows: dict[Scenario, list[str]] = {}
@@ -89,10 +89,10 @@ def known() -> Known:
         if begins := re.match(NUMBERS, cell):
             for scenario in scenarios_in(begins[0]):
                 rows.setdefault(scenario, []).append(words)
-    return Known(carried, rows, tests)
+    return KnownScenarios(carried, rows, tests)
 
 
-def promised() -> Sequence[Scenario]:
+def promised_scenarios() -> Sequence[Scenario]:
     """What a heading of the page says that there is."""
     headings = re.findall(rf"^## .*\(({NUMBERS})\)$", PAGE.read_text(), re.MULTILINE)
     return [scenario for numbers in headings for scenario in scenarios_in(numbers)]
@@ -123,32 +123,32 @@ def _carried_by(name: str) -> Iterator[Scenario]:
         yield from (scenario_of(number.upper()) for number in begins[1].rstrip("_").split("_"))
 
 
-def replaced_share(families: Iterable[Family], at: Known) -> float:
+def replaced_share(families: Iterable[Family], at: KnownScenarios) -> float:
     scenarios = [scenario for family in families for scenario in family.scenarios]
     return len(at.counted(scenarios).replaced) / len(scenarios)
 
 
-def spelled(scenario: Scenario) -> str:
+def scenario_name(scenario: Scenario) -> str:
     letter, number = scenario
     return f"S{number}" if letter == "S" else f"{letter}-{number:03}"
 
 
-def report(at: Known) -> Iterator[str]:
+def report(at: KnownScenarios) -> Iterator[str]:
     yield f"{'scenarios':<18}{'tests':>7}{'replaced':>10}{'missing':>9}{'explained':>11}"
     for family in FAMILIES:
         counted = at.counted(family.scenarios)
-        title = f"{spelled(family.scenarios[0])} to {spelled(family.scenarios[-1])}"
+        title = f"{scenario_name(family.scenarios[0])} to {scenario_name(family.scenarios[-1])}"
         yield _line(title, counted)
     every = at.counted(scenario for family in FAMILIES for scenario in family.scenarios)
     yield _line("together", every)
-    yield f"\nreplaced: {', '.join(map(spelled, every.replaced))}"
-    yield f"missing: {', '.join(map(spelled, every.missing)) or 'none'}"
+    yield f"\nreplaced: {', '.join(map(scenario_name, every.replaced))}"
+    yield f"missing: {', '.join(map(scenario_name, every.missing)) or 'none'}"
     share = replaced_share((COMPONENTS, TOOLKITS), at)
     yield f"\nOf A and N {share:.1%} are replaced, of at most {MOST_REPLACED:.0%}."
     yield "Explained are those tests of which the page says more than their names: mostly what is different here."
 
 
-def _line(title: str, counted: Counted) -> str:
+def _line(title: str, counted: ScenarioCounts) -> str:
     numbers = (len(some) for some in (counted.tests, counted.replaced, counted.missing, counted.explained))
     return title.ljust(18) + "".join(
         f"{number:>{width}}" for number, width in zip(numbers, (7, 10, 9, 11), strict=True)
@@ -156,4 +156,4 @@ def _line(title: str, counted: Counted) -> str:
 
 
 if __name__ == "__main__":
-    print(*report(known()), sep="\n")
+    print(*report(read_known_scenarios()), sep="\n")

@@ -15,9 +15,9 @@ from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 
 from local.emulator import PROJECT
-from tests.support.client_programs import NODE_MODULES, NODE_PROGRAMS, SECONDS_TO_ANSWER, environment, run
+from tests.support.client_programs import NODE_MODULES, NODE_PROGRAMS, PROGRAM_TIMEOUT, build_environment, run_program
 from tests.support.laptop import MakeKey, Stack
-from tests.support.listening import ListeningDoor
+from tests.support.recording_door import RecordingDoor
 
 PAGE = (PROJECT / "docs/clients.md").read_text()
 BLOCK = re.compile(r"(?:^<!-- client: ([^\n]+) -->\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -69,30 +69,30 @@ class Snippet:
         return set(REVISION.findall(ROWS[self.client]["speaks"]))
 
 
-def rows() -> dict[str, dict[str, str]]:
+def read_rows() -> dict[str, dict[str, str]]:
     """The rows of the page's table by client."""
     table = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.split("\n") if line.startswith("|")]
     columns, _, *body = table
     return {row[0]: dict(zip(columns, row, strict=True)) for row in body}
 
 
-ROWS = rows()
+ROWS = read_rows()
 SNIPPETS = [Snippet(*found) for found in BLOCK.findall(PAGE)]
 PROGRAMS = [snippet for snippet in SNIPPETS if snippet.language != "json" and snippet.client != "Claude Code"]
 CONFIGURATIONS = [snippet for snippet in SNIPPETS if snippet.language == "json"]
 
 
 @pytest.fixture
-def door(both: Stack) -> Iterator[ListeningDoor]:
-    listening = ListeningDoor(both.port)
+def recording_proxy(product_stack: Stack) -> Iterator[RecordingDoor]:
+    listening = RecordingDoor(product_stack.port)
     listening.start()
     yield listening
     listening.stop()
 
 
 @pytest.fixture
-def key(both: Stack, make_key: MakeKey) -> str:
-    return make_key(both)
+def key(product_stack: Stack, make_key: MakeKey) -> str:
+    return make_key(product_stack)
 
 
 def test_every_block_names_its_client_and_every_client_has_one() -> None:
@@ -114,12 +114,12 @@ def test_the_page_names_the_node_packages_that_are_tested() -> None:
     assert named <= set(pins.items())
 
 
-def test_the_table_says_who_needs_portable_names() -> None:
+def test_the_table_names_the_clients_with_portable_names() -> None:
     asking = {snippet.client for snippet in SNIPPETS if PORTABLE in snippet.code}
     assert asking == {client for client, row in ROWS.items() if PORTABLE in row["tool names"]}
 
 
-def assert_it_listed_and_called(snippet: Snippet, said: str, door: ListeningDoor) -> None:
+def assert_tools_listed_and_called(snippet: Snippet, said: str, door: RecordingDoor) -> None:
     assert snippet.tool in said
     assert re.search(r"""items[\\"']*: ?\[""", said), said
     assert {"tools/list", "tools/call"} <= door.methods
@@ -127,30 +127,32 @@ def assert_it_listed_and_called(snippet: Snippet, said: str, door: ListeningDoor
 
 @pytest.mark.cloud
 @pytest.mark.parametrize("snippet", PROGRAMS, ids=str)
-def test_a_block_lists_the_tools_and_calls_one(snippet: Snippet, door: ListeningDoor, key: str, tmp_path: Path) -> None:
-    said = run(snippet.command(tmp_path, snippet.pasted(f"{door.url}/mcp", key)), tmp_path)
-    assert_it_listed_and_called(snippet, said, door)
-    assert door.revisions == snippet.documented_revisions
+def test_a_block_lists_the_tools_and_calls_one(
+    snippet: Snippet, recording_proxy: RecordingDoor, key: str, tmp_path: Path
+) -> None:
+    said = run_program(snippet.command(tmp_path, snippet.pasted(f"{recording_proxy.url}/mcp", key)), tmp_path)
+    assert_tools_listed_and_called(snippet, said, recording_proxy)
+    assert recording_proxy.revisions == snippet.documented_revisions
 
 
 @pytest.mark.cloud
-def test_the_block_for_claude_code_connects(door: ListeningDoor, key: str, tmp_path: Path) -> None:
+def test_the_block_for_claude_code_connects(recording_proxy: RecordingDoor, key: str, tmp_path: Path) -> None:
     snippet = next(snippet for snippet in SNIPPETS if snippet.client == "Claude Code")
-    said = run(snippet.command(tmp_path, snippet.pasted(f"{door.url}/mcp", key)), tmp_path)
+    said = run_program(snippet.command(tmp_path, snippet.pasted(f"{recording_proxy.url}/mcp", key)), tmp_path)
     assert "✔ Connected" in said
-    assert "tools/list" in door.methods
-    assert door.revisions == snippet.documented_revisions
+    assert "tools/list" in recording_proxy.methods
+    assert recording_proxy.revisions == snippet.documented_revisions
 
 
 async def ask(transport: Transport, mode: str) -> str:
-    async with asyncio.timeout(SECONDS_TO_ANSWER), Client(transport, mode=mode) as client:
+    async with asyncio.timeout(PROGRAM_TIMEOUT), Client(transport, mode=mode) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         home = next(name for name in names if re.fullmatch(r"gateway[._]home", name))
         return f"{names} {(await client.call_tool(home, {})).structured_content}"
 
 
 async def ask_a_command(server: dict[str, Any], mode: str, home: Path) -> str:
-    alone = {**environment(home), **server["env"]}
+    alone = {**build_environment(home), **server["env"]}
     command = StdioServerParameters(command=server["command"], args=server["args"], env=alone, cwd=home)
     return await ask(stdio_client(command), mode)
 
@@ -163,12 +165,12 @@ async def ask_a_url(server: dict[str, Any], mode: str) -> str:
 @pytest.mark.cloud
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("snippet", CONFIGURATIONS, ids=str)
-def test_a_configuration_leads_a_host_of_either_era_to_the_tools(
-    snippet: Snippet, mode: str, door: ListeningDoor, key: str, tmp_path: Path
+def test_a_configuration_connects_modern_and_legacy_clients_to_the_tools(
+    snippet: Snippet, mode: str, recording_proxy: RecordingDoor, key: str, tmp_path: Path
 ) -> None:
-    configuration = json.loads(snippet.pasted(f"{door.url}/mcp", key))
+    configuration = json.loads(snippet.pasted(f"{recording_proxy.url}/mcp", key))
     server = configuration["mcpServers"]["signpost"]
     (tmp_path / "node_modules").symlink_to(NODE_MODULES)
     said = asyncio.run(ask_a_command(server, mode, tmp_path) if "command" in server else ask_a_url(server, mode))
-    assert_it_listed_and_called(snippet, said, door)
-    assert snippet.documented_revisions <= door.revisions
+    assert_tools_listed_and_called(snippet, said, recording_proxy)
+    assert snippet.documented_revisions <= recording_proxy.revisions

@@ -11,7 +11,7 @@ from core_skills.hosted import core_toolkits
 from signpost.contract import Result
 from signpost.schema.validation import Validators
 from signpost.toolkit import Function
-from tests.support.hosted import Hosted
+from tests.support.function_host import FunctionHost
 
 PROJECT = Path(__file__).resolve().parents[2]
 REFERENCE = (PROJECT / "docs/core-skills.md").read_text()
@@ -21,7 +21,7 @@ LONGEST = 30_000
 """Milliseconds that the executor has."""
 
 
-def named(name: str) -> Function:
+def function_of(name: str) -> Function:
     return FUNCTIONS[f"core::{name}"]
 
 
@@ -49,8 +49,8 @@ def test_every_function_has_a_document_and_a_line_in_the_reference() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != "index"])
-def test_a_function_says_what_it_is_and_names_its_document(name: str) -> None:
-    function = named(name)
+def test_a_function_has_title_description_annotations_and_document(name: str) -> None:
+    function = function_of(name)
     assert function.title
     assert function.description.endswith(".")
     assert function.annotations["readOnlyHint"] is True
@@ -59,8 +59,8 @@ def test_a_function_says_what_it_is_and_names_its_document(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != "index"])
-def test_a_document_shows_calls_that_are_accepted(name: str) -> None:
-    function = named(name)
+def test_the_calls_in_a_document_satisfy_the_input_schema(name: str) -> None:
+    function = function_of(name)
     assert function.input_schema is not None
     calls = examples(DOCUMENTS[name])[::2]
     assert calls
@@ -68,10 +68,10 @@ def test_a_document_shows_calls_that_are_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["wait", "json_transform", "template_render"])
-def test_examples_answer_what_they_say(name: str) -> None:
+def test_examples_return_the_documented_results(name: str) -> None:
     shown = examples(DOCUMENTS[name])
     for arguments, answer in zip(shown[::2], shown[1::2], strict=True):
-        reply = Hosted([named(name)]).call(f"core::{name}", arguments)
+        reply = FunctionHost([function_of(name)]).call(f"core::{name}", arguments)
         assert isinstance(reply, Result), reply
         assert reply.value == answer
 
@@ -83,7 +83,7 @@ def test_the_first_sentence_of_a_document_fits_a_list(name: str) -> None:
     assert len(first.partition("\n\n")[0]) <= 140
 
 
-def test_filters_that_the_document_names_are_there() -> None:
+def test_the_filters_of_the_document_exist() -> None:
     from core_skills.template_filters import filters  # noqa: PLC0415 - as the function itself
 
     (listed,) = re.findall(r"- Filters: (.*?)\. The message", DOCUMENTS["template_render"], re.DOTALL)

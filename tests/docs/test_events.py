@@ -20,7 +20,7 @@ READS_STORED_RECORDS = PACKAGE / "workflow/running/serialization.py"
 TYPES = {value for name, value in vars(audit_events).items() if name.isupper() and isinstance(value, str)}
 
 
-def test_every_event_is_in_the_table_and_nothing_else() -> None:
+def test_the_table_lists_exactly_the_events() -> None:
     (table,) = re.findall(r"^\| detail-type \| what happened .*?\n\n", PAGE, re.MULTILINE | re.DOTALL)
     described = {name for row in table.strip().splitlines()[2:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
     assert len(TYPES) > 25
@@ -37,7 +37,7 @@ def test_every_event_has_a_sentence_in_the_timeline() -> None:
 
 
 @pytest.mark.invariant(53)
-def test_of_everything_that_is_recorded_somebody_has_decided_whether_the_bus_is_told() -> None:
+def test_every_recorded_field_is_either_published_or_withheld() -> None:
     nodes = [node for node in ast.walk(ast.parse(MODULE.read_text())) if isinstance(node, ast.Dict)]
     fields = {key.value for node in nodes for key in node.keys if isinstance(key, ast.Constant)}
     assert len(fields) > 20
@@ -47,7 +47,7 @@ def test_of_everything_that_is_recorded_somebody_has_decided_whether_the_bus_is_
     assert named >= PUBLISHED_FIELDS
 
 
-def test_the_event_that_it_shows_is_the_event_that_is_sent() -> None:
+def test_the_documented_event_is_the_event_that_is_sent() -> None:
     (shown,) = [
         json.loads(block)
         for block in re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -61,7 +61,7 @@ def test_the_event_that_it_shows_is_the_event_that_is_sent() -> None:
     assert {**sent, "resources": list(event.resources)} == shown
 
 
-def test_the_rule_that_it_shows_hears_of_events_that_there_are() -> None:
+def test_the_documented_rule_matches_an_event() -> None:
     (rule,) = [
         json.loads(block)
         for block in re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

@@ -23,27 +23,27 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs/executors.md").read_text()
 ROWS = re.findall(r"^\| `(\w+)` \| (\S.*?) \| (none|unknown) \| .+ \|$", PAGE, flags=re.MULTILINE)
 
 
-def test_the_table_of_failures_is_the_one_in_the_code() -> None:
+def test_the_table_of_failures_matches_the_code() -> None:
     expected = {(code, row.kind, row.outcome) for code, row in FAILURES.items()}
     assert set(ROWS) == expected | {(REPORTED, "the author's", "none")}
 
 
-def test_it_says_which_failures_count() -> None:
+def test_the_page_names_the_counted_failures() -> None:
     sentence = re.search(r"failure opens it again\.(.*?)count; refusals do not", PAGE, flags=re.DOTALL)
     assert sentence
     assert set(re.findall(r"`(\w+)`", sentence[1])) == COUNTED_CODES
 
 
-def test_it_names_every_run_time_setting() -> None:
+def test_the_page_names_every_run_time_setting() -> None:
     assert all(f"`{name}`" in PAGE for name in SETTINGS)
 
 
 @pytest.mark.parametrize("text", re.findall(r"^\{ \"signpost\".*\}$", PAGE, flags=re.MULTILINE))
-def test_the_replies_it_shows_are_replies(text: str) -> None:
+def test_the_documented_replies_can_be_parsed(text: str) -> None:
     assert wire.parse_reply(text.encode())
 
 
-def test_the_call_it_shows_is_a_call() -> None:
+def test_the_documented_call_can_be_parsed() -> None:
     block = re.search(r"```json\n(\{\n.*?\n\})\n```", PAGE, flags=re.DOTALL)
     assert block
     shown: Any = json.loads(block[1])
@@ -54,7 +54,7 @@ def test_the_call_it_shows_is_a_call() -> None:
     }
 
 
-def test_the_manifest_it_shows_is_one() -> None:
+def test_the_documented_manifest_can_be_parsed() -> None:
     block = re.search(r"```json\n(\{\n  \"signpost\": 1,\n  \"manifest\".*?\n\})\n```", PAGE, flags=re.DOTALL)
     assert block
     said = parse_manifest(block[1].encode())
@@ -64,13 +64,13 @@ def test_the_manifest_it_shows_is_one() -> None:
     assert said.functions[0].input_schema
 
 
-def test_every_reason_why_nothing_is_loaded_is_named() -> None:
+def test_the_page_names_every_placement_code() -> None:
     table = PAGE.partition("<!-- loads")[2].partition("\n\n`ExecutorFunctions`")[0]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert re.findall(r"`(\w+)`", "".join(cells)) == list(get_args(PlacementCode.__value__))
 
 
-def test_the_component_it_shows_is_one_and_its_table_names_every_member() -> None:
+def test_the_documented_component_is_valid_and_every_member_has_a_row() -> None:
     shown = re.search(r"```json\n(\{\n  \"id\".*?\n\})\n```", PAGE, flags=re.DOTALL)
     assert shown
     function: Any = json.loads(shown[1])
@@ -86,14 +86,14 @@ def test_the_component_it_shows_is_one_and_its_table_names_every_member() -> Non
     assert all(f"`{kind}`" in table for kind in KINDS)
 
 
-def test_it_names_every_namespace_that_is_never_a_tool_and_ids_without_a_name() -> None:
+def test_the_page_names_internal_namespaces_and_ambiguous_ids() -> None:
     section = PAGE.partition("## Functions as tools")[2].partition("\n## ")[0]
     assert all(f"`{prefix}`" in section for prefix in INTERNAL_NAMESPACES)
     assert "`a__b::c`, `a_::b`" in section
     assert not any(map(has_tool_name, ("a__b::c", "a_::b")))
 
 
-def test_the_executor_it_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_executor_works(monkeypatch: pytest.MonkeyPatch) -> None:
     code = re.search(r"```python\n(.*?)\n```", PAGE, flags=re.DOTALL)
     assert code
     declared: list[Function] = []

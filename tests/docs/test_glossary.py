@@ -12,7 +12,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGE = PROJECT / "layers/shared/python/signpost"
 
 
-def rows() -> Iterator[tuple[str, str]]:
+def read_rows() -> Iterator[tuple[str, str]]:
     """The term of each row, and the cell that names its code."""
     for line in (PROJECT / "docs/glossary.md").read_text().split("\n"):
         cells = [cell.strip() for cell in line.split("|")]
@@ -35,15 +35,15 @@ def find(name: str) -> object:
 
 
 def test_a_term_has_one_row() -> None:
-    assert [term for term, times in Counter(term for term, _ in rows()).items() if times > 1] == []
+    assert [term for term, times in Counter(term for term, _ in read_rows()).items() if times > 1] == []
 
 
-@pytest.mark.parametrize("name", sorted({name for _, cell in rows() for name in re.findall(r"`([^`]+)`", cell)}))
+@pytest.mark.parametrize("name", sorted({name for _, cell in read_rows() for name in re.findall(r"`([^`]+)`", cell)}))
 def test_the_code_of_a_term_exists(name: str) -> None:
     find(name)
 
 
-def test_a_class_name_stands_once_in_the_package() -> None:
+def test_a_class_name_is_unique_in_the_package() -> None:
     modules: dict[str, list[str]] = defaultdict(list)
     for path in PACKAGE.rglob("*.py"):
         for name in re.findall(r"^\s*class (\w+)", path.read_text(), re.MULTILINE):

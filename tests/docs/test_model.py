@@ -18,33 +18,33 @@ OPERATORS: Mapping[str, str] = dict(zip(_PARTS[::2], _PARTS[1::2], strict=True))
 """Everything that the model defines, with what it is."""
 
 
-def rows(heading: str) -> Iterator[list[str]]:
+def read_rows(heading: str) -> Iterator[list[str]]:
     """Of the table below a heading, without its head."""
     below = PAGE.split(f"## {heading}\n", 1)[1].split("\n## ")[0]
     for line in re.findall(r"^\|(.+)\|$", below, re.MULTILINE)[2:]:
         yield [cell.strip() for cell in line.split("|")]
 
 
-def actions() -> set[str]:
+def model_actions() -> set[str]:
     """Those that `Next` consists of: they say what becomes of variables."""
     named = set(re.findall(r"\w+", OPERATORS["Next"] + OPERATORS["Happens"]))
     return {name for name in named & OPERATORS.keys() - {"Happens"} if "UNCHANGED" in OPERATORS[name]}
 
 
-def code() -> Iterator[str]:
-    for _, cell, _ in rows("Which action is which code"):
+def documented_code() -> Iterator[str]:
+    for _, cell, _ in read_rows("Which action is which code"):
         yield from NAME.findall(cell)
 
 
-def test_every_action_of_the_model_stands_beside_its_code() -> None:
-    listed = [name for cell, _, _ in rows("Which action is which code") for name in NAME.findall(cell)]
-    assert {"ReadAndClaim", "TakeOver", "Forget", "Act", "Expire"} < actions()
-    assert actions() <= set(listed) <= OPERATORS.keys()
+def test_every_action_of_the_model_is_listed_with_its_code() -> None:
+    listed = [name for cell, _, _ in read_rows("Which action is which code") for name in NAME.findall(cell)]
+    assert {"ReadAndClaim", "TakeOver", "Forget", "Act", "Expire"} < model_actions()
+    assert model_actions() <= set(listed) <= OPERATORS.keys()
     assert len(listed) == len(set(listed))
 
 
-@pytest.mark.parametrize("name", sorted(set(code())))
-def test_the_code_that_it_names_is_there(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(documented_code())))
+def test_the_named_code_exists(name: str) -> None:
     module, *parts = _split(name)
     found: object = import_module(f"signpost.{module}")
     for part in parts:
@@ -61,10 +61,10 @@ def _split(name: str) -> list[str]:
     raise AssertionError(f"There is no module {name}")
 
 
-def test_every_promise_and_everything_that_breaks_one_is_explained() -> None:
-    promised = {NAME.findall(cell)[0] for cell, _ in rows("What it promises")}
+def test_every_promise_and_every_broken_model_is_explained() -> None:
+    promised = {NAME.findall(cell)[0] for cell, _ in read_rows("What it promises")}
     assert promised == set().union(*SOUND.values()) - {"TypesFit"}
-    broken = {_file_of(what): NAME.findall(breaks)[0] for what, breaks, _ in rows("What each rule is for")}
+    broken = {_file_of(what): NAME.findall(breaks)[0] for what, breaks, _ in read_rows("What each rule is for")}
     assert broken == BROKEN
 
 

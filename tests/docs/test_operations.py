@@ -15,8 +15,8 @@ import pytest
 from local.stack import PROJECT, machine_architecture, tool_environment
 from tests.support.effort import is_proof
 from tests.support.laptop import Laptop
-from tests.support.project_view import project_view
-from tests.support.saying import Say
+from tests.support.line_output import ShowLine
+from tests.support.project_view import link_project
 
 pytestmark = pytest.mark.cloud
 
@@ -48,7 +48,7 @@ def blocks() -> list[str]:
     return re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def remains(laptop: Laptop) -> set[str]:
+def stored_resources(laptop: Laptop) -> set[str]:
     """What holds data; the bucket of SAM itself is not of the stack."""
     tables = laptop.client("dynamodb").list_tables()["TableNames"]
     buckets = [bucket["Name"] for bucket in laptop.client("s3").list_buckets()["Buckets"]]
@@ -80,14 +80,14 @@ def slowest(trace: str) -> str:
     return "\n".join(f"  {seconds:5.1f} s  {line[:100]}" for seconds, line in took[:SLOWEST])
 
 
-def test_every_block_runs_and_nothing_remains_at_the_end(
-    laptop: Laptop, shell_environment: dict[str, str], tmp_path: Path, say: Say
+def test_every_block_runs_and_no_resource_remains(
+    laptop: Laptop, shell_environment: dict[str, str], tmp_path: Path, show_line: ShowLine
 ) -> None:
-    before = remains(laptop)
+    before = stored_resources(laptop)
     script = "PS4='+ $EPOCHREALTIME '\nset -xeuo pipefail\n" + "\n".join(blocks())
     done = subprocess.run(
         ["bash", "-c", script],
-        cwd=project_view(tmp_path / "project") if is_proof() else PROJECT,
+        cwd=link_project(tmp_path / "project") if is_proof() else PROJECT,
         env=shell_environment,
         capture_output=True,
         text=True,
@@ -95,11 +95,11 @@ def test_every_block_runs_and_nothing_remains_at_the_end(
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-    say(f"docs/operations.md, its slowest commands:\n{slowest(done.stderr)}")
+    show_line(f"docs/operations.md, its slowest commands:\n{slowest(done.stderr)}")
     assert '"state": "revoked"' in done.stdout
     assert '{"function": "email::send", "setting": "tool_timeout_ms", "value": 5000}' in done.stdout
     assert '"state": "closed", "was_open": false' in done.stdout
     assert "+ handbook\npublished: 1 added, 0 changed, 0 same, 0 removed\n" in done.stdout
     # The restored table had the keys: the list after the restore shows what the list before it did.
     assert done.stdout.count('"name": "publisher"') == 2
-    assert remains(laptop) == before
+    assert stored_resources(laptop) == before

@@ -14,8 +14,8 @@ import pytest
 from local.emulator import PROJECT
 from tests.support import client_programs
 from tests.support.client_programs import NODE_MODULES
-from tests.support.make_run import MakeRun, three_free_ports
-from tests.support.saying import Say
+from tests.support.line_output import ShowLine
+from tests.support.make_run import MakeRunProcess, find_free_ports
 
 pytestmark = pytest.mark.cloud
 PAGE = (PROJECT / "README.md").read_text()
@@ -26,8 +26,8 @@ AT_MOST = 5 * 60
 
 
 @pytest.fixture(scope="module")
-def make_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeRun]:
-    running = MakeRun(tmp_path_factory.mktemp("readme") / "home", three_free_ports())
+def make_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeRunProcess]:
+    running = MakeRunProcess(tmp_path_factory.mktemp("readme") / "home", find_free_ports())
     try:
         running.start()
         yield running
@@ -35,14 +35,14 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeRun]:
         running.stop()
 
 
-def published(make_run: MakeRun) -> str:
+def run_operator_block(make_run: MakeRunProcess) -> str:
     assert POINT in OPERATOR
     block = OPERATOR.replace(POINT, f'eval "$({ENV} {make_run.home})"\n')
     command = ["bash", "-euo", "pipefail", "-c", block]
     return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-def client_of(make_run: MakeRun, home: Path) -> str:
+def client_block(make_run: MakeRunProcess, home: Path) -> str:
     """The block of the client, for the cloud of this run."""
     (home / "node_modules").symlink_to(NODE_MODULES)
     block = CLIENT
@@ -56,28 +56,30 @@ def client_of(make_run: MakeRun, home: Path) -> str:
 
 
 def run(block: str, home: Path, *, within: float = 120) -> str:
-    return client_programs.run(["bash", "-euo", "pipefail", "-c", block], home, within=within)
+    return client_programs.run_program(["bash", "-euo", "pipefail", "-c", block], home, within=within)
 
 
-def test_from_an_empty_registry_to_a_skill_a_slash_command_and_a_workflow(make_run: MakeRun, tmp_path: Path) -> None:
-    said = published(make_run)
+def test_the_operator_blocks_publish_a_skill_a_prompt_and_a_workflow(make_run: MakeRunProcess, tmp_path: Path) -> None:
+    said = run_operator_block(make_run)
     assert "+ welcome/greeting\n" in said
     assert "+ prompt:greet\n" in said
     assert "+ workflow:deploy_pipeline\n" in said
-    seen = run(client_of(make_run, tmp_path), tmp_path)
+    seen = run(client_block(make_run, tmp_path), tmp_path)
     document = (PROJECT / "examples/welcome/skills/welcome/greeting.md").read_text()
     assert document.partition("\n")[0] in seen
     assert "Greet Ada warmly" in seen
     assert "Deploy a service" in seen
 
 
-def test_publishing_again_changes_nothing(make_run: MakeRun) -> None:
-    published(make_run)
-    assert "0 added, 0 changed, 3 same, 0 removed" in published(make_run)
+def test_publishing_again_changes_no_entry(make_run: MakeRunProcess) -> None:
+    run_operator_block(make_run)
+    assert "0 added, 0 changed, 3 same, 0 removed" in run_operator_block(make_run)
 
 
 @pytest.mark.invariant(64)
-def test_from_a_folder_to_a_tool_that_a_client_calls(make_run: MakeRun, tmp_path: Path, say: Say) -> None:
+def test_the_author_blocks_lead_from_a_folder_to_a_called_tool(
+    make_run: MakeRunProcess, tmp_path: Path, show_line: ShowLine
+) -> None:
     """What an author pastes, in one shell; it is the second terminal of the page, so `inspect` is defined there."""
     assert len([line for line in APP.splitlines() if line]) < 20
     began = time.monotonic()
@@ -85,11 +87,11 @@ def test_from_a_folder_to_a_tool_that_a_client_calls(make_run: MakeRun, tmp_path
     folder.mkdir()
     (folder / "app.py").write_text(APP)
     (folder / "test_app.py").write_text(TEST)
-    defined = client_of(make_run, tmp_path).partition("\n}\n")[0] + "\n}\n"
+    defined = client_block(make_run, tmp_path).partition("\n}\n")[0] + "\n}\n"
     terminal = f'eval "$(cd {PROJECT} && {ENV} {make_run.home})"\n{defined}'
     seen = run(terminal + AUTHOR, tmp_path, within=AT_MOST)
     took = time.monotonic() - began
-    say(f"from the text of the README to a client's call of a tool: {took:.0f} s, of {AT_MOST} s at most")
+    show_line(f"from the text of the README to a client's call of a tool: {took:.0f} s, of {AT_MOST} s at most")
     assert "1 passed" in seen
     assert '"functions": ["yard::hello", "yard::price"]' in seen
     assert re.search(r'"text": "80"', seen)
@@ -98,8 +100,8 @@ def test_from_a_folder_to_a_tool_that_a_client_calls(make_run: MakeRun, tmp_path
     assert re.search(r'"text": "82"', again)
 
 
-def test_the_example_that_is_loaded_at_run_time_is_loaded_listed_and_unloaded_as_its_page_says(
-    make_run: MakeRun,
+def test_the_system_info_example_is_loaded_listed_and_unloaded_as_documented(
+    make_run: MakeRunProcess,
 ) -> None:
     page = (PROJECT / "examples/system-info/README.md").read_text()
     (block, _) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -26,14 +26,14 @@ def test_every_variable_of_a_command_is_read_by_the_makefile() -> None:
     assert {"BASE", "CHANGED", "CLOUD", "EXPLAIN", "FRESH", "LOAD", "PATHS", "REPEAT"} <= named
 
 
-def test_there_is_one_place_for_the_times_of_a_run() -> None:
+def test_the_page_has_one_place_for_the_times_of_a_run() -> None:
     assert len(re.findall(r"^<!-- times -->\n.*?\n<!-- /times -->$", PAGE, re.MULTILINE | re.DOTALL)) == 1
 
 
 @pytest.mark.cloud
-def test_the_example_of_a_test_on_the_cloud_passes(both: Stack, make_key: MakeKey) -> None:
+def test_the_example_of_a_test_on_the_cloud_passes(product_stack: Stack, make_key: MakeKey) -> None:
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     defined: dict[str, Any] = {}
     exec(block, defined)  # noqa: S102 - that it runs as pasted is what is tested
     assert defined["pytestmark"] == pytest.mark.cloud
-    defined["test_a_client_with_a_key_lists_seven_tools"](both, make_key)
+    defined["test_a_client_with_a_key_lists_seven_tools"](product_stack, make_key)

@@ -32,8 +32,8 @@ from signpost.toolkit.registration import Overrides
 from signpost.toolkit.resource_contents import MOST_INSTANCES
 from signpost.toolkit.secrets import CACHE_SECONDS, SHORTEST_MASKED
 from signpost.toolkit.testing import TrialResult
-from tests.support.hosted import KeptLog, call_of, secrets_of
-from tests.support.toolkits import Taken
+from tests.support.function_host import MemoryLog, build_call, build_secrets
+from tests.support.toolkits import RecordingTool
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
@@ -49,7 +49,7 @@ def rows_after(words: str) -> Mapping[str, str]:
     return {cells[0].strip(" `"): cells[1].strip() for cells in lines}
 
 
-def named_in(text: str) -> set[str]:
+def names_in(text: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", text))
 
 
@@ -58,7 +58,7 @@ def run(code: str, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def test_the_kit_it_shows_works_and_so_does_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_toolkit_and_its_test_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
     names = run(WRITTEN, {})
     run(TEST, names)["test_a_file_is_read"]()
@@ -68,25 +68,25 @@ def test_the_kit_it_shows_works_and_so_does_its_test(monkeypatch: pytest.MonkeyP
     assert kit.test("lookup", {"q": "a"}).value == "a"
 
 
-def test_the_registrations_it_shows_are_two_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_registrations_are_two_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
     assert "server_time" in run(REGISTERED, {})
     assert list(rows_after("<!-- registration options")) == list(Overrides.__annotations__)
 
 
-def test_the_spec_and_the_content_it_shows_are_ones() -> None:
-    taken = Taken(run(SPEC, {})["SPEC"])
-    assert taken.of({"message": "a"}) == {"message": "a", "repeat": 1, "mode": "plain"}
+def test_the_documented_field_spec_and_content_are_valid() -> None:
+    taken = RecordingTool(run(SPEC, {})["SPEC"])
+    assert taken.cast_arguments({"message": "a"}) == {"message": "a", "repeat": 1, "mode": "plain"}
     run(CONTENT, {})
 
 
-def test_the_table_of_options_is_that_of_the_code() -> None:
+def test_the_table_of_tool_options_matches_the_code() -> None:
     table = rows_after("<!-- options")
     assert table.keys() == ToolOptions.__annotations__.keys()
-    assert named_in(table["annotations"]) == set(HINTS)
+    assert names_in(table["annotations"]) == set(HINTS)
 
 
-def test_the_prompts_and_resources_it_shows_work_and_so_does_their_test(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_prompts_resources_and_their_test_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
     names = run(COMPONENTS, {})
     run(COMPONENTS_TEST, names)["test_what_there_is_beside_tools"]()
@@ -94,27 +94,27 @@ def test_the_prompts_and_resources_it_shows_work_and_so_does_their_test(monkeypa
     assert kit.complete("review", "language", "py") == ["python"]
 
 
-def test_the_table_of_options_of_prompts_and_resources_is_that_of_the_code() -> None:
+def test_the_table_of_component_options_matches_the_code() -> None:
     table = rows_after("<!-- component options")
     said = {
-        kind: {option for option, kinds in table.items() if kind in named_in(kinds)}
+        kind: {option for option, kinds in table.items() if kind in names_in(kinds)}
         for kind in component_options.OPTIONS
     }
     assert said == {kind: set(options) for kind, options in component_options.OPTIONS.items()}
     about = next(line for line in PAGE.splitlines() if line.startswith("| `annotations` | `resource`"))
-    assert named_in(about) == {"annotations", "resource", "template", *ContentAnnotations.__annotations__}
+    assert names_in(about) == {"annotations", "resource", "template", *ContentAnnotations.__annotations__}
 
 
-def test_the_table_of_types_is_that_of_the_code() -> None:
+def test_the_table_of_types_matches_the_code() -> None:
     table = rows_after("<!-- fields")
     assert list(table) == list(KINDS)
     for name, kind in KINDS.items():
-        assert named_in(table[name].partition(": ")[0]) == {*kind.keywords, *kind.parts} - {MAKE}
+        assert names_in(table[name].partition(": ")[0]) == {*kind.keywords, *kind.parts} - {MAKE}
     every = PAGE.partition("Every type has")[2].partition(".")[0]
-    assert named_in(every) == {*OPTIONS} - {"type"}
+    assert names_in(every) == {*OPTIONS} - {"type"}
 
 
-def test_the_limits_it_names_are_those_of_the_code() -> None:
+def test_the_documented_limits_match_the_code() -> None:
     assert f"{LONGEST_NAME} printable characters" in PAGE
     assert f"{LONGEST_TITLE} characters" in PAGE
     assert f"{LONGEST_DESCRIPTION:,} characters" in PAGE
@@ -128,8 +128,8 @@ def test_the_limits_it_names_are_those_of_the_code() -> None:
     assert all(f"`{scheme}://`" in PAGE for scheme in RESERVED_SCHEMES)
 
 
-def test_the_table_of_the_context_is_that_of_the_code() -> None:
-    context = Context(call_of("f"), "", ContextServices(None, secrets_of({}), KeptLog()), seconds=1)
+def test_the_table_of_the_context_matches_the_code() -> None:
+    context = Context(build_call("f"), "", ContextServices(None, build_secrets({}), MemoryLog()), seconds=1)
     members = {name for name in dir(context) if not name.startswith("_")} - {"end"}
     assert {
         name for cell in rows_after("<!-- context") for name in re.findall(r"(\w+)(?:\(.*?\))?`", f"{cell}`")
@@ -137,11 +137,11 @@ def test_the_table_of_the_context_is_that_of_the_code() -> None:
     assert (CACHE_SECONDS, SHORTEST_MASKED, PROGRESS_INTERVAL) == (5 * 60, 8, 1)
 
 
-def test_it_names_all_that_comes_of_a_test() -> None:
+def test_the_page_names_every_member_of_a_trial_result() -> None:
     section = PAGE.partition("what comes of it")[2]
     members = {name for name in dir(TrialResult) if not name.startswith("_")} - {"tool", "answered"}
-    assert members <= named_in(section)
+    assert members <= names_in(section)
 
 
-def test_the_readme_leads_to_it() -> None:
+def test_the_readme_links_to_the_page() -> None:
     assert "(docs/toolkits.md)" in (PROJECT / "README.md").read_text()

@@ -17,7 +17,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/workflows.md").read_text()
 
 
-def test_its_manifests_are_sound(tmp_path: Path) -> None:
+def test_the_documented_manifests_pass_the_strict_check(tmp_path: Path) -> None:
     blocks = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert blocks
     for block in blocks:
@@ -26,7 +26,7 @@ def test_its_manifests_are_sound(tmp_path: Path) -> None:
         assert main(["check", str(path), "--strict"]) == 0
 
 
-def test_its_output_is_printed(
+def test_the_documented_output_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ((command, output),) = re.findall(r"^```console\n\$ signpost (.*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -38,7 +38,7 @@ def test_its_output_is_printed(
     assert printed.out + printed.err == output
 
 
-def test_it_names_every_part_every_kind_and_every_operator() -> None:
+def test_the_page_names_every_part_kind_setting_and_operator() -> None:
     parts = [
         *as_object(manifest_schema()["properties"]),
         *as_object(as_object(as_object(manifest_schema()["$defs"])["transition"])["properties"]),

@@ -5,14 +5,14 @@ import uuid
 import pytest
 
 from tests.support import executors as executor_stack
-from tests.support.commands import Run, runner
+from tests.support.commands import ProcessRunner, build_process_runner
 from tests.support.executors import SHORT_LEASE_MARGIN_MS, STACK, Executors
 from tests.support.laptop import Laptop
 
 
 @pytest.fixture(scope="session")
 def executors(laptop: Laptop) -> Executors:
-    allowed = ",".join(executor_stack.arns(STACK))
+    allowed = ",".join(executor_stack.list_arns(STACK))
     gateway = laptop.deploy(
         "calling",
         variant="test",
@@ -20,9 +20,9 @@ def executors(laptop: Laptop) -> Executors:
         ExecutorFunctions=allowed,
         LeaseMarginMs=SHORT_LEASE_MARGIN_MS,
     )
-    deployed = executor_stack.deploy(laptop, gateway, STACK)
+    deployed = executor_stack.deploy_executors(laptop, gateway, STACK)
     for name in ("blocking", "trials"):
-        deployed.place_as_it_says(name, tenant=None)
+        deployed.place_manifest(name, tenant=None)
     return deployed
 
 
@@ -30,16 +30,16 @@ def executors(laptop: Laptop) -> Executors:
 def tenant(executors: Executors) -> str:
     """Return a new tenant with breakers off: most tests here are about single failures."""
     name = f"t-{uuid.uuid4().hex[:12]}"
-    executors.set(name, breaker_failures=0)
+    executors.set_settings(name, breaker_failures=0)
     return name
 
 
 @pytest.fixture
 def key(executors: Executors, tenant: str) -> str:
-    return executors.key(tenant)
+    return executors.make_key(tenant)
 
 
 @pytest.fixture
-def signpost(laptop: Laptop) -> Run:
+def signpost(laptop: Laptop) -> ProcessRunner:
     """Return a runner of the command, with the rights of the account's owner."""
-    return runner(laptop)
+    return build_process_runner(laptop)

@@ -11,131 +11,133 @@ import pytest
 
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from tests.support.laptop import Laptop, MakeKey, Stack
-from tests.support.tokens import signed_with_the_public_key, tampered, unsigned
+from tests.support.tokens import remove_signature, sign_with_public_key, tamper_subject
 
 pytestmark = pytest.mark.cloud
 
 
 @pytest.fixture(scope="module")
-def tokens_only(laptop: Laptop) -> Stack:
+def token_stack(laptop: Laptop) -> Stack:
     return laptop.deploy("tokens-only", AuthMode="jwt")
 
 
 @pytest.fixture(scope="module")
-def keys_only(laptop: Laptop) -> Stack:
+def key_stack(laptop: Laptop) -> Stack:
     return laptop.deploy("keys-only", AuthMode="api-key", OidcIssuer="")
 
 
 @pytest.fixture(scope="module")
-def unconfigured(laptop: Laptop) -> Stack:
+def unconfigured_stack(laptop: Laptop) -> Stack:
     return laptop.deploy("unconfigured", AuthMode="none", OidcIssuer="")
 
 
-def token(laptop: Laptop, stack: Stack, **changes: Any) -> str:
+def make_token(laptop: Laptop, stack: Stack, **changes: Any) -> str:
     return laptop.issuer.access_token("reader", stack.url, **changes)
 
 
-def claims_of(credential: str) -> dict[str, Any]:
+def read_claims(credential: str) -> dict[str, Any]:
     return jwt.decode(credential, options={"verify_signature": False})
 
 
-def published_key(laptop: Laptop) -> dict[str, Any]:
+def fetch_published_key(laptop: Laptop) -> dict[str, Any]:
     with urlopen(f"{laptop.issuer.url}/jwks") as response:  # noqa: S310 - the issuer of this run
         return json.load(response)["keys"][0]
 
 
-type Make = Callable[[Laptop, Stack], str]
+type MakeCredential = Callable[[Laptop, Stack], str]
 
-REFUSED: Mapping[str, Make] = {
-    "malformed": lambda laptop, stack: token(laptop, stack) + "x.y",
-    "expired": lambda laptop, stack: token(laptop, stack, exp=int(time.time()) - 60),
-    "not yet valid": lambda laptop, stack: token(laptop, stack, nbf=int(time.time()) + 600),
-    "wrong issuer": lambda laptop, stack: token(laptop, stack, iss="http://127.0.0.1:1"),
-    "wrong audience": lambda laptop, stack: token(laptop, stack, aud="http://localhost:1/mcp"),
-    "algorithm none": lambda laptop, stack: unsigned(token(laptop, stack)),
-    "HS256 with the public key": lambda laptop, stack: signed_with_the_public_key(
-        token(laptop, stack), published_key(laptop)
+REFUSED: Mapping[str, MakeCredential] = {
+    "malformed": lambda laptop, stack: make_token(laptop, stack) + "x.y",
+    "expired": lambda laptop, stack: make_token(laptop, stack, exp=int(time.time()) - 60),
+    "not yet valid": lambda laptop, stack: make_token(laptop, stack, nbf=int(time.time()) + 600),
+    "wrong issuer": lambda laptop, stack: make_token(laptop, stack, iss="http://127.0.0.1:1"),
+    "wrong audience": lambda laptop, stack: make_token(laptop, stack, aud="http://localhost:1/mcp"),
+    "algorithm none": lambda laptop, stack: remove_signature(make_token(laptop, stack)),
+    "HS256 with the public key": lambda laptop, stack: sign_with_public_key(
+        make_token(laptop, stack), fetch_published_key(laptop)
     ),
-    "unknown kid": lambda laptop, stack: laptop.issuer.sign(claims_of(token(laptop, stack)), {"kid": "nobody's"}),
-    "tampered": lambda laptop, stack: tampered(token(laptop, stack)),
-    "ID token": lambda laptop, stack: token(laptop, stack, nonce="n"),
+    "unknown kid": lambda laptop, stack: laptop.issuer.sign(
+        read_claims(make_token(laptop, stack)), {"kid": "nobody's"}
+    ),
+    "tampered": lambda laptop, stack: tamper_subject(make_token(laptop, stack)),
+    "ID token": lambda laptop, stack: make_token(laptop, stack, nonce="n"),
     "unknown API key": lambda _laptop, _stack: "sp_default_0a1b2c3d4e5f_" + "0" * 64,
 }
 
 
-def test_a_token_and_a_key_are_let_in(laptop: Laptop, both: Stack, make_key: MakeKey) -> None:
-    assert both.ask(token(laptop, both)).status == 200
-    assert both.ask(make_key(both)).status == 200
+def test_a_token_and_an_api_key_are_accepted(laptop: Laptop, product_stack: Stack, make_key: MakeKey) -> None:
+    assert product_stack.request(make_token(laptop, product_stack)).status == 200
+    assert product_stack.request(make_key(product_stack)).status == 200
 
 
 @pytest.mark.invariant(1)
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_refused_credential_gets_401_and_learns_where_to_go(laptop: Laptop, both: Stack, name: str) -> None:
-    answer = both.ask(REFUSED[name](laptop, both))
+def test_a_refused_credential_gets_401_with_the_metadata_url(laptop: Laptop, product_stack: Stack, name: str) -> None:
+    answer = product_stack.request(REFUSED[name](laptop, product_stack))
     assert answer.status == 401
     assert answer.headers["content-type"] == "application/json"
-    metadata = both.url.replace("/mcp", "/.well-known/oauth-protected-resource/mcp")
+    metadata = product_stack.url.replace("/mcp", "/.well-known/oauth-protected-resource/mcp")
     assert f'resource_metadata="{metadata}"' in answer.headers["www-authenticate"]
     assert "tools" not in answer.text
 
 
-def test_without_credentials_the_answer_is_401(both: Stack) -> None:
-    assert both.ask(None).status == 401
+def test_a_request_without_credentials_gets_401(product_stack: Stack) -> None:
+    assert product_stack.request(None).status == 401
 
 
-def test_a_token_in_the_query_is_not_read(laptop: Laptop, both: Stack) -> None:
-    answer = both.send("POST", f"/mcp?access_token={token(laptop, both)}", body="{}")
+def test_a_token_in_the_query_is_ignored(laptop: Laptop, product_stack: Stack) -> None:
+    answer = product_stack.send("POST", f"/mcp?access_token={make_token(laptop, product_stack)}", body="{}")
     assert answer.status == 401
 
 
-def test_a_foreign_origin_gets_403(laptop: Laptop, both: Stack) -> None:
-    headers = {"authorization": f"Bearer {token(laptop, both)}", "origin": "https://evil.test"}
-    assert both.send("POST", "/mcp", body="{}", headers=headers).status == 403
+def test_a_foreign_origin_gets_403(laptop: Laptop, product_stack: Stack) -> None:
+    headers = {"authorization": f"Bearer {make_token(laptop, product_stack)}", "origin": "https://evil.test"}
+    assert product_stack.send("POST", "/mcp", body="{}", headers=headers).status == 403
 
 
-def test_the_metadata_leads_to_the_issuer(laptop: Laptop, both: Stack) -> None:
-    document = both.send("GET", "/.well-known/oauth-protected-resource/mcp").json
-    assert document["resource"] == both.url
+def test_the_resource_metadata_names_the_issuer(laptop: Laptop, product_stack: Stack) -> None:
+    document = product_stack.send("GET", "/.well-known/oauth-protected-resource/mcp").json
+    assert document["resource"] == product_stack.url
     assert document["authorization_servers"] == [laptop.issuer.url]
 
 
-def test_unknown_kids_make_the_deployment_ask_the_issuer_once_at_most(laptop: Laptop, both: Stack) -> None:
-    assert both.ask(token(laptop, both)).status == 200
+def test_unknown_key_ids_cause_at_most_one_request_to_the_issuer(laptop: Laptop, product_stack: Stack) -> None:
+    assert product_stack.request(make_token(laptop, product_stack)).status == 200
     asked = laptop.issuer.jwks_requests
     for number in range(5):
-        forged = laptop.issuer.sign(claims_of(token(laptop, both)), {"kid": f"made-up-{number}"})
-        assert both.ask(forged).status == 401
+        forged = laptop.issuer.sign(read_claims(make_token(laptop, product_stack)), {"kid": f"made-up-{number}"})
+        assert product_stack.request(forged).status == 401
     assert laptop.issuer.jwks_requests - asked <= 1
 
 
-def test_a_key_is_refused_where_only_tokens_are_accepted(laptop: Laptop, tokens_only: Stack, make_key: MakeKey) -> None:
-    answer = tokens_only.ask(make_key(tokens_only))
+def test_a_key_is_refused_where_only_tokens_are_accepted(laptop: Laptop, token_stack: Stack, make_key: MakeKey) -> None:
+    answer = token_stack.request(make_key(token_stack))
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "not_accepted")
-    assert tokens_only.ask(token(laptop, tokens_only)).status == 200
+    assert token_stack.request(make_token(laptop, token_stack)).status == 200
 
 
-def test_a_token_is_refused_where_only_keys_are_accepted(laptop: Laptop, keys_only: Stack, make_key: MakeKey) -> None:
-    answer = keys_only.ask(token(laptop, keys_only))
+def test_a_token_is_refused_where_only_keys_are_accepted(laptop: Laptop, key_stack: Stack, make_key: MakeKey) -> None:
+    answer = key_stack.request(make_token(laptop, key_stack))
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "not_accepted")
-    assert keys_only.ask(make_key(keys_only)).status == 200
-    assert keys_only.send("GET", "/.well-known/oauth-protected-resource").status == 404
+    assert key_stack.request(make_key(key_stack)).status == 200
+    assert key_stack.send("GET", "/.well-known/oauth-protected-resource").status == 404
 
 
 @pytest.mark.invariant(2)
-def test_with_nothing_configured_only_health_is_served(unconfigured: Stack, make_key: MakeKey) -> None:
-    answer = unconfigured.ask(make_key(unconfigured))
+def test_an_unconfigured_stack_serves_only_health(unconfigured_stack: Stack, make_key: MakeKey) -> None:
+    answer = unconfigured_stack.request(make_key(unconfigured_stack))
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")
-    assert unconfigured.send("GET", "/health").json["configured"] is False
+    assert unconfigured_stack.send("GET", "/health").json["configured"] is False
 
 
-def test_local_mode_admits_the_loopback_address_and_checks_what_is_presented(laptop: Laptop, stage: Stack) -> None:
-    assert stage.ask(None).status == 200
-    assert stage.ask("wrong").status == 401
-    assert stage.ask(token(laptop, stage)).status == 200
+def test_local_mode_admits_the_loopback_address_and_checks_presented_credentials(laptop: Laptop, stage: Stack) -> None:
+    assert stage.request(None).status == 200
+    assert stage.request("wrong").status == 401
+    assert stage.request(make_token(laptop, stage)).status == 200
 
 
-def test_the_fixtures_of_the_test_stage_are_seen_by_their_tenant_only(laptop: Laptop, stage: Stack) -> None:
-    anonymous = {tool["name"] for tool in stage.ask(None).json["result"]["tools"]}
+def test_the_stage_fixtures_are_visible_to_their_tenant_only(laptop: Laptop, stage: Stack) -> None:
+    anonymous = {tool["name"] for tool in stage.request(None).json["result"]["tools"]}
     assert "test_simple_text" in anonymous
-    somebody = stage.ask(token(laptop, stage)).json["result"]["tools"]
+    somebody = stage.request(make_token(laptop, stage)).json["result"]["tools"]
     assert [tool["name"] for tool in somebody] == [tool.name for tool in GATEWAY_TOOLS]

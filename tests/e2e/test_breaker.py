@@ -12,7 +12,7 @@ from signpost.contract import HostedFunction
 from signpost.model import JsonObject
 from stage.calls import CALL_FUNCTION
 from tests.support.executors import Executors
-from tests.support.machine import slowdown
+from tests.support.slowdown import measure_slowdown
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
@@ -24,40 +24,40 @@ LONGEST_PROBE_MS = 10_000
 FUNCTION = "shaky::thing"
 
 
-def at_once(call: Callable[[], Any]) -> list[Any]:
+def call_concurrently(call: Callable[[], Any]) -> list[Any]:
     with ThreadPoolExecutor(CALLERS) as threads:
         return [future.result() for future in [threads.submit(call) for _ in range(CALLERS)]]
 
 
-def word(reply: Any) -> str:
+def read_outcome(reply: Any) -> str:
     return reply["failure"]["code"] if "failure" in reply else "result"
 
 
-def start_a_gateway_for_each_caller(executors: Executors, key: str) -> None:
+def start_gateways(executors: Executors, key: str) -> None:
     """A slow machine starts some of them too late for their first call, which the next one finds started."""
     arguments: JsonObject = {"function": "trials::slow", "arguments": {"seconds": 1}}
     params: JsonObject = {"name": CALL_FUNCTION.name, "arguments": arguments}
     wait_for(
         f"{CALLERS} gateways that answer at the same time",
-        lambda: at_once(lambda: executors.gateway.ask(key, "tools/call", params).status),
+        lambda: call_concurrently(lambda: executors.gateway.request(key, "tools/call", params).status),
         lambda statuses: set(statuses) == {200},
     )
 
 
 @pytest.mark.invariant(30)
 def test_s262_sixteen_gateways_make_one_probe_after_the_pause(executors: Executors, tenant: str, key: str) -> None:
-    executors.set(tenant, breaker_failures=3, breaker_pause_ms=PAUSE_MS)
+    executors.set_settings(tenant, breaker_failures=3, breaker_pause_ms=PAUSE_MS)
     executors.place("stub", [HostedFunction(FUNCTION)], tenant, timeout_ms=LONGEST_PROBE_MS + 5_000)
     failing = [{"error": "transient_error"}] * 3
-    probe = {"delayMs": min(LONGEST_PROBE_MS, 2_500 * slowdown()), "output": "works again"}
-    executors.script(tenant, FUNCTION, [*failing, probe, {"output": "works"}])
-    start_a_gateway_for_each_caller(executors, key)
+    probe = {"delayMs": min(LONGEST_PROBE_MS, 2_500 * measure_slowdown()), "output": "works again"}
+    executors.write_script(tenant, FUNCTION, [*failing, probe, {"output": "works"}])
+    start_gateways(executors, key)
     time.sleep(2)
-    assert [word(executors.call(key, FUNCTION)) for _ in range(4)] == ["reported"] * 3 + ["circuit_open"]
-    assert len(executors.calls(tenant, FUNCTION)) == 3
+    assert [read_outcome(executors.call(key, FUNCTION)) for _ in range(4)] == ["reported"] * 3 + ["circuit_open"]
+    assert len(executors.list_calls(tenant, FUNCTION)) == 3
     time.sleep(PAUSE_MS / 1000)
-    replies = at_once(lambda: executors.call(key, FUNCTION))
-    assert Counter(map(word, replies)) == {"result": 1, "circuit_open": CALLERS - 1}
-    assert len(executors.calls(tenant, FUNCTION)) == 4
+    replies = call_concurrently(lambda: executors.call(key, FUNCTION))
+    assert Counter(map(read_outcome, replies)) == {"result": 1, "circuit_open": CALLERS - 1}
+    assert len(executors.list_calls(tenant, FUNCTION)) == 4
     time.sleep(2)
-    assert word(executors.call(key, FUNCTION)) == "result"
+    assert read_outcome(executors.call(key, FUNCTION)) == "result"

@@ -11,7 +11,7 @@ from local.account import Account
 from local.progress import Progress
 from local.project import Project
 from local.stack import PROJECT, build, tool_environment
-from tests.support.project_view import project_view
+from tests.support.project_view import link_project
 
 pytestmark = pytest.mark.cloud
 
@@ -20,17 +20,17 @@ LARGEST_LAYER = 45_000_000
 
 
 @pytest.fixture(scope="module", params=["arm64", "x86_64"])
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def build_output(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     directory = tmp_path_factory.mktemp(f"build-{request.param}")
     overrides = [] if request.param == "arm64" else ["--parameter-overrides", f"Architecture={request.param}"]
     command = ["sam", "build", "--build-dir", str(directory), *overrides]
-    project = project_view(tmp_path_factory.mktemp("project"))
+    project = link_project(tmp_path_factory.mktemp("project"))
     subprocess.run(command, cwd=project, env=tool_environment(), check=True, capture_output=True, timeout=900)
     return request.param, directory
 
 
-def test_every_library_is_for_the_architecture(built: tuple[str, Path]) -> None:
-    architecture, directory = built
+def test_every_library_is_built_for_the_architecture(build_output: tuple[str, Path]) -> None:
+    architecture, directory = build_output
     libraries = list(directory.rglob("*.so"))
     assert libraries
     for library in libraries:
@@ -39,36 +39,36 @@ def test_every_library_is_for_the_architecture(built: tuple[str, Path]) -> None:
         assert int.from_bytes(head[18:20], "little") == ELF_MACHINES[architecture], library
 
 
-def test_the_layer_is_small_enough(built: tuple[str, Path]) -> None:
-    files = (path for path in (built[1] / "SharedLayer").rglob("*") if path.is_file())
+def test_the_layer_is_at_most_45_megabytes(build_output: tuple[str, Path]) -> None:
+    files = (path for path in (build_output[1] / "SharedLayer").rglob("*") if path.is_file())
     assert sum(path.stat().st_size for path in files) <= LARGEST_LAYER
 
 
-def test_the_layer_carries_no_room_that_no_function_imports(built: tuple[str, Path]) -> None:
-    package = built[1] / "SharedLayer/python/signpost"
+def test_the_layer_contains_no_package_that_no_function_imports(build_output: tuple[str, Path]) -> None:
+    package = build_output[1] / "SharedLayer/python/signpost"
     assert (package / "wiring/gateway.py").exists()
     assert [room for room in ("cli", "adapters/memory", "workflow/pictures") if (package / room).exists()] == []
 
 
-def test_byte_code_does_not_depend_on_file_times(built: tuple[str, Path]) -> None:
+def test_byte_code_does_not_depend_on_file_times(build_output: tuple[str, Path]) -> None:
     """The second word of a .pyc is 1 for unchecked-hash; anything else is compiled anew on a read-only disk."""
-    compiled = list((built[1] / "SharedLayer/python").rglob("*.pyc"))
-    sources = list((built[1] / "SharedLayer/python").rglob("*.py"))
+    compiled = list((build_output[1] / "SharedLayer/python").rglob("*.pyc"))
+    sources = list((build_output[1] / "SharedLayer/python").rglob("*.py"))
     assert len(compiled) >= 0.95 * len(sources)
     assert {path.read_bytes()[4:8] for path in compiled} == {b"\x01\x00\x00\x00"}
 
 
-def test_the_core_functions_bring_what_only_they_need_likewise(built: tuple[str, Path]) -> None:
-    folder = built[1] / "ExecutorCoreFunction"
+def test_the_core_function_contains_its_own_libraries_as_byte_code(build_output: tuple[str, Path]) -> None:
+    folder = build_output[1] / "ExecutorCoreFunction"
     assert {path.name for path in folder.iterdir()} >= {"app.py", "core_skills", "jinja2", "markupsafe"}
     assert {path.read_bytes()[4:8] for path in folder.rglob("*.pyc")} == {b"\x01\x00\x00\x00"}
-    assert not (built[1] / "SharedLayer/python/jinja2").exists()
+    assert not (build_output[1] / "SharedLayer/python/jinja2").exists()
 
 
 @pytest.mark.invariant(17)
-def test_a_product_build_contains_nothing_of_the_test_stage(built: tuple[str, Path]) -> None:
-    assert not (built[1] / "SharedLayer/python/stage").exists()
-    text = "\n".join(path.read_text() for path in (built[1] / "SharedLayer/python/signpost").rglob("*.py"))
+def test_a_product_build_contains_nothing_of_the_test_stage(build_output: tuple[str, Path]) -> None:
+    assert not (build_output[1] / "SharedLayer/python/stage").exists()
+    text = "\n".join(path.read_text() for path in (build_output[1] / "SharedLayer/python/signpost").rglob("*.py"))
     assert "test_simple_text" not in text
 
 

@@ -10,13 +10,13 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
-from tests.support.client_programs import run
+from tests.support.client_programs import run_program
 from tests.support.laptop import Laptop, MakeKey, Stack
 
 pytestmark = pytest.mark.cloud
 
 
-async def home_by_the_official_client(url: str, credential: str, mode: str) -> tuple[list[str], Any]:
+async def list_home_with_official_client(url: str, credential: str, mode: str) -> tuple[list[str], Any]:
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {credential}"}) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
@@ -28,18 +28,20 @@ async def home_by_the_official_client(url: str, credential: str, mode: str) -> t
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("credential", ["key", "token"])
-def test_the_official_python_client_lists_and_calls(
-    laptop: Laptop, both: Stack, make_key: MakeKey, mode: str, credential: str
+def test_the_official_python_client_lists_and_calls_tools(
+    laptop: Laptop, product_stack: Stack, make_key: MakeKey, mode: str, credential: str
 ) -> None:
-    secret = make_key(both) if credential == "key" else laptop.issuer.access_token("reader", both.url)
-    listed, answered = asyncio.run(home_by_the_official_client(both.url, secret, mode))
+    secret = make_key(product_stack) if credential == "key" else laptop.issuer.access_token("reader", product_stack.url)
+    listed, answered = asyncio.run(list_home_with_official_client(product_stack.url, secret, mode))
     assert listed == [tool.name for tool in GATEWAY_TOOLS]
-    assert answered["items"] == both.home(secret)
+    assert answered["items"] == product_stack.list_home_items(secret)
 
 
-def test_claude_code_with_a_wrong_key_is_not_connected(both: Stack, tmp_path: Path) -> None:
+def test_claude_code_with_a_wrong_key_is_not_connected(product_stack: Stack, tmp_path: Path) -> None:
     header = "Authorization: Bearer sp_default_0a1b2c3d4e5f_" + "0" * 64
-    run(["claude", "mcp", "add", "--transport", "http", "signpost", both.url, "--header", header], tmp_path)
-    listed = run(["claude", "mcp", "list"], tmp_path)
+    run_program(
+        ["claude", "mcp", "add", "--transport", "http", "signpost", product_stack.url, "--header", header], tmp_path
+    )
+    listed = run_program(["claude", "mcp", "list"], tmp_path)
     assert "signpost" in listed
     assert "Connected" not in listed

@@ -13,7 +13,7 @@ from tests.support.laptop import Laptop, Stack
 pytestmark = pytest.mark.cloud
 
 
-def test_the_core_functions_can_be_called_as_soon_as_the_stack_stands(executors: Executors, key: str) -> None:
+def test_core_functions_are_callable_once_the_stack_is_deployed(executors: Executors, key: str) -> None:
     assert executors.call(key, "core::wait", {"seconds": 0.1})["result"] == {"waited": 0.1}
     failed = executors.call(key, "core::wait", {"seconds": 1_000})["failure"]
     assert (failed["code"], failed["outcome"]) == ("reported", "none")
@@ -27,7 +27,7 @@ def test_the_core_functions_can_be_called_as_soon_as_the_stack_stands(executors:
         ("template_render", {"template": "{{ a }}{{ b }}", "values": {"a": "ü", "b": [1]}}, {"text": "ü[1]"}),
     ],
 )
-def test_they_have_the_libraries_that_they_need(
+def test_a_core_function_has_its_libraries(
     executors: Executors, key: str, function: str, arguments: Any, result: Any
 ) -> None:
     assert executors.call(key, f"core::{function}", arguments)["result"] == result
@@ -45,7 +45,7 @@ def test_they_have_the_libraries_that_they_need(
         ("web_search", {"query": "tea"}, "SearchProvider"),
     ],
 )
-def test_they_lead_nowhere_that_the_deployment_does_not_say(
+def test_a_core_function_refuses_destinations_that_the_stack_does_not_allow(
     executors: Executors, key: str, function: str, arguments: Any, says: str
 ) -> None:
     failed = executors.call(key, f"core::{function}", arguments)["failure"]
@@ -53,23 +53,23 @@ def test_they_lead_nowhere_that_the_deployment_does_not_say(
     assert says in failed["message"]
 
 
-def test_a_document_about_each_can_be_read(executors: Executors, key: str) -> None:
-    names = [name for name in _tools(executors, key) if name.startswith("core__")]
+def test_each_core_function_has_a_readable_document(executors: Executors, key: str) -> None:
+    names = [name for name in _list_tools(executors, key) if name.startswith("core__")]
     assert len(names) == 5
     for name in names:
         uri = f"iii://{name.replace('__', '/')}"
         assert f"`{name.replace('__', '::')}`" in json.dumps(
-            executors.gateway.ask(key, "resources/read", {"uri": uri}).json
+            executors.gateway.request(key, "resources/read", {"uri": uri}).json
         )
 
 
-def _tools(executors: Executors, key: str) -> list[str]:
-    listed = executors.gateway.ask(key, "tools/list", path="/mcp/functions").json["result"]["tools"]
+def _list_tools(executors: Executors, key: str) -> list[str]:
+    listed = executors.gateway.request(key, "tools/list", path="/mcp/functions").json["result"]["tools"]
     return [tool["name"] for tool in listed]
 
 
-def test_a_deployment_places_them_with_the_timeout_that_they_have(laptop: Laptop, both: Stack) -> None:
-    states = DynamoFunctionStates(laptop.client("dynamodb"), both.deployed.outputs["RegistryTableName"])
+def test_a_deployment_places_core_functions_with_their_timeout(laptop: Laptop, product_stack: Stack) -> None:
+    states = DynamoFunctionStates(laptop.client("dynamodb"), product_stack.deployed.outputs["RegistryTableName"])
     placement = states.read(f"t-{uuid.uuid4().hex[:8]}", "core::wait").shipped
     assert placement is not None
     assert placement.executor.timeout_ms == 30_000

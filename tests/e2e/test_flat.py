@@ -13,32 +13,32 @@ from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.s3 import S3Values
 from signpost.contract import HostedFunction
 from signpost.model import CatalogueItem
-from tests.support.catalogues import put_in_place_of
+from tests.support.catalogues import store_stack_catalogue
 from tests.support.executors import Executors
 
 pytestmark = pytest.mark.cloud
 
 ECHO: Any = {"type": "object", "properties": {"msg": {"type": "string"}}, "required": ["msg"]}
-ASKED: Any = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
+INPUT_SCHEMA: Any = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
 REVIEW: Any = {
     "title": "Review it",
-    "inputSchema": ASKED,
+    "inputSchema": INPUT_SCHEMA,
     "initialState": "open",
     "states": {"open": {"transitions": {"close": {"target": "shut"}}}, "shut": {"terminal": True}},
 }
 
 
-def publish(executors: Executors, tenant: str) -> None:
+def store_review_workflow(executors: Executors, tenant: str) -> None:
     laptop, stack = executors.laptop, executors.gateway
     outputs = stack.deployed.outputs
     values = S3Values(lambda: laptop.client("s3"), outputs["ContentBucketName"])
     texts = DynamoDefinitionTexts(laptop.client("dynamodb"), outputs["RegistryTableName"], values)
     digest = texts.keep(tenant, json.dumps(REVIEW))
-    item = CatalogueItem("review", "workflow", "Review it", definition=digest, input_schema=ASKED)
-    put_in_place_of(laptop, stack, tenant, [item])
+    item = CatalogueItem("review", "workflow", "Review it", definition=digest, input_schema=INPUT_SCHEMA)
+    store_stack_catalogue(laptop, stack, tenant, [item])
 
 
-async def by_the_official_client(url: str, credential: str, mode: str) -> Any:
+async def use_official_client(url: str, credential: str, mode: str) -> Any:
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {credential}"}) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
@@ -57,18 +57,18 @@ async def by_the_official_client(url: str, credential: str, mode: str) -> Any:
 def test_the_official_client_lists_and_calls_skills_and_workflows(
     executors: Executors, tenant: str, key: str, mode: str
 ) -> None:
-    executors.set(tenant, shipped_content=0)
-    publish(executors, tenant)
-    executors.script(tenant, "yard::echo", [{"echo": True}])
+    executors.set_settings(tenant, shipped_content=0)
+    store_review_workflow(executors, tenant)
+    executors.write_script(tenant, "yard::echo", [{"echo": True}])
     hosted = HostedFunction("yard::echo", description="Says it again.", input_schema=ECHO)
     executors.place("stub", [hosted, HostedFunction("yard::quiet", hidden=True)], tenant)
     url = f"{executors.gateway.url}/flat"
-    listed, called, refused, ended, shown = asyncio.run(by_the_official_client(url, key, mode))
+    listed, called, refused, ended, shown = asyncio.run(use_official_client(url, key, mode))
     assert [tool.name for tool in listed.tools] == ["skill:echo", "skill__fetch", "workflow:Review it"]
     echo, _, review = listed.tools
     assert echo.description == "Says it again. [dynamic]"
     assert list(echo.input_schema["properties"]) == ["input", "config", "msg"]
-    assert review.input_schema == ASKED
+    assert review.input_schema == INPUT_SCHEMA
     assert called.structured_content == {"msg": "ahoy"}
     assert (refused.is_error, "`msg`" in refused.content[0].text) == (True, True)
     assert (ended.is_error, ended.structured_content["state"], ended.structured_content["terminal"]) == (
@@ -77,18 +77,18 @@ def test_the_official_client_lists_and_calls_skills_and_workflows(
         True,
     )
     assert [tool["name"] for tool in shown.structured_content["tools"]] == ["skill:echo"]
-    assert len(executors.calls(tenant, "yard::echo")) == 1
+    assert len(executors.list_calls(tenant, "yard::echo")) == 1
 
 
 CORE = ["skill:http_fetch", "skill:json_transform", "skill:template_render", "skill:wait", "skill:web_search"]
 
 
-def test_what_the_stack_ships_are_skills_and_none_of_them_was_loaded(executors: Executors, key: str) -> None:
-    listed = executors.gateway.ask(key, "tools/list", path="/mcp/flat").json["result"]["tools"]
+def test_shipped_functions_are_skills_without_the_dynamic_mark(executors: Executors, key: str) -> None:
+    listed = executors.gateway.request(key, "tools/list", path="/mcp/flat").json["result"]["tools"]
     tools = {tool["name"]: tool for tool in listed}
     assert {*CORE} <= {*tools}
     assert not any(tool["description"].endswith("[dynamic]") for tool in listed)
-    waited = executors.gateway.ask(
+    waited = executors.gateway.request(
         key, "tools/call", {"name": "skill:wait", "arguments": {"seconds": 0}}, path="/mcp/flat"
     ).json["result"]
     assert waited["structuredContent"] == {"waited": 0}

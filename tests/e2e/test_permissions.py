@@ -13,55 +13,62 @@ import pytest
 from botocore.exceptions import ClientError
 
 from signpost.adapters import keys
-from tests.support.aws_requests import KEYED, LEADING_KEYS, Candidate, Class, candidates, classes_of
-from tests.support.exercised_stack import ExercisedStack, deploy_exercised
+from tests.support.aws_requests import (
+    KEYED_ACTIONS,
+    LEADING_KEYS,
+    Candidate,
+    RequestClass,
+    classify_request,
+    list_candidates,
+)
+from tests.support.exercised_stack import ExercisedStack, deploy_exercised_stack
 from tests.support.exercises_of_events import (
+    exercise_change_fanout,
+    exercise_content_relay,
     exercise_delivery,
-    exercise_herald,
-    exercise_relay,
-    exercise_subscriber,
     exercise_sweeper,
     exercise_worker,
+    exercise_workflow_relay,
 )
 from tests.support.exercises_of_requests import exercise_core, exercise_gateway, exercise_registry
-from tests.support.function_roles import OUTPUTS, DeployedRoles, template_statements
+from tests.support.function_roles import FUNCTION_OUTPUTS, DeployedRoles, read_template_statements
 from tests.support.iam_decisions import Decision
 from tests.support.laptop import Laptop
-from tests.support.permitted import PERMITTED
+from tests.support.line_output import ShowLine
+from tests.support.permitted_requests import PERMITTED_REQUESTS
 from tests.support.policy_judge import Request, Statement, judge
-from tests.support.policy_mutants import Mutant, mutants
-from tests.support.receiver import Receiver, Reply, receiving
-from tests.support.saying import Say
+from tests.support.policy_mutants import PolicyMutant, generate_mutants
+from tests.support.receiver import Receiver, ReceiverReply, start_receiver
 
 pytestmark = pytest.mark.cloud
 
 
 @pytest.fixture(scope="module")
 def receiver() -> Iterator[Receiver]:
-    with receiving(lambda _: Reply(200, b'{"results": []}')) as server:
+    with start_receiver(lambda _: ReceiverReply(200, b'{"results": []}')) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def exercised(laptop: Laptop, receiver: Receiver) -> ExercisedStack:
-    return deploy_exercised(laptop, receiver)
+def exercised_stack(laptop: Laptop, receiver: Receiver) -> ExercisedStack:
+    return deploy_exercised_stack(laptop, receiver)
 
 
 @pytest.fixture(scope="module")
-def failures(exercised: ExercisedStack, receiver: Receiver) -> Mapping[str, Exception]:
+def exercise_failures(exercised_stack: ExercisedStack, receiver: Receiver) -> Mapping[str, Exception]:
     """The exercises that failed, by function. All of them have run."""
     exercises: Mapping[str, Callable[[], None]] = {
-        "Gateway": lambda: exercise_gateway(exercised),
-        "Registry": lambda: exercise_registry(exercised),
-        "Relay": lambda: exercise_relay(exercised),
-        "Herald": lambda: exercise_herald(exercised),
-        "Worker": lambda: exercise_worker(exercised),
-        "Sweeper": lambda: exercise_sweeper(exercised),
-        "Subscriber": lambda: exercise_subscriber(exercised),
-        "Delivery": lambda: exercise_delivery(exercised, receiver),
-        "ExecutorCore": lambda: exercise_core(exercised),
+        "Gateway": lambda: exercise_gateway(exercised_stack),
+        "Registry": lambda: exercise_registry(exercised_stack),
+        "Relay": lambda: exercise_content_relay(exercised_stack),
+        "Herald": lambda: exercise_workflow_relay(exercised_stack),
+        "Worker": lambda: exercise_worker(exercised_stack),
+        "Sweeper": lambda: exercise_sweeper(exercised_stack),
+        "Subscriber": lambda: exercise_change_fanout(exercised_stack),
+        "Delivery": lambda: exercise_delivery(exercised_stack, receiver),
+        "ExecutorCore": lambda: exercise_core(exercised_stack),
     }
-    assert exercises.keys() == OUTPUTS.keys()
+    assert exercises.keys() == FUNCTION_OUTPUTS.keys()
     failed: dict[str, Exception] = {}
     for function, exercise in exercises.items():
         try:
@@ -72,7 +79,7 @@ def failures(exercised: ExercisedStack, receiver: Receiver) -> Mapping[str, Exce
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedFunction:
     """One function: its statements, what it needs, and what it is not to have."""
 
     function: str
@@ -81,15 +88,15 @@ class Judged:
     needed: Sequence[Request]
     """What it asked for, and what Lambda asks for in its role."""
     forbidden: Sequence[Candidate]
-    spare: Collection[Class]
+    spare: Collection[RequestClass]
     """What its role allows and it does not ask for."""
 
     @property
-    def surplus(self) -> Collection[Class]:
+    def surplus(self) -> Collection[RequestClass]:
         """What its role allows, it does not ask for, and no review permits."""
         return [one for one in self.spare if not is_permitted(self.function, one)]
 
-    def notices(self, mutant: Mutant) -> str | None:
+    def find_difference(self, mutant: PolicyMutant) -> str | None:
         """What is different with a mutant: something needed is denied, or something forbidden is allowed."""
         if mutant.kind == "removal":  # which allows nothing, as a loosening denies nothing
             denied = (one for one in self.needed if not judge(mutant.statements, one).is_allowed)
@@ -100,43 +107,49 @@ class Judged:
 
 
 @pytest.fixture(scope="module")
-def judged(exercised: ExercisedStack, failures: Mapping[str, Exception]) -> Mapping[str, Judged]:
-    assert failures == {}
-    roles = DeployedRoles(exercised)
-    statements = {function: roles.statements(function) for function in OUTPUTS}
-    resources = roles.resources()
+def judged_functions(
+    exercised_stack: ExercisedStack, exercise_failures: Mapping[str, Exception]
+) -> Mapping[str, JudgedFunction]:
+    assert exercise_failures == {}
+    roles = DeployedRoles(exercised_stack)
+    statements = {function: roles.read_statements(function) for function in FUNCTION_OUTPUTS}
+    resources = roles.list_resources()
     actions = {action for all_of_one in statements.values() for one in all_of_one for action in one.actions}
-    universe = candidates(actions, resources)
+    universe = list_candidates(actions, resources)
     names = {arn: name for name, arn in resources.items()}
-    recorded = exercised.laptop.decisions()
+    recorded = exercised_stack.laptop.read_decisions()
 
-    def judge_function(function: str) -> Judged:
-        decisions = [one for one in recorded if (one.role, one.session) == roles.session(function)]
-        needed = [*(one.request for one in decisions), *roles.requests_of_lambda(function)]
-        used = {one for request in needed for one in classes_of(request, names)}
-        spare, forbidden = set[Class](), list[Candidate]()
+    def judge_function(function: str) -> JudgedFunction:
+        decisions = [one for one in recorded if (one.role, one.session) == roles.find_session(function)]
+        needed = [*(one.request for one in decisions), *roles.list_lambda_requests(function)]
+        used = {one for request in needed for one in classify_request(request, names)}
+        spare, forbidden = set[RequestClass](), list[Candidate]()
         for candidate in universe:
             unused = [one for one in candidate.classes if one not in used]
             if judge(statements[function], candidate.request).is_allowed:
                 spare.update(unused)
             elif not all(is_permitted(function, one) for one in unused):
                 forbidden.append(candidate)
-        return Judged(function, statements[function], decisions, needed, forbidden, spare)
+        return JudgedFunction(function, statements[function], decisions, needed, forbidden, spare)
 
-    return {function: judge_function(function) for function in OUTPUTS}
-
-
-def is_permitted(function: str, one: Class) -> bool:
-    return any(entry.covers(function, one) for entry in PERMITTED)
+    return {function: judge_function(function) for function in FUNCTION_OUTPUTS}
 
 
-@pytest.mark.parametrize("function", OUTPUTS)
-def test_a_function_works_with_its_permissions(failures: Mapping[str, Exception], function: str) -> None:
-    if function in failures:
-        raise failures[function]
+def is_permitted(function: str, one: RequestClass) -> bool:
+    return any(entry.covers(function, one) for entry in PERMITTED_REQUESTS)
 
 
-MUTANTS = {(function, one.name): one.kind for function in OUTPUTS for one in mutants(template_statements(function))}
+@pytest.mark.parametrize("function", FUNCTION_OUTPUTS)
+def test_a_function_works_with_its_permissions(exercise_failures: Mapping[str, Exception], function: str) -> None:
+    if function in exercise_failures:
+        raise exercise_failures[function]
+
+
+MUTANTS = {
+    (function, one.name): one.kind
+    for function in FUNCTION_OUTPUTS
+    for one in generate_mutants(read_template_statements(function))
+}
 """Each single change to a policy of the template, by the function whose role it changes."""
 EQUIVALENT = {
     ("Registry", "HandOutKeys on the siblings of resource 0"): (
@@ -146,79 +159,92 @@ EQUIVALENT = {
 """Changes that permit nothing more, with the reason. They count as not noticed."""
 
 
-def changes(kind: str) -> list[tuple[str, str]]:
+def list_changes(kind: str) -> list[tuple[str, str]]:
     return [change for change, its_kind in MUTANTS.items() if its_kind == kind]
 
 
 @pytest.fixture(scope="module")
-def noticed(judged: Mapping[str, Judged]) -> Mapping[tuple[str, str], str | None]:
+def policy_differences(judged_functions: Mapping[str, JudgedFunction]) -> Mapping[tuple[str, str], str | None]:
     """What each change to a deployed role denies or allows."""
-    return {(name, one.name): role.notices(one) for name, role in judged.items() for one in mutants(role.statements)}
+    return {
+        (name, one.name): role.find_difference(one)
+        for name, role in judged_functions.items()
+        for one in generate_mutants(role.statements)
+    }
 
 
 @pytest.mark.invariant(16)
-@pytest.mark.parametrize("change", changes("removal"), ids=" ".join)
-def test_a_function_misses_each_permission_that_is_taken_away(
-    noticed: Mapping[tuple[str, str], str | None], change: tuple[str, str]
+@pytest.mark.parametrize("change", list_changes("removal"), ids=" ".join)
+def test_a_removed_permission_denies_a_needed_request(
+    policy_differences: Mapping[tuple[str, str], str | None], change: tuple[str, str]
 ) -> None:
-    assert str(noticed[change]).startswith("denies")
+    assert str(policy_differences[change]).startswith("denies")
 
 
 @pytest.mark.invariant(74)
-@pytest.mark.parametrize("change", changes("loosening"), ids=" ".join)
-def test_a_policy_that_allows_more_is_noticed(
-    noticed: Mapping[tuple[str, str], str | None], change: tuple[str, str]
+@pytest.mark.parametrize("change", list_changes("loosening"), ids=" ".join)
+def test_a_loosened_policy_allows_a_forbidden_request(
+    policy_differences: Mapping[tuple[str, str], str | None], change: tuple[str, str]
 ) -> None:
-    assert (noticed[change] is None) == (change in EQUIVALENT), noticed[change]
+    assert (policy_differences[change] is None) == (change in EQUIVALENT), policy_differences[change]
 
 
-def test_nearly_all_changes_to_a_policy_are_noticed(noticed: Mapping[tuple[str, str], str | None], say: Say) -> None:
-    assert noticed.keys() == MUTANTS.keys()
-    missed = [" ".join(change) for change, difference in noticed.items() if difference is None]
-    say(f"{len(noticed) - len(missed)} of {len(noticed)} changes to policies are noticed, all but: {', '.join(missed)}")
-    assert len(missed) <= 0.05 * len(noticed)
+def test_at_least_95_percent_of_the_policy_changes_are_noticed(
+    policy_differences: Mapping[tuple[str, str], str | None], show_line: ShowLine
+) -> None:
+    assert policy_differences.keys() == MUTANTS.keys()
+    missed = [" ".join(change) for change, difference in policy_differences.items() if difference is None]
+    show_line(
+        f"{len(policy_differences) - len(missed)} of {len(policy_differences)} changes to policies are noticed, "
+        f"all but: {', '.join(missed)}"
+    )
+    assert len(missed) <= 0.05 * len(policy_differences)
 
 
 @pytest.mark.invariant(74)
-@pytest.mark.parametrize("function", OUTPUTS)
+@pytest.mark.parametrize("function", FUNCTION_OUTPUTS)
 def test_every_request_of_a_function_is_allowed_and_the_emulator_decides_the_same(
-    judged: Mapping[str, Judged], function: str
+    judged_functions: Mapping[str, JudgedFunction], function: str
 ) -> None:
-    one = judged[function]
+    one = judged_functions[function]
     assert one.decisions
     assert [decision for decision in one.decisions if decision.decision != "Allow"] == []
     assert [request for request in one.needed if not judge(one.statements, request).is_allowed] == []
 
 
 @pytest.mark.invariant(74)
-@pytest.mark.parametrize("function", OUTPUTS)
-def test_a_role_allows_nothing_that_is_neither_used_nor_reviewed(judged: Mapping[str, Judged], function: str) -> None:
-    assert sorted(judged[function].surplus, key=str) == []
+@pytest.mark.parametrize("function", FUNCTION_OUTPUTS)
+def test_a_role_allows_nothing_that_is_neither_used_nor_reviewed(
+    judged_functions: Mapping[str, JudgedFunction], function: str
+) -> None:
+    assert sorted(judged_functions[function].surplus, key=str) == []
 
 
-def test_every_reviewed_permission_is_one_that_a_role_has(judged: Mapping[str, Judged]) -> None:
-    for entry in PERMITTED:
+def test_every_reviewed_permission_is_granted_by_a_role(judged_functions: Mapping[str, JudgedFunction]) -> None:
+    for entry in PERMITTED_REQUESTS:
         for function in entry.functions:
-            assert any(entry.covers(function, one) for one in judged[function].spare), (function, entry)
+            assert any(entry.covers(function, one) for one in judged_functions[function].spare), (function, entry)
 
 
-@pytest.mark.parametrize("function", OUTPUTS)
-def test_no_condition_on_keys_is_met_for_want_of_keys(judged: Mapping[str, Judged], function: str) -> None:
+@pytest.mark.parametrize("function", FUNCTION_OUTPUTS)
+def test_a_condition_on_keys_applies_only_to_actions_that_name_keys(
+    judged_functions: Mapping[str, JudgedFunction], function: str
+) -> None:
     """A request that names no keys, such as a scan, satisfies `ForAllValues`."""
-    for statement in judged[function].statements:
+    for statement in judged_functions[function].statements:
         if any(condition.key == LEADING_KEYS for condition in statement.conditions):
-            assert set(statement.actions) <= KEYED, statement.sid
+            assert set(statement.actions) <= KEYED_ACTIONS, statement.sid
 
 
 @pytest.mark.invariant(75)
-@pytest.mark.parametrize("function", OUTPUTS)
+@pytest.mark.parametrize("function", FUNCTION_OUTPUTS)
 def test_no_role_allows_to_write_an_api_key(
-    exercised: ExercisedStack, judged: Mapping[str, Judged], function: str
+    exercised_stack: ExercisedStack, judged_functions: Mapping[str, JudgedFunction], function: str
 ) -> None:
-    arn = exercised.dynamodb.describe_table(TableName=exercised.table)["Table"]["TableArn"]
+    arn = exercised_stack.dynamodb.describe_table(TableName=exercised_stack.table)["Table"]["TableArn"]
     for action in ("BatchWriteItem", "DeleteItem", "PutItem", "UpdateItem"):
         request = Request(f"dynamodb:{action}", arn, {LEADING_KEYS: [keys.api_keys_of("acme")]})
-        assert not judge(judged[function].statements, request).is_allowed, action
+        assert not judge(judged_functions[function].statements, request).is_allowed, action
 
 
 API_KEY, DEFINITION = keys.api_key("acme", "k"), keys.definition("acme", "d")
@@ -235,15 +261,15 @@ BREAKER, SKILL = keys.breaker("acme", "f"), keys.entry("tenant#acme#skills", "s"
         ("Sweeper", API_KEY, SKILL, "Deny"),
     ],
 )
-def test_a_gateway_can_neither_make_an_api_key_nor_write_a_definition(
-    exercised: ExercisedStack, function: str, row: keys.RowKey, another: keys.RowKey, decision: str
+def test_a_role_can_write_neither_an_api_key_nor_a_definition(
+    exercised_stack: ExercisedStack, function: str, row: keys.RowKey, another: keys.RowKey, decision: str
 ) -> None:
     """By real calls, with the credentials of its role. Nor can the registry or the sweeper make a key."""
-    session, roles, table = f"forger-{function}", DeployedRoles(exercised), exercised.table
-    client = assume(exercised, roles.role_arn(function), session)
-    arn = exercised.dynamodb.describe_table(TableName=table)["Table"]["TableArn"]
+    session, roles, table = f"forger-{function}", DeployedRoles(exercised_stack), exercised_stack.table
+    client = assume_role(exercised_stack, roles.find_role_arn(function), session)
+    arn = exercised_stack.dynamodb.describe_table(TableName=table)["Table"]["TableArn"]
     for action in ("BatchWriteItem", "DeleteItem", "PutItem", "UpdateItem"):
-        exercised.laptop.expect_denial(session, f"dynamodb:{action}", arn)
+        exercised_stack.laptop.expect_denial(session, f"dynamodb:{action}", arn)
     put = {"TableName": table, "Item": another}
     assert client.put_item(**put)  # so that it is the key for which the others are denied
     for write in (
@@ -256,15 +282,15 @@ def test_a_gateway_can_neither_make_an_api_key_nor_write_a_definition(
     ):
         with pytest.raises(ClientError, match="AccessDenied"):
             write()
-    assert "Item" not in exercised.dynamodb.get_item(TableName=table, Key=row)
-    decided = [one for one in exercised.laptop.decisions() if one.session == session]
-    statements = roles.statements(function)
+    assert "Item" not in exercised_stack.dynamodb.get_item(TableName=table, Key=row)
+    decided = [one for one in exercised_stack.laptop.read_decisions() if one.session == session]
+    statements = roles.read_statements(function)
     assert [judge(statements, one.request).decision for one in decided] == [one.decision for one in decided]
     puts = [one for one in decided if one.request == Request("dynamodb:PutItem", arn, {LEADING_KEYS: [row["pk"]["S"]]})]
     assert [one.decision for one in puts] == [decision] * 3, "once alone, and in each of two transactions"
 
 
-def assume(exercised: ExercisedStack, role: str, session: str) -> Any:
+def assume_role(exercised: ExercisedStack, role: str, session: str) -> Any:
     """A client of DynamoDB with the credentials of a role."""
     assumed = exercised.laptop.client("sts").assume_role(RoleArn=role, RoleSessionName=session)["Credentials"]
     return boto3.client(

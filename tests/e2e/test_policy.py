@@ -11,17 +11,23 @@ import pytest
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.model import JsonObject
-from tests.support.commands import Run
-from tests.support.counted import counted_gateway
+from tests.support.commands import ProcessRunner
+from tests.support.counted_gateway import counted_gateway
 from tests.support.executors import Executors
-from tests.support.governed import IN_THE_VAULT, IN_THE_YARD, Asked, everything, manifest
+from tests.support.guest_gateway import (
+    VAULT_FUNCTIONS,
+    YARD_FUNCTIONS,
+    GuestRequest,
+    build_manifest,
+    list_guest_requests,
+)
 from tests.support.memory_gateway import MODERN
 
 pytestmark = pytest.mark.cloud
 
 GATEWAY = "calling"
-A_RUN = re.compile(r"wf_[A-Za-z0-9]+")
-DENIED: JsonObject = {
+RUN_ID_PATTERN = re.compile(r"wf_[A-Za-z0-9]+")
+DENYING_POLICIES: JsonObject = {
     "no-vault": {
         "kind": "deny",
         "who": ["role:guest"],
@@ -33,23 +39,23 @@ DENIED: JsonObject = {
 }  # fmt: skip
 
 
-class Governor:
+class PolicyTenant:
     """Publishes with a tenant's own credential, and asks with a guest's."""
 
-    def __init__(self, executors: Executors, signpost: Run, folder: Path, name: str) -> None:
+    def __init__(self, executors: Executors, signpost: ProcessRunner, folder: Path, name: str) -> None:
         self._executors = executors
         self._signpost = signpost
         self._folder = folder / name
         self._folder.mkdir()
         self.tenant = f"{name}-{time.time_ns()}"
         laptop, stack = executors.laptop, executors.gateway
-        self._author = laptop.key(stack, self.tenant, "author", permissions=[ADMINISTRATION])
-        self.guest = laptop.key(stack, self.tenant, "guest", roles=["guest"])
-        self.staff = laptop.key(stack, self.tenant, "staff", roles=["staff"])
-        executors.set(self.tenant, shipped_content=0)
+        self._author = laptop.make_key(stack, self.tenant, "author", permissions=[ADMINISTRATION])
+        self.guest = laptop.make_key(stack, self.tenant, "guest", roles=["guest"])
+        self.staff = laptop.make_key(stack, self.tenant, "staff", roles=["staff"])
+        executors.set_settings(self.tenant, shipped_content=0)
 
-    def has(self, *, with_vault: bool, policies: JsonObject) -> None:
-        hosted = [*IN_THE_YARD, *(IN_THE_VAULT if with_vault else ())]
+    def host_and_publish(self, *, with_vault: bool, policies: JsonObject) -> None:
+        hosted = [*YARD_FUNCTIONS, *(VAULT_FUNCTIONS if with_vault else ())]
         self._executors.place("stub", hosted, self.tenant)
         documents = {"yard/guide": "greeting", **({"vault/manual": "open-vault"} if with_vault else {})}
         prompts: list[JsonObject] = [
@@ -57,7 +63,9 @@ class Governor:
             for name in documents.values()
         ]
         skills = {name: f"# {name}\n\nHow to.\n" for name in documents}
-        self.publish({**manifest(with_vault=with_vault), "skills": skills, "prompts": prompts, "policies": policies})
+        self.publish(
+            {**build_manifest(with_vault=with_vault), "skills": skills, "prompts": prompts, "policies": policies}
+        )
 
     def publish(self, said: Any) -> None:
         path = self._folder / "manifest.json"
@@ -66,19 +74,21 @@ class Governor:
         assert done.returncode == 0, done.stderr
         time.sleep(REVALIDATION_INTERVAL)
 
-    def answer(self, asked: Asked, key: str) -> str:
-        answer = self._executors.gateway.ask(key, asked.method, asked.params, asked.path)
-        return f"{answer.status} {A_RUN.sub('wf_', answer.text)}"
+    def request_as(self, asked: GuestRequest, key: str) -> str:
+        answer = self._executors.gateway.request(key, asked.method, asked.params, asked.path)
+        return f"{answer.status} {RUN_ID_PATTERN.sub('wf_', answer.text)}"
 
 
 @pytest.mark.invariant(70)
-def test_what_is_denied_is_not_there_in_a_deployed_stack(executors: Executors, signpost: Run, tmp_path: Path) -> None:
-    denied, without = (Governor(executors, signpost, tmp_path, name) for name in ("denied", "without"))
-    denied.has(with_vault=True, policies=DENIED)
-    without.has(with_vault=False, policies={})
-    for asked in everything(MODERN):
-        assert denied.answer(asked, denied.guest) == without.answer(asked, without.guest), asked
-    listed = denied.answer(Asked("/mcp/flat", "tools/list", {}), denied.staff)
+def test_a_denied_item_is_answered_like_a_missing_one(
+    executors: Executors, signpost: ProcessRunner, tmp_path: Path
+) -> None:
+    denied, without = (PolicyTenant(executors, signpost, tmp_path, name) for name in ("denied", "without"))
+    denied.host_and_publish(with_vault=True, policies=DENYING_POLICIES)
+    without.host_and_publish(with_vault=False, policies={})
+    for asked in list_guest_requests(MODERN):
+        assert denied.request_as(asked, denied.guest) == without.request_as(asked, without.guest), asked
+    listed = denied.request_as(GuestRequest("/mcp/flat", "tools/list", {}), denied.staff)
     assert "skill:vault.open" in listed
     assert "workflow:Break In" in listed
     explained = signpost(
@@ -87,17 +97,17 @@ def test_what_is_denied_is_not_there_in_a_deployed_stack(executors: Executors, s
     assert json.loads(explained.stdout)["for_clients"]["rule"] == "no-vault"
 
 
-def test_a_start_under_rules_is_one_read_and_one_transaction(
-    executors: Executors, signpost: Run, tmp_path: Path
+def test_a_start_under_policy_rules_costs_one_read_and_one_transaction(
+    executors: Executors, signpost: ProcessRunner, tmp_path: Path
 ) -> None:
-    governor = Governor(executors, signpost, tmp_path, "counted")
-    governor.has(with_vault=True, policies=DENIED)
+    governor = PolicyTenant(executors, signpost, tmp_path, "counted")
+    governor.host_and_publish(with_vault=True, policies=DENYING_POLICIES)
     start: JsonObject = {"name": "workflow.start", "arguments": {"definitionId": "tour"}}
     search: JsonObject = {"name": "gateway.search", "arguments": {"query": "tour"}}
     with counted_gateway(executors.laptop, executors.gateway) as gateway:
-        gateway.ask(governor.guest, "tools/call", start)
-        assert gateway.ask(governor.guest, "tools/call", start)[1] == {"BatchGetItem": 1, "TransactWriteItems": 1}
-        assert gateway.ask(governor.guest, "tools/call", search)[1] == {}
-        gateway.clock.turn(REVALIDATION_INTERVAL)
-        _, calls = gateway.ask(governor.guest, "tools/call", search)
+        gateway.request(governor.guest, "tools/call", start)
+        assert gateway.request(governor.guest, "tools/call", start)[1] == {"BatchGetItem": 1, "TransactWriteItems": 1}
+        assert gateway.request(governor.guest, "tools/call", search)[1] == {}
+        gateway.clock.advance(REVALIDATION_INTERVAL)
+        _, calls = gateway.request(governor.guest, "tools/call", search)
         assert calls == {"GetItem": 1, "BatchGetItem": 1}  # the key's row, and what has changed

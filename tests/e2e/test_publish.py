@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from signpost.identity.permissions import ADMINISTRATION
-from tests.support.commands import Run
+from tests.support.commands import ProcessRunner
 from tests.support.laptop import Laptop, MakeKey, Stack
 
 pytestmark = pytest.mark.cloud
@@ -19,7 +19,7 @@ DOCUMENTS = 120
 
 
 @pytest.fixture(scope="module")
-def registry(laptop: Laptop) -> Stack:
+def registry_stack(laptop: Laptop) -> Stack:
     return laptop.deploy("publishing", AuthMode="both")
 
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def publish(signpost: Run, folder: Path, *options: str) -> tuple[list[str], str]:
+def run_publish(signpost: ProcessRunner, folder: Path, *options: str) -> tuple[list[str], str]:
     """The lines of the diff, and the one that sums it up."""
     done = signpost("publish", str(folder), "--stack", "publishing", *options)
     assert done.returncode == 0, done.stderr
@@ -43,16 +43,16 @@ def publish(signpost: Run, folder: Path, *options: str) -> tuple[list[str], str]
     return diff, summary
 
 
-def listed(registry: Stack, key: str) -> list[str]:
-    resources = registry.ask(key, "resources/list").json["result"]["resources"]
+def list_handbook_uris(registry: Stack, key: str) -> list[str]:
+    resources = registry.request(key, "resources/list").json["result"]["resources"]
     return [resource["uri"] for resource in resources if "handbook" in resource["uri"]]
 
 
 def test_a_folder_is_published_read_published_again_and_pruned(
-    registry: Stack, signpost: Run, make_key: MakeKey, folder: Path
+    registry_stack: Stack, signpost: ProcessRunner, make_key: MakeKey, folder: Path
 ) -> None:
-    key = make_key(registry)
-    diff, summary = publish(signpost, folder, "--dry-run")
+    key = make_key(registry_stack)
+    diff, summary = run_publish(signpost, folder, "--dry-run")
     assert (len(diff), {line[0] for line in diff}) == (DOCUMENTS + 1, {"+"})
     assert summary.startswith("would be published: 121 added")
 
@@ -60,27 +60,29 @@ def test_a_folder_is_published_read_published_again_and_pruned(
     assert first.returncode == 0, first.stderr
     assert "+ handbook/page-119" in first.stdout.splitlines()
     assert f"sent {DOCUMENTS} of {DOCUMENTS} documents" in first.stderr
-    read = registry.ask(key, "resources/read", {"uri": "iii://handbook/page-007"}).json
+    read = registry_stack.request(key, "resources/read", {"uri": "iii://handbook/page-007"}).json
     assert "result" in read, read
     assert read["result"]["contents"][0]["text"] == "# Page 7\n\nWhat page 7 says.\n"
-    assert len(listed(registry, key)) == DOCUMENTS
-    assert registry.ask(key, "prompts/list").json["result"]["prompts"][0]["name"] == "greet"
+    assert len(list_handbook_uris(registry_stack, key)) == DOCUMENTS
+    assert registry_stack.request(key, "prompts/list").json["result"]["prompts"][0]["name"] == "greet"
 
-    diff, _ = publish(signpost, folder, "--prune")
+    diff, _ = run_publish(signpost, folder, "--prune")
     assert {line[0] for line in diff} == {"="}
 
     for path in (folder / "skills/handbook").glob("page-1*.md"):
         path.unlink()
     (folder / "skills/handbook/index.md").write_text("# Handbook\n\nIt got shorter.\n")
-    diff, summary = publish(signpost, folder, "--prune")
+    diff, summary = run_publish(signpost, folder, "--prune")
     assert (diff[0], [line for line in diff if line[0] == "-"][-1]) == ("~ handbook", "- handbook/page-119")
     assert summary == "published: 0 added, 1 changed, 100 same, 20 removed"
-    gone = registry.ask(key, "resources/read", {"uri": "iii://handbook/page-119"}).json
+    gone = registry_stack.request(key, "resources/read", {"uri": "iii://handbook/page-119"}).json
     assert gone["error"]["code"] == -32602
 
 
-def test_what_is_wrong_is_said_and_nothing_is_published(registry: Stack, signpost: Run, folder: Path) -> None:
-    del registry  # it must be there
+def test_a_folder_with_problems_is_reported_and_not_published(
+    registry_stack: Stack, signpost: ProcessRunner, folder: Path
+) -> None:
+    del registry_stack  # it must be there
     (folder / "skills/Bad.md").write_text("# Bad")
     (folder / "skills/empty.md").write_text("")
     done = signpost("publish", str(folder), "--stack", "publishing")
@@ -98,7 +100,7 @@ FILES = {
 }
 
 
-def packed(folder: Path, how: str) -> Path:
+def pack_skills(folder: Path, how: str) -> Path:
     """A folder with the skills, or an archive of it."""
     for path, body in FILES.items():
         (folder / "skills" / path).parent.mkdir(parents=True, exist_ok=True)
@@ -106,12 +108,12 @@ def packed(folder: Path, how: str) -> Path:
     return folder if how == "folder" else Path(shutil.make_archive(str(folder / "packed"), how, folder / "skills"))
 
 
-def verified(registry: Stack, key: str, skill: str) -> dict[str, bytes]:
+def read_verified_skill(registry: Stack, key: str, skill: str) -> dict[str, bytes]:
     """What a host that trusts nothing reads of a skill, by path."""
-    entry = registry.ask(key, "skills/get", {"uri": f"skill://{skill}/SKILL.md"}).json["result"]["skill"]
+    entry = registry.request(key, "skills/get", {"uri": f"skill://{skill}/SKILL.md"}).json["result"]["skill"]
     read = dict[str, bytes]()
     for file in entry["resources"]:
-        (content,) = registry.ask(key, "resources/read", {"uri": file["uri"]}).json["result"]["contents"]
+        (content,) = registry.request(key, "resources/read", {"uri": file["uri"]}).json["result"]["contents"]
         body = base64.b64decode(content["blob"]) if "blob" in content else content["text"].encode()
         assert (f"sha256:{sha256(body).hexdigest()}", len(body)) == (file["digest"], file["size"])
         read[file["uri"].removeprefix("skill://")] = body
@@ -121,9 +123,9 @@ def verified(registry: Stack, key: str, skill: str) -> dict[str, bytes]:
 @pytest.mark.invariant(41)
 @pytest.mark.parametrize("how", ["folder", "zip", "gztar"])
 def test_a_tree_of_agent_skills_is_published_and_verified_by_a_client(
-    registry: Stack, signpost: Run, tmp_path: Path, how: str
+    registry_stack: Stack, signpost: ProcessRunner, tmp_path: Path, how: str
 ) -> None:
-    path = packed(tmp_path, how)
+    path = pack_skills(tmp_path, how)
     tenant = f"trees-{how}"
     permission = ("--permission", ADMINISTRATION)
     key = signpost("keys", "create", "author", "--tenant", tenant, *permission, "--stack", "publishing").stdout.strip()
@@ -131,16 +133,18 @@ def test_a_tree_of_agent_skills_is_published_and_verified_by_a_client(
     assert done.stdout.splitlines() == ["+ pdf", "+ pdf/nested", "published: 2 added, 0 changed, 0 same, 0 removed"], (
         done
     )
-    assert verified(registry, key, "pdf") == FILES
-    assert set(verified(registry, key, "pdf/nested")) == {"pdf/nested/SKILL.md"}
-    children = registry.ask(key, "resources/directory/read", {"uri": "skill://pdf/assets"}).json["result"]["resources"]
+    assert read_verified_skill(registry_stack, key, "pdf") == FILES
+    assert set(read_verified_skill(registry_stack, key, "pdf/nested")) == {"pdf/nested/SKILL.md"}
+    children = registry_stack.request(key, "resources/directory/read", {"uri": "skill://pdf/assets"}).json["result"][
+        "resources"
+    ]
     assert [child["name"] for child in children] == ["large.bin", "logo.png"]
     again = signpost("publish", str(path), "--stack", "publishing", SIGNPOST_AUTHORIZATION=key)
     assert again.stdout.splitlines()[:2] == ["= pdf", "= pdf/nested"]
 
 
 def test_an_archive_that_leads_out_of_its_folder_is_refused(
-    registry: Stack, signpost: Run, tmp_path: Path, make_key: MakeKey
+    registry_stack: Stack, signpost: ProcessRunner, tmp_path: Path, make_key: MakeKey
 ) -> None:
     with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
         archive.writestr("evil/SKILL.md", "---\nname: evil\ndescription: Leads out.\n---\n")
@@ -148,27 +152,32 @@ def test_an_archive_that_leads_out_of_its_folder_is_refused(
     done = signpost("publish", str(tmp_path / "evil.zip"), "--stack", "publishing")
     assert (done.returncode, done.stdout) == (1, "")
     assert "'../../outside.txt' has a part . or .." in done.stderr
-    assert "error" in registry.ask(make_key(registry), "resources/read", {"uri": "skill://evil/SKILL.md"}).json
+    assert (
+        "error"
+        in registry_stack.request(make_key(registry_stack), "resources/read", {"uri": "skill://evil/SKILL.md"}).json
+    )
 
 
-def test_a_stack_that_is_not_there_is_said_at_once(registry: Stack, signpost: Run, folder: Path) -> None:
-    del registry  # the emulator must be there
+def test_a_publication_to_a_missing_stack_fails_without_retries(
+    registry_stack: Stack, signpost: ProcessRunner, folder: Path
+) -> None:
+    del registry_stack  # the emulator must be there
     done = signpost("publish", str(folder), "--stack", "nowhere")
     assert done.returncode == 1
     assert "nowhere" in done.stderr
     assert "next attempt" not in done.stderr
 
 
-def test_every_tenant_reads_what_the_stack_ships_until_it_switches_it_off(
-    registry: Stack, signpost: Run, make_key: MakeKey
+def test_every_tenant_reads_shipped_content_until_it_is_disabled(
+    registry_stack: Stack, signpost: ProcessRunner, make_key: MakeKey
 ) -> None:
-    key = make_key(registry)
-    read = registry.ask(key, "resources/read", {"uri": "iii://signpost"}).json
+    key = make_key(registry_stack)
+    read = registry_stack.request(key, "resources/read", {"uri": "iii://signpost"}).json
     assert read["result"]["contents"][0]["text"].startswith("# Signpost\n")
     for link in ("reading", "calling", "writing"):
-        assert "result" in registry.ask(key, "resources/read", {"uri": f"iii://signpost/{link}"}).json
+        assert "result" in registry_stack.request(key, "resources/read", {"uri": f"iii://signpost/{link}"}).json
     signpost("settings", "set", "shipped_content", "0", "--stack", "publishing")
     try:
-        assert "error" in registry.ask(key, "resources/read", {"uri": "iii://signpost"}).json
+        assert "error" in registry_stack.request(key, "resources/read", {"uri": "iii://signpost"}).json
     finally:
         signpost("settings", "unset", "shipped_content", "--stack", "publishing")

@@ -20,9 +20,9 @@ from signpost.identity.permissions import ADMINISTRATION
 from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.model import Json, JsonObject
 from tests.acceptance.bus import add_target
-from tests.support.commands import Run
+from tests.support.commands import ProcessRunner
 from tests.support.laptop import Laptop, Stack
-from tests.support.waiting import seen_within, wait_for
+from tests.support.waiting import wait_for, wait_within
 
 pytestmark = pytest.mark.cloud
 
@@ -35,15 +35,15 @@ EXAMPLES = {
 }
 
 
-def flow(title: str = "T", **fields: Json) -> JsonObject:
+def build_definition(title: str = "T", **fields: Json) -> JsonObject:
     return {"title": title, "initialState": "a", "states": {"a": {"terminal": True}}, **fields}
 
 
-def exposure(name: str, **fields: Json) -> JsonObject:
+def build_exposure(name: str, **fields: Json) -> JsonObject:
     return {"name": name, "title": name, "executor": {"kind": "noop"}, **fields}
 
 
-def written(folder: Path, **parts: Any) -> Path:
+def write_manifest(folder: Path, **parts: Any) -> Path:
     path = folder / "manifest.json"
     path.write_text(json.dumps({"version": 1, **parts}))
     return path
@@ -54,25 +54,25 @@ class Author:
     """Of a tenant of the test's own."""
 
     gateway: Stack
-    signpost: Run
+    signpost: ProcessRunner
     tenant: str
     key: str
 
     def publish(self, path: Path, *options: str) -> Any:
         return self.signpost("publish", str(path), "--stack", STACK, *options, SIGNPOST_AUTHORIZATION=self.key)
 
-    def published(self, path: Path, *options: str) -> Sequence[str]:
+    def publish_and_read_diff(self, path: Path, *options: str) -> Sequence[str]:
         """The lines of the diff."""
         done = self.publish(path, *options)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()[:-1]
 
-    def titles(self) -> Mapping[str, str]:
+    def list_titles(self) -> Mapping[str, str]:
         """Of what gateway.home lists, by id, over all its pages."""
         found: dict[str, str] = {}
         arguments: JsonObject = {}
         while True:
-            answer = self.gateway.ask(self.key, "tools/call", {"name": "gateway.home", "arguments": arguments})
+            answer = self.gateway.request(self.key, "tools/call", {"name": "gateway.home", "arguments": arguments})
             assert answer.status == 200, answer.text
             home = answer.json["result"]["structuredContent"]
             found |= {item["id"]: item["title"] for item in home["items"]}
@@ -80,11 +80,11 @@ class Author:
                 return found
             arguments = {"cursor": home["nextCursor"]}
 
-    def sees(self, *wanted: str, **titled: str) -> None:
+    def wait_for_items(self, *wanted: str, **titled: str) -> None:
         """These ids and no others, within the seconds for which lists may lag."""
         ids = {*wanted, *titled}
-        seen_within(REVALIDATION_INTERVAL, f"a list of just {ids}", self.titles, lambda titles: set(titles) == ids)
-        assert titled.items() <= self.titles().items()
+        wait_within(REVALIDATION_INTERVAL, f"a list of just {ids}", self.list_titles, lambda titles: set(titles) == ids)
+        assert titled.items() <= self.list_titles().items()
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def gateway(laptop: Laptop) -> Stack:
 
 
 @pytest.fixture
-def author(gateway: Stack, signpost: Run) -> Author:
+def author(gateway: Stack, signpost: ProcessRunner) -> Author:
     tenant = f"t-{uuid.uuid4().hex[:12]}"
     named = ("--tenant", tenant, "--permission", ADMINISTRATION, "--stack", STACK)
     return Author(gateway, signpost, tenant, signpost("keys", "create", "author", *named).stdout.strip())
@@ -102,78 +102,86 @@ def author(gateway: Stack, signpost: Run) -> Author:
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_is_published_and_published_again(author: Author, example: str) -> None:
     path = PROJECT / "examples" / example
-    assert author.published(path, "--dry-run", "--strict") == [f"+ workflow:{name}" for name in EXAMPLES[example]]
-    assert author.titles() == {}
-    assert author.published(path, "--strict") == [f"+ workflow:{name}" for name in EXAMPLES[example]]
-    author.sees(*EXAMPLES[example])
-    assert author.published(path, "--prune") == [f"= workflow:{name}" for name in EXAMPLES[example]]
-    author.sees(*EXAMPLES[example])
+    assert author.publish_and_read_diff(path, "--dry-run", "--strict") == [
+        f"+ workflow:{name}" for name in EXAMPLES[example]
+    ]
+    assert author.list_titles() == {}
+    assert author.publish_and_read_diff(path, "--strict") == [f"+ workflow:{name}" for name in EXAMPLES[example]]
+    author.wait_for_items(*EXAMPLES[example])
+    assert author.publish_and_read_diff(path, "--prune") == [f"= workflow:{name}" for name in EXAMPLES[example]]
+    author.wait_for_items(*EXAMPLES[example])
 
 
 def test_a_change_is_live_within_two_seconds_without_a_deployment(author: Author, tmp_path: Path) -> None:
     """Also for a gateway that looks all the time, and of a publication it sees all or nothing."""
-    path = written(tmp_path, workflows={"w": flow("Before"), "v": flow("V")}, proxy={"expose": [exposure("ping")]})
-    assert author.published(path) == ["+ capability:ping", "+ workflow:v", "+ workflow:w"]
-    author.sees(w="Before", v="V", ping="ping")
-    before, after = author.titles(), {"w": "After", "v": "V", "ping": "Ping!", "pong": "pong"}
-    written(
+    path = write_manifest(
         tmp_path,
-        workflows={"w": flow("After"), "v": flow("V")},
-        proxy={"expose": [exposure("ping", title="Ping!"), exposure("pong")]},
+        workflows={"w": build_definition("Before"), "v": build_definition("V")},
+        proxy={"expose": [build_exposure("ping")]},
+    )
+    assert author.publish_and_read_diff(path) == ["+ capability:ping", "+ workflow:v", "+ workflow:w"]
+    author.wait_for_items(w="Before", v="V", ping="ping")
+    before, after = author.list_titles(), {"w": "After", "v": "V", "ping": "Ping!", "pong": "pong"}
+    write_manifest(
+        tmp_path,
+        workflows={"w": build_definition("After"), "v": build_definition("V")},
+        proxy={"expose": [build_exposure("ping", title="Ping!"), build_exposure("pong")]},
     )
     with ThreadPoolExecutor(1) as pool:
-        publishing = pool.submit(author.published, path)
-        seen = [author.titles()]
+        publishing = pool.submit(author.publish_and_read_diff, path)
+        seen = [author.list_titles()]
         while not publishing.done():
-            seen.append(author.titles())
-    seen.append(seen_within(REVALIDATION_INTERVAL, "the change", author.titles, lambda titles: titles != before))
+            seen.append(author.list_titles())
+    seen.append(wait_within(REVALIDATION_INTERVAL, "the change", author.list_titles, lambda titles: titles != before))
     assert publishing.result() == ["~ capability:ping", "+ capability:pong", "= workflow:v", "~ workflow:w"]
     assert seen[0] == before
     assert seen[-1] == after
     assert [titles for titles in seen if titles not in (before, after)] == []
 
 
-def test_what_the_path_has_not_is_removed_if_it_is_pruned_of_the_kinds_it_speaks_of(
-    author: Author, tmp_path: Path
-) -> None:
+def test_prune_removes_missing_items_only_of_the_kinds_in_the_manifest(author: Author, tmp_path: Path) -> None:
     connections: Json = {"tracker": {"kind": "cli", "command": "true"}, "desk": {"kind": "cli", "command": "true"}}
-    path = written(
+    path = write_manifest(
         tmp_path,
-        workflows={"w": flow("W"), "v": flow("V")},
-        proxy={"expose": [exposure("ping"), exposure("pong")]},
+        workflows={"w": build_definition("W"), "v": build_definition("V")},
+        proxy={"expose": [build_exposure("ping"), build_exposure("pong")]},
         connections=connections,
     )
-    author.published(path)
-    written(tmp_path, workflows={"w": flow("W")}, connections={"desk": {"kind": "cli", "command": "false"}})
-    assert author.published(path) == ["~ connection:desk", "= workflow:w"]
-    author.sees("w", "v", "ping", "pong")
+    author.publish_and_read_diff(path)
+    write_manifest(
+        tmp_path, workflows={"w": build_definition("W")}, connections={"desk": {"kind": "cli", "command": "false"}}
+    )
+    assert author.publish_and_read_diff(path) == ["~ connection:desk", "= workflow:w"]
+    author.wait_for_items("w", "v", "ping", "pong")
     pruned = ["= connection:desk", "- connection:tracker", "- workflow:v", "= workflow:w"]
-    assert author.published(path, "--prune", "--dry-run") == pruned
-    assert author.published(path, "--prune") == pruned
-    author.sees("w", "ping", "pong")
-    written(tmp_path, proxy={"expose": [exposure("pong")]})
-    assert author.published(path, "--prune") == ["- capability:ping", "= capability:pong"]
-    author.sees("w", "pong")
+    assert author.publish_and_read_diff(path, "--prune", "--dry-run") == pruned
+    assert author.publish_and_read_diff(path, "--prune") == pruned
+    author.wait_for_items("w", "ping", "pong")
+    write_manifest(tmp_path, proxy={"expose": [build_exposure("pong")]})
+    assert author.publish_and_read_diff(path, "--prune") == ["- capability:ping", "= capability:pong"]
+    author.wait_for_items("w", "pong")
 
 
 def test_a_manifest_with_an_error_changes_nothing(author: Author, tmp_path: Path) -> None:
-    author.published(written(tmp_path, workflows={"w": flow("Before")}))
+    author.publish_and_read_diff(write_manifest(tmp_path, workflows={"w": build_definition("Before")}))
     (tmp_path / "skills").mkdir()
     (tmp_path / "skills/a.md").write_text("# A")
-    written(tmp_path, workflows={"w": flow("After"), "broken": flow(initialState="nowhere")})
+    write_manifest(
+        tmp_path, workflows={"w": build_definition("After"), "broken": build_definition(initialState="nowhere")}
+    )
     refused = author.publish(tmp_path)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "manifest.json:1:" in refused.stderr
     assert "there is no state 'nowhere'" in refused.stderr
-    written(tmp_path, workflows={"w": flow("After", states={"a": {}})})
+    write_manifest(tmp_path, workflows={"w": build_definition("After", states={"a": {}})})
     strict = author.publish(tmp_path, "--strict")
     assert (strict.returncode, strict.stdout) == (1, "")
     assert "warning: 'a' is a dead end" in strict.stderr
-    assert author.titles() == {"w": "Before"}
+    assert author.list_titles() == {"w": "Before"}
     done = author.publish(tmp_path)
     assert done.returncode == 0
     assert "warning: 'a' is a dead end" in done.stderr
-    seen_within(REVALIDATION_INTERVAL, "the new title", author.titles, lambda titles: titles == {"w": "After"})
+    wait_within(REVALIDATION_INTERVAL, "the new title", author.list_titles, lambda titles: titles == {"w": "After"})
 
 
 def test_documents_and_workflows_are_one_publication(author: Author, tmp_path: Path) -> None:
@@ -181,53 +189,53 @@ def test_documents_and_workflows_are_one_publication(author: Author, tmp_path: P
     (tmp_path / "skills/guide.md").write_text("# Guide")
     greet = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
     (tmp_path / "prompts.json").write_text(json.dumps([greet]))
-    written(tmp_path, workflows={"w": flow("W")}, skills={"inline": "# Inline"})
+    write_manifest(tmp_path, workflows={"w": build_definition("W")}, skills={"inline": "# Inline"})
     diff = ["+ guide", "+ inline", "+ prompt:greet", "+ workflow:w"]
-    assert author.published(tmp_path) == diff
-    author.sees(w="W")
+    assert author.publish_and_read_diff(tmp_path) == diff
+    author.wait_for_items(w="W")
     for uri, text in (("iii://guide", "# Guide"), ("iii://inline", "# Inline")):
-        read = author.gateway.ask(author.key, "resources/read", {"uri": uri}).json
+        read = author.gateway.request(author.key, "resources/read", {"uri": uri}).json
         assert read["result"]["contents"][0]["text"] == text
-    assert author.published(tmp_path) == [line.replace("+", "=") for line in diff]
+    assert author.publish_and_read_diff(tmp_path) == [line.replace("+", "=") for line in diff]
 
 
-def test_five_hundred_workflows_go_in_slices_and_are_seen_at_once(author: Author, tmp_path: Path) -> None:
-    many = {f"w{number:03}": flow(f"Workflow {number}") for number in range(450)}
-    exposed: Json = [exposure(f"c{number:03}") for number in range(50)]
-    path = written(tmp_path, workflows=many, proxy={"expose": exposed})
+def test_five_hundred_definitions_are_sent_in_parts_and_published_together(author: Author, tmp_path: Path) -> None:
+    many = {f"w{number:03}": build_definition(f"Workflow {number}") for number in range(450)}
+    exposed: Json = [build_exposure(f"c{number:03}") for number in range(50)]
+    path = write_manifest(tmp_path, workflows=many, proxy={"expose": exposed})
     done = author.publish(path)
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stderr.splitlines() if line.startswith("sent")] == [
         f"sent {sent} of 500 definitions" for sent in (100, 200, 300, 400, 500)
     ]
-    assert len(author.titles()) == 500
+    assert len(author.list_titles()) == 500
     again = author.publish(path)
     assert "sent" not in again.stderr
     assert again.stdout.splitlines()[-1] == "published: 0 added, 0 changed, 500 same, 0 removed"
 
 
-def test_a_definition_may_be_as_large_as_a_slice(author: Author, tmp_path: Path) -> None:
-    large = flow("Large", initialContext={"handbook": "x" * 3_400_000})
-    path = written(tmp_path, workflows={"large": large, "small": flow("Small")})
-    assert author.published(path) == ["+ workflow:large", "+ workflow:small"]
-    author.sees(large="Large", small="Small")
-    assert author.published(path) == ["= workflow:large", "= workflow:small"]
+def test_a_definition_may_be_as_large_as_a_part(author: Author, tmp_path: Path) -> None:
+    large = build_definition("Large", initialContext={"handbook": "x" * 3_400_000})
+    path = write_manifest(tmp_path, workflows={"large": large, "small": build_definition("Small")})
+    assert author.publish_and_read_diff(path) == ["+ workflow:large", "+ workflow:small"]
+    author.wait_for_items(large="Large", small="Small")
+    assert author.publish_and_read_diff(path) == ["= workflow:large", "= workflow:small"]
 
 
-class Killed(Exception):  # noqa: N818 - it names what happened
+class PublisherKilled(Exception):  # noqa: N818 - it names what happened
     """The process of the author has ended."""
 
 
-def test_of_a_publisher_that_dies_after_sending_everything_nothing_is_seen(
+def test_a_publisher_killed_before_the_publication_changes_nothing(
     author: Author, laptop: Laptop, tmp_path: Path
 ) -> None:
-    author.published(written(tmp_path, workflows={"w": flow("Before")}))
+    author.publish_and_read_diff(write_manifest(tmp_path, workflows={"w": build_definition("Before")}))
     name = author.gateway.deployed.outputs["RegistryFunctionName"]
     sent: list[str] = []
 
     def ask(function: str, payload: JsonObject) -> JsonObject:
         if function == "manifest::publish":
-            raise Killed
+            raise PublisherKilled
         sent.append(function)
         event = {"function_id": function, "payload": payload, "authorization": f"Bearer {author.key}"}
         answered = laptop.client("lambda").invoke(FunctionName=name, Payload=json.dumps(event).encode())
@@ -235,27 +243,31 @@ def test_of_a_publisher_that_dies_after_sending_everything_nothing_is_seen(
         assert "error" not in answer, answer
         return answer
 
-    publication = read_publication(written(tmp_path, workflows={"w": flow("After"), "v": flow("V")}), CheckRules())
+    publication = read_publication(
+        write_manifest(tmp_path, workflows={"w": build_definition("After"), "v": build_definition("V")}), CheckRules()
+    )
     publisher = RemotePublisher(ask, show_line=lambda _: None)
-    with suppress(Killed):
+    with suppress(PublisherKilled):
         publisher.publish(publication, publisher.plan(publication, prune=True), prune=True)
     assert sent == ["manifest::plan", "manifest::bodies"]
     time.sleep(REVALIDATION_INTERVAL)  # there is nothing that could be awaited: nothing may come
-    assert author.titles() == {"w": "Before"}
-    assert author.published(tmp_path / "manifest.json") == ["+ workflow:v", "~ workflow:w"]
+    assert author.list_titles() == {"w": "Before"}
+    assert author.publish_and_read_diff(tmp_path / "manifest.json") == ["+ workflow:v", "~ workflow:w"]
 
 
-def test_what_was_never_sent_cannot_be_published_by_its_digest(author: Author) -> None:
+def test_a_definition_that_was_not_sent_cannot_be_published_by_its_digest(author: Author) -> None:
     named = {"workflows": [{"id": "w", "digest": "0" * 64}], "prune": False}
     done = author.signpost(
         "call", "manifest::publish", json.dumps(named), "--stack", STACK, SIGNPOST_AUTHORIZATION=author.key
     )
     assert done.returncode == 1, done.stdout
     assert "workflow w: The gateway has no definition with this digest" in done.stderr
-    assert author.titles() == {}
+    assert author.list_titles() == {}
 
 
-def test_the_bus_tells_of_workflows_that_came_changed_and_went(author: Author, laptop: Laptop, tmp_path: Path) -> None:
+def test_the_bus_receives_an_event_for_each_added_changed_and_removed_workflow(
+    author: Author, laptop: Laptop, tmp_path: Path
+) -> None:
     sqs = laptop.client("sqs")
     name = f"manifests-{uuid.uuid4().hex[:8]}"
     queue = sqs.create_queue(QueueName=name)["QueueUrl"]
@@ -272,9 +284,11 @@ def test_the_bus_tells_of_workflows_that_came_changed_and_went(author: Author, l
             sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
         return heard
 
-    path = written(tmp_path, workflows={"w": flow("Before"), "v": flow("V")})
-    author.published(path)
-    author.published(written(tmp_path, workflows={"w": flow("After"), "v": flow("V")}))
-    author.published(written(tmp_path, workflows={"w": flow("After")}), "--prune")
+    path = write_manifest(tmp_path, workflows={"w": build_definition("Before"), "v": build_definition("V")})
+    author.publish_and_read_diff(path)
+    author.publish_and_read_diff(
+        write_manifest(tmp_path, workflows={"w": build_definition("After"), "v": build_definition("V")})
+    )
+    author.publish_and_read_diff(write_manifest(tmp_path, workflows={"w": build_definition("After")}), "--prune")
     wait_for("four events", hear, lambda events: len(events) >= 4)
     assert sorted(heard) == [("register", "v"), ("register", "w"), ("register", "w"), ("unregister", "v")]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from signpost.adapters.dynamodb import DynamoRuntimeSettings
-from tests.support.commands import Run
+from tests.support.commands import ProcessRunner
 from tests.support.laptop import Laptop, MakeKey, Stack
 from tests.support.waiting import wait_for
 
@@ -28,7 +28,7 @@ class Subscriber:
         target = {"Id": "queue", "Arn": attributes["Attributes"]["QueueArn"]}
         events.put_targets(Rule=name, EventBusName=bus, Targets=[target])
 
-    def until(self, sequence: int) -> list[Any]:
+    def wait_for_sequence(self, sequence: int) -> list[Any]:
         """All events of the tenant up to this sequence number."""
         found: list[Any] = []
 
@@ -43,7 +43,7 @@ class Subscriber:
         return sorted(found, key=lambda event: int(event["resources"][1].rpartition(":")[2]))
 
 
-def invoke(laptop: Laptop, stack: Stack, function_id: str, payload: Any) -> Any:
+def invoke_registry(laptop: Laptop, stack: Stack, function_id: str, payload: Any) -> Any:
     name = stack.deployed.outputs["RegistryFunctionName"]
     event = json.dumps({"function_id": function_id, "payload": payload})
     answer = laptop.client("lambda").invoke(FunctionName=name, Payload=event.encode())
@@ -52,7 +52,7 @@ def invoke(laptop: Laptop, stack: Stack, function_id: str, payload: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def registry(laptop: Laptop) -> Stack:
+def registry_stack(laptop: Laptop) -> Stack:
     """With nothing in it that the stack ships."""
     stack = laptop.deploy("registry", AuthMode="both")
     settings = DynamoRuntimeSettings(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
@@ -60,25 +60,32 @@ def registry(laptop: Laptop) -> Stack:
     return stack
 
 
-def test_what_is_registered_is_read_by_a_client_and_told_on_the_bus(
-    laptop: Laptop, registry: Stack, make_key: MakeKey
+def test_a_registered_document_is_readable_by_clients_and_announced_on_the_bus(
+    laptop: Laptop, registry_stack: Stack, make_key: MakeKey
 ) -> None:
-    subscriber = Subscriber(laptop, registry.deployed.outputs["EventBusName"], "skills::on-change")
-    stored = invoke(laptop, registry, "skills::register", {"id": "resend", "skill": "# Resend\n\nSends mail."})
+    subscriber = Subscriber(laptop, registry_stack.deployed.outputs["EventBusName"], "skills::on-change")
+    stored = invoke_registry(
+        laptop, registry_stack, "skills::register", {"id": "resend", "skill": "# Resend\n\nSends mail."}
+    )
     assert stored["id"] == "resend"
-    invoke(laptop, registry, "skills::register", {"id": "resend/email", "skill": "# Email"})
-    assert invoke(laptop, registry, "skills::unregister", {"id": "resend/email"})["removed"] is True
-    assert invoke(laptop, registry, "skills::unregister", {"id": "resend/email"})["removed"] is False
-    assert invoke(laptop, registry, "skills::register", {"id": "NO", "skill": "x"})["error"]["code"] == "invalid_id"
-    assert [skill["id"] for skill in invoke(laptop, registry, "skills::list", {})["skills"]] == ["resend"]
+    invoke_registry(laptop, registry_stack, "skills::register", {"id": "resend/email", "skill": "# Email"})
+    assert invoke_registry(laptop, registry_stack, "skills::unregister", {"id": "resend/email"})["removed"] is True
+    assert invoke_registry(laptop, registry_stack, "skills::unregister", {"id": "resend/email"})["removed"] is False
+    assert (
+        invoke_registry(laptop, registry_stack, "skills::register", {"id": "NO", "skill": "x"})["error"]["code"]
+        == "invalid_id"
+    )
+    assert [skill["id"] for skill in invoke_registry(laptop, registry_stack, "skills::list", {})["skills"]] == [
+        "resend"
+    ]
 
-    key = make_key(registry)
-    read = registry.ask(key, "resources/read", {"uri": "iii://resend"}).json
+    key = make_key(registry_stack)
+    read = registry_stack.request(key, "resources/read", {"uri": "iii://resend"}).json
     assert read["result"]["contents"][0]["text"] == "# Resend\n\nSends mail."
-    listed = registry.ask(key, "resources/list").json["result"]["resources"]
+    listed = registry_stack.request(key, "resources/list").json["result"]["resources"]
     assert [resource["uri"] for resource in listed] == ["iii://skills", "iii://resend"]
 
-    events = subscriber.until(3)
+    events = subscriber.wait_for_sequence(3)
     assert [event["detail"] for event in events] == [
         {"op": "register", "id": "resend"},
         {"op": "register", "id": "resend/email"},
@@ -87,24 +94,24 @@ def test_what_is_registered_is_read_by_a_client_and_told_on_the_bus(
     assert events[0]["resources"] == ["iii://resend", "urn:signpost:seq:1", "urn:signpost:tenant:default"]
 
 
-def test_a_section_runs_a_core_function_only_through_its_own_door(laptop: Laptop, registry: Stack) -> None:
-    refused = invoke(laptop, registry, "skills::resources-read", {"uri": "iii://fn/core/wait"})
+def test_a_section_calls_its_function_unless_the_namespace_is_internal(laptop: Laptop, registry_stack: Stack) -> None:
+    refused = invoke_registry(laptop, registry_stack, "skills::resources-read", {"uri": "iii://fn/core/wait"})
     assert refused["error"]["code"] == "function_failed"
     assert "core::wait" in refused["error"]["message"]
-    guarded = invoke(laptop, registry, "skills::resources-read", {"uri": "iii://fn/state/get"})
+    guarded = invoke_registry(laptop, registry_stack, "skills::resources-read", {"uri": "iii://fn/state/get"})
     assert guarded["error"]["code"] == "internal_namespace"
 
 
-def test_a_credential_is_never_taken_for_the_operators(laptop: Laptop, registry: Stack) -> None:
-    name = registry.deployed.outputs["RegistryFunctionName"]
+def test_an_invalid_credential_does_not_act_as_the_operator(laptop: Laptop, registry_stack: Stack) -> None:
+    name = registry_stack.deployed.outputs["RegistryFunctionName"]
     event = json.dumps({"function_id": "skills::list", "payload": {}, "authorization": "Bearer x"})
     answer = laptop.client("lambda").invoke(FunctionName=name, Payload=event.encode())
     assert json.loads(answer["Payload"].read())["error"]["code"] == "unauthorized"
 
 
-def test_a_function_is_called_from_a_shell(registry: Stack, signpost: Run) -> None:
+def test_a_registry_function_is_callable_from_a_shell(registry_stack: Stack, signpost: ProcessRunner) -> None:
     def call(*arguments: str) -> tuple[int, str, str]:
-        done = signpost("call", *arguments, "--stack", registry.deployed.name)
+        done = signpost("call", *arguments, "--stack", registry_stack.deployed.name)
         return done.returncode, done.stdout, done.stderr
 
     status, printed, _ = call("skills::register", json.dumps({"id": "shell", "skill": "# Größe"}))

@@ -11,7 +11,7 @@ from local.errors import CloudError
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.s3 import S3Values
 from signpost.model import CatalogueItem
-from tests.support.catalogues import put_in_place_of
+from tests.support.catalogues import store_stack_catalogue
 from tests.support.laptop import Laptop, MakeKey, Stack
 
 pytestmark = pytest.mark.cloud
@@ -22,29 +22,29 @@ UPDATED = {"AuthMode": "both", "MemorySize": "512", "LogLevel": "DEBUG"}
 """As the first test leaves the stack: the second one takes it like that, or makes it so."""
 
 
-def test_an_empty_catalogue_is_answered_as_one(laptop: Laptop, both: Stack) -> None:
+def test_a_tenant_without_a_catalogue_gets_an_empty_list(laptop: Laptop, product_stack: Stack) -> None:
     tenant = f"t-{uuid.uuid4().hex[:12]}"
-    assert both.home(laptop.key(both, tenant)) == []
+    assert product_stack.list_home_items(laptop.make_key(product_stack, tenant)) == []
 
 
 @pytest.mark.invariant(11)
 def test_an_update_and_a_second_deploy_keep_the_data(laptop: Laptop, make_key: MakeKey) -> None:
     first = laptop.deploy(STACK, AuthMode="both")
     key = make_key(first)
-    put_in_place_of(laptop, first, "default", [ITEM])
+    store_stack_catalogue(laptop, first, "default", [ITEM])
     updated = laptop.deploy(STACK, "product", **UPDATED)
-    assert [item["id"] for item in updated.home(key)] == ["deploy_pipeline"]
+    assert [item["id"] for item in updated.list_home_items(key)] == ["deploy_pipeline"]
     again = laptop.deploy(STACK, "product", **UPDATED)
-    assert [item["id"] for item in again.home(key)] == ["deploy_pipeline"]
+    assert [item["id"] for item in again.list_home_items(key)] == ["deploy_pipeline"]
     assert again.deployed.outputs == first.deployed.outputs
 
 
-def test_restored_tables_are_used_in_place_of_the_stacks_own(laptop: Laptop, make_key: MakeKey) -> None:
+def test_restored_tables_replace_the_tables_of_the_stack(laptop: Laptop, make_key: MakeKey) -> None:
     own = laptop.deploy(STACK, "product", **UPDATED)
     key, outputs = make_key(own), own.deployed.outputs
-    started = start(laptop, own, key)
-    stream = restored(laptop, outputs["RegistryTableName"], "restored-registry")
-    steps = restored(laptop, outputs["WorkflowsTableName"], "restored-workflows")
+    started = start_workflow(laptop, own, key)
+    stream = restore_table(laptop, outputs["RegistryTableName"], "restored-registry")
+    steps = restore_table(laptop, outputs["WorkflowsTableName"], "restored-workflows")
     parameters = {
         "RegistryTableName": "restored-registry",
         "RegistryStreamArn": stream,
@@ -54,25 +54,25 @@ def test_restored_tables_are_used_in_place_of_the_stacks_own(laptop: Laptop, mak
     moved = laptop.deploy(STACK, "product", **UPDATED, **parameters)
     assert moved.deployed.outputs["RegistryTableName"] == "restored-registry"
     assert moved.deployed.outputs["WorkflowsTableName"] == "restored-workflows"
-    assert call(moved, key, "workflow.get", workflowId=started["workflowId"])["state"] == "open"
-    put_in_place_of(laptop, moved, "default", [ITEM])
-    assert [item["id"] for item in moved.home(key)] == ["deploy_pipeline"]
+    assert call_tool(moved, key, "workflow.get", workflowId=started["workflowId"])["state"] == "open"
+    store_stack_catalogue(laptop, moved, "default", [ITEM])
+    assert [item["id"] for item in moved.list_home_items(key)] == ["deploy_pipeline"]
 
 
-def start(laptop: Laptop, stack: Stack, key: str) -> Any:
+def start_workflow(laptop: Laptop, stack: Stack, key: str) -> Any:
     table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
     values = S3Values(lambda: laptop.client("s3"), bucket)
     document = json.dumps({"initialState": "open", "states": {"open": {}}})
     definition = DynamoDefinitionTexts(laptop.client("dynamodb"), table, values).keep("default", document)
-    put_in_place_of(laptop, stack, "default", [replace(ITEM, definition=definition)])
-    return call(stack, key, "workflow.start", definitionId=ITEM.id)
+    store_stack_catalogue(laptop, stack, "default", [replace(ITEM, definition=definition)])
+    return call_tool(stack, key, "workflow.start", definitionId=ITEM.id)
 
 
-def call(stack: Stack, key: str, tool: str, **args: Any) -> Any:
-    return stack.ask(key, "tools/call", {"name": tool, "arguments": args}).json["result"]["structuredContent"]
+def call_tool(stack: Stack, key: str, tool: str, **args: Any) -> Any:
+    return stack.request(key, "tools/call", {"name": tool, "arguments": args}).json["result"]["structuredContent"]
 
 
-def restored(laptop: Laptop, source: str, target: str) -> str:
+def restore_table(laptop: Laptop, source: str, target: str) -> str:
     """Under another name, with a stream of its own; answers that."""
     dynamodb = laptop.client("dynamodb")
     described = dynamodb.describe_table(TableName=source)["Table"]
@@ -103,6 +103,8 @@ def restored(laptop: Laptop, source: str, target: str) -> str:
         ({"AuthMode": "api-key", "DomainName": "gateway.test"}, "CertificateArn"),
     ],
 )
-def test_a_deployment_that_cannot_work_is_refused(laptop: Laptop, parameters: dict[str, str], says: str) -> None:
+def test_a_deployment_with_incomplete_parameters_is_refused(
+    laptop: Laptop, parameters: dict[str, str], says: str
+) -> None:
     with pytest.raises(CloudError, match=says):
         laptop.deploy("refused", "product", **parameters)

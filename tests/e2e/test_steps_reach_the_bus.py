@@ -20,15 +20,15 @@ from signpost.adapters.s3 import S3Values
 from signpost.model import CatalogueItem
 from signpost.workflow.wakes import Wake, WakeMessage, message_of
 from tests.acceptance.bus import add_target
-from tests.support.catalogues import put_in_place_of
-from tests.support.commands import Run
-from tests.support.functions import functions_of
+from tests.support.catalogues import store_stack_catalogue
+from tests.support.commands import ProcessRunner
+from tests.support.functions import connect_functions
 from tests.support.laptop import Laptop, Stack
 
 pytestmark = pytest.mark.cloud
 
 PATIENCE = 40.0
-A_SWEEP = 90.0
+SWEEP_SECONDS = 90.0
 """Seconds in which there is one, whatever the emulator has to do besides."""
 COUNTER: Mapping[str, Any] = {
     "initialState": "open",
@@ -45,7 +45,7 @@ COUNTER: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class QueueReader:
     """A queue, and what has come out of it so far."""
 
     sqs: Any
@@ -55,12 +55,12 @@ class Listening:
     """When each of them was sent."""
 
     @property
-    def waiting(self) -> int:
+    def message_count(self) -> int:
         """Messages that nobody has received."""
         names = ["ApproximateNumberOfMessages"]
         return int(self.sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"][names[0]])
 
-    def until(self, is_enough: Callable[[Sequence[Any]], bool], seconds: float = PATIENCE) -> Sequence[Any]:
+    def wait_until(self, is_enough: Callable[[Sequence[Any]], bool], seconds: float = PATIENCE) -> Sequence[Any]:
         ends_at, wanted = time.monotonic() + seconds, ["SentTimestamp"]
         while not is_enough(self.heard):
             assert time.monotonic() < ends_at, f"not enough of it came in {seconds:.0f} s: {self.heard}"
@@ -75,33 +75,35 @@ class Listening:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ObservedTenant:
     """A tenant of the test's own, and what a rule of another stack hears of it."""
 
     laptop: Laptop
     stack: Stack
     tenant: str
-    events: Listening
-    work: Listening
+    events: QueueReader
+    work: QueueReader
 
-    def ask(self, tool: str, **args: Any) -> Any:
+    def call_tool(self, tool: str, **args: Any) -> Any:
         token = self.laptop.issuer.access_token("agent", self.stack.url, tenant=self.tenant)
-        answer = self.stack.ask(token, "tools/call", {"name": tool, "arguments": args})
+        answer = self.stack.request(token, "tools/call", {"name": tool, "arguments": args})
         return answer.json["result"]["structuredContent"]
 
     def write(self, workflow_id: str, attributes: Mapping[str, Any]) -> None:
-        write(self.laptop, self.stack, self.tenant, workflow_id, attributes)
+        write_instance_row(self.laptop, self.stack, self.tenant, workflow_id, attributes)
 
-    def woken(self) -> Sequence[WakeMessage]:
-        return [message for message in messages(self.work) if message.tenant == self.tenant]
+    def list_wakes(self) -> Sequence[WakeMessage]:
+        return [message for message in read_wakes(self.work) if message.tenant == self.tenant]
 
 
-def messages(work: Listening) -> Sequence[WakeMessage]:
+def read_wakes(work: QueueReader) -> Sequence[WakeMessage]:
     """To the worker, so far."""
     return [message_of(json.dumps(body)) for body in work.heard]
 
 
-def write(laptop: Laptop, stack: Stack, tenant: str, workflow_id: str, attributes: Mapping[str, Any]) -> None:
+def write_instance_row(
+    laptop: Laptop, stack: Stack, tenant: str, workflow_id: str, attributes: Mapping[str, Any]
+) -> None:
     """The row of an instance, with these attributes and nothing else to it."""
     row = {**keys.workflow_row(tenant, workflow_id, keys.HEAD), **attributes, **rows.schema_attribute()}
     laptop.client("dynamodb").put_item(TableName=stack.deployed.outputs["WorkflowsTableName"], Item=row)
@@ -111,17 +113,17 @@ def write(laptop: Laptop, stack: Stack, tenant: str, workflow_id: str, attribute
 def stack(laptop: Laptop) -> Stack:
     """Whose worker is asleep, so that what is in its queue can be seen."""
     stack = laptop.deploy("steps", AuthMode="both")
-    functions_of(laptop, stack).source("Worker", Enabled=False)
+    connect_functions(laptop, stack).configure_event_source("Worker", Enabled=False)
     return stack
 
 
 @pytest.fixture(scope="module")
-def work(laptop: Laptop, stack: Stack) -> Listening:
-    return Listening(laptop.client("sqs"), stack.deployed.outputs["WorkQueueUrl"])
+def work_queue(laptop: Laptop, stack: Stack) -> QueueReader:
+    return QueueReader(laptop.client("sqs"), stack.deployed.outputs["WorkQueueUrl"])
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueTenant:
     """A tenant with an instance that is due, and one that is not: no stream and no other row says so."""
 
     tenant: str
@@ -129,34 +131,36 @@ class Due:
 
 
 @pytest.fixture(scope="module")
-def due(laptop: Laptop, stack: Stack) -> Due:
-    due = Due(f"t-{uuid.uuid4().hex[:12]}", time.time())
-    write(laptop, stack, due.tenant, "wf_due", due_attributes("wf_due", due.written_at - 1))
-    write(laptop, stack, due.tenant, "wf_later", due_attributes("wf_later", due.written_at + 3600))
-    return due
+def due_tenant(laptop: Laptop, stack: Stack) -> DueTenant:
+    due_tenant = DueTenant(f"t-{uuid.uuid4().hex[:12]}", time.time())
+    write_instance_row(laptop, stack, due_tenant.tenant, "wf_due", due_attributes("wf_due", due_tenant.written_at - 1))
+    write_instance_row(
+        laptop, stack, due_tenant.tenant, "wf_later", due_attributes("wf_later", due_tenant.written_at + 3600)
+    )
+    return due_tenant
 
 
 @pytest.fixture
-def desk(laptop: Laptop, stack: Stack, work: Listening, due: Due) -> Desk:
-    assert due  # written before the first test begins
+def observed_tenant(laptop: Laptop, stack: Stack, work_queue: QueueReader, due_tenant: DueTenant) -> ObservedTenant:
+    assert due_tenant  # written before the first test begins
     tenant = f"t-{uuid.uuid4().hex[:12]}"
     outputs, sqs = stack.deployed.outputs, laptop.client("sqs")
     values = S3Values(lambda: laptop.client("s3"), outputs["ContentBucketName"])
     texts = DynamoDefinitionTexts(laptop.client("dynamodb"), outputs["RegistryTableName"], values)
     item = CatalogueItem("counter", "workflow", "Count", definition=texts.keep(tenant, json.dumps(COUNTER)))
-    put_in_place_of(laptop, stack, tenant, [item])
+    store_stack_catalogue(laptop, stack, tenant, [item])
     queue = sqs.create_queue(QueueName=f"listener-{tenant}")["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     pattern = {"source": ["signpost"], "resources": [f"urn:signpost:tenant:{tenant}"]}
     add_target(laptop, outputs["EventBusName"], f"listener-{tenant}", pattern, arn)
-    return Desk(laptop, stack, tenant, Listening(sqs, queue), work)
+    return ObservedTenant(laptop, stack, tenant, QueueReader(sqs, queue), work_queue)
 
 
-def is_over(events: Sequence[Any]) -> bool:
+def is_completed(events: Sequence[Any]) -> bool:
     return any(event["detail-type"] == "workflow.completed" for event in events)
 
 
-def by_call(events: Sequence[Any]) -> Mapping[str, Sequence[Any]]:
+def group_by_call(events: Sequence[Any]) -> Mapping[str, Sequence[Any]]:
     """In the order in which the calls came; the bus keeps none."""
     calls: dict[str, list[Any]] = {}
     for event in sorted(events, key=lambda event: event["detail"]["at"]):
@@ -164,26 +168,26 @@ def by_call(events: Sequence[Any]) -> Mapping[str, Sequence[Any]]:
     return calls
 
 
-def drive(desk: Desk) -> str:
+def run_counter(desk: ObservedTenant) -> str:
     """A step that is refused, and one that ends it."""
-    workflow_id = desk.ask("workflow.start", definitionId="counter")["workflowId"]
-    desk.ask(
+    workflow_id = desk.call_tool("workflow.start", definitionId="counter")["workflowId"]
+    desk.call_tool(
         "workflow.submit",
         workflowId=workflow_id,
         expectedVersion=1,
         transition="add",
         arguments={"n": "hunter2"},
     )
-    closed = desk.ask("workflow.submit", workflowId=workflow_id, expectedVersion=1, transition="close")
+    closed = desk.call_tool("workflow.submit", workflowId=workflow_id, expectedVersion=1, transition="close")
     assert closed["terminal"] is True
     return workflow_id
 
 
 @pytest.mark.invariant(53)
-def test_every_event_of_every_call_arrives_as_it_is_described(desk: Desk) -> None:
+def test_every_event_of_a_call_arrives_on_the_bus_as_documented(observed_tenant: ObservedTenant) -> None:
     before = time.time()
-    workflow_id = drive(desk)
-    calls = by_call(desk.events.until(is_over))
+    workflow_id = run_counter(observed_tenant)
+    calls = group_by_call(observed_tenant.events.wait_until(is_completed))
     told = [
         {event["detail-type"]: {**event["detail"], "at": 0, "correlationId": ""} for event in events}
         for events in calls.values()
@@ -207,38 +211,45 @@ def test_every_event_of_every_call_arrives_as_it_is_described(desk: Desk) -> Non
             "workflow.completed": {**about, "state": "closed"},
         },
     ]
-    for event in desk.events.heard:
+    for event in observed_tenant.events.heard:
         assert event["source"] == "signpost"
-        assert event["resources"] == [f"urn:signpost:instance:{workflow_id}", f"urn:signpost:tenant:{desk.tenant}"]
+        assert event["resources"] == [
+            f"urn:signpost:instance:{workflow_id}",
+            f"urn:signpost:tenant:{observed_tenant.tenant}",
+        ]
         assert before < event["detail"]["at"] < time.time()
-    assert "hunter2" not in json.dumps(desk.events.heard)
+    assert "hunter2" not in json.dumps(observed_tenant.events.heard)
 
 
-def test_a_row_that_asks_for_somebody_to_be_looked_at_is_a_message_to_the_worker(desk: Desk) -> None:
-    desk.write("wf_child", {"version": rows.number(2), **wake_attributes([Wake("wf_child"), Wake("wf_parent")])})
-    desk.write("wf_quiet", {"version": rows.number(2)})
-    desk.write("wf_last", wake_attributes([Wake("wf_last", time.time() + 1.5)]))
-    desk.work.until(lambda _: WakeMessage(desk.tenant, "wf_last") in desk.woken())
-    assert {message.workflow_id for message in desk.woken()} == {"wf_child", "wf_parent", "wf_last"}
+def test_a_row_with_wakes_becomes_messages_to_the_worker(observed_tenant: ObservedTenant) -> None:
+    observed_tenant.write(
+        "wf_child", {"version": rows.number(2), **wake_attributes([Wake("wf_child"), Wake("wf_parent")])}
+    )
+    observed_tenant.write("wf_quiet", {"version": rows.number(2)})
+    observed_tenant.write("wf_last", wake_attributes([Wake("wf_last", time.time() + 1.5)]))
+    observed_tenant.work.wait_until(
+        lambda _: WakeMessage(observed_tenant.tenant, "wf_last") in observed_tenant.list_wakes()
+    )
+    assert {message.workflow_id for message in observed_tenant.list_wakes()} == {"wf_child", "wf_parent", "wf_last"}
 
 
 @dataclass(frozen=True, slots=True)
-class GivesUp:
+class FailingRelay:
     """The herald fails, and Lambda has it try no longer than a second."""
 
     laptop: Laptop
     stack: Stack
 
-    def begin(self) -> None:
+    def start_failing(self) -> None:
         self._handler("app.gone")
         self._source(MaximumRecordAgeInSeconds=1)
 
-    def end(self) -> None:
+    def stop_failing(self) -> None:
         """What was given up is not shown to it again for that."""
         self._handler("app.handler")
         self._source(MaximumRecordAgeInSeconds=-1)
 
-    def until(self, records: int) -> None:
+    def wait_for_given_up(self, records: int) -> None:
         """There are as many in the batches that were given up; the queue keeps them."""
         sqs, url, sizes = (
             self.laptop.client("sqs"),
@@ -257,38 +268,42 @@ class GivesUp:
         self.laptop.client("lambda").update_function_configuration(FunctionName=function, Handler=name)
 
     def _source(self, **settings: Any) -> None:
-        functions_of(self.laptop, self.stack).source("Herald", **settings)
+        connect_functions(self.laptop, self.stack).configure_event_source("Herald", **settings)
 
 
 @pytest.fixture
-def herald(laptop: Laptop, stack: Stack) -> Iterator[GivesUp]:
-    herald = GivesUp(laptop, stack)
-    yield herald
-    herald.end()
+def failing_relay(laptop: Laptop, stack: Stack) -> Iterator[FailingRelay]:
+    failing_relay = FailingRelay(laptop, stack)
+    yield failing_relay
+    failing_relay.stop_failing()
 
 
 @pytest.mark.invariant(53)
-def test_steps_that_the_herald_gave_up_are_sent_after_all(herald: GivesUp, desk: Desk, signpost: Run) -> None:
-    herald.begin()
-    drive(desk)
-    desk.write("wf_child", wake_attributes([Wake("wf_parent")]))
-    herald.until(records=4)
-    herald.end()
-    rehearsed = signpost("events", "redrive", "--dry-run", "--stack", desk.stack.deployed.name)
+def test_redrive_sends_the_steps_that_the_workflow_relay_gave_up(
+    failing_relay: FailingRelay, observed_tenant: ObservedTenant, signpost: ProcessRunner
+) -> None:
+    failing_relay.start_failing()
+    run_counter(observed_tenant)
+    observed_tenant.write("wf_child", wake_attributes([Wake("wf_parent")]))
+    failing_relay.wait_for_given_up(records=4)
+    failing_relay.stop_failing()
+    rehearsed = signpost("events", "redrive", "--dry-run", "--stack", observed_tenant.stack.deployed.name)
     assert rehearsed.returncode == 0, rehearsed.stderr
-    assert (desk.events.waiting, desk.work.waiting) == (0, 0)
-    done = signpost("events", "redrive", "--stack", desk.stack.deployed.name)
+    assert (observed_tenant.events.message_count, observed_tenant.work.message_count) == (0, 0)
+    done = signpost("events", "redrive", "--stack", observed_tenant.stack.deployed.name)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads(rehearsed.stdout)
     assert (json.loads(done.stdout)["changes"], json.loads(done.stdout)["too_old"]) == (4, 0)
-    assert len(by_call(desk.events.until(is_over))) == 3
-    desk.work.until(lambda _: WakeMessage(desk.tenant, "wf_parent") in desk.woken())
-    again = signpost("events", "redrive", "--stack", desk.stack.deployed.name)
+    assert len(group_by_call(observed_tenant.events.wait_until(is_completed))) == 3
+    observed_tenant.work.wait_until(
+        lambda _: WakeMessage(observed_tenant.tenant, "wf_parent") in observed_tenant.list_wakes()
+    )
+    again = signpost("events", "redrive", "--stack", observed_tenant.stack.deployed.name)
     assert json.loads(again.stdout) == {"batches": 0, "changes": 0, "too_old": 0}
 
 
-def test_steps_that_the_stream_has_forgotten_stay_in_the_queue_until_somebody_knows(
-    laptop: Laptop, stack: Stack, signpost: Run
+def test_a_batch_too_old_for_the_stream_stays_queued_until_an_operator_forgets_it(
+    laptop: Laptop, stack: Stack, signpost: ProcessRunner
 ) -> None:
     outputs, long_ago = stack.deployed.outputs, datetime.fromtimestamp(time.time() - 25 * 3600, UTC).isoformat()
     herald = laptop.client("lambda").get_function(FunctionName=outputs["HeraldFunctionName"])["Configuration"]
@@ -315,9 +330,17 @@ def test_steps_that_the_stream_has_forgotten_stay_in_the_queue_until_somebody_kn
 
 
 @pytest.mark.invariant(54)
-def test_what_is_due_is_found_within_a_minute_although_nobody_was_told(work: Listening, due: Due) -> None:
+def test_a_due_instance_is_queued_by_the_sweep_within_a_minute(work_queue: QueueReader, due_tenant: DueTenant) -> None:
     """Last of all: the schedule of the sweeper takes its minute while the other tests run."""
-    work.until(lambda _: any(message.tenant == due.tenant for message in messages(work)), A_SWEEP)
-    assert {message.workflow_id for message in messages(work) if message.tenant == due.tenant} == {"wf_due"}
-    sent = [at for at, message in zip(work.sent_at, messages(work), strict=True) if message.tenant == due.tenant]
-    assert min(sent) - due.written_at < A_SWEEP
+    work_queue.wait_until(
+        lambda _: any(message.tenant == due_tenant.tenant for message in read_wakes(work_queue)), SWEEP_SECONDS
+    )
+    assert {message.workflow_id for message in read_wakes(work_queue) if message.tenant == due_tenant.tenant} == {
+        "wf_due"
+    }
+    sent = [
+        at
+        for at, message in zip(work_queue.sent_at, read_wakes(work_queue), strict=True)
+        if message.tenant == due_tenant.tenant
+    ]
+    assert min(sent) - due_tenant.written_at < SWEEP_SECONDS

@@ -21,10 +21,10 @@ from local.stack import PROJECT
 from signpost.content.deliveries import Delivery, to_text
 from signpost.contract import HostedFunction
 from tests.support import executors as executor_stack
-from tests.support.commands import Run, rows
+from tests.support.commands import ProcessRunner, parse_json_lines
 from tests.support.executors import Executors
 from tests.support.laptop import Laptop, Stack
-from tests.support.receiver import Received, Receiver, Reply, receiving
+from tests.support.receiver import ReceivedRequest, Receiver, ReceiverReply, start_receiver
 
 pytestmark = pytest.mark.cloud
 
@@ -33,14 +33,14 @@ STACK, EXECUTORS = "subscribed", "subscribed-executors"
 PATIENCE = 30.0
 
 
-def block(language: str, containing: str) -> str:
+def find_code_block(language: str, containing: str) -> str:
     """The block of the page that has this in it."""
     blocks = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     (found,) = [text for text in blocks if containing in text]
     return found
 
 
-def until[Found](look: Callable[[], Found]) -> Found:
+def wait_for_value[Found](look: Callable[[], Found]) -> Found:
     """What is found once anything is."""
     ends_at = time.monotonic() + PATIENCE
     while not (found := look()):
@@ -50,19 +50,19 @@ def until[Found](look: Callable[[], Found]) -> Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribed:
+class SubscribedStack:
     laptop: Laptop
     gateway: Stack
     executors: Executors
 
-    def ask(self, tenant: str, function_id: str, payload: Mapping[str, Any]) -> Any:
+    def call_registry(self, tenant: str, function_id: str, payload: Mapping[str, Any]) -> Any:
         event = json.dumps({"function_id": function_id, "payload": payload, "tenant": tenant}).encode()
         name = self.gateway.deployed.outputs["RegistryFunctionName"]
         answer = json.loads(self.laptop.client("lambda").invoke(FunctionName=name, Payload=event)["Payload"].read())
         assert "error" not in answer, answer
         return answer
 
-    def messages(self, queue_url: str) -> Sequence[Any]:
+    def take_messages(self, queue_url: str) -> Sequence[Any]:
         """Takes them out for good."""
         sqs = self.laptop.client("sqs")
         found = sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=10).get("Messages", [])
@@ -72,12 +72,12 @@ class Subscribed:
 
 
 @pytest.fixture(scope="module")
-def subscribed(laptop: Laptop) -> Subscribed:
-    allowed = ",".join(executor_stack.arns(EXECUTORS))
+def subscribed_stack(laptop: Laptop) -> SubscribedStack:
+    allowed = ",".join(executor_stack.list_arns(EXECUTORS))
     gateway = laptop.deploy(
         STACK, variant="test", AuthMode="both", ExecutorFunctions=allowed, AllowedPrivateHosts="127.0.0.1"
     )
-    return Subscribed(laptop, gateway, executor_stack.deploy(laptop, gateway, EXECUTORS))
+    return SubscribedStack(laptop, gateway, executor_stack.deploy_executors(laptop, gateway, EXECUTORS))
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def tenant() -> str:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as server:
+    with start_receiver() as server:
         yield server
 
 
@@ -99,7 +99,7 @@ class OtherStack:
     outputs: Mapping[str, str]
     bus: str
 
-    def log(self) -> str:
+    def read_log(self) -> str:
         group = f"/aws/lambda/{self.outputs['ListenerName']}"
         logs = self.laptop.client("logs")
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
@@ -107,7 +107,7 @@ class OtherStack:
             return "\n".join(event["message"] for page in pages for event in page["events"])
         return ""
 
-    def overhear(self) -> str:
+    def add_queue(self) -> str:
         """A queue beside its function, as the URL: what its rule tells, a test can read there."""
         sqs, name = self.laptop.client("sqs"), f"overhearing-{uuid.uuid4().hex[:8]}"
         url = sqs.create_queue(QueueName=name)["QueueUrl"]
@@ -119,12 +119,14 @@ class OtherStack:
 
 
 @pytest.fixture
-def other_stack(laptop: Laptop, subscribed: Subscribed) -> Callable[[str], OtherStack]:
+def deploy_other_stack(laptop: Laptop, subscribed_stack: SubscribedStack) -> Callable[[str], OtherStack]:
     """Deploys it for a tenant's changes."""
-    bus = subscribed.gateway.deployed.outputs["EventBusName"]
+    bus = subscribed_stack.gateway.deployed.outputs["EventBusName"]
 
     def deploy(tenant: str, code: str | None = None) -> OtherStack:
-        template = block("yaml", "Listener:").replace("urn:signpost:tenant:default", f"urn:signpost:tenant:{tenant}")
+        template = find_code_block("yaml", "Listener:").replace(
+            "urn:signpost:tenant:default", f"urn:signpost:tenant:{tenant}"
+        )
         if code is not None:
             template = re.sub(r"print\(event.*", code, template)
         cloudformation, name = laptop.client("cloudformation"), f"listening-{tenant}"
@@ -142,7 +144,7 @@ def other_stack(laptop: Laptop, subscribed: Subscribed) -> Callable[[str], Other
     return deploy
 
 
-def publish_a_skill_with_subscribers(signpost: Run, folder: Path, url: str) -> None:
+def publish_a_skill_with_subscribers(signpost: ProcessRunner, folder: Path, url: str) -> None:
     """A trigger and a webhook, which the command shows and then lists."""
     (folder / "skills").mkdir()
     (folder / "skills/handbook.md").write_text("# Handbook")
@@ -157,28 +159,28 @@ def publish_a_skill_with_subscribers(signpost: Run, folder: Path, url: str) -> N
         "+ trigger skills::on-change hears::changes",
         f"+ webhook skills::on-change {url}",
     ]
-    (listed,) = rows(signpost("triggers", "list", "--stack", STACK).stdout)
+    (listed,) = parse_json_lines(signpost("triggers", "list", "--stack", STACK).stdout)
     assert {name: listed[name] for name in trigger} == trigger
-    (listed,) = rows(signpost("webhooks", "list", "--stack", STACK).stdout)
+    (listed,) = parse_json_lines(signpost("webhooks", "list", "--stack", STACK).stdout)
     assert listed["url"] == url
 
 
 def test_one_change_reaches_three_targets_of_two_stacks(
-    subscribed: Subscribed,
-    signpost: Run,
+    subscribed_stack: SubscribedStack,
+    signpost: ProcessRunner,
     receiver: Receiver,
-    other_stack: Callable[[str], OtherStack],
+    deploy_other_stack: Callable[[str], OtherStack],
     tmp_path: Path,
 ) -> None:
-    listening = other_stack("default")
-    subscribed.executors.place("stub", [HostedFunction("hears::changes")], "default")
+    listening = deploy_other_stack("default")
+    subscribed_stack.executors.place("stub", [HostedFunction("hears::changes")], "default")
     url = f"{receiver.url}/signpost"
     publish_a_skill_with_subscribers(signpost, tmp_path, url)
 
     change = {"op": "register", "id": "handbook"}
-    (call,) = until(lambda: subscribed.executors.calls("default", "hears::changes"))
-    posted = receiver.received.get(timeout=PATIENCE)
-    until(lambda: "register iii://handbook" in listening.log())
+    (call,) = wait_for_value(lambda: subscribed_stack.executors.list_calls("default", "hears::changes"))
+    posted = receiver.received_requests.get(timeout=PATIENCE)
+    wait_for_value(lambda: "register iii://handbook" in listening.read_log())
     assert call["arguments"] == change
     assert json.loads(posted.body) == {
         "type": "skills::on-change",
@@ -190,10 +192,10 @@ def test_one_change_reaches_three_targets_of_two_stacks(
     assert is_genuine(signpost, url, posted)
 
 
-def is_genuine(signpost: Run, url: str, posted: Received) -> bool:
+def is_genuine(signpost: ProcessRunner, url: str, posted: ReceivedRequest) -> bool:
     """By the lines of the page, with the secret that the command prints."""
     page: dict[str, Any] = {}
-    exec(block("python", "is_genuine"), page)  # noqa: S102 - the page's own
+    exec(find_code_block("python", "is_genuine"), page)  # noqa: S102 - the page's own
     secret = signpost("webhooks", "secret", url, "--stack", STACK).stdout.strip()
     forged = page["is_genuine"](secret, posted.headers, posted.body + b" ")
     other = signpost("webhooks", "secret", url, "--stack", STACK, "--tenant", "other").stdout.strip()
@@ -203,75 +205,77 @@ def is_genuine(signpost: Run, url: str, posted: Received) -> bool:
 
 
 @pytest.mark.invariant(34)
-def test_where_one_target_fails_the_others_hear_and_the_failure_is_found(
-    subscribed: Subscribed, tenant: str, receiver: Receiver, other_stack: Callable[..., OtherStack]
+def test_a_failing_target_stops_no_other_and_its_event_becomes_a_dead_letter(
+    subscribed_stack: SubscribedStack, tenant: str, receiver: Receiver, deploy_other_stack: Callable[..., OtherStack]
 ) -> None:
-    failing = other_stack(tenant, 'raise RuntimeError("as always")')
-    told = failing.overhear()
-    subscribed.executors.place("stub", [HostedFunction("hears::changes")], tenant)
+    failing = deploy_other_stack(tenant, 'raise RuntimeError("as always")')
+    told = failing.add_queue()
+    subscribed_stack.executors.place("stub", [HostedFunction("hears::changes")], tenant)
     trigger = {"trigger_type": "skills::on-change", "function_id": "hears::changes"}
     webhook = {"trigger_type": "skills::on-change", "url": receiver.url}
-    subscribed.ask(tenant, "manifest::publish", {"triggers": [trigger], "webhooks": [webhook]})
-    subscribed.ask(tenant, "skills::register", {"id": "a", "skill": "# A"})
+    subscribed_stack.call_registry(tenant, "manifest::publish", {"triggers": [trigger], "webhooks": [webhook]})
+    subscribed_stack.call_registry(tenant, "skills::register", {"id": "a", "skill": "# A"})
 
-    until(lambda: subscribed.executors.calls(tenant, "hears::changes"))
-    receiver.received.get(timeout=PATIENCE)
-    until(lambda: "as always" in failing.log())
-    assert subscribed.ask(tenant, "skills::list", {})["skills"][0]["id"] == "a"
+    wait_for_value(lambda: subscribed_stack.executors.list_calls(tenant, "hears::changes"))
+    receiver.received_requests.get(timeout=PATIENCE)
+    wait_for_value(lambda: "as always" in failing.read_log())
+    assert subscribed_stack.call_registry(tenant, "skills::list", {})["skills"][0]["id"] == "a"
 
-    (event,) = until(lambda: subscribed.messages(told))
-    functions = subscribed.laptop.client("lambda")
+    (event,) = wait_for_value(lambda: subscribed_stack.take_messages(told))
+    functions = subscribed_stack.laptop.client("lambda")
     functions.invoke(
         FunctionName=failing.outputs["ListenerName"], InvocationType="Event", Payload=json.dumps(event).encode()
     )
-    (failure,) = until(lambda: subscribed.messages(failing.outputs["FailedUrl"]))
+    (failure,) = wait_for_value(lambda: subscribed_stack.take_messages(failing.outputs["FailedUrl"]))
     assert failure["requestPayload"]["detail"] == {"op": "register", "id": "a"}
     assert failure["requestContext"]["condition"] == "RetriesExhausted"
 
 
 @pytest.mark.invariant(35)
-def test_a_webhook_that_fails_is_tried_again_and_set_aside_in_the_end(subscribed: Subscribed, tenant: str) -> None:
-    with receiving(lambda _: Reply(503)) as server:
+def test_a_delivery_to_a_failing_webhook_is_retried_and_becomes_a_dead_letter(
+    subscribed_stack: SubscribedStack, tenant: str
+) -> None:
+    with start_receiver(lambda _: ReceiverReply(503)) as server:
         webhook = {"trigger_type": "prompts::on-change", "url": f"{server.url}/down"}
-        subscribed.ask(tenant, "manifest::publish", {"webhooks": [webhook]})
+        subscribed_stack.call_registry(tenant, "manifest::publish", {"webhooks": [webhook]})
         prompt = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
-        subscribed.ask(tenant, "prompts::register", prompt)
-        failed = subscribed.gateway.deployed.outputs["FailedDeliveriesUrl"]
-        (message,) = until(lambda: subscribed.messages(failed))
-        attempts = [server.received.get(timeout=1) for _ in range(server.received.qsize())]
+        subscribed_stack.call_registry(tenant, "prompts::register", prompt)
+        failed = subscribed_stack.gateway.deployed.outputs["FailedDeliveriesUrl"]
+        (message,) = wait_for_value(lambda: subscribed_stack.take_messages(failed))
+        attempts = [server.received_requests.get(timeout=1) for _ in range(server.received_requests.qsize())]
     assert (message["target"], message["payload"]) == (webhook["url"], {"op": "register", "name": "greet"})
     assert len(attempts) == 14
     assert len({attempt.headers["webhook-id"] for attempt in attempts}) == 1
 
 
-def test_a_webhook_that_works_again_gets_what_it_missed(subscribed: Subscribed, tenant: str) -> None:
+def test_a_recovered_webhook_receives_the_delivery_that_failed(subscribed_stack: SubscribedStack, tenant: str) -> None:
     statuses = iter([500, 301, 204])
-    with receiving(lambda _: Reply(next(statuses), headers={"location": "http://127.0.0.1:1/"})) as server:
+    with start_receiver(lambda _: ReceiverReply(next(statuses), headers={"location": "http://127.0.0.1:1/"})) as server:
         webhook = {"trigger_type": "skills::on-change", "url": server.url}
-        subscribed.ask(tenant, "manifest::publish", {"webhooks": [webhook]})
-        subscribed.ask(tenant, "skills::register", {"id": "a", "skill": "# A"})
-        attempts = [server.received.get(timeout=PATIENCE) for _ in range(3)]
+        subscribed_stack.call_registry(tenant, "manifest::publish", {"webhooks": [webhook]})
+        subscribed_stack.call_registry(tenant, "skills::register", {"id": "a", "skill": "# A"})
+        attempts = [server.received_requests.get(timeout=PATIENCE) for _ in range(3)]
     assert len({(attempt.headers["webhook-id"], attempt.body) for attempt in attempts}) == 1
 
 
-def test_a_webhook_never_reaches_what_is_private(subscribed: Subscribed, tenant: str) -> None:
+def test_a_delivery_to_a_private_host_is_not_sent(subscribed_stack: SubscribedStack, tenant: str) -> None:
     """`localhost` is not among the allowed hosts, though 127.0.0.1 is."""
-    with receiving() as server:
+    with start_receiver() as server:
         webhook = {"trigger_type": "skills::on-change", "url": f"https://localhost:{server.server_port}/"}
-        subscribed.ask(tenant, "manifest::publish", {"webhooks": [webhook]})
-        subscribed.ask(tenant, "skills::register", {"id": "a", "skill": "# A"})
-        failed = subscribed.gateway.deployed.outputs["FailedDeliveriesUrl"]
-        (message,) = until(lambda: subscribed.messages(failed))
-        assert server.received.empty()
+        subscribed_stack.call_registry(tenant, "manifest::publish", {"webhooks": [webhook]})
+        subscribed_stack.call_registry(tenant, "skills::register", {"id": "a", "skill": "# A"})
+        failed = subscribed_stack.gateway.deployed.outputs["FailedDeliveriesUrl"]
+        (message,) = wait_for_value(lambda: subscribed_stack.take_messages(failed))
+        assert server.received_requests.empty()
     assert message["tenant"] == tenant
 
 
-def test_what_nobody_heard_of_is_told_again_by_a_command(
-    subscribed: Subscribed, tenant: str, receiver: Receiver, signpost: Run
+def test_deliveries_retry_sends_failed_changes_and_deliveries_again(
+    subscribed_stack: SubscribedStack, tenant: str, receiver: Receiver, signpost: ProcessRunner
 ) -> None:
     webhook = {"trigger_type": "skills::on-change", "url": receiver.url}
-    subscribed.ask(tenant, "manifest::publish", {"webhooks": [webhook]})
-    sqs, outputs = subscribed.laptop.client("sqs"), subscribed.gateway.deployed.outputs
+    subscribed_stack.call_registry(tenant, "manifest::publish", {"webhooks": [webhook]})
+    sqs, outputs = subscribed_stack.laptop.client("sqs"), subscribed_stack.gateway.deployed.outputs
     for number, key in enumerate("ab", 1):
         resources = [f"iii://{key}", f"urn:signpost:seq:{number}", f"urn:signpost:tenant:{tenant}"]
         detail = {"op": "register", "id": key}
@@ -283,7 +287,9 @@ def test_what_nobody_heard_of_is_told_again_by_a_command(
     for options in (["--dry-run"], []):
         done = signpost("deliveries", "retry", "--stack", STACK, *options)
         assert done.returncode == 0, done.stderr
-        assert rows(done.stdout) == [{"changes": 2, "deliveries": 1}]
-    told = [json.loads(receiver.received.get(timeout=PATIENCE).body)["payload"]["id"] for _ in range(3)]
+        assert parse_json_lines(done.stdout) == [{"changes": 2, "deliveries": 1}]
+    told = [json.loads(receiver.received_requests.get(timeout=PATIENCE).body)["payload"]["id"] for _ in range(3)]
     assert sorted(told) == ["a", "b", "c"]
-    assert rows(signpost("deliveries", "retry", "--stack", STACK).stdout) == [{"changes": 0, "deliveries": 0}]
+    assert parse_json_lines(signpost("deliveries", "retry", "--stack", STACK).stdout) == [
+        {"changes": 0, "deliveries": 0}
+    ]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from signpost.content.digests import digest_of
-from tests.acceptance.bus import Bus
-from tests.support.commands import Run
+from tests.acceptance.bus import EventRecorder
+from tests.support.commands import ProcessRunner
 from tests.support.laptop import Laptop
-from tests.support.swept import Swept, swept
+from tests.support.swept_stack import SweptStack, deploy_swept_stack
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
@@ -23,12 +23,12 @@ PATIENCE = 150.0
 
 
 @pytest.fixture(scope="module")
-def stack(laptop: Laptop) -> Swept:
-    return swept(laptop)
+def stack(laptop: Laptop) -> SweptStack:
+    return deploy_swept_stack(laptop)
 
 
 @pytest.fixture(scope="module")
-def scheduled(laptop: Laptop, stack: Swept) -> Iterator[str]:
+def scheduled_tenant(laptop: Laptop, stack: SweptStack) -> Iterator[str]:
     """A tenant that is left to the schedule, which is the product's but for its rate: a minute, not five."""
     tenant = f"t-{uuid.uuid4().hex[:8]}"
     stack.register(tenant, "a", "# A")
@@ -45,10 +45,10 @@ def scheduled(laptop: Laptop, stack: Swept) -> Iterator[str]:
 
 
 @pytest.fixture
-def tenant(stack: Swept, scheduled: str) -> str:
-    assert scheduled  # it waits for the schedule from the first test on
+def tenant(stack: SweptStack, scheduled_tenant: str) -> str:
+    assert scheduled_tenant  # it waits for the schedule from the first test on
     name = f"t-{uuid.uuid4().hex[:8]}"
-    stack.without_shipped_content(name)
+    stack.disable_shipped_content(name)
     return name
 
 
@@ -57,19 +57,19 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 @pytest.fixture
-def bus(laptop: Laptop, stack: Swept) -> Iterator[Bus]:
-    with Bus(laptop, stack.stack.deployed.outputs["EventBusName"]) as bus:
+def bus(laptop: Laptop, stack: SweptStack) -> Iterator[EventRecorder]:
+    with EventRecorder(laptop, stack.stack.deployed.outputs["EventBusName"]) as bus:
         yield bus
 
 
 @pytest.fixture
-def deaf_relay(stack: Swept) -> Iterator[None]:
+def stopped_relay(stack: SweptStack) -> Iterator[None]:
     """The stream is shown to it no more, as when Lambda has given up."""
-    with stack.functions.asleep("Relay"):
+    with stack.functions.disable_event_sources("Relay"):
         yield
 
 
-def given_up(function_arn: str, first: float, last: float) -> str:
+def describe_given_up_batch(function_arn: str, first: float, last: float) -> str:
     """As Lambda describes a batch that it gives up."""
     stream = {"streamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/registry/stream/1", "shardId": "shardId-1"}
     place = {**stream, "startSequenceNumber": "1", "endSequenceNumber": "9", "batchSize": 2}
@@ -82,18 +82,18 @@ def given_up(function_arn: str, first: float, last: float) -> str:
 
 
 @pytest.mark.invariant(44)
-@pytest.mark.usefixtures("deaf_relay")
-def test_changes_that_the_relay_gave_up_are_sent_after_all(
-    laptop: Laptop, stack: Swept, bus: Bus, tenant: str, signpost: Run
+@pytest.mark.usefixtures("stopped_relay")
+def test_redrive_sends_the_changes_that_the_content_relay_gave_up(
+    laptop: Laptop, stack: SweptStack, bus: EventRecorder, tenant: str, signpost: ProcessRunner
 ) -> None:
     began = time.time()
     stack.register(tenant, "a", "# A")
     many = [{"name": f"p-{number}", "description": "Writes.", "function_id": "mail::letter"} for number in range(40)]
-    published = stack.ask(tenant, "manifest::publish", {"prompts": many})
+    published = stack.call_registry(tenant, "manifest::publish", {"prompts": many})
     queue, sqs = stack.stack.deployed.outputs["UndeliveredChangesUrl"], laptop.client("sqs")
     relay = laptop.client("lambda").get_function(FunctionName=stack.stack.deployed.outputs["RelayFunctionName"])
     arn = relay["Configuration"]["FunctionArn"]
-    sqs.send_message(QueueUrl=queue, MessageBody=given_up(arn, began, time.time()))
+    sqs.send_message(QueueUrl=queue, MessageBody=describe_given_up_batch(arn, began, time.time()))
 
     rehearsed = signpost("events", "redrive", "--dry-run", "--stack", stack.stack.deployed.name)
     assert rehearsed.returncode == 0, rehearsed.stderr
@@ -108,23 +108,23 @@ def test_changes_that_the_relay_gave_up_are_sent_after_all(
     assert json.loads(again.stdout) == {"batches": 0, "changes": 0, "too_old": 0}
 
 
-def test_the_sweeper_runs_by_itself(stack: Swept, scheduled: str) -> None:
+def test_the_schedule_runs_the_sweeper(stack: SweptStack, scheduled_tenant: str) -> None:
     """After a test that sweeps nothing, during which its schedule has begun, and before the one that sweeps itself."""
-    wait_until(lambda: stack.versions(f"sweeper/{scheduled}.json") != [], "the schedule to run the sweeper")
+    wait_until(lambda: stack.list_versions(f"sweeper/{scheduled_tenant}.json") != [], "the schedule to run the sweeper")
 
 
-def test_what_nothing_names_any_more_goes_whole_and_nothing_else_does(stack: Swept, tenant: str) -> None:
+def test_sweeps_remove_all_unreferenced_objects_and_no_others(stack: SweptStack, tenant: str) -> None:
     for body in ("# Old", "# New"):
         stack.register(tenant, "a", body)
-    stack.ask(tenant, "manifest::bodies", {"skills": [{"id": "b", "skill": "# Never published"}]})
-    assert len(stack.versions(f"content/{tenant}/")) == 4  # three bodies, and a part
+    stack.call_registry(tenant, "manifest::bodies", {"skills": [{"id": "b", "skill": "# Never published"}]})
+    assert len(stack.list_versions(f"content/{tenant}/")) == 4  # three bodies, and a part
 
     def is_swept() -> bool:
         stack.sweep()
-        return len(stack.versions(f"content/{tenant}/")) == 1
+        return len(stack.list_versions(f"content/{tenant}/")) == 1
 
     wait_until(is_swept, "all bodies but the named one to be gone")
-    assert stack.versions(f"content/{tenant}/") == [f"content/{tenant}/{digest_of('# New')}"]
-    assert stack.documents(tenant) == {"a": "# New"}
+    assert stack.list_versions(f"content/{tenant}/") == [f"content/{tenant}/{digest_of('# New')}"]
+    assert stack.read_documents(tenant) == {"a": "# New"}
     stack.register(tenant, "a", "# Old")
-    assert stack.documents(tenant) == {"a": "# Old"}
+    assert stack.read_documents(tenant) == {"a": "# Old"}

@@ -22,27 +22,27 @@ from tests.support.executors import Executors
 
 pytestmark = pytest.mark.cloud
 
-type Change = Callable[[FunctionCall], FunctionCall]
-SOMEBODY = Principal("agent", "acme", "signpost:api-key")
+type CallChange = Callable[[FunctionCall], FunctionCall]
+PRINCIPAL = Principal("agent", "acme", "signpost:api-key")
 
 
-def stack_keys(executors: Executors) -> SecretMasterKeys:
+def connect_stack_keys(executors: Executors) -> SecretMasterKeys:
     secretsmanager = executors.laptop.client("secretsmanager")
     return SecretMasterKeys(lambda: secretsmanager, executors.gateway.deployed.outputs["MasterSecretArn"])
 
 
-def a_call(effect: str, **changes: Any) -> FunctionCall:
+def build_call(effect: str, **changes: Any) -> FunctionCall:
     arguments: JsonObject = {"effect": effect}
-    call = FunctionCall(uuid.uuid4().hex, "trials::show", arguments, SOMEBODY, time.time() + 20, step="wf_1.go.1")
+    call = FunctionCall(uuid.uuid4().hex, "trials::show", arguments, PRINCIPAL, time.time() + 20, step="wf_1.go.1")
     return replace(call, **changes)
 
 
-def token_for(keys: MasterKeys, call: FunctionCall, arn: str, lasting: float = 60) -> str:
+def mint_token(keys: MasterKeys, call: FunctionCall, arn: str, lasting: float = 60) -> str:
     mint = TokenMint(KeyRing(store=MemoryMasterKeys(keys), clock=SystemClock()))
     return mint.mint(grant_of(call, arn, time.time() + lasting))
 
 
-def reply_to(executors: Executors, call: FunctionCall, token: str, name: str = "trials") -> Mapping[str, Any]:
+def invoke_executor(executors: Executors, call: FunctionCall, token: str, name: str = "trials") -> Mapping[str, Any]:
     return json.loads(executors.invoke(name, wire.call_message(call, token)))
 
 
@@ -51,81 +51,81 @@ def effect() -> str:
     return uuid.uuid4().hex
 
 
-def test_the_right_token_lets_the_call_run(executors: Executors, effect: str) -> None:
-    call = a_call(effect)
-    token = token_for(stack_keys(executors).read(), call, executors.executor("trials").arn)
-    assert "result" in reply_to(executors, call, token)
-    assert executors.happened(effect) == 1
+def test_a_call_with_its_own_token_runs(executors: Executors, effect: str) -> None:
+    call = build_call(effect)
+    token = mint_token(connect_stack_keys(executors).read(), call, executors.find_executor("trials").arn)
+    assert "result" in invoke_executor(executors, call, token)
+    assert executors.count_effect(effect) == 1
 
 
-OTHERS: list[tuple[Change, str]] = [
+FOREIGN_CALLS: list[tuple[CallChange, str]] = [
     (lambda call: replace(call, function="trials::nan"), "another function"),
     (lambda call: replace(call, call_id="another"), "another call"),
-    (lambda call: replace(call, principal=replace(SOMEBODY, tenant="umbrella")), "another tenant"),
+    (lambda call: replace(call, principal=replace(PRINCIPAL, tenant="umbrella")), "another tenant"),
     (lambda call: replace(call, step="wf_1.go.2"), "another step"),
     (lambda call: replace(call, arguments={**call.arguments, "more": 1}), "other arguments"),
     (lambda call: replace(call, permissions=frozenset({"mail"})), "widened"),
-    (lambda call: replace(call, principal=replace(SOMEBODY, human=True)), "a person"),
+    (lambda call: replace(call, principal=replace(PRINCIPAL, human=True)), "a person"),
     (lambda call: replace(call, deadline=call.deadline + 60), "a later deadline"),
 ]
 
 
 @pytest.mark.invariant(29)
-@pytest.mark.parametrize(("change", "what"), OTHERS)
-def test_a_token_of_another_call_runs_nothing(executors: Executors, effect: str, change: Change, what: str) -> None:
-    call = a_call(effect)
-    token = token_for(stack_keys(executors).read(), call, executors.executor("trials").arn)
-    failed = reply_to(executors, change(call), token)["failure"]
+@pytest.mark.parametrize(("change", "what"), FOREIGN_CALLS)
+def test_a_token_of_another_call_runs_nothing(executors: Executors, effect: str, change: CallChange, what: str) -> None:
+    call = build_call(effect)
+    token = mint_token(connect_stack_keys(executors).read(), call, executors.find_executor("trials").arn)
+    failed = invoke_executor(executors, change(call), token)["failure"]
     assert (failed["code"], failed["outcome"]) == ("invalid_token", "none"), what
-    assert executors.happened(effect) == 0
+    assert executors.count_effect(effect) == 0
 
 
 @pytest.mark.invariant(29)
 def test_a_tampered_or_foreign_token_runs_nothing(executors: Executors, effect: str) -> None:
-    call = a_call(effect)
-    keys, arn = stack_keys(executors).read(), executors.executor("trials").arn
-    good = token_for(keys, call, arn)
+    call = build_call(effect)
+    keys, arn = connect_stack_keys(executors).read(), executors.find_executor("trials").arn
+    good = mint_token(keys, call, arn)
     text, mac, second = good.split(".")
-    of_another_executor = token_for(keys, call, executors.executor("blocking").arn)
-    of_another_stack = token_for(MasterKeys("0" * 64), call, arn)
+    of_another_executor = mint_token(keys, call, executors.find_executor("blocking").arn)
+    of_another_stack = mint_token(MasterKeys("0" * 64), call, arn)
     swapped = f"{text}.{second}.{mac}"
     longer = f"{text[:-4]}AAAA.{mac}.{second}"
     for token in ("", "nonsense", swapped, longer, of_another_executor, of_another_stack):
-        assert reply_to(executors, call, token)["failure"]["code"] == "invalid_token"
-    assert executors.happened(effect) == 0
+        assert invoke_executor(executors, call, token)["failure"]["code"] == "invalid_token"
+    assert executors.count_effect(effect) == 0
 
 
 def test_an_expired_token_runs_nothing(executors: Executors, effect: str) -> None:
-    call = a_call(effect)
-    token = token_for(stack_keys(executors).read(), call, executors.executor("trials").arn, lasting=-1)
-    assert reply_to(executors, call, token)["failure"]["code"] == "token_expired"
-    late = a_call(effect, deadline=time.time() - 1)
-    token = token_for(stack_keys(executors).read(), late, executors.executor("trials").arn)
-    assert reply_to(executors, late, token)["failure"]["code"] == "late"
-    assert executors.happened(effect) == 0
+    call = build_call(effect)
+    token = mint_token(connect_stack_keys(executors).read(), call, executors.find_executor("trials").arn, lasting=-1)
+    assert invoke_executor(executors, call, token)["failure"]["code"] == "token_expired"
+    late = build_call(effect, deadline=time.time() - 1)
+    token = mint_token(connect_stack_keys(executors).read(), late, executors.find_executor("trials").arn)
+    assert invoke_executor(executors, late, token)["failure"]["code"] == "late"
+    assert executors.count_effect(effect) == 0
 
 
 def test_the_previous_key_is_accepted_and_a_revoked_one_is_not(executors: Executors, effect: str) -> None:
     """On an executor of its own copy of the keys, as two rotations leave them."""
-    arn = executors.executor("blocking").arn
-    current = stack_keys(executors).read()
+    arn = executors.find_executor("blocking").arn
+    current = connect_stack_keys(executors).read()
     first, second = MasterKeys("1" * 64), MasterKeys("2" * 64)
     own = SecretMasterKeys(lambda: executors.laptop.client("secretsmanager"), executors.outputs["BlockingKeys"])
     own.write(keys_of(arn, MasterKeys(second.current, first.current)))
     try:
         executors.restart("blocking")
         for keys, runs in ((second, True), (first, True), (current, False)):
-            call = a_call(effect, function="blocking::return")
-            reply = reply_to(executors, call, token_for(keys, call, arn), "blocking")
+            call = build_call(effect, function="blocking::return")
+            reply = invoke_executor(executors, call, mint_token(keys, call, arn), "blocking")
             assert ("result" in reply) == runs, reply
-        assert executors.happened(f"{effect}.finished") == 2
+        assert executors.count_effect(f"{effect}.finished") == 2
     finally:
         own.write(keys_of(arn, current))
         executors.restart("blocking")
 
 
 @pytest.mark.invariant(29)
-def test_an_executor_reads_its_own_keys_and_nobody_elses(executors: Executors, key: str) -> None:
+def test_an_executor_reads_its_own_keys_and_no_others(executors: Executors, key: str) -> None:
     blocking, master = executors.outputs["BlockingKeys"], executors.gateway.deployed.outputs["MasterSecretArn"]
     executors.laptop.expect_denial(f"{executors.stack}-trials", "secretsmanager:GetSecretValue", blocking, master)
     for secret, answer in (("TrialsKeys", "read"), ("BlockingKeys", "AccessDeniedException")):
@@ -134,29 +134,27 @@ def test_an_executor_reads_its_own_keys_and_nobody_elses(executors: Executors, k
     assert executors.call(key, "trials::secret", {"secret": master})["result"] == "AccessDeniedException"
 
 
-def test_a_function_calls_others_through_the_gateway_with_no_more_than_it_was_given(
-    executors: Executors, key: str, tenant: str
-) -> None:
+def test_a_nested_call_gets_at_most_the_permissions_of_its_grant(executors: Executors, key: str, tenant: str) -> None:
     deepest = executors.call(key, "trials::nested", {"deeper": 3})["result"]
     assert deepest == {"depth": 3, "permissions": ["mail", "web"], "tenant": tenant}
     other = executors.call(key, "trials::call", {"function": "trials::checked", "arguments": {"n": 1}})
     assert (other["result"]["permissions"], other["result"]["depth"]) == (["web"], 1)
 
 
-def test_a_chain_ends_three_deep(executors: Executors, key: str) -> None:
+def test_nested_calls_end_at_depth_three(executors: Executors, key: str) -> None:
     failed = executors.call(key, "trials::nested", {"deeper": 4})["failure"]
     assert "three deep" in failed["message"]
 
 
 @pytest.mark.invariant(29)
-def test_what_a_function_forges_the_gateway_does_not_recognise(executors: Executors, effect: str) -> None:
+def test_the_gateway_rejects_a_token_forged_by_an_executor(executors: Executors, effect: str) -> None:
     """With its own key an executor can sign what it likes; nobody else believes it."""
-    arn = executors.executor("trials").arn
+    arn = executors.find_executor("trials").arn
     own = SecretMasterKeys(lambda: executors.laptop.client("secretsmanager"), executors.outputs["TrialsKeys"])
-    call = a_call(effect)
-    forged = token_for(own.read(), call, arn)
+    call = build_call(effect)
+    forged = mint_token(own.read(), call, arn)
     message = wire.nested_message(wire.NestedCall(forged, call.call_id, "trials::show", {"effect": effect}))
     function = executors.gateway.deployed.outputs["GatewayFunctionName"]
     answer = executors.laptop.client("lambda").invoke(FunctionName=function, Payload=json.dumps(message).encode())
     assert json.loads(answer["Payload"].read())["failure"]["code"] == "invalid_token"
-    assert executors.happened(effect) == 0
+    assert executors.count_effect(effect) == 0

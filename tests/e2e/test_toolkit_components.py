@@ -17,7 +17,7 @@ pytestmark = pytest.mark.cloud
 BOOK = "yard://books/{book}"
 
 
-def yard() -> Toolkit:
+def build_yard_toolkit() -> Toolkit:
     """What is declared; the stub plays what is answered."""
     kit = Toolkit("yard")
 
@@ -45,7 +45,7 @@ SCRIPTS: Any = {
 }
 
 
-async def everything(url: str, credential: str, mode: str) -> dict[str, Any]:
+async def use_official_client(url: str, credential: str, mode: str) -> dict[str, Any]:
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {credential}"}) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
@@ -66,14 +66,14 @@ async def everything(url: str, credential: str, mode: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("mode", "path"), [("auto", ""), ("legacy", "/functions")])
-def test_the_official_client_finds_reads_and_completes_them(
+def test_the_official_client_finds_reads_and_completes_components(
     executors: Executors, tenant: str, key: str, mode: str, path: str
 ) -> None:
-    executors.set(tenant, shipped_content=0)
+    executors.set_settings(tenant, shipped_content=0)
     for function, script in SCRIPTS.items():
-        executors.script(tenant, function, [script])
-    executors.place("stub", [function.hosted for function in yard().functions], tenant)
-    found = asyncio.run(everything(f"{executors.gateway.url}{path}", key, mode))
+        executors.write_script(tenant, function, [script])
+    executors.place("stub", [function.hosted for function in build_yard_toolkit().functions], tenant)
+    found = asyncio.run(use_official_client(f"{executors.gateway.url}{path}", key, mode))
     (prompt,) = found["prompts"]
     assert (prompt.name, prompt.title, [one.name for one in prompt.arguments]) == ("review", "Review", ["code", "tone"])
     assert [(one.uri, one.size) for one in found["resources"][1:]] == [("yard://readme.md", 3)]
@@ -82,7 +82,7 @@ def test_the_official_client_finds_reads_and_completes_them(
     assert found["readme"].contents[0].text == "# A"
     assert found["book"].contents[0].blob == "AA=="
     assert (found["tone"], found["code"], found["any book"]) == (["kind", "keen"], ["x = 1"], [])
-    (called,) = executors.calls(tenant, "yard::book")
+    (called,) = executors.list_calls(tenant, "yard::book")
     assert called["arguments"] == {"book": "my atlas"}
-    (completed,) = executors.calls(tenant, "yard::review::complete")
+    (completed,) = executors.list_calls(tenant, "yard::review::complete")
     assert completed["arguments"] == {"argument": "code", "value": "", "given": {"tone": "dry"}}

@@ -18,12 +18,12 @@ from signpost.catalogue.cache import CatalogueView
 from signpost.content.model import ScopeNames
 from signpost.list_revisions import RevisionView
 from signpost.model import CatalogueItem
-from tests.support.catalogues import put_in_place
-from tests.support.counted import CountedGateway, counted_gateway
+from tests.support.catalogues import store_catalogue
+from tests.support.counted_gateway import CountedGateway, counted_gateway
 from tests.support.laptop import Laptop, Stack
-from tests.support.machine import Machine
 from tests.support.manifests import publish
-from tests.support.tool_answers import said
+from tests.support.slowdown import SlowdownMeter
+from tests.support.tool_answers import read_tool_answer
 
 pytestmark = pytest.mark.cloud
 
@@ -54,7 +54,7 @@ MANIFEST: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogued:
+class CataloguedTenant:
     """A tenant of a stack."""
 
     content: DynamoContentStore
@@ -65,16 +65,18 @@ class Catalogued:
 
 
 @pytest.fixture(scope="module")
-def tenant(laptop: Laptop, both: Stack) -> Catalogued:
+def tenant(laptop: Laptop, product_stack: Stack) -> CataloguedTenant:
     dynamodb, s3 = laptop.client("dynamodb"), laptop.client("s3")
-    table, bucket = (both.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
+    table, bucket = (product_stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
     values = S3Values(lambda: s3, bucket)
     content = DynamoContentStore(
         dynamodb, table, S3ChangeBatchStore(lambda: s3, bucket), ScopeNames("skills", "prompts")
     )
     name = f"calls-{uuid.uuid4().hex[:8]}"
     publish(content, values, DynamoDefinitionTexts(dynamodb, table, values), name, MANIFEST)
-    return Catalogued(content, DynamoRevisionRows(dynamodb, table), values, name, laptop.key(both, name))
+    return CataloguedTenant(
+        content, DynamoRevisionRows(dynamodb, table), values, name, laptop.make_key(product_stack, name)
+    )
 
 
 class Driver:
@@ -88,14 +90,14 @@ class Driver:
 
     def call(self, tool: str, **arguments: Any) -> Any:
         params = {"name": tool, "arguments": arguments}
-        answer, self.calls = self._gateway.ask(self._key, "tools/call", params)
+        answer, self.calls = self._gateway.request(self._key, "tools/call", params)
         return answer.json["result"]["structuredContent"]
 
-    def before_the_next(self, operation: str, happens: Callable[[], object]) -> None:
-        self._gateway.before_the_next(operation, happens)
+    def run_before_next(self, operation: str, happens: Callable[[], object]) -> None:
+        self._gateway.run_before_next(operation, happens)
 
-    def turn_clock(self, seconds: float) -> None:
-        self._gateway.clock.turn(seconds)
+    def advance_clock(self, seconds: float) -> None:
+        self._gateway.clock.advance(seconds)
 
     def start(self) -> Any:
         return self.call("workflow.start", definitionId="loop")
@@ -106,17 +108,17 @@ class Driver:
 
 
 @pytest.fixture
-def driver(laptop: Laptop, both: Stack, tenant: Catalogued) -> Iterator[Driver]:
-    with counted_gateway(laptop, both) as gateway:
+def driver(laptop: Laptop, product_stack: Stack, tenant: CataloguedTenant) -> Iterator[Driver]:
+    with counted_gateway(laptop, product_stack) as gateway:
         yield Driver(gateway, tenant.key)
 
 
-def test_a_start_is_one_read_and_one_transaction(driver: Driver) -> None:
+def test_a_start_costs_one_read_and_one_transaction(driver: Driver) -> None:
     driver.start()
     assert driver.calls == LOOK | WRITTEN
 
 
-def test_a_look_is_one_read_however_long_the_history(driver: Driver) -> None:
+def test_a_get_costs_one_read_regardless_of_the_length_of_the_history(driver: Driver) -> None:
     at = driver.start()
     for _ in range(30):
         at = driver.submit(at, "next", text="a")
@@ -124,12 +126,12 @@ def test_a_look_is_one_read_however_long_the_history(driver: Driver) -> None:
     assert driver.calls == READ
 
 
-def test_a_step_is_one_read_and_one_transaction(driver: Driver) -> None:
+def test_a_step_costs_one_read_and_one_transaction(driver: Driver) -> None:
     driver.submit(driver.start(), "next", text="a")
     assert driver.calls == READ | WRITTEN
 
 
-def test_a_refused_step_is_one_read_and_one_write(driver: Driver) -> None:
+def test_a_refused_step_costs_one_read_and_one_write(driver: Driver) -> None:
     at = driver.start()
     assert driver.submit(at, "never")["error"]["code"] == "GUARD_REJECTED"
     assert driver.calls == READ | NOTED
@@ -138,7 +140,7 @@ def test_a_refused_step_is_one_read_and_one_write(driver: Driver) -> None:
     assert driver.calls == READ | NOTED
 
 
-def test_a_step_with_an_executor_is_one_read_a_claim_an_invocation_and_one_transaction(driver: Driver) -> None:
+def test_an_executed_step_costs_a_read_a_claim_an_invocation_and_a_transaction(driver: Driver) -> None:
     at = driver.start()
     for _ in range(3):  # what is known of a function is read anew every two seconds, and its first start takes longer
         at = driver.submit(at, "run", seconds=0)
@@ -154,7 +156,7 @@ class Rival:
         self._at = at
         self._threads = ThreadPoolExecutor(1)
 
-    def begins(self, seconds: float) -> Future[Any]:
+    def start_step(self, seconds: float) -> Future[Any]:
         """And has the claim when this is over."""
         known = {"workflowId": self._at["workflowId"], "expectedVersion": self._at["version"]}
         arguments = {"seconds": seconds}
@@ -164,48 +166,50 @@ class Rival:
         return submitted
 
     def _ask(self, tool: str, **arguments: Any) -> Any:
-        return said(self._stack.ask(self._key, "tools/call", {"name": tool, "arguments": arguments}))
+        return read_tool_answer(self._stack.request(self._key, "tools/call", {"name": tool, "arguments": arguments}))
 
 
-A_WHILE = 4.0
+RIVAL_SECONDS = 4.0
 """Seconds that a step takes during which others come."""
 
 
-def test_who_comes_while_a_step_is_executed_costs_one_read_and_one_write(
-    driver: Driver, both: Stack, tenant: Catalogued
+def test_a_submission_during_an_execution_costs_one_read_and_one_write(
+    driver: Driver, product_stack: Stack, tenant: CataloguedTenant
 ) -> None:
     at = driver.start()
-    rival = Rival(both, tenant.key, at).begins(A_WHILE)
+    rival = Rival(product_stack, tenant.key, at).start_step(RIVAL_SECONDS)
     driver.submit(at, "run", seconds=0)  # the key may have to be read again
     refused = driver.submit(at, "run", seconds=0)
     assert (refused["error"]["code"], driver.calls) == (STALE, READ | NOTED)
     assert "error" not in rival.result()
 
 
-def test_who_loses_the_claim_costs_a_refused_write_more(driver: Driver, both: Stack, tenant: Catalogued) -> None:
+def test_a_submission_that_loses_the_claim_costs_one_more_refused_write(
+    driver: Driver, product_stack: Stack, tenant: CataloguedTenant
+) -> None:
     at = driver.start()
-    rival = Rival(both, tenant.key, at)
+    rival = Rival(product_stack, tenant.key, at)
     begun: list[Future[Any]] = []
-    driver.before_the_next("UpdateItem", lambda: begun.append(rival.begins(A_WHILE)))
+    driver.run_before_next("UpdateItem", lambda: begun.append(rival.start_step(RIVAL_SECONDS)))
     driver.submit(at, "run", seconds=0)
     assert (driver.calls["Query"], driver.calls["UpdateItem"], driver.calls["PutItem"]) == (1, 1, 1)
     assert "Invoke" not in driver.calls
     assert "error" not in begun[0].result()
 
 
-def test_who_loses_it_to_somebody_who_is_done_already_looks_again(
-    driver: Driver, both: Stack, tenant: Catalogued
+def test_a_submission_that_loses_the_claim_to_a_finished_step_reads_again(
+    driver: Driver, product_stack: Stack, tenant: CataloguedTenant
 ) -> None:
     at = driver.start()
-    rival = Rival(both, tenant.key, at)
-    driver.before_the_next("UpdateItem", lambda: rival.begins(0).result())
+    rival = Rival(product_stack, tenant.key, at)
+    driver.run_before_next("UpdateItem", lambda: rival.start_step(0).result())
     refused = driver.submit(at, "run", seconds=0)
     assert (refused["error"]["code"], refused["version"]) == (STALE, 2)
     assert (driver.calls["Query"], driver.calls["UpdateItem"], driver.calls["PutItem"]) == (2, 1, 1)
     assert not {"Invoke", "TransactWriteItems"} & set(driver.calls)
 
 
-def test_a_long_value_is_one_call_for_an_object_each_time(driver: Driver) -> None:
+def test_a_long_value_costs_one_object_call_for_each_read_and_write(driver: Driver) -> None:
     at = driver.submit(driver.start(), "next", text="a" * LONGEST_IN_A_ROW)
     assert driver.calls == READ | WRITTEN | {"PutObject": 1}
     driver.call("workflow.get", workflowId=at["workflowId"])
@@ -218,37 +222,39 @@ def test_a_long_value_is_one_call_for_an_object_each_time(driver: Driver) -> Non
     ("tool", "arguments"),
     [("gateway.home", {}), ("gateway.search", {"query": "round"}), ("gateway.describe", {"id": "loop"})],
 )
-def test_a_list_is_nothing_within_two_seconds_and_one_read_after(
+def test_a_list_costs_nothing_within_two_seconds_and_one_read_afterwards(
     driver: Driver, tool: str, arguments: Mapping[str, Any]
 ) -> None:
     driver.call(tool, **arguments)  # what is read for the first time
     driver.start()  # looks at the catalogue itself
     driver.call(tool, **arguments)
     assert driver.calls == {}
-    driver.turn_clock(REVALIDATED_AFTER)
+    driver.advance_clock(REVALIDATED_AFTER)
     driver.call(tool, **arguments)
     assert driver.calls == LOOK | {"GetItem": 1}, "what has changed, and the API key"
 
 
-def test_a_cold_catalogue_of_ten_thousand_items_is_one_read_and_one_object(
-    laptop: Laptop, both: Stack, tenant: Catalogued
+def test_a_cold_catalogue_of_ten_thousand_items_costs_one_read_and_one_object(
+    laptop: Laptop, product_stack: Stack, tenant: CataloguedTenant
 ) -> None:
     words = "what it is for, and which steps it takes, in words that a search goes over " * 3
     items = [
         CatalogueItem(f"area-{n % 97}.item-{n}", "workflow", f"Item {n}", words, ("a", "b"), (), words, "0f" * 32)
         for n in range(MANY)
     ]
-    put_in_place(tenant.content, tenant.values, f"{tenant.tenant}-many", items)
-    with Machine() as machine:
-        seconds = [_cold_seconds(tenant) for _ in range(5)]
-    assert min(seconds) <= machine.seconds(LONGEST_COLD_SECONDS), seconds
-    with counted_gateway(laptop, both) as gateway:
-        gateway.ask(tenant.key, "tools/list")
-        _, calls = gateway.ask(tenant.key, "tools/call", {"name": "gateway.search", "arguments": {"query": "round"}})
+    store_catalogue(tenant.content, tenant.values, f"{tenant.tenant}-many", items)
+    with SlowdownMeter() as machine:
+        seconds = [_measure_cold_load(tenant) for _ in range(5)]
+    assert min(seconds) <= machine.extend(LONGEST_COLD_SECONDS), seconds
+    with counted_gateway(laptop, product_stack) as gateway:
+        gateway.request(tenant.key, "tools/list")
+        _, calls = gateway.request(
+            tenant.key, "tools/call", {"name": "gateway.search", "arguments": {"query": "round"}}
+        )
     assert calls == LOOK | SNAPSHOT
 
 
-def _cold_seconds(tenant: Catalogued) -> float:
+def _measure_cold_load(tenant: CataloguedTenant) -> float:
     revisions = RevisionView(rows=tenant.revisions, clock=SystemClock())
     view = CatalogueView(revisions=revisions, texts=tenant.values)
     began = time.perf_counter()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
-from tests.support.commands import Run
+from tests.support.commands import ProcessRunner
 from tests.support.laptop import Laptop, Stack
 
 pytestmark = pytest.mark.cloud
@@ -23,7 +23,7 @@ LONG = "x" * 40_000
 NUMBER: Mapping[str, Any] = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
 
 
-def counter(step: str = "add") -> Mapping[str, Any]:
+def build_counter(step: str = "add") -> Mapping[str, Any]:
     transitions = {
         step: {"target": "open", "inputSchema": NUMBER, "output": {"last": "$.arguments.n"}},
         "keep": {"target": "open", "inputSchema": {"type": "object"}, "output": {"kept": "$.arguments.text"}},
@@ -66,112 +66,123 @@ RELEASE: Mapping[str, Any] = {
 }
 MANIFEST: Mapping[str, Any] = {
     "version": 1,
-    "workflows": {"counter": counter(), "release": RELEASE},
+    "workflows": {"counter": build_counter(), "release": RELEASE},
     "proxy": {"expose": [{"name": "notes.add", "title": "Add a note", "inputSchema": NUMBER}, {"name": "notes.list"}]},
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class WorkflowTenant:
     """A tenant of the test's own."""
 
     laptop: Laptop
     stack: Stack
-    signpost: Run
+    signpost: ProcessRunner
     home: Path
     tenant: str
 
-    def token(self, subject: str) -> str:
+    def make_token(self, subject: str) -> str:
         return self.laptop.issuer.access_token(subject, self.stack.url, tenant=self.tenant)
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         path = self.home / "manifest.json"
         path.write_text(json.dumps(manifest))
         published = self.signpost(
-            "publish", str(path), "--stack", self.stack.deployed.name, SIGNPOST_AUTHORIZATION=self.token("operator")
+            "publish",
+            str(path),
+            "--stack",
+            self.stack.deployed.name,
+            SIGNPOST_AUTHORIZATION=self.make_token("operator"),
         )
         assert published.returncode == 0, published.stderr
 
-    def result(self, tool: str, by: str = "agent", **args: Any) -> Any:
-        answer = self.stack.ask(self.token(by), "tools/call", {"name": tool, "arguments": args})
+    def call_for_result(self, tool: str, by: str = "agent", **args: Any) -> Any:
+        answer = self.stack.request(self.make_token(by), "tools/call", {"name": tool, "arguments": args})
         assert answer.status == 200, answer.text
         return answer.json["result"]
 
-    def ask(self, tool: str, by: str = "agent", **args: Any) -> Any:
-        result = self.result(tool, by, **args)
+    def call_tool(self, tool: str, by: str = "agent", **args: Any) -> Any:
+        result = self.call_for_result(tool, by, **args)
         assert result["isError"] is False, result
         return result["structuredContent"]
 
     def start(self, definition_id: str, **given: Any) -> Any:
-        return self.ask("workflow.start", definitionId=definition_id, input=given)
+        return self.call_tool("workflow.start", definitionId=definition_id, input=given)
 
-    def follow(self, link: Mapping[str, Any], by: str = "agent", **arguments: Any) -> Any:
+    def follow_link(self, link: Mapping[str, Any], by: str = "agent", **arguments: Any) -> Any:
         args = {**link["args"], **({"arguments": arguments} if arguments else {})}
-        return self.ask(link["method"], by, **args)
+        return self.call_tool(link["method"], by, **args)
 
 
 @pytest.fixture
-def desk(laptop: Laptop, both: Stack, signpost: Run, tmp_path: Path) -> Desk:
-    desk = Desk(laptop, both, signpost, tmp_path, f"t-{uuid.uuid4().hex[:12]}")
-    desk.publish(MANIFEST)
-    return desk
+def workflow_tenant(laptop: Laptop, product_stack: Stack, signpost: ProcessRunner, tmp_path: Path) -> WorkflowTenant:
+    workflow_tenant = WorkflowTenant(laptop, product_stack, signpost, tmp_path, f"t-{uuid.uuid4().hex[:12]}")
+    workflow_tenant.publish(MANIFEST)
+    return workflow_tenant
 
 
-def by_name(answer: Any) -> Mapping[str, Any]:
+def index_transitions(answer: Any) -> Mapping[str, Any]:
     return {link["args"]["transition"]: link for link in answer["links"] if link["rel"] == "transition"}
 
 
-def test_a_client_gets_to_the_end_by_following_links_alone(desk: Desk) -> None:
-    listed = desk.stack.ask(desk.token("agent")).json["result"]["tools"]
+def test_a_client_completes_a_workflow_by_following_links_only(workflow_tenant: WorkflowTenant) -> None:
+    listed = workflow_tenant.stack.request(workflow_tenant.make_token("agent")).json["result"]["tools"]
     assert [tool["name"] for tool in listed] == [tool.name for tool in GATEWAY_TOOLS]
-    (found,) = desk.ask("gateway.search", query="count", limit=1)["results"]
-    (start,) = desk.ask("gateway.describe", id=found["item"]["id"])["links"]
-    started = desk.follow(start)
+    (found,) = workflow_tenant.call_tool("gateway.search", query="count", limit=1)["results"]
+    (start,) = workflow_tenant.call_tool("gateway.describe", id=found["item"]["id"])["links"]
+    started = workflow_tenant.follow_link(start)
     assert (started["state"], started["version"]) == ("open", 1)
-    added = desk.follow(by_name(started)["add"], n=7)
+    added = workflow_tenant.follow_link(index_transitions(started)["add"], n=7)
     assert (added["version"], added["context"]) == (2, {"last": 7})
-    seen = desk.ask("workflow.get", workflowId=started["workflowId"])
+    seen = workflow_tenant.call_tool("workflow.get", workflowId=started["workflowId"])
     assert seen == {**added, "evidence": []}
-    closed = desk.follow(by_name(seen)["close"])
+    closed = workflow_tenant.follow_link(index_transitions(seen)["close"])
     assert (closed["state"], closed["terminal"], closed["links"]) == ("closed", True, [])
-    assert desk.ask("workflow.explain", definitionId="counter")["initialState"] == "open"
+    assert workflow_tenant.call_tool("workflow.explain", definitionId="counter")["initialState"] == "open"
 
 
-def test_a_refusal_changes_nothing_and_says_how_to_go_on(desk: Desk) -> None:
-    started = desk.start("counter")
+def test_a_refused_submission_changes_nothing_and_returns_links(workflow_tenant: WorkflowTenant) -> None:
+    started = workflow_tenant.start("counter")
     step: Mapping[str, Any] = {"workflowId": started["workflowId"], "expectedVersion": 1}
     late: Mapping[str, Any] = {**step, "expectedVersion": 3, "transition": "close"}
     refused = [
-        desk.ask("workflow.submit", **step, transition="addd"),
-        desk.ask("workflow.submit", **step, transition="add", arguments={"n": "seven"}),
-        desk.ask("workflow.submit", **late),
+        workflow_tenant.call_tool("workflow.submit", **step, transition="addd"),
+        workflow_tenant.call_tool("workflow.submit", **step, transition="add", arguments={"n": "seven"}),
+        workflow_tenant.call_tool("workflow.submit", **late),
     ]
     codes = ["INVALID_TRANSITION", "INPUT_SCHEMA_VIOLATION", "STALE_WORKFLOW_VERSION"]
     assert [answer["error"]["code"] for answer in refused] == codes
     for answer in refused:
         assert (answer["version"], answer["context"]) == (1, {})
         assert [link["rel"] for link in answer["links"]] == ["self", *["transition"] * 3]
-    assert desk.follow(refused[-1]["links"][0])["version"] == 1
-    assert desk.result("workflow.get", workflowId="wf_0")["isError"] is True
-    assert desk.result("workflow.submit", workflowId=started["workflowId"], transition="close")["isError"] is True
+    assert workflow_tenant.follow_link(refused[-1]["links"][0])["version"] == 1
+    assert workflow_tenant.call_for_result("workflow.get", workflowId="wf_0")["isError"] is True
+    assert (
+        workflow_tenant.call_for_result("workflow.submit", workflowId=started["workflowId"], transition="close")[
+            "isError"
+        ]
+        is True
+    )
 
 
-def test_what_waits_for_a_person_goes_on_when_a_person_with_the_right_to_has_decided(desk: Desk) -> None:
-    asked = desk.follow(by_name(desk.start("release"))["ask"], what="2.0")
+def test_an_approval_needs_a_person_with_the_permission(workflow_tenant: WorkflowTenant) -> None:
+    asked = workflow_tenant.follow_link(index_transitions(workflow_tenant.start("release"))["ask"], what="2.0")
     assert (asked["state"], asked["waitingFor"]) == ("waiting", "human")
     assert asked["approval"]["queue"] == "releases"
-    approve = by_name(asked)["approve"]
-    assert desk.follow(approve)["error"]["code"] == "ACTOR_MISMATCH"
-    assert desk.follow(approve, by="reader")["error"]["code"] == "GUARD_REJECTED"
-    released = desk.follow(approve, by="approver")
+    approve = index_transitions(asked)["approve"]
+    assert workflow_tenant.follow_link(approve)["error"]["code"] == "ACTOR_MISMATCH"
+    assert workflow_tenant.follow_link(approve, by="reader")["error"]["code"] == "GUARD_REJECTED"
+    released = workflow_tenant.follow_link(approve, by="approver")
     assert (released["state"], released["terminal"]) == ("released", True)
     assert "human_approval" in {item["kind"] for item in released["evidence"]}
 
 
 @pytest.mark.invariant(50)
-def test_a_tenant_knows_nothing_of_the_workflows_of_another(desk: Desk, tmp_path: Path) -> None:
-    started = desk.start("counter")
-    other = Desk(desk.laptop, desk.stack, desk.signpost, tmp_path, f"{desk.tenant}-2")
+def test_a_tenant_cannot_see_the_workflows_of_another_tenant(workflow_tenant: WorkflowTenant, tmp_path: Path) -> None:
+    started = workflow_tenant.start("counter")
+    other = WorkflowTenant(
+        workflow_tenant.laptop, workflow_tenant.stack, workflow_tenant.signpost, tmp_path, f"{workflow_tenant.tenant}-2"
+    )
     workflow_id = started["workflowId"]
     asked: Sequence[tuple[str, Mapping[str, Any]]] = (
         ("workflow.get", {"workflowId": workflow_id}),
@@ -181,59 +192,61 @@ def test_a_tenant_knows_nothing_of_the_workflows_of_another(desk: Desk, tmp_path
         ("gateway.describe", {"id": "counter"}),
     )
     for tool, args in asked:
-        assert other.result(tool, **args)["structuredContent"]["error"]["code"] == "NOT_FOUND", tool
-    assert other.ask("gateway.home")["items"] == []
-    assert desk.ask("workflow.get", workflowId=workflow_id)["state"] == "open"
+        assert other.call_for_result(tool, **args)["structuredContent"]["error"]["code"] == "NOT_FOUND", tool
+    assert other.call_tool("gateway.home")["items"] == []
+    assert workflow_tenant.call_tool("workflow.get", workflowId=workflow_id)["state"] == "open"
 
 
 @pytest.mark.invariant(51)
-def test_of_many_who_take_a_step_at_once_one_takes_it(desk: Desk) -> None:
-    started = desk.start("counter")
-    add = by_name(started)["add"]
+def test_one_of_many_concurrent_submissions_takes_the_step(workflow_tenant: WorkflowTenant) -> None:
+    started = workflow_tenant.start("counter")
+    add = index_transitions(started)["add"]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        taking = [pool.submit(desk.follow, add, n=number) for number in range(AT_ONCE)]
+        taking = [pool.submit(workflow_tenant.follow_link, add, n=number) for number in range(AT_ONCE)]
         answers = [taken.result() for taken in taking]
     assert Counter(answer.get("error", {}).get("code") for answer in answers) == {
         None: 1,
         "STALE_WORKFLOW_VERSION": AT_ONCE - 1,
     }
     (won,) = (answer for answer in answers if "error" not in answer)
-    seen = desk.ask("workflow.get", workflowId=started["workflowId"])
+    seen = workflow_tenant.call_tool("workflow.get", workflowId=started["workflowId"])
     assert (seen["version"], seen["context"]) == (2, won["context"])
 
 
-def test_what_is_too_long_for_a_row_is_kept_all_the_same(desk: Desk) -> None:
-    kept = desk.follow(by_name(desk.start("counter"))["keep"], text=LONG)
-    assert desk.ask("workflow.get", workflowId=kept["workflowId"])["context"] == {"kept": LONG}
-    again = desk.follow(by_name(kept)["add"], n=1)
+def test_a_value_too_long_for_a_row_is_stored(workflow_tenant: WorkflowTenant) -> None:
+    kept = workflow_tenant.follow_link(index_transitions(workflow_tenant.start("counter"))["keep"], text=LONG)
+    assert workflow_tenant.call_tool("workflow.get", workflowId=kept["workflowId"])["context"] == {"kept": LONG}
+    again = workflow_tenant.follow_link(index_transitions(kept)["add"], n=1)
     assert again["context"] == {"kept": LONG, "last": 1}
 
 
 @pytest.mark.parametrize("text", ["\u0000", "Ünïcode 🚀", ""])
-def test_any_text_that_json_can_say_is_kept(desk: Desk, text: str) -> None:
-    kept = desk.follow(by_name(desk.start("counter"))["keep"], text=text)
-    assert desk.ask("workflow.get", workflowId=kept["workflowId"])["context"] == {"kept": text}
+def test_any_json_text_is_stored(workflow_tenant: WorkflowTenant, text: str) -> None:
+    kept = workflow_tenant.follow_link(index_transitions(workflow_tenant.start("counter"))["keep"], text=text)
+    assert workflow_tenant.call_tool("workflow.get", workflowId=kept["workflowId"])["context"] == {"kept": text}
 
 
 @pytest.mark.parametrize("name", ["wf_" + "0" * 900, "wf_0#now", "", "§"])
-def test_what_cannot_be_an_id_is_not_found(desk: Desk, name: str) -> None:
-    answered = desk.result("workflow.get", workflowId=name)
+def test_an_invalid_workflow_id_is_not_found(workflow_tenant: WorkflowTenant, name: str) -> None:
+    answered = workflow_tenant.call_for_result("workflow.get", workflowId=name)
     assert answered["structuredContent"]["error"]["code"] == "NOT_FOUND"
 
 
-def test_a_capability_is_reached_by_its_link(desk: Desk) -> None:
-    (start,) = desk.ask("gateway.describe", id="notes.add")["links"]
+def test_a_capability_is_called_by_its_link(workflow_tenant: WorkflowTenant) -> None:
+    (start,) = workflow_tenant.call_tool("gateway.describe", id="notes.add")["links"]
     assert start["input_schema"] == NUMBER
-    started = desk.follow({**start, "args": {**start["args"], "input": {"capability": "notes.add", "n": 3}}})
+    started = workflow_tenant.follow_link(
+        {**start, "args": {**start["args"], "input": {"capability": "notes.add", "n": 3}}}
+    )
     assert (started["state"], started["version"], started["context"]) == ("ready", 2, {"lastResult": {}})
     (link,) = started["links"]  # to call it once more
     assert link["args"]["arguments"] == {"n": 3}
-    again = desk.follow(link)
+    again = workflow_tenant.follow_link(link)
     assert (again["state"], again["version"], again["context"]) == ("ready", 3, {"lastResult": {}})
 
 
-def test_a_publication_counts_for_the_next_start_and_not_for_what_runs(desk: Desk) -> None:
-    before = desk.start("counter")
-    desk.publish({**MANIFEST, "workflows": {"counter": counter("plus"), "release": RELEASE}})
-    assert list(by_name(desk.start("counter"))) == ["plus", "keep", "close"]
-    assert desk.follow(by_name(before)["add"], n=1)["version"] == 2
+def test_a_publication_affects_new_instances_and_not_running_ones(workflow_tenant: WorkflowTenant) -> None:
+    before = workflow_tenant.start("counter")
+    workflow_tenant.publish({**MANIFEST, "workflows": {"counter": build_counter("plus"), "release": RELEASE}})
+    assert list(index_transitions(workflow_tenant.start("counter"))) == ["plus", "keep", "close"]
+    assert workflow_tenant.follow_link(index_transitions(before)["add"], n=1)["version"] == 2

@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 from signpost.mcp.revisions import CLIENT_CAPABILITIES
-from tests.differential.generated import LOG_LEVEL, MODERN, OPERATIONS, Document, modern, mutated
+from tests.differential.generated_requests import LOG_LEVEL, MODERN, OPERATIONS, Document, modern, mutate_request
 from tests.differential.outcome import Sent
 from tests.fuzz.events import Event, event
-from tests.support.effort import examples
+from tests.support.effort import count_examples
 
 TOOLS = (
     "test_missing_capability", "test_tool_with_logging", "test_tool_with_progress", "test_add", "test_error_handling",
@@ -37,7 +37,7 @@ VALUES = (
     '"gateway.home"', '"test_add"', '"test://static-text"', '"2026-07-28"', '"2025-11-25"', "2026",
 )  # fmt: skip
 MODERN_META = '"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities"'
-ASKS = "test_input_required_result_capabilities"
+INPUT_REQUIRING_TOOL = "test_input_required_result_capabilities"
 PARAMS = (
     ("tools/list", "@"),
     ("tools/list", '{"cursor":@}'),
@@ -59,7 +59,7 @@ PARAMS = (
     ("tools/call", '{"name":"json_schema_2020_12_tool","arguments":{"name":@}}'),
     (
         "tools/call",
-        f'{{"name":"{ASKS}","arguments":{{}},"inputResponses":@,"requestState":@,"_meta":{{{MODERN_META}:@}}}}',
+        f'{{"name":"{INPUT_REQUIRING_TOOL}","arguments":{{}},"inputResponses":@,"requestState":@,"_meta":{{{MODERN_META}:@}}}}',
     ),
     ("resources/read", '{"uri":@}'),
     ("prompts/get", '{"name":"test_prompt","arguments":{"name":@}}'),
@@ -140,7 +140,7 @@ JUNK: tuple[Any, ...] = (None, True, False, 0, -1, 1.5, "", "x", "\ud800", [], {
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class EventMaker:
     """Makes the events of one kind after the other; the caller has a key."""
 
     random: Random
@@ -156,11 +156,11 @@ class Maker:
         return {"mcp-protocol-version": version, "mcp-method": "tools/list"} if version else {}
 
 
-def bytes_of_no_meaning(make: Maker) -> Event:
+def bytes_of_no_meaning(make: EventMaker) -> Event:
     return make.event(make.random.randbytes(make.random.randrange(200)), make.version())
 
 
-def damaged_requests(make: Maker) -> Event:
+def damaged_requests(make: EventMaker) -> Event:
     """A good request with bytes cut out, put in or changed, in some encoding."""
     random = make.random
     sent = _request(random)
@@ -171,7 +171,7 @@ def damaged_requests(make: Maker) -> Event:
     return make.event(bytes(body), sent.headers)
 
 
-def hostile_documents(make: Maker) -> Event:
+def hostile_documents(make: EventMaker) -> Event:
     """Every place of a message with every value that a parser might stumble over."""
     text = make.random.choice(TEMPLATES)
     while "@" in text:
@@ -179,23 +179,23 @@ def hostile_documents(make: Maker) -> Event:
     return make.event(_text(make, text), make.version())
 
 
-def deep_documents(make: Maker) -> Event:
+def deep_documents(make: EventMaker) -> Event:
     return make.event(make.random.choice(DEEP), make.version())
 
 
-def mutated_requests(make: Maker) -> Event:
-    sent = mutated(make.random)
+def mutated_requests(make: EventMaker) -> Event:
+    sent = mutate_request(make.random)
     return make.event(json.dumps(sent.document), sent.headers)
 
 
-def strange_headers(make: Maker) -> Event:
+def strange_headers(make: EventMaker) -> Event:
     random = make.random
     sent = _request(random)
     strange = {random.choice(HEADER_NAMES): random.choice(HEADER_VALUES) for _ in range(random.randrange(1, 4))}
     return make.event(json.dumps(sent.document), sent.headers | strange)
 
 
-def strange_routes(make: Maker) -> Event:
+def strange_routes(make: EventMaker) -> Event:
     random = make.random
     sent = _request(random)
     origin = {"origin": random.choice(("https://page.test", "https://evil.test"))} if random.random() < 0.3 else {}
@@ -203,7 +203,7 @@ def strange_routes(make: Maker) -> Event:
     return make.event(json.dumps(sent.document), sent.headers | origin, **where)
 
 
-def strange_events(make: Maker) -> Event:
+def strange_events(make: EventMaker) -> Event:
     """An event with a member missing, or of another type than API Gateway gives it."""
     random = make.random
     found: Any = make.event(json.dumps(modern("tools/list", {}).document))
@@ -225,7 +225,7 @@ def strange_events(make: Maker) -> Event:
     return found
 
 
-def bodies_about_the_largest(make: Maker) -> Event:
+def bodies_about_the_largest(make: EventMaker) -> Event:
     size = LARGEST_BODY + make.random.choice((-1, 0, 1, 2))
     start = '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"'
     filling = make.random.choice(("x", " ", "\\\\"))
@@ -241,7 +241,7 @@ def _request(random: Random) -> Sent:
     return sent
 
 
-def _text(make: Maker, text: str) -> str | bytes:
+def _text(make: EventMaker, text: str) -> str | bytes:
     """Mostly as text, as API Gateway passes JSON on; the rest in bytes, of which some are no UTF-8."""
     choice = make.random.random()
     if choice < 0.7:
@@ -249,7 +249,7 @@ def _text(make: Maker, text: str) -> str | bytes:
     return text.encode(errors="surrogatepass") if choice < 0.9 else text.encode("utf-16", "surrogatepass")
 
 
-KINDS: tuple[tuple[Callable[[Maker], Event], int], ...] = (
+KINDS: tuple[tuple[Callable[[EventMaker], Event], int], ...] = (
     (bytes_of_no_meaning, 2_500),
     (damaged_requests, 5_000),
     (hostile_documents, 6_500),
@@ -265,6 +265,6 @@ KINDS: tuple[tuple[Callable[[Maker], Event], int], ...] = (
 
 def inputs(authorization: str, now: float) -> Iterator[tuple[str, Event]]:
     for kind, number in KINDS:
-        make = Maker(Random(kind.__name__), authorization, now)  # noqa: S311 - the same in every run is the point
-        for _ in range(examples(number)):
+        make = EventMaker(Random(kind.__name__), authorization, now)  # noqa: S311 - the same in every run is the point
+        for _ in range(count_examples(number)):
             yield kind.__name__, kind(make)

@@ -8,12 +8,12 @@ from typing import Any
 from signpost.model import Call, JsonObject, Resource, ResourceTemplate
 from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import TENANT
-from stage.wiring.gateway import with_fixtures
+from stage.wiring.gateway import add_fixtures
 from tests.fuzz.events import Event, event
 from tests.fuzz.verdict import faults
 from tests.support.manifests import publish_documents
-from tests.support.memory_gateway import Answer, MemoryGateway, as_lambda_would, modern
-from tests.support.silence import silence
+from tests.support.memory_gateway import GatewayAnswer, MemoryGateway, build_modern_request, encode_as_lambda
+from tests.support.silent_logs import silence_logs
 
 ITEMS = 250
 """More than gateway.home shows at once."""
@@ -44,10 +44,10 @@ class Library:
 
 class Target:
     def __init__(self) -> None:
-        with silence():
+        with silence_logs():
             self.gateway = MemoryGateway()
-            surface = with_fixtures(build_gateway_surface(self.gateway.composition))
-            self.gateway.serve(replace(surface, resources=(*surface.resources, Library())))
+            surface = add_fixtures(build_gateway_surface(self.gateway.composition))
+            self.gateway.serve_surface(replace(surface, resources=(*surface.resources, Library())))
         adapters, documents = self.gateway.adapters, {f"item-{number:04}": WORKFLOW for number in range(ITEMS)}
         publish_documents(adapters.content, adapters.values, adapters.definitions, TENANT, documents)
         self.authorization = self.new_caller()
@@ -56,9 +56,9 @@ class Target:
     def new_caller(self) -> str:
         return f"Bearer {self.gateway.make_key(TENANT)}"
 
-    def answer(self, sent: Event) -> Answer:
-        with silence():
-            return as_lambda_would(self.gateway.front_door.handle(sent, remaining_ms=30_000))
+    def answer(self, sent: Event) -> GatewayAnswer:
+        with silence_logs():
+            return encode_as_lambda(self.gateway.front_door.handle(sent, remaining_ms=30_000))
 
     def faults(self, sent: Event) -> list[str]:
         try:
@@ -68,7 +68,7 @@ class Target:
 
     def ask(self, method: str, params: JsonObject, *, caller: str | None = None, meta: JsonObject | None = None) -> Any:
         """The message that answers a well-formed request of the newest revision."""
-        message, headers = modern(method, params, meta) if meta else modern(method, params)
+        message, headers = build_modern_request(method, params, meta) if meta else build_modern_request(method, params)
         credential = {"authorization": caller or self.authorization}
         sent = event(json.dumps(message), {**headers, **credential}, now=self.now)
         assert self.faults(sent) == []

@@ -10,8 +10,8 @@ from tests.fuzz.events import Event
 from tests.fuzz.inputs import KINDS, inputs
 from tests.fuzz.target import Target
 from tests.fuzz.verdict import CODES, faults
-from tests.support.oracle import messages_of
-from tests.support.saying import Say
+from tests.support.line_output import ShowLine
+from tests.support.oracle import parse_messages
 
 FEWEST_INPUTS = 20_000
 SHOWN = 3
@@ -39,7 +39,7 @@ class Run:
         self.slowest = max(self.slowest, time.perf_counter() - begun)
         self.statuses[answer.status] += 1
         self.streams += answer.headers.get("content-type") == "text/event-stream"
-        for message in messages_of(answer.headers, answer.text):
+        for message in parse_messages(answer.headers, answer.text):
             if "error" in message:
                 self.codes[message["error"]["code"]] += 1
         for fault in faults(sent, answer):
@@ -76,8 +76,8 @@ def test_every_input_gets_a_defined_answer(run: Run, kind: str) -> None:
     assert not found, "\n".join([f"{len(found)}, of which:", *found[:SHOWN]])
 
 
-def test_the_run_is_large_and_reaches_every_answer(run: Run, say: Say) -> None:
-    say(run.table())
+def test_the_run_is_large_and_reaches_every_answer(run: Run, show_line: ShowLine) -> None:
+    show_line(run.table())
     assert run.inputs.total() >= FEWEST_INPUTS
     assert set(run.statuses) >= REACHED
     assert run.streams

@@ -7,17 +7,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
-from tests.differential.generated import LEGACY, MODERN, OPERATIONS
+from tests.differential.generated_requests import LEGACY, MODERN, OPERATIONS
 from tests.differential.outcome import Sent
 from tests.fuzz.events import event
 from tests.fuzz.inputs import TOOLS
 from tests.fuzz.target import Target
-from tests.support.effort import examples
+from tests.support.effort import count_examples
 
 same_every_time = settings(
     derandomize=True,
     database=None,
-    max_examples=examples(1_000),
+    max_examples=count_examples(1_000),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 """Which examples there are must not depend on what the machine has seen before, nor on how fast it is."""

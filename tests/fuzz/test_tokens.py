@@ -11,18 +11,18 @@ import pytest
 from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.model import JsonObject
 from tests.fuzz.target import Target
-from tests.support.effort import examples
+from tests.support.effort import count_examples
 from tests.support.memory_gateway import META
 
-EDITS = examples(400)
+EDITS = count_examples(400)
 ALPHABET = "ABCxyz019-_.=~ \N{ROCKET}"
-ASKS = "test_input_required_result_request_state"
-CAN_BE_ASKED: JsonObject = {**META, CLIENT_CAPABILITIES: {"elicitation": {}}}
+INPUT_REQUIRING_TOOL = "test_input_required_result_request_state"
+META_WITH_ELICITATION: JsonObject = {**META, CLIENT_CAPABILITIES: {"elicitation": {}}}
 CONFIRMED: JsonObject = {"confirm": {"action": "accept", "content": {"ok": True}}}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TokenPlace:
     """Where a token is given, and where it comes back."""
 
     target: Target
@@ -37,7 +37,7 @@ class Place:
         return answered.get("error", {}).get("code") == -32602
 
 
-class ListCursor(Place):
+class ListCursor(TokenPlace):
     def obtain(self, caller: str | None = None) -> str:
         return self.target.ask("resources/list", {}, caller=caller)["result"]["nextCursor"]
 
@@ -45,7 +45,7 @@ class ListCursor(Place):
         return self.target.ask("resources/list", {"cursor": token})
 
 
-class HomeCursor(Place):
+class HomeCursor(TokenPlace):
     def obtain(self, caller: str | None = None) -> str:
         answered = self.target.ask("tools/call", {"name": "gateway.home", "arguments": {}}, caller=caller)
         return answered["result"]["structuredContent"]["nextCursor"]
@@ -57,25 +57,32 @@ class HomeCursor(Place):
         return answered["result"]["isError"] is True
 
 
-class RequestState(Place):
+class RequestState(TokenPlace):
     def obtain(self, caller: str | None = None) -> str:
-        answered = self.target.ask("tools/call", {"name": ASKS, "arguments": {}}, caller=caller, meta=CAN_BE_ASKED)
+        answered = self.target.ask(
+            "tools/call", {"name": INPUT_REQUIRING_TOOL, "arguments": {}}, caller=caller, meta=META_WITH_ELICITATION
+        )
         return answered["result"]["requestState"]
 
     def present(self, token: str) -> Any:
-        again: JsonObject = {"name": ASKS, "arguments": {}, "inputResponses": CONFIRMED, "requestState": token}
-        return self.target.ask("tools/call", again, meta=CAN_BE_ASKED)
+        again: JsonObject = {
+            "name": INPUT_REQUIRING_TOOL,
+            "arguments": {},
+            "inputResponses": CONFIRMED,
+            "requestState": token,
+        }
+        return self.target.ask("tools/call", again, meta=META_WITH_ELICITATION)
 
 
 PLACES = (ListCursor, HomeCursor, RequestState)
 
 
 @pytest.fixture(params=PLACES)
-def place(request: pytest.FixtureRequest, target: Target) -> Place:
+def place(request: pytest.FixtureRequest, target: Target) -> TokenPlace:
     return request.param(target)
 
 
-def edited(token: str) -> Iterator[str]:
+def edited_tokens(token: str) -> Iterator[str]:
     random = Random(7)  # noqa: S311 - the same edits in every run
     yield from ("", ".", "..", token[:-1], token + "A", token * 2, token.swapcase(), token[::-1], "x" * 20_000)
     payload, _, mac = token.partition(".")
@@ -85,7 +92,7 @@ def edited(token: str) -> Iterator[str]:
         yield token[:at] + random.choice(ALPHABET) + token[at + random.randrange(3) :]
 
 
-def read(token: str) -> list[bytes | None]:
+def decode_token(token: str) -> list[bytes | None]:
     """What a token says. The last character of a part has bits that say nothing."""
     return [_read_part(part) for part in token.split(".")]
 
@@ -97,20 +104,20 @@ def _read_part(part: str) -> bytes | None:
         return None
 
 
-def test_a_token_is_taken_where_it_was_given(place: Place) -> None:
+def test_a_token_is_accepted_in_its_own_place(place: TokenPlace) -> None:
     assert not place.refused(place.present(place.obtain()))
 
 
-def test_an_edited_token_is_refused(place: Place) -> None:
+def test_an_edited_token_is_refused(place: TokenPlace) -> None:
     token = place.obtain()
-    changed = [each for each in edited(token) if read(each) != read(token)]
+    changed = [each for each in edited_tokens(token) if decode_token(each) != decode_token(token)]
     assert [each for each in changed if not place.refused(place.present(each))] == []
 
 
-def test_the_token_of_another_caller_is_refused(place: Place, target: Target) -> None:
+def test_the_token_of_another_caller_is_refused(place: TokenPlace, target: Target) -> None:
     assert place.refused(place.present(place.obtain(target.new_caller())))
 
 
-def test_a_token_is_refused_in_every_other_place(place: Place, target: Target) -> None:
+def test_a_token_is_refused_in_every_other_place(place: TokenPlace, target: Target) -> None:
     others = [other(target) for other in PLACES if not isinstance(place, other)]
     assert all(other.refused(other.present(place.obtain())) for other in others)

@@ -6,10 +6,10 @@ import pytest
 
 from tests.fuzz.events import event
 from tests.fuzz.verdict import faults
-from tests.support.memory_gateway import META, Answer, modern
+from tests.support.memory_gateway import META, GatewayAnswer, build_modern_request
 
 JSON = {"content-type": "application/json"}
-SENT = event(json.dumps(modern("tools/list", {}, META)[0]), {}, now=0)
+SENT = event(json.dumps(build_modern_request("tools/list", {}, META)[0]), {}, now=0)
 
 
 def error(code: object, message: str = "No.", message_id: object = 1) -> str:
@@ -26,50 +26,50 @@ def result(**members: object) -> str:
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(200, JSON, result()),
-        Answer(400, JSON, error(-32602)),
-        Answer(404, JSON, error(-32601)),
-        Answer(401, JSON, error(401, message_id=None)),
-        Answer(202, {}, ""),
-        Answer(200, {"content-type": "text/event-stream"}, f"event: message\ndata: {result()}\n\n"),
+        GatewayAnswer(200, JSON, result()),
+        GatewayAnswer(400, JSON, error(-32602)),
+        GatewayAnswer(404, JSON, error(-32601)),
+        GatewayAnswer(401, JSON, error(401, message_id=None)),
+        GatewayAnswer(202, {}, ""),
+        GatewayAnswer(200, {"content-type": "text/event-stream"}, f"event: message\ndata: {result()}\n\n"),
     ],
 )
-def test_a_defined_answer_has_no_fault(answer: Answer) -> None:
+def test_a_defined_answer_has_no_fault(answer: GatewayAnswer) -> None:
     assert list(faults(SENT, answer)) == []
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(500, JSON, error(500, message_id=None)),
-        Answer(200, JSON, error(-32603)),
-        Answer(404, JSON, error(-32602)),
-        Answer(400, JSON, error(-32000)),
-        Answer(400, JSON, error("-32602")),
-        Answer(400, JSON, error(-32602, "KeyError: 'name'")),
-        Answer(400, JSON, error(-32602, 'File "dispatch.py"')),
-        Answer(400, JSON, error(-32602, "")),
-        Answer(400, JSON, error(401, message_id=None)),
-        Answer(200, JSON, result(ttlMs=float("nan"))),
-        Answer(200, JSON, result(ttlMs=None)),
-        Answer(200, JSON, result(tools=[{"name": 7}])),
-        Answer(200, JSON, result(resultType="input_required", inputRequests={"a": {"method": "roots/list"}})),
-        Answer(200, JSON, result().replace('"id": 1', '"id": 2')),
-        Answer(400, JSON, error(-32602, message_id=2)),
-        Answer(400, JSON, error(-32602, message_id=1.5)),
-        Answer(200, JSON, "{"),
-        Answer(200, JSON, "{}"),
-        Answer(200, {"content-type": "text/html"}, "<p>"),
-        Answer(200, JSON, ""),
-        Answer(202, {"x": "a\r\ny: b"}, ""),
+        GatewayAnswer(500, JSON, error(500, message_id=None)),
+        GatewayAnswer(200, JSON, error(-32603)),
+        GatewayAnswer(404, JSON, error(-32602)),
+        GatewayAnswer(400, JSON, error(-32000)),
+        GatewayAnswer(400, JSON, error("-32602")),
+        GatewayAnswer(400, JSON, error(-32602, "KeyError: 'name'")),
+        GatewayAnswer(400, JSON, error(-32602, 'File "dispatch.py"')),
+        GatewayAnswer(400, JSON, error(-32602, "")),
+        GatewayAnswer(400, JSON, error(401, message_id=None)),
+        GatewayAnswer(200, JSON, result(ttlMs=float("nan"))),
+        GatewayAnswer(200, JSON, result(ttlMs=None)),
+        GatewayAnswer(200, JSON, result(tools=[{"name": 7}])),
+        GatewayAnswer(200, JSON, result(resultType="input_required", inputRequests={"a": {"method": "roots/list"}})),
+        GatewayAnswer(200, JSON, result().replace('"id": 1', '"id": 2')),
+        GatewayAnswer(400, JSON, error(-32602, message_id=2)),
+        GatewayAnswer(400, JSON, error(-32602, message_id=1.5)),
+        GatewayAnswer(200, JSON, "{"),
+        GatewayAnswer(200, JSON, "{}"),
+        GatewayAnswer(200, {"content-type": "text/html"}, "<p>"),
+        GatewayAnswer(200, JSON, ""),
+        GatewayAnswer(202, {"x": "a\r\ny: b"}, ""),
     ],
 )
-def test_everything_else_has(answer: Answer) -> None:
+def test_any_other_answer_has_a_fault(answer: GatewayAnswer) -> None:
     assert list(faults(SENT, answer)) != []
 
 
-def test_a_text_of_the_request_may_be_repeated() -> None:
+def test_an_answer_may_repeat_text_of_the_request() -> None:
     sent = event(json.dumps({"jsonrpc": "2.0", "id": ".py", "method": "initialize"}), {}, now=0)
-    answer = Answer(400, JSON, error(-32602, message_id=".py"))
+    answer = GatewayAnswer(400, JSON, error(-32602, message_id=".py"))
     assert [fault for fault in faults(sent, answer) if fault.startswith("says")] == []
     assert [fault for fault in faults(SENT, answer) if fault.startswith("says")] != []

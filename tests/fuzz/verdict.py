@@ -21,8 +21,8 @@ from signpost.errors import (
 from signpost.mcp.dispatch import STATUS_LEGACY, STATUS_MODERN
 from signpost.metrics.exposition import CONTENT_TYPE
 from tests.fuzz.events import Event, body_of, headers_of
-from tests.support.memory_gateway import Answer
-from tests.support.oracle import check_exchange, messages_of
+from tests.support.memory_gateway import GatewayAnswer
+from tests.support.oracle import check_exchange, parse_messages
 
 CODES = {
     PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, CAPABILITY_MISSING,
@@ -40,7 +40,7 @@ TRACES = re.compile(r'Traceback|File .?"|site-packages|\.py[^\w-]|Error:|Excepti
 Hypothesis generates texts of this project's sources. No token contains it by chance."""
 
 
-def faults(sent: Event, answer: Answer) -> Iterator[str]:
+def faults(sent: Event, answer: GatewayAnswer) -> Iterator[str]:
     if answer.status >= 500:
         yield f"status {answer.status}"
     if any("\r" in value or "\n" in value for value in answer.headers.values()):
@@ -57,8 +57,8 @@ def faults(sent: Event, answer: Answer) -> Iterator[str]:
         yield f"{type(fault).__name__}: {fault}"
 
 
-def _faults_of_text(sent: Event, answer: Answer) -> Iterator[str]:
-    messages = messages_of(answer.headers, answer.text)
+def _faults_of_text(sent: Event, answer: GatewayAnswer) -> Iterator[str]:
+    messages = parse_messages(answer.headers, answer.text)
     if sent.get("rawPath") == "/metrics" and answer.headers.get("content-type") == CONTENT_TYPE:
         list(text_string_to_metric_families(answer.text))
     elif not messages:

@@ -10,17 +10,17 @@ from signpost.identity.api_keys import CACHE_SIZE, ApiKeyAuthenticator
 from signpost.identity.credentials import ApiKey
 from signpost.identity.denial import Denial
 from signpost.mcp.surface import Surface
-from tests.support.memory_gateway import Answer, MemoryGateway, SetClock, Witness, modern
-from tests.support.tokens import Signer, signed_with_the_public_key, tampered, unsigned
+from tests.support.memory_gateway import CallRecorder, GatewayAnswer, ManualClock, MemoryGateway, build_modern_request
+from tests.support.tokens import Signer, remove_signature, sign_with_public_key, tamper_subject
 
 METADATA = "https://gateway.test/.well-known/oauth-protected-resource/mcp"
 
 
-class Door:
+class GatewayClient:
     """A gateway, and the witness of whatever gets past its door."""
 
     def __init__(self, **environment: str) -> None:
-        self.witness = Witness()
+        self.witness = CallRecorder()
         self.gateway = MemoryGateway(Surface("test", "", tools=(self.witness,)), **environment)
 
     def knock(
@@ -29,8 +29,8 @@ class Door:
         *,
         source_ip: str = "198.51.100.7",
         query: Mapping[str, str] | None = None,
-    ) -> Answer:
-        message, headers = modern("tools/list", {})
+    ) -> GatewayAnswer:
+        message, headers = build_modern_request("tools/list", {})
         if authorization is not None:
             headers["authorization"] = authorization
         return self.gateway.send(body=json.dumps(message), headers=headers, source_ip=source_ip, query=query)
@@ -41,137 +41,137 @@ class Door:
         return self.witness.calls[-1].principal.subject
 
 
-REFUSED_TOKENS: Mapping[str, tuple[Callable[[Door], str], str]] = {
+REFUSED_TOKENS: Mapping[str, tuple[Callable[[GatewayClient], str], str]] = {
     "garbage": (lambda _: "x.y.z", "invalid"),
-    "expired": (lambda door: door.gateway.token(exp=door.gateway.clock.now() - 10), "expired"),
-    "not yet valid": (lambda door: door.gateway.token(nbf=door.gateway.clock.now() + 11), "invalid"),
-    "wrong issuer": (lambda door: door.gateway.token(iss="https://other.test"), "invalid"),
-    "wrong audience": (lambda door: door.gateway.token(aud="https://other.test/mcp"), "invalid"),
-    "no audience": (lambda door: door.gateway.token(aud=None), "invalid"),
-    "no expiry": (lambda door: door.gateway.token(exp=None), "invalid"),
-    "expiry of another kind": (lambda door: door.gateway.token(exp="9999999999"), "invalid"),
-    "expiry that is true": (lambda door: door.gateway.token(exp=True), "invalid"),
-    "expiry without end": (lambda door: door.gateway.token(exp=float("inf")), "invalid"),
-    "expiry that is no number": (lambda door: door.gateway.token(exp=float("nan")), "invalid"),
-    "beginning that is no number": (lambda door: door.gateway.token(nbf=float("nan")), "invalid"),
-    "no subject": (lambda door: door.gateway.token(sub=None), "invalid"),
-    "algorithm none": (lambda door: unsigned(door.gateway.token()), "invalid"),
+    "expired": (lambda door: door.gateway.make_token(exp=door.gateway.clock.now() - 10), "expired"),
+    "not yet valid": (lambda door: door.gateway.make_token(nbf=door.gateway.clock.now() + 11), "invalid"),
+    "wrong issuer": (lambda door: door.gateway.make_token(iss="https://other.test"), "invalid"),
+    "wrong audience": (lambda door: door.gateway.make_token(aud="https://other.test/mcp"), "invalid"),
+    "no audience": (lambda door: door.gateway.make_token(aud=None), "invalid"),
+    "no expiry": (lambda door: door.gateway.make_token(exp=None), "invalid"),
+    "expiry of another kind": (lambda door: door.gateway.make_token(exp="9999999999"), "invalid"),
+    "expiry that is true": (lambda door: door.gateway.make_token(exp=True), "invalid"),
+    "expiry without end": (lambda door: door.gateway.make_token(exp=float("inf")), "invalid"),
+    "expiry that is no number": (lambda door: door.gateway.make_token(exp=float("nan")), "invalid"),
+    "beginning that is no number": (lambda door: door.gateway.make_token(nbf=float("nan")), "invalid"),
+    "no subject": (lambda door: door.gateway.make_token(sub=None), "invalid"),
+    "algorithm none": (lambda door: remove_signature(door.gateway.make_token()), "invalid"),
     "HS256 with the public key": (
-        lambda door: signed_with_the_public_key(door.gateway.token(), door.gateway.signer.jwk),
+        lambda door: sign_with_public_key(door.gateway.make_token(), door.gateway.signer.jwk),
         "invalid",
     ),
-    "unknown kid": (lambda door: Signer("second").token(door.gateway.clock.now()), "invalid"),
+    "unknown kid": (lambda door: Signer("second").make_token(door.gateway.clock.now()), "invalid"),
     "kid of another key": (
-        lambda door: Signer("second").token(door.gateway.clock.now(), headers={"kid": "first"}),
+        lambda door: Signer("second").make_token(door.gateway.clock.now(), headers={"kid": "first"}),
         "invalid",
     ),
-    "tampered": (lambda door: tampered(door.gateway.token()), "invalid"),
-    "ID token by nonce": (lambda door: door.gateway.token(nonce="n"), "not_accepted"),
-    "ID token by use": (lambda door: door.gateway.token(token_use="id"), "not_accepted"),
-    "of another type": (lambda door: door.gateway.token(headers={"typ": "logout+jwt"}), "invalid"),
-    "tenant that is none": (lambda door: door.gateway.token(tenant="../other"), "not_a_tenant"),
+    "tampered": (lambda door: tamper_subject(door.gateway.make_token()), "invalid"),
+    "ID token by nonce": (lambda door: door.gateway.make_token(nonce="n"), "not_accepted"),
+    "ID token by use": (lambda door: door.gateway.make_token(token_use="id"), "not_accepted"),
+    "of another type": (lambda door: door.gateway.make_token(headers={"typ": "logout+jwt"}), "invalid"),
+    "tenant that is none": (lambda door: door.gateway.make_token(tenant="../other"), "not_a_tenant"),
 }
 
 
 @pytest.fixture
-def door() -> Door:
-    return Door()
+def client() -> GatewayClient:
+    return GatewayClient()
 
 
-def test_s56_the_right_token_passes(door: Door) -> None:
-    assert door.subject_of(f"Bearer {door.gateway.token(sub='somebody')}") == "somebody"
+def test_s56_the_right_token_passes(client: GatewayClient) -> None:
+    assert client.subject_of(f"Bearer {client.gateway.make_token(sub='somebody')}") == "somebody"
 
 
-def test_s56_the_right_key_passes(door: Door) -> None:
-    key = door.gateway.make_key()
-    assert door.subject_of(f"Bearer {key}") == f"api-key:{key.key_id}"
+def test_s56_the_right_key_passes(client: GatewayClient) -> None:
+    key = client.gateway.make_key()
+    assert client.subject_of(f"Bearer {key}") == f"api-key:{key.key_id}"
 
 
-def test_s57_without_a_header_the_answer_says_missing(door: Door) -> None:
-    answer = door.knock(None)
+def test_s57_a_request_without_credentials_is_refused_as_missing(client: GatewayClient) -> None:
+    answer = client.knock(None)
     assert answer.status == 401
     assert "missing" in answer.json["error"]["message"]
     assert answer.headers["www-authenticate"] == f'Bearer resource_metadata="{METADATA}"'
-    assert door.witness.calls == []
+    assert client.witness.calls == []
 
 
 @pytest.mark.invariant(1)
 @pytest.mark.parametrize("name", REFUSED_TOKENS)
-def test_s58_a_wrong_token_is_refused_and_nothing_runs(door: Door, name: str) -> None:
+def test_s58_an_invalid_token_is_refused_before_a_tool_runs(client: GatewayClient, name: str) -> None:
     make, reason = REFUSED_TOKENS[name]
-    answer = door.knock(f"Bearer {make(door)}")
+    answer = client.knock(f"Bearer {make(client)}")
     assert answer.status == 401
     assert answer.json["error"]["data"]["reason"] == reason
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]
-    assert door.witness.calls == []
+    assert client.witness.calls == []
 
 
 @pytest.mark.parametrize(
     "header", ["Basic dXNlcjpwYXNz", "Bearer", "Bearer ", "Bearer a b", "Token abc", "bearerabc", "Negotiate x"]
 )
-def test_s59_another_scheme_or_a_malformed_header_is_refused(door: Door, header: str) -> None:
-    answer = door.knock(header)
+def test_s59_another_scheme_or_a_malformed_header_is_refused(client: GatewayClient, header: str) -> None:
+    answer = client.knock(header)
     assert answer.status == 401
     assert 'error="invalid_request"' in answer.headers["www-authenticate"]
-    assert door.witness.calls == []
+    assert client.witness.calls == []
 
 
-def test_s60_with_nothing_configured_nobody_is_served() -> None:
-    door = Door(AUTH_MODE="none")
+def test_s60_a_gateway_without_configured_authentication_serves_no_request() -> None:
+    door = GatewayClient(AUTH_MODE="none")
     answer = door.knock("Bearer anything")
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")
     assert door.witness.calls == []
 
 
 @pytest.mark.parametrize("header", [None, "Basic x", "Bearer wrong"])
-def test_s61_every_refusal_is_json(door: Door, header: str | None) -> None:
-    answer = door.knock(header)
+def test_s61_every_refusal_is_json(client: GatewayClient, header: str | None) -> None:
+    answer = client.knock(header)
     assert answer.headers["content-type"] == "application/json"
     assert answer.json["jsonrpc"] == "2.0"
 
 
 @pytest.mark.invariant(4)
-def test_s62_a_revoked_key_is_refused_two_seconds_later(door: Door) -> None:
-    key = door.gateway.make_key()
-    door.subject_of(f"Bearer {key}")
-    door.gateway.adapters.api_keys.revoke("default", key.key_id, door.gateway.clock.now())
-    door.gateway.clock.advance(2)
-    answer = door.knock(f"Bearer {key}")
+def test_s62_a_revoked_key_is_refused_two_seconds_later(client: GatewayClient) -> None:
+    key = client.gateway.make_key()
+    client.subject_of(f"Bearer {key}")
+    client.gateway.adapters.api_keys.revoke("default", key.key_id, client.gateway.clock.now())
+    client.gateway.clock.advance(2)
+    answer = client.knock(f"Bearer {key}")
     assert answer.status == 401, answer.text
     assert answer.json["error"]["data"]["reason"] == "revoked"
-    assert len(door.witness.calls) == 1
+    assert len(client.witness.calls) == 1
 
 
-def test_s63_a_foreign_origin_is_refused(door: Door) -> None:
-    message, headers = modern("tools/list", {})
-    headers |= {"origin": "https://evil.test", "authorization": f"Bearer {door.gateway.token()}"}
-    answer = door.gateway.send(body=json.dumps(message), headers=headers)
+def test_s63_a_foreign_origin_is_refused(client: GatewayClient) -> None:
+    message, headers = build_modern_request("tools/list", {})
+    headers |= {"origin": "https://evil.test", "authorization": f"Bearer {client.gateway.make_token()}"}
+    answer = client.gateway.send(body=json.dumps(message), headers=headers)
     assert answer.status == 403
-    assert door.witness.calls == []
+    assert client.witness.calls == []
 
 
-def test_the_scheme_is_read_in_any_case(door: Door) -> None:
-    assert door.subject_of(f"bearer {door.gateway.token()}") == "somebody"
+def test_the_authorization_scheme_is_case_insensitive(client: GatewayClient) -> None:
+    assert client.subject_of(f"bearer {client.gateway.make_token()}") == "somebody"
 
 
-def test_a_token_in_the_query_is_not_read(door: Door) -> None:
-    answer = door.knock(None, query={"access_token": door.gateway.token()})
+def test_a_token_in_the_query_is_not_read(client: GatewayClient) -> None:
+    answer = client.knock(None, query={"access_token": client.gateway.make_token()})
     assert answer.status == 401
-    assert door.witness.calls == []
+    assert client.witness.calls == []
 
 
-def test_a_key_with_a_wrong_secret_is_refused(door: Door) -> None:
-    presented = str(door.gateway.make_key())
-    answer = door.knock(f"Bearer {presented[:-1]}{'0' if presented[-1] != '0' else '1'}")
+def test_a_key_with_a_wrong_secret_is_refused(client: GatewayClient) -> None:
+    presented = str(client.gateway.make_key())
+    answer = client.knock(f"Bearer {presented[:-1]}{'0' if presented[-1] != '0' else '1'}")
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "invalid")
 
 
-def test_an_expired_key_is_refused(door: Door) -> None:
-    key = door.gateway.make_key(lasting=60)
-    door.gateway.clock.advance(60)
-    answer = door.knock(f"Bearer {key}")
+def test_an_expired_key_is_refused(client: GatewayClient) -> None:
+    key = client.gateway.make_key(lasting=60)
+    client.gateway.clock.advance(60)
+    answer = client.knock(f"Bearer {key}")
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "expired")
-    assert door.witness.calls == []
+    assert client.witness.calls == []
 
 
 KEY = f"sp_default_{'0' * 12}_{'0' * 64}"
@@ -182,7 +182,7 @@ KEY = f"sp_default_{'0' * 12}_{'0' * 64}"
     ["sp_", "sp_default", "sp_default_x", "sp__a_b", f"{KEY}0", f"{KEY}_0", KEY.upper(), KEY.replace("default", "Ä"),
      f"sp_default_{'0' * 3000}_{'0' * 64}", KEY.replace("default", "../other"), f"{KEY}é"],
 )  # fmt: skip
-def test_a_malformed_key_is_refused_without_a_look_up(key: str) -> None:
+def test_a_malformed_key_is_refused_without_a_lookup(key: str) -> None:
     looked_up: list[str] = []
 
     class Watched(MemoryApiKeys):
@@ -190,7 +190,7 @@ def test_a_malformed_key_is_refused_without_a_look_up(key: str) -> None:
             looked_up.append(key_id)
             return super().find(tenant, key_id)
 
-    clock = SetClock()
+    clock = ManualClock()
     keys = ApiKeyAuthenticator(keys=Watched(), clock=clock)
     assert isinstance(keys.authenticate(key), Denial)
     assert looked_up == []
@@ -198,7 +198,7 @@ def test_a_malformed_key_is_refused_without_a_look_up(key: str) -> None:
     assert looked_up == ["0" * 12]
 
 
-def test_a_lookup_is_remembered_for_two_seconds_and_not_when_the_clock_steps_back() -> None:
+def test_a_key_lookup_is_cached_for_two_seconds_unless_the_clock_steps_back() -> None:
     reads: list[str] = []
 
     class Watched(MemoryApiKeys):
@@ -206,7 +206,7 @@ def test_a_lookup_is_remembered_for_two_seconds_and_not_when_the_clock_steps_bac
             reads.append(tenant)
             return super().find(tenant, key_id)
 
-    clock = SetClock()
+    clock = ManualClock()
     keys = ApiKeyAuthenticator(keys=Watched(), clock=clock)
     for seconds, expected in ((0, 1), (1.9, 1), (0.1, 2), (-60, 3)):
         clock.advance(seconds)
@@ -214,23 +214,23 @@ def test_a_lookup_is_remembered_for_two_seconds_and_not_when_the_clock_steps_bac
         assert len(reads) == expected
 
 
-def test_the_memory_of_lookups_is_bounded() -> None:
-    keys = ApiKeyAuthenticator(keys=MemoryApiKeys(), clock=SetClock())
+def test_the_cache_of_key_lookups_is_bounded() -> None:
+    keys = ApiKeyAuthenticator(keys=MemoryApiKeys(), clock=ManualClock())
     for number in range(CACHE_SIZE + 10):
         keys.authenticate(f"sp_default_{number:012x}_{'0' * 64}")
     assert keys.cached_count == CACHE_SIZE
 
 
 def test_a_key_is_refused_where_only_tokens_are_accepted() -> None:
-    door = Door(AUTH_MODE="jwt")
+    door = GatewayClient(AUTH_MODE="jwt")
     answer = door.knock(f"Bearer {door.gateway.make_key()}")
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "not_accepted")
     assert door.witness.calls == []
 
 
 def test_a_token_is_refused_where_only_keys_are_accepted() -> None:
-    door = Door(AUTH_MODE="api-key")
-    answer = door.knock(f"Bearer {door.gateway.token()}")
+    door = GatewayClient(AUTH_MODE="api-key")
+    answer = door.knock(f"Bearer {door.gateway.make_token()}")
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "not_accepted")
     assert "resource_metadata" not in answer.headers["www-authenticate"]
     assert door.witness.calls == []
@@ -241,27 +241,27 @@ LAPTOP = {"AUTH_MODE": "local", "AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "127.9.9.9"])
 def test_local_mode_admits_an_anonymous_caller_from_the_loopback_address(address: str) -> None:
-    assert Door(**LAPTOP).subject_of(None, source_ip=address) == "anonymous"
+    assert GatewayClient(**LAPTOP).subject_of(None, source_ip=address) == "anonymous"
 
 
 @pytest.mark.invariant(3)
 @pytest.mark.parametrize("address", ["10.0.0.1", "198.51.100.7", "::ffff:10.0.0.1", "localhost", ""])
-def test_local_mode_admits_nobody_else_without_credentials(address: str) -> None:
-    door = Door(**LAPTOP)
+def test_local_mode_refuses_other_addresses_without_credentials(address: str) -> None:
+    door = GatewayClient(**LAPTOP)
     assert door.knock(None, source_ip=address).status == 401
     assert door.witness.calls == []
 
 
 def test_local_mode_still_checks_a_credential_that_is_presented() -> None:
-    door = Door(**LAPTOP)
+    door = GatewayClient(**LAPTOP)
     assert door.knock("Bearer wrong", source_ip="127.0.0.1").status == 401
     assert door.witness.calls == []
 
 
 @pytest.mark.invariant(5)
-def test_a_key_is_never_human(door: Door) -> None:
-    door.subject_of(f"Bearer {door.gateway.make_key()}")
-    assert door.witness.calls[-1].principal.human is False
+def test_a_key_is_never_human(client: GatewayClient) -> None:
+    client.subject_of(f"Bearer {client.gateway.make_key()}")
+    assert client.witness.calls[-1].principal.human is False
 
 
 @pytest.mark.invariant(5)
@@ -278,9 +278,11 @@ def test_a_key_is_never_human(door: Door) -> None:
         ({"amr": {"a": 1}}, False),
     ],
 )
-def test_only_the_claim_of_an_interactive_login_says_human(door: Door, claims: dict[str, object], human: bool) -> None:
-    door.subject_of(f"Bearer {door.gateway.token(**claims)}")
-    assert door.witness.calls[-1].principal.human is human
+def test_only_the_claim_of_an_interactive_login_marks_a_principal_as_human(
+    client: GatewayClient, claims: dict[str, object], human: bool
+) -> None:
+    client.subject_of(f"Bearer {client.gateway.make_token(**claims)}")
+    assert client.witness.calls[-1].principal.human is human
 
 
 @pytest.mark.parametrize(
@@ -292,15 +294,15 @@ def test_only_the_claim_of_an_interactive_login_says_human(door: Door, claims: d
         ("amr=mfa", {"amr": ["pwd"]}, False),
     ],
 )
-def test_the_claim_that_says_human_may_need_a_value(rule: str, claims: dict[str, object], human: bool) -> None:
-    door = Door(HUMAN_CLAIM=rule)
-    door.subject_of(f"Bearer {door.gateway.token(**claims)}")
+def test_the_human_claim_can_require_a_value(rule: str, claims: dict[str, object], human: bool) -> None:
+    door = GatewayClient(HUMAN_CLAIM=rule)
+    door.subject_of(f"Bearer {door.gateway.make_token(**claims)}")
     assert door.witness.calls[-1].principal.human is human
 
 
-def test_the_claims_say_tenant_roles_and_permissions(door: Door) -> None:
-    token = door.gateway.token(tenant="acme", roles=["author"], scope="read signpost.admin")
-    door.subject_of(f"Bearer {token}")
-    principal = door.witness.calls[-1].principal
+def test_the_claims_set_tenant_roles_and_permissions(client: GatewayClient) -> None:
+    token = client.gateway.make_token(tenant="acme", roles=["author"], scope="read signpost.admin")
+    client.subject_of(f"Bearer {token}")
+    principal = client.witness.calls[-1].principal
     assert (principal.tenant, principal.roles) == ("acme", frozenset({"author"}))
     assert principal.permissions == frozenset({"read", "signpost.admin"})

@@ -34,7 +34,7 @@ from signpost.contract import (
 )
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.model import InputRequired, Principal
-from tests.support.memory_gateway import SetClock
+from tests.support.memory_gateway import ManualClock
 
 TENANT = "default"
 MAIL, FILES = "email::send", "files::read"
@@ -63,7 +63,7 @@ class Table:
     """What the gateways of a deployment share."""
 
     def __init__(self) -> None:
-        self.clock = SetClock()
+        self.clock = ManualClock()
         self.rows = FunctionTable()
         self.settings = MemoryRuntimeSettings(self.rows)
         self.breakers = MemoryBreakers(self.rows)
@@ -128,7 +128,7 @@ def gateway(table: Table) -> Gateway:
 
 
 @pytest.fixture
-def probed(table: Table, gateway: Gateway) -> Gateway:
+def gateway_before_probe(table: Table, gateway: Gateway) -> Gateway:
     """The breaker is open and its pause is over: the next call is the probe."""
     gateway.fail()
     table.clock.advance(PAUSE)
@@ -141,42 +141,40 @@ def code_of(reply: CallReply) -> str:
     return reply.code
 
 
-def test_s240_a_new_breaker_is_closed_and_has_counted_nothing(gateway: Gateway) -> None:
+def test_s240_a_new_breaker_is_closed_without_counted_failures(gateway: Gateway) -> None:
     assert gateway.reading() == CLOSED
 
 
-def test_s241_a_function_nobody_knows_is_let_through_to_be_refused_by_name(gateway: Gateway) -> None:
+def test_s241_an_unknown_function_is_attempted_and_never_opens_its_breaker(gateway: Gateway) -> None:
     unknown = failure("unknown_function", "nobody::knows")
     for _ in range(5):
         assert gateway.call(unknown, function="nobody::knows") == unknown
     assert gateway.reading("nobody::knows") == CLOSED
 
 
-def test_s242_a_result_comes_back_unchanged(gateway: Gateway) -> None:
+def test_s242_a_result_is_returned_unchanged(gateway: Gateway) -> None:
     for reply in (OK, KeptResult("answers/default/a.json", 7, "0" * 64), InputRequired({"name": {}}, state=1)):
         assert gateway.call(reply) is reply
 
 
-def test_s243_a_failure_comes_back_unchanged(gateway: Gateway) -> None:
+def test_s243_a_failure_is_returned_unchanged(gateway: Gateway) -> None:
     assert gateway.call(CRASHED) is CRASHED
     assert gateway.call(REFUSED) is REFUSED
 
 
-def test_s244_a_gateway_that_starts_later_knows_what_the_others_know(table: Table, gateway: Gateway) -> None:
+def test_s244_a_gateway_that_starts_later_reads_the_stored_state(table: Table, gateway: Gateway) -> None:
     gateway.fail()
     assert Gateway(table).reading() == gateway.reading() == BreakerReading("open", 3, "crashed")
 
 
-def test_s245_three_failures_in_a_row_open_it(table: Table, gateway: Gateway) -> None:
+def test_s245_three_failures_in_a_row_open_the_breaker(table: Table, gateway: Gateway) -> None:
     gateway.fail(2)
     gateway.call(failure("timed_out", MAIL))
     assert table.opened() == BreakerState(table.clock.now() + PAUSE, failures=3, last_failure="timed_out")
     assert gateway.reading() == BreakerReading("open", 3, "timed_out")
 
 
-def test_s246_while_it_is_open_nothing_runs_and_the_answer_says_when_to_come_again(
-    table: Table, gateway: Gateway
-) -> None:
+def test_s246_an_open_breaker_refuses_calls_with_the_time_to_retry(table: Table, gateway: Gateway) -> None:
     gateway.fail()
     table.clock.advance(100.0)
     refused = gateway.call(OK)
@@ -184,7 +182,7 @@ def test_s246_while_it_is_open_nothing_runs_and_the_answer_says_when_to_come_aga
     assert gateway.attempts == 3
 
 
-def test_s247_a_success_starts_the_count_anew(gateway: Gateway) -> None:
+def test_s247_a_success_resets_the_failure_count(gateway: Gateway) -> None:
     gateway.fail(2)
     assert gateway.reading() == BreakerReading("closed", 2, "crashed")
     gateway.call(OK)
@@ -193,54 +191,54 @@ def test_s247_a_success_starts_the_count_anew(gateway: Gateway) -> None:
     assert gateway.reading().position == "closed"
 
 
-def test_s248_a_probe_that_succeeds_closes_it(table: Table, probed: Gateway) -> None:
-    assert probed.call(OK) is OK
+def test_s248_a_successful_probe_closes_the_breaker(table: Table, gateway_before_probe: Gateway) -> None:
+    assert gateway_before_probe.call(OK) is OK
     assert table.opened() is None
-    assert probed.reading() == CLOSED
-    probed.fail(2)
-    assert probed.reading().position == "closed"
+    assert gateway_before_probe.reading() == CLOSED
+    gateway_before_probe.fail(2)
+    assert gateway_before_probe.reading().position == "closed"
 
 
-def test_s249_a_probe_that_fails_opens_it_for_another_pause(table: Table, probed: Gateway) -> None:
-    assert probed.call(failure("timed_out", MAIL)) == failure("timed_out", MAIL)
+def test_s249_a_failed_probe_opens_the_breaker_for_another_pause(table: Table, gateway_before_probe: Gateway) -> None:
+    assert gateway_before_probe.call(failure("timed_out", MAIL)) == failure("timed_out", MAIL)
     assert table.opened() == BreakerState(table.clock.now() + PAUSE, failures=4, last_failure="timed_out")
-    assert code_of(probed.call(OK)) == "circuit_open"
+    assert code_of(gateway_before_probe.call(OK)) == "circuit_open"
 
 
-def test_s250_functions_and_tenants_have_breakers_of_their_own(gateway: Gateway) -> None:
+def test_s250_each_function_and_tenant_has_its_own_breaker(gateway: Gateway) -> None:
     gateway.fail()
     assert gateway.call(OK, function=FILES) is OK
     assert gateway.call(OK, tenant="acme") is OK
     assert code_of(gateway.call(OK)) == "circuit_open"
 
 
-def test_s251_resetting_a_closed_one_changes_nothing_but_the_count(gateway: Gateway) -> None:
+def test_s251_resetting_a_closed_breaker_only_clears_the_failure_count(gateway: Gateway) -> None:
     gateway.fail(2)
     assert not gateway.breaker.reset(TENANT, MAIL)
     assert gateway.reading() == CLOSED
 
 
-def test_s252_resetting_an_open_one_closes_it(gateway: Gateway) -> None:
+def test_s252_resetting_an_open_breaker_closes_it(gateway: Gateway) -> None:
     gateway.fail()
     assert gateway.breaker.reset(TENANT, MAIL)
     assert gateway.call(OK) is OK
 
 
-def test_s253_resetting_that_of_an_unknown_function_is_no_error(gateway: Gateway) -> None:
+def test_s253_resetting_the_breaker_of_an_unknown_function_is_no_error(gateway: Gateway) -> None:
     assert not gateway.breaker.reset(TENANT, "nobody::knows")
 
 
-def test_s254_closing_leaves_no_row(table: Table, gateway: Gateway) -> None:
+def test_s254_closing_a_breaker_leaves_no_row(table: Table, gateway: Gateway) -> None:
     gateway.fail()
     assert table.breakers.close(TENANT, MAIL)
     assert table.breakers.of_tenant(TENANT) == {}
 
 
-def test_s255_closing_what_is_not_open_is_no_error(table: Table) -> None:
+def test_s255_closing_a_breaker_that_is_not_open_is_no_error(table: Table) -> None:
     assert not table.breakers.close(TENANT, "nobody::knows")
 
 
-def test_s259_a_hundred_calls_at_once_leave_a_valid_state(table: Table) -> None:
+def test_s259_a_hundred_concurrent_calls_leave_a_valid_state(table: Table) -> None:
     gateway = Gateway(table)
     replies: Sequence[CallReply] = [OK, CRASHED, REFUSED, CRASHED, CRASHED]
     with ThreadPoolExecutor(16) as pool:
@@ -255,13 +253,13 @@ def test_s259_a_hundred_calls_at_once_leave_a_valid_state(table: Table) -> None:
     assert opened is None or (opened.failures >= 3 and opened.probing_until is None)
 
 
-def test_s260_reading_at_once_gives_one_answer(gateway: Gateway) -> None:
+def test_s260_concurrent_readings_agree(gateway: Gateway) -> None:
     gateway.fail()
     with ThreadPoolExecutor(16) as pool:
         assert set(pool.map(gateway.reading, [MAIL] * 100)) == {BreakerReading("open", 3, "crashed")}
 
 
-def test_s261_reading_while_it_opens_and_closes_gives_valid_answers(gateway: Gateway) -> None:
+def test_s261_readings_are_valid_while_the_breaker_opens_and_closes(gateway: Gateway) -> None:
     done = Event()
 
     def read() -> set[str]:
@@ -281,7 +279,7 @@ def test_s261_reading_while_it_opens_and_closes_gives_valid_answers(gateway: Gat
         assert all(reader.result() <= {"open", "closed"} for reader in readers)
 
 
-def test_s262_of_all_gateways_one_probes(table: Table) -> None:
+def test_s262_one_of_several_gateways_probes(table: Table) -> None:
     first, second = Gateway(table), Gateway(table)
     first.fail()
     table.clock.advance(PAUSE)
@@ -297,9 +295,11 @@ def test_s262_of_all_gateways_one_probes(table: Table) -> None:
     assert second.attempts == 0
 
 
-def test_s262_of_sixteen_callers_after_the_pause_one_gets_through(table: Table, probed: Gateway) -> None:
+def test_s262_one_of_sixteen_concurrent_callers_probes_after_the_pause(
+    table: Table, gateway_before_probe: Gateway
+) -> None:
     decided = Barrier(16)  # the others decide while the probe runs, and it ends when all have
-    gateways = [probed, *(Gateway(table) for _ in range(3))]
+    gateways = [gateway_before_probe, *(Gateway(table) for _ in range(3))]
 
     def probe() -> CallReply:
         decided.wait(timeout=20)
@@ -319,12 +319,12 @@ def test_s262_of_sixteen_callers_after_the_pause_one_gets_through(table: Table, 
 
 
 @pytest.mark.parametrize("code", sorted(COUNTED_CODES))
-def test_s263_exceptions_crashes_and_timeouts_count(gateway: Gateway, code: str) -> None:
+def test_s263_exceptions_crashes_and_timeouts_count_as_failures(gateway: Gateway, code: str) -> None:
     gateway.fail(3, failure(code, MAIL))
     assert gateway.reading() == BreakerReading("open", 3, code)
 
 
-def test_s263_an_answer_that_was_given_up_counts(table: Table, gateway: Gateway) -> None:
+def test_s263_a_call_that_passes_its_deadline_counts_as_a_failure(table: Table, gateway: Gateway) -> None:
     for _ in range(3):
         with pytest.raises(DeadlinePassed):
             gateway.call(DeadlinePassed())
@@ -336,7 +336,7 @@ def test_s263_an_answer_that_was_given_up_counts(table: Table, gateway: Gateway)
 
 
 @pytest.mark.parametrize("kind", ["timeout", "rate_limited", "connection_error", "transient_error"])
-def test_what_an_author_reports_as_passing_counts(gateway: Gateway, kind: str) -> None:
+def test_a_reported_transient_failure_counts(gateway: Gateway, kind: str) -> None:
     gateway.fail(3, Failure("reported", kind, "none", "Not now."))  # pyright: ignore[reportArgumentType] - of the four
     assert gateway.reading().position == "open"
 
@@ -346,7 +346,7 @@ def test_what_an_author_reports_as_passing_counts(gateway: Gateway, kind: str) -
     [*(failure(code, MAIL) for code in sorted(FAILURES.keys() - COUNTED_CODES)), REFUSED, UNCOUNTED],
     ids=lambda refusal: f"{refusal.code} {refusal.kind}",
 )
-def test_what_is_refused_neither_counts_nor_starts_the_count_anew(gateway: Gateway, refusal: Failure) -> None:
+def test_an_uncounted_failure_leaves_the_failure_count_unchanged(gateway: Gateway, refusal: Failure) -> None:
     gateway.fail(2)
     for _ in range(5):
         gateway.call(refusal)
@@ -355,7 +355,7 @@ def test_what_is_refused_neither_counts_nor_starts_the_count_anew(gateway: Gatew
     assert gateway.reading().position == "open"
 
 
-def test_however_often_an_attempt_tries_it_counts_once(gateway: Gateway) -> None:
+def test_an_attempt_with_several_tries_counts_once(gateway: Gateway) -> None:
     tries = count(1)
 
     def three_times() -> CallReply:
@@ -367,40 +367,40 @@ def test_however_often_an_attempt_tries_it_counts_once(gateway: Gateway) -> None
 
 
 @pytest.mark.parametrize("code", ["throttled", "unreachable", "late", "access_denied", "connection_lost"])
-def test_a_probe_that_says_nothing_about_the_function_goes_to_the_next_one(
-    table: Table, probed: Gateway, code: str
-) -> None:
+def test_an_inconclusive_probe_lets_the_next_call_probe(table: Table, gateway_before_probe: Gateway, code: str) -> None:
     before = table.opened()
-    assert code_of(probed.call(failure(code, MAIL))) == code
+    assert code_of(gateway_before_probe.call(failure(code, MAIL))) == code
     assert table.opened() == before
     assert Gateway(table).call(OK) is OK
     assert table.opened() is None
 
 
 @pytest.mark.parametrize("reply", [REFUSED, UNCOUNTED, failure("result_too_large", MAIL), InputRequired({})])
-def test_a_function_that_refuses_or_asks_works_again(table: Table, probed: Gateway, reply: CallReply) -> None:
-    probed.call(reply)
+def test_a_probe_that_returns_a_refusal_or_an_input_request_closes_the_breaker(
+    table: Table, gateway_before_probe: Gateway, reply: CallReply
+) -> None:
+    gateway_before_probe.call(reply)
     assert table.opened() is None
 
 
-def test_a_probe_that_never_came_back_is_followed_by_another_when_its_time_is_up(table: Table, probed: Gateway) -> None:
+def test_a_probe_without_a_reply_is_repeated_after_its_time_limit(table: Table, gateway_before_probe: Gateway) -> None:
     with suppress(RuntimeError):
-        probed.call(RuntimeError("the gateway is gone"))
+        gateway_before_probe.call(RuntimeError("the gateway is gone"))
     assert code_of(Gateway(table).call(OK)) == "circuit_open"
     table.clock.advance(28.0 + PROBE_MARGIN)
     assert Gateway(table).call(OK) is OK
 
 
-def test_a_probe_is_held_no_longer_than_the_function_may_run(table: Table, probed: Gateway) -> None:
+def test_a_probe_expires_with_the_timeout_of_its_function(table: Table, gateway_before_probe: Gateway) -> None:
     table.settings.set(TENANT, MAIL, "tool_timeout_ms", 1_000)
     with suppress(RuntimeError):
-        probed.call(RuntimeError("the gateway is gone"))
+        gateway_before_probe.call(RuntimeError("the gateway is gone"))
     opened = table.opened()
     assert opened is not None
     assert opened.probing_until == table.clock.now() + 1.0 + PROBE_MARGIN
 
 
-def test_a_gateway_that_did_not_see_it_close_does_not_probe(table: Table) -> None:
+def test_a_gateway_with_an_outdated_reading_does_not_probe_a_closed_breaker(table: Table) -> None:
     first, second = Gateway(table), Gateway(table)
     first.fail()
     table.clock.advance(PAUSE - 1)
@@ -411,7 +411,7 @@ def test_a_gateway_that_did_not_see_it_close_does_not_probe(table: Table) -> Non
     assert table.opened() is None, "one failure of a function that works does not open its breaker again"
 
 
-def test_other_gateways_see_within_two_seconds_that_it_opened(table: Table) -> None:
+def test_other_gateways_see_an_opened_breaker_within_two_seconds(table: Table) -> None:
     first, second = Gateway(table), Gateway(table)
     second.call(OK)
     first.fail()
@@ -420,7 +420,7 @@ def test_other_gateways_see_within_two_seconds_that_it_opened(table: Table) -> N
     assert code_of(second.call(OK)) == "circuit_open"
 
 
-def test_while_nothing_fails_a_function_is_looked_at_once_in_two_seconds(table: Table, gateway: Gateway) -> None:
+def test_the_state_of_a_working_function_is_read_once_in_two_seconds(table: Table, gateway: Gateway) -> None:
     for _ in range(10):
         gateway.call(OK)
     assert gateway.states.reads == 1
@@ -430,9 +430,7 @@ def test_while_nothing_fails_a_function_is_looked_at_once_in_two_seconds(table: 
 
 
 @pytest.mark.parametrize("where", [MAIL, None])
-def test_an_operator_says_after_how_many_failures_and_for_how_long(
-    table: Table, gateway: Gateway, where: str | None
-) -> None:
+def test_an_operator_sets_the_failure_limit_and_the_pause(table: Table, gateway: Gateway, where: str | None) -> None:
     table.settings.set(TENANT, where, "breaker_failures", 1)
     table.settings.set(TENANT, where, "breaker_pause_ms", 1_500)
     gateway.fail(1)
@@ -441,7 +439,7 @@ def test_an_operator_says_after_how_many_failures_and_for_how_long(
     assert gateway.call(OK) is OK
 
 
-def test_a_breaker_that_is_switched_off_counts_nothing_and_keeps_nobody_away(table: Table, gateway: Gateway) -> None:
+def test_a_disabled_breaker_counts_no_failures_and_refuses_no_calls(table: Table, gateway: Gateway) -> None:
     gateway.fail()
     table.settings.set(TENANT, MAIL, "breaker_failures", 0)
     table.clock.advance(REVALIDATION_INTERVAL)
@@ -456,7 +454,7 @@ def test_a_breaker_that_is_switched_off_counts_nothing_and_keeps_nobody_away(tab
 THROTTLED = failure("throttled", MAIL)
 
 
-class Expected:
+class BreakerModel:
     """What a breaker is, said without views, rows and claims."""
 
     def __init__(self) -> None:
@@ -478,8 +476,8 @@ class Expected:
 @given(
     st.lists(st.tuples(st.sampled_from([OK, CRASHED, CRASHED, REFUSED, THROTTLED]), st.sampled_from([0, 1, 150, 300])))
 )
-def test_whatever_happens_the_breaker_is_as_simple_as_it_sounds(steps: Sequence[tuple[CallReply, float]]) -> None:
-    table, expected = Table(), Expected()
+def test_the_breaker_agrees_with_its_model(steps: Sequence[tuple[CallReply, float]]) -> None:
+    table, expected = Table(), BreakerModel()
     gateway = Gateway(table)
     for reply, passing in steps:
         replied = gateway.call(reply)
@@ -503,7 +501,7 @@ class LostWrites(MemoryBreakers):
         raise Unavailable
 
 
-def test_a_reply_is_answered_even_if_the_breaker_cannot_be_written(table: Table) -> None:
+def test_a_reply_is_returned_even_if_the_breaker_cannot_be_written(table: Table) -> None:
     gateway, healthy = Gateway(table, LostWrites(table.rows)), Gateway(table)
     gateway.fail(4)
     assert gateway.reading() == BreakerReading("closed", 4, "crashed")
@@ -513,7 +511,7 @@ def test_a_reply_is_answered_even_if_the_breaker_cannot_be_written(table: Table)
     assert table.opened() is not None
 
 
-def test_what_one_gateway_counts_is_bounded(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_counted_functions_is_bounded(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("signpost.calling.breaker.MAX_COUNTED_FUNCTIONS", 1)
     gateway.fail(2)
     assert gateway.reading() == BreakerReading("closed", 2, "crashed")
@@ -522,7 +520,7 @@ def test_what_one_gateway_counts_is_bounded(gateway: Gateway, monkeypatch: pytes
     assert gateway.reading(FILES) == BreakerReading("closed", 1, "crashed")
 
 
-def test_whoever_looks_after_it_is_told_when_it_opens_and_when_it_closes(table: Table, gateway: Gateway) -> None:
+def test_a_breaker_sends_one_notice_when_it_opens_and_one_when_it_closes(table: Table, gateway: Gateway) -> None:
     gateway.fail()
     gateway.call()
     assert gateway.notices == [(TENANT, MAIL, "open", CRASHED.code)]

@@ -19,27 +19,27 @@ from signpost.model import InputRequired, Json, JsonObject, Principal
 from signpost.schema.validation import check_schema
 from signpost.surfaces.function_calls import LONGEST_STRUCTURED, client_schema
 from signpost.surfaces.functions.bridge_tools import function_of, has_tool_name, tool_name_of
-from tests.support.function_tools import LEGACY, SHELF, TENANT, YARD, Client, text_of
-from tests.support.memory_gateway import META, MODERN, MemoryGateway, modern
+from tests.support.function_tools import LEGACY, SHELF, TENANT, YARD, FunctionToolClient, read_text
+from tests.support.memory_gateway import META, MODERN, MemoryGateway, build_modern_request
 
 BRIDGE = "/mcp/functions"
 OPERATOR = Principal("operator", TENANT, "signpost:operator")
 
 
 @pytest.fixture(params=[MODERN, LEGACY])
-def client(request: pytest.FixtureRequest) -> Client:
-    return Client(request.param, BRIDGE)
+def client(request: pytest.FixtureRequest) -> FunctionToolClient:
+    return FunctionToolClient(request.param, BRIDGE)
 
 
-def test_every_function_is_a_tool_and_so_is_fetch(client: Client) -> None:
+def test_every_function_and_fetch_are_tools(client: FunctionToolClient) -> None:
     client.host("yard::echo", "a::b::c::d", "plain")
-    assert client.names() == ["a__b__c__d", "plain", "yard__echo", "skill__fetch"]
+    assert client.list_tool_names() == ["a__b__c__d", "plain", "yard__echo", "skill__fetch"]
 
 
-def test_a_tool_has_the_description_and_the_schema_of_its_function(client: Client) -> None:
+def test_a_tool_has_the_description_and_the_schema_of_its_function(client: FunctionToolClient) -> None:
     schema = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
     client.host(HostedFunction("email::send", description="Sends a mail.", input_schema=schema), "plain")
-    mail, plain, _ = client.tools()
+    mail, plain, _ = client.list_tools()
     assert mail == {"name": "email__send", "description": "Sends a mail.", "inputSchema": schema}
     assert plain == {"name": "plain", "description": "", "inputSchema": {"type": "object", "properties": {}}}
 
@@ -61,16 +61,16 @@ def test_a_tool_has_the_description_and_the_schema_of_its_function(client: Clien
         ),
     ],
 )
-def test_a_schema_is_shown_as_clients_take_it(declared: JsonObject | None, shown: JsonObject) -> None:
+def test_a_schema_is_listed_in_the_form_that_clients_accept(declared: JsonObject | None, shown: JsonObject) -> None:
     assert client_schema(declared) == shown
     check_schema(client_schema(declared))
 
 
-def test_a_call_reaches_its_function_with_who_calls(client: Client) -> None:
+def test_a_call_reaches_its_function_with_its_principal(client: FunctionToolClient) -> None:
     client.host(HostedFunction("yard::echo", permissions=frozenset({"mail"})))
     result = client.call("yard__echo", {"msg": "ahoy"})
     assert result["isError"] is False
-    assert json.loads(text_of(result)) == result["structuredContent"] == {"msg": "ahoy"}
+    assert json.loads(read_text(result)) == result["structuredContent"] == {"msg": "ahoy"}
     (call,) = client.calls
     assert (call["function"], call["arguments"], call["permissions"]) == ("yard::echo", {"msg": "ahoy"}, ["mail"])
     assert call["principal"]["tenant"] == TENANT
@@ -88,23 +88,23 @@ def test_a_call_reaches_its_function_with_who_calls(client: Client) -> None:
         ({"a": {"b": 1}}, '{\n  "a": {\n    "b": 1\n  }\n}'),
     ],
 )
-def test_success_is_one_text(client: Client, value: Json, text: str) -> None:
+def test_a_result_is_sent_as_one_text(client: FunctionToolClient, value: Json, text: str) -> None:
     client.host("f")
     client.replies["f"] = Result(value)
     result = client.call("f")
-    assert text_of(result) == text
+    assert read_text(result) == text
     assert ("structuredContent" in result) == isinstance(value, dict)
 
 
-def test_a_long_object_is_sent_once(client: Client) -> None:
+def test_a_long_object_is_sent_as_text_only(client: FunctionToolClient) -> None:
     client.host("f")
     client.replies["f"] = Result({"a": "x" * LONGEST_STRUCTURED})
     result = client.call("f")
-    assert len(text_of(result)) > LONGEST_STRUCTURED
+    assert len(read_text(result)) > LONGEST_STRUCTURED
     assert "structuredContent" not in result
 
 
-def test_an_object_that_is_too_long_to_be_sent_becomes_a_link_and_no_error(client: Client) -> None:
+def test_an_object_that_is_too_long_to_be_sent_becomes_a_link(client: FunctionToolClient) -> None:
     client.host("f")
     client.replies["f"] = Result({"a": "x" * 4_200_000})
     result = client.call("f")
@@ -112,7 +112,7 @@ def test_an_object_that_is_too_long_to_be_sent_becomes_a_link_and_no_error(clien
     assert [content["type"] for content in result["content"]] == ["text", "resource_link"]
 
 
-def test_a_result_that_the_executor_has_kept_is_a_link_to_where_it_is(client: Client) -> None:
+def test_a_kept_result_is_sent_as_a_link_to_its_object(client: FunctionToolClient) -> None:
     client.host("f")
     client.replies["f"] = KeptResult("", 6_000_000, "0" * 64)
     result = client.call("f")
@@ -122,14 +122,14 @@ def test_a_result_that_the_executor_has_kept_is_a_link_to_where_it_is(client: Cl
     assert link["uri"] in words["text"]
 
 
-def test_an_answer_that_is_nested_too_deep_is_said_to_be(client: Client) -> None:
+def test_an_answer_that_is_nested_too_deep_is_an_error_that_names_the_nesting(client: FunctionToolClient) -> None:
     client.host("f")
     value: Json = "end"
     for _ in range(70):
         value = [value]
     client.replies["f"] = Result(value)
     result = client.call("f")
-    assert (result["isError"], "nested" in text_of(result)) == (True, True)
+    assert (result["isError"], "nested" in read_text(result)) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -141,47 +141,47 @@ def test_an_answer_that_is_nested_too_deep_is_said_to_be(client: Client) -> None
         (Failure("reported", "rate_limited", "none", "It is full.", 1_200), "It is full. Try again in 2 s."),
     ],
 )
-def test_a_failure_is_a_sentence_that_a_model_can_act_on(client: Client, reply: CallReply, says: str) -> None:
+def test_a_failure_is_an_error_result_with_its_message(client: FunctionToolClient, reply: CallReply, says: str) -> None:
     client.host("f")
     client.replies["f"] = reply
     result = client.call("f")
-    assert (result["isError"], text_of(result)) == (True, says)
+    assert (result["isError"], read_text(result)) == (True, says)
     assert "structuredContent" not in result
 
 
-def test_a_function_that_is_left_alone_says_for_how_long(client: Client) -> None:
+def test_a_call_refused_by_an_open_breaker_names_the_pause(client: FunctionToolClient) -> None:
     client.host("f")
     until = client.gateway.clock.now() + 60
     MemoryBreakers(client.gateway.functions).open(TENANT, "f", BreakerState(until, 3, "crashed"))
     result = client.call("f")
-    assert (result["isError"], text_of(result).endswith("Try again in 60 s.")) == (True, True)
+    assert (result["isError"], read_text(result).endswith("Try again in 60 s.")) == (True, True)
     assert client.calls == []
 
 
-def test_an_executor_that_is_gone_is_a_failure_of_the_call(client: Client) -> None:
+def test_a_deleted_executor_is_a_failure_of_the_call(client: FunctionToolClient) -> None:
     client.host("f")
     del client.gateway.executors[YARD.arn]
-    assert text_of(client.call("f")) == "The executor of f does not exist any more."
+    assert read_text(client.call("f")) == "The executor of f does not exist any more."
 
 
-def test_wrong_arguments_are_refused_by_name_before_anything_runs(client: Client) -> None:
+def test_invalid_arguments_are_refused_by_name_before_the_function_is_called(client: FunctionToolClient) -> None:
     client.host(HostedFunction("f", input_schema={"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
     for arguments in ({}, {"n": "1"}):
         result = client.call("f", arguments)
-        assert (result["isError"], "`n`" in text_of(result)) == (True, True)
+        assert (result["isError"], "`n`" in read_text(result)) == (True, True)
     assert client.calls == []
     assert client.call("f", {"n": 1})["isError"] is False
 
 
-def test_no_arguments_are_an_empty_object(client: Client) -> None:
+def test_missing_arguments_are_sent_as_an_empty_object(client: FunctionToolClient) -> None:
     client.host("f")
     for params in ({"name": "f"}, {"name": "f", "arguments": None}):
-        assert client.ask("tools/call", params)["result"]["isError"] is False
+        assert client.request("tools/call", params)["result"]["isError"] is False
     assert [call["arguments"] for call in client.calls] == [{}, {}]
 
 
-def test_what_a_function_asks_for_is_asked_and_its_answer_comes_back_to_it() -> None:
-    client = Client(MODERN, BRIDGE)
+def test_required_input_is_requested_and_its_answer_returns_to_the_function() -> None:
+    client = FunctionToolClient(MODERN, BRIDGE)
     client.host("f")
     form: JsonObject = {"method": "elicitation/create", "params": {"message": "Whom?", "requestedSchema": {
         "type": "object", "properties": {"who": {"type": "string"}},
@@ -191,7 +191,7 @@ def test_what_a_function_asks_for_is_asked_and_its_answer_comes_back_to_it() -> 
     meta: JsonObject = {**META, CLIENT_CAPABILITIES: capabilities}
 
     def send(params: JsonObject) -> Any:
-        message, headers = modern("tools/call", {"name": "f", "arguments": {}, **params}, meta)
+        message, headers = build_modern_request("tools/call", {"name": "f", "arguments": {}, **params}, meta)
         authorization = {"authorization": f"Bearer {client.key}"}
         body = json.dumps(message)
         return client.gateway.send(path=BRIDGE, body=body, headers={**headers, **authorization}).json["result"]
@@ -201,7 +201,7 @@ def test_what_a_function_asks_for_is_asked_and_its_answer_comes_back_to_it() -> 
     client.replies["f"] = Result("done")
     answer = {"action": "accept", "content": {"who": "Ana"}}
     done = send({"inputResponses": {"who": answer}, "requestState": asked["requestState"]})
-    assert text_of(done) == "done"
+    assert read_text(done) == "done"
     assert (client.calls[-1]["answers"], client.calls[-1]["state"]) == ({"who": answer}, {"step": 1})
 
 
@@ -209,14 +209,14 @@ AMBIGUOUS = ("w_v2__u::go", "a_::b", "a__b", "a_::_b")
 
 
 @pytest.mark.parametrize("function", AMBIGUOUS)
-def test_an_id_that_its_name_would_not_lead_back_to_is_no_tool(client: Client, function: str) -> None:
+def test_a_function_id_with_an_ambiguous_tool_name_is_no_tool(client: FunctionToolClient, function: str) -> None:
     client.host(function, "plain")
-    assert client.names() == ["plain", "skill__fetch"]
+    assert client.list_tool_names() == ["plain", "skill__fetch"]
     assert client.is_unknown(tool_name_of(function))
     assert client.calls == []
 
 
-def test_an_id_itself_is_no_name_of_a_tool(client: Client) -> None:
+def test_a_function_id_is_no_tool_name(client: FunctionToolClient) -> None:
     client.host("yard::echo")
     assert client.is_unknown("yard::echo")
 
@@ -227,7 +227,7 @@ IDS = st.lists(st.text("ab_-:.Z", min_size=1, max_size=6), min_size=1, max_size=
 
 
 @given(IDS)
-def test_names_are_as_many_as_functions_and_each_leads_to_its_own(ids: Sequence[str]) -> None:
+def test_tool_names_are_unique_and_resolve_to_their_functions(ids: Sequence[str]) -> None:
     named = {function for function in ids if has_tool_name(function)}
     assert len({tool_name_of(function) for function in named}) == len(named)
     assert all(function_of(tool_name_of(function)) == function for function in named)
@@ -235,110 +235,113 @@ def test_names_are_as_many_as_functions_and_each_leads_to_its_own(ids: Sequence[
 
 
 @given(st.text("ab_:", max_size=12))
-def test_a_name_that_leads_somewhere_is_the_name_of_that(name: str) -> None:
+def test_a_name_that_resolves_to_a_function_is_its_tool_name(name: str) -> None:
     function = function_of(name)
     assert function is None or tool_name_of(function) == name
 
 
 @pytest.mark.invariant(37)
 @pytest.mark.parametrize("namespace", INTERNAL_NAMESPACES)
-def test_nobody_is_led_to_the_registry_or_back_to_the_bridge(client: Client, namespace: str) -> None:
+def test_functions_of_internal_namespaces_are_no_tools(client: FunctionToolClient, namespace: str) -> None:
     client.settings.set(TENANT, None, "hidden_prefixes", "other::")  # adds to them and takes nothing away
     client.host(
         HostedFunction(f"{namespace}x", exposed=True), HostedFunction("statement::x"), HostedFunction("skill::x")
     )
-    assert client.names() == ["skill__x", "statement__x", "skill__fetch"]
+    assert client.list_tool_names() == ["skill__x", "statement__x", "skill__fetch"]
     assert client.is_unknown(tool_name_of(f"{namespace}x"))
     assert client.calls == []
 
 
 @pytest.mark.parametrize("name", ["skills__register", "skills__fetch_skill", "prompts__mcp-get", "manifest__publish"])
-def test_functions_of_the_registry_are_no_tools(client: Client, name: str) -> None:
+def test_functions_of_the_registry_are_no_tools(client: FunctionToolClient, name: str) -> None:
     assert client.is_unknown(name)
 
 
-def test_fetch_is_the_registrys_own_whatever_an_executor_hosts(client: Client) -> None:
+def test_fetch_is_served_by_the_registry_even_if_an_executor_hosts_it(client: FunctionToolClient) -> None:
     client.host("skill::fetch")
-    assert client.names() == ["skill__fetch"]
-    assert text_of(client.call("skill__fetch", {"uri": "iii://skills"})).startswith("# iii://skills")
+    assert client.list_tool_names() == ["skill__fetch"]
+    assert read_text(client.call("skill__fetch", {"uri": "iii://skills"})).startswith("# iii://skills")
     assert client.calls == []
 
 
-def test_hidden_prefixes_hide_and_refuse(client: Client) -> None:
+def test_hidden_prefixes_remove_functions_from_lists_and_refuse_calls(client: FunctionToolClient) -> None:
     client.settings.set(TENANT, None, "hidden_prefixes", "private::, public::draft")
     client.host("private::key", "public::key", "public::draft::x", "public::drafts", "privateer")
-    assert client.names() == ["privateer", "public__key", "skill__fetch"]
+    assert client.list_tool_names() == ["privateer", "public__key", "skill__fetch"]
     for name in ("private__key", "public__draft__x", "public__drafts"):
         assert client.is_unknown(name)
     assert client.calls == []
 
 
 @pytest.mark.invariant(37)
-def test_with_require_expose_only_flagged_functions_are_listed_and_callable(client: Client) -> None:
+def test_require_expose_limits_lists_and_calls_to_exposed_functions(client: FunctionToolClient) -> None:
     client.settings.set(TENANT, None, "require_expose", 1)
     client.host(HostedFunction("yard::open", exposed=True), HostedFunction("yard::shut"))
-    assert client.names() == ["yard__open", "skill__fetch"]
+    assert client.list_tool_names() == ["yard__open", "skill__fetch"]
     assert client.is_unknown("yard__shut")
     assert client.call("yard__open")["isError"] is False
     assert [call["function"] for call in client.calls] == ["yard::open"]
 
 
-def test_the_deployment_says_so_for_tenants_that_do_not() -> None:
-    client = Client(MODERN, BRIDGE, REQUIRE_EXPOSE="1", HIDDEN_PREFIXES="private::")
+def test_settings_of_the_deployment_apply_to_tenants_without_their_own() -> None:
+    client = FunctionToolClient(MODERN, BRIDGE, REQUIRE_EXPOSE="1", HIDDEN_PREFIXES="private::")
     client.host(
         HostedFunction("private::open", exposed=True),
         HostedFunction("yard::open", exposed=True),
         HostedFunction("yard::shut"),
     )
-    assert client.names() == ["yard__open", "skill__fetch"]
+    assert client.list_tool_names() == ["yard__open", "skill__fetch"]
     assert client.is_unknown("private__open")
     client.settings.set(TENANT, None, "require_expose", 0)
     client.settings.set(TENANT, None, "hidden_prefixes", "")
-    client.passes(REVALIDATION_INTERVAL)
-    assert client.names() == ["private__open", "yard__open", "yard__shut", "skill__fetch"]
+    client.advance_clock(REVALIDATION_INTERVAL)
+    assert client.list_tool_names() == ["private__open", "yard__open", "yard__shut", "skill__fetch"]
     assert client.call("private__open")["isError"] is False
 
 
-def test_what_is_no_tool_still_renders_prompts_and_writes_sections(client: Client) -> None:
+def test_a_hidden_function_still_renders_prompts_and_writes_sections(client: FunctionToolClient) -> None:
     client.settings.set(TENANT, None, "hidden_prefixes", "yard::")
     client.host("yard::greet")
     client.replies["yard::greet"] = Result("Ahoy!")
     payload: JsonObject = {"name": "greet", "description": "Greet", "function_id": "yard::greet"}
     functions = client.gateway.composition.documents.functions
     functions.call("prompts::register", payload, Caller(TENANT, OPERATOR, client.gateway.clock.now() + 20))
-    assert client.ask("prompts/get", {"name": "greet"})["result"]["messages"][0]["content"]["text"] == "Ahoy!"
-    read = client.ask("resources/read", {"uri": "iii://fn/yard/greet"})["result"]["contents"][0]
+    assert client.request("prompts/get", {"name": "greet"})["result"]["messages"][0]["content"]["text"] == "Ahoy!"
+    read = client.request("resources/read", {"uri": "iii://fn/yard/greet"})["result"]["contents"][0]
     assert read["text"] == "Ahoy!"
 
 
 @pytest.mark.invariant(38)
-def test_a_placement_is_seen_two_seconds_later_at_the_latest(client: Client) -> None:
+def test_a_placement_is_seen_within_two_seconds(client: FunctionToolClient) -> None:
     client.host("a", "b")
-    assert client.names() == ["a", "b", "skill__fetch"]
+    assert client.list_tool_names() == ["a", "b", "skill__fetch"]
     client.host("b", "c")
-    client.passes(REVALIDATION_INTERVAL)
-    assert client.names() == ["b", "c", "skill__fetch"]
+    client.advance_clock(REVALIDATION_INTERVAL)
+    assert client.list_tool_names() == ["b", "c", "skill__fetch"]
     assert client.is_unknown("a")
     assert client.call("c")["isError"] is False
 
 
-def test_a_tenant_has_its_own_functions_and_shipped_ones_until_it_wants_none(client: Client) -> None:
+def test_a_tenant_has_its_own_functions_and_shipped_ones_unless_switched_off(client: FunctionToolClient) -> None:
     client.host(HostedFunction("both", description="own"))
     client.directory.place(None, SHELF, [HostedFunction("both", description="shipped"), HostedFunction("shipped")])
     client.directory.place("acme", Executor("arn:acme", "secret:acme", 1_000), [HostedFunction("theirs")])
-    assert [(tool["name"], tool["description"]) for tool in client.tools()[:-1]] == [("both", "own"), ("shipped", "")]
+    assert [(tool["name"], tool["description"]) for tool in client.list_tools()[:-1]] == [
+        ("both", "own"),
+        ("shipped", ""),
+    ]
     assert client.is_unknown("theirs")
     client.settings.set(TENANT, None, "shipped_content", 0)
-    client.passes(REVALIDATION_INTERVAL)
-    assert client.names() == ["both", "skill__fetch"]
+    client.advance_clock(REVALIDATION_INTERVAL)
+    assert client.list_tool_names() == ["both", "skill__fetch"]
     assert client.is_unknown("shipped")
 
 
 def test_portable_names_are_listed_on_demand_and_always_callable() -> None:
-    client = Client(MODERN, BRIDGE)
+    client = FunctionToolClient(MODERN, BRIDGE)
     long = f"yard::{'x' * 60}"
     client.host("Yard.v2::Echo", long, "yard::echo")
-    message, headers = modern("tools/list", {})
+    message, headers = build_modern_request("tools/list", {})
     answer = client.gateway.send(
         path=BRIDGE,
         body=json.dumps(message),
@@ -353,27 +356,30 @@ def test_portable_names_are_listed_on_demand_and_always_callable() -> None:
     assert [call["function"] for call in client.calls] == ["Yard.v2::Echo", "yard::echo", long, long]
 
 
-def test_documents_and_agent_skills_are_there_as_on_the_default_endpoint(client: Client) -> None:
+def test_documents_and_agent_skills_are_served_as_on_the_default_endpoint(client: FunctionToolClient) -> None:
     functions = client.gateway.composition.documents.functions
     caller = Caller(TENANT, OPERATOR, client.gateway.clock.now() + 20)
     functions.call("skills::register", {"id": "span", "skill": "# Span\n\nbody\n"}, caller)
     methods = ["resources/list", "resources/templates/list", "prompts/list"]
     methods += ["skills/list"] if client.version == MODERN else []
     for method in methods:
-        assert client.ask(method)["result"] == client.ask(method, path="/mcp")["result"]
-    assert "gateway.home" not in client.names()
+        assert client.request(method)["result"] == client.request(method, path="/mcp")["result"]
+    assert "gateway.home" not in client.list_tool_names()
 
 
 @pytest.mark.parametrize("endpoint", ["/mcp", BRIDGE])
-def test_a_token_for_either_endpoint_is_good_at_both(endpoint: str) -> None:
+def test_a_token_for_either_endpoint_is_accepted_at_both(endpoint: str) -> None:
     gateway = MemoryGateway()
-    token = gateway.token(aud=f"https://gateway.test{endpoint}")
+    token = gateway.make_token(aud=f"https://gateway.test{endpoint}")
     for path in ("/mcp", BRIDGE):
-        assert gateway.ask("tools/list", credential=token, path=path).status == 200
-    assert gateway.ask("tools/list", credential=gateway.token(aud="https://gateway.test/"), path=BRIDGE).status == 401
+        assert gateway.request("tools/list", credential=token, path=path).status == 200
+    assert (
+        gateway.request("tools/list", credential=gateway.make_token(aud="https://gateway.test/"), path=BRIDGE).status
+        == 401
+    )
 
 
-def test_a_caller_without_credentials_learns_of_the_metadata_of_this_endpoint() -> None:
+def test_a_caller_without_credentials_gets_the_metadata_url_of_the_endpoint() -> None:
     refused = MemoryGateway().send(path=BRIDGE, body="{}", headers={"content-type": "application/json"})
     metadata = "https://gateway.test/.well-known/oauth-protected-resource/mcp/functions"
     assert (refused.status, metadata in refused.headers["www-authenticate"]) == (401, True)

@@ -15,7 +15,7 @@ from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import CallReply, CallRequest, Executor, Failure, HostedFunction, KeptResult, Result
 from signpost.model import InputRequired, JsonObject, Principal, Trace
 from signpost.signing.capability_tokens import DEEPEST_CALL
-from tests.support.effort import examples
+from tests.support.effort import count_examples
 from tests.support.memory_gateway import MemoryGateway
 
 AGENT = Principal("agent", "acme", "signpost:api-key", frozenset({"writer"}), frozenset({"mail"}))
@@ -23,7 +23,7 @@ MAIL = Executor("arn:mail", "secret:mail", timeout_ms=60_000)
 OTHER = Executor("arn:other", "secret:other", timeout_ms=5_000)
 
 
-class Recorder:
+class RecordingExecutor:
     """An executor that believes everything, writes down what it was sent, and answers as it is told."""
 
     def __init__(self, answer: JsonObject) -> None:
@@ -44,8 +44,8 @@ class Caller:
         self.gateway = MemoryGateway()
         self.directory = MemoryDirectory(self.gateway.functions)
         self.settings = MemoryRuntimeSettings(self.gateway.functions)
-        self.mail = self.gateway.executors[MAIL.arn] = Recorder(wire.reply_message(Result("sent")))
-        self.other = self.gateway.executors[OTHER.arn] = Recorder(wire.reply_message(Result("other")))
+        self.mail = self.gateway.executors[MAIL.arn] = RecordingExecutor(wire.reply_message(Result("sent")))
+        self.other = self.gateway.executors[OTHER.arn] = RecordingExecutor(wire.reply_message(Result("other")))
 
     def place(self, tenant: str | None, executor: Executor, *hosted: HostedFunction) -> Sequence[str]:
         return self.directory.place(tenant, executor, hosted)
@@ -70,7 +70,7 @@ def code(reply: CallReply) -> str:
     return reply.code
 
 
-def test_a_call_says_everything_that_an_executor_has_to_know(caller: Caller) -> None:
+def test_a_call_carries_principal_arguments_step_trace_and_answers(caller: Caller) -> None:
     caller.place(None, MAIL, HostedFunction("email::send", permissions=frozenset({"mail"})))
     trace = Trace("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "v=1")
     reply = caller.call(
@@ -98,7 +98,7 @@ def test_a_call_says_everything_that_an_executor_has_to_know(caller: Caller) -> 
     assert sent["keepAt"] == f"answers/acme/{sent['id']}.json"
 
 
-def test_a_function_of_the_tenant_goes_before_the_shipped_one(caller: Caller) -> None:
+def test_a_function_of_the_tenant_hides_the_shipped_one(caller: Caller) -> None:
     caller.place(None, MAIL, HostedFunction("email::send"))
     caller.place("acme", OTHER, HostedFunction("email::send"))
     caller.place("umbrella", MAIL, HostedFunction("private::thing"))
@@ -116,11 +116,11 @@ def test_a_tenant_can_switch_shipped_functions_off(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "../x", "a" * 300, "é", "a::b#c"])
-def test_a_function_that_nobody_hosts_is_unknown(caller: Caller, name: str) -> None:
+def test_a_function_that_no_executor_hosts_is_unknown(caller: Caller, name: str) -> None:
     assert code(caller.call(name)) == "unknown_function"
 
 
-def test_s234_what_is_placed_is_found_within_two_seconds(caller: Caller) -> None:
+def test_s234_a_placed_function_is_found_within_two_seconds(caller: Caller) -> None:
     assert code(caller.call()) == "unknown_function"
     caller.place(None, MAIL, HostedFunction("email::send"))
     caller.gateway.clock.advance(REVALIDATION_INTERVAL)
@@ -137,7 +137,7 @@ def test_s234_what_is_placed_is_found_within_two_seconds(caller: Caller) -> None
         (None, None, 1, 0.001),
     ],
 )
-def test_the_nearest_deadline_counts(
+def test_the_earliest_deadline_applies(
     caller: Caller, declared: int | None, for_all: int | None, for_this: int | None, seconds: float
 ) -> None:
     caller.place(None, MAIL, HostedFunction("email::send", timeout_ms=declared))
@@ -148,7 +148,7 @@ def test_the_nearest_deadline_counts(
     assert caller.seconds() == seconds
 
 
-def test_an_executor_cannot_be_given_more_time_than_it_has(caller: Caller) -> None:
+def test_a_deadline_never_exceeds_the_timeout_of_the_executor(caller: Caller) -> None:
     caller.place(None, OTHER, HostedFunction("email::send", timeout_ms=50_000))
     caller.settings.set("acme", "email::send", "tool_timeout_ms", 50_000)
     caller.call()
@@ -175,7 +175,7 @@ def test_a_call_without_time_is_not_sent(caller: Caller) -> None:
     ("declared", "most", "granted"),
     [(("mail", "web"), None, ["mail", "web"]), (("mail", "web"), ("web", "admin"), ["web"]), ((), ("web",), [])],
 )
-def test_a_function_gets_what_it_declares_and_the_caller_has(
+def test_a_function_gets_its_declared_permissions_that_the_caller_has(
     caller: Caller, declared: Sequence[str], most: Sequence[str] | None, granted: list[str]
 ) -> None:
     caller.place(None, MAIL, HostedFunction("email::send", permissions=frozenset(declared)))
@@ -210,7 +210,7 @@ def test_arguments_that_are_too_large_are_not_sent(caller: Caller) -> None:
         {"signpost": 1, "inputRequired": {"requests": []}},
     ],
 )
-def test_an_answer_that_is_not_of_the_contract_is_malformed(caller: Caller, answer: JsonObject) -> None:
+def test_a_reply_that_departs_from_the_contract_is_malformed(caller: Caller, answer: JsonObject) -> None:
     caller.place(None, MAIL, HostedFunction("email::send"))
     caller.mail.answer = answer
     reply = caller.call()
@@ -219,7 +219,7 @@ def test_an_answer_that_is_not_of_the_contract_is_malformed(caller: Caller, answ
     assert reply.outcome == "unknown"
 
 
-class Raw:
+class RawTransport:
     """A link to an executor that answers these bytes, whatever it is asked."""
 
     def __init__(self, answer: bytes) -> None:
@@ -249,9 +249,9 @@ class Raw:
         b'{"signpost": 1, "result": ' + b"9" * 5_000 + b"}",
     ],
 )
-def test_an_answer_that_cannot_be_sent_on_is_malformed(caller: Caller, answer: bytes) -> None:
+def test_a_reply_that_is_not_strict_json_is_malformed(caller: Caller, answer: bytes) -> None:
     caller.place(None, MAIL, HostedFunction("email::send"))
-    caller.gateway.exchange(link=Raw(answer))
+    caller.gateway.replace_adapters(link=RawTransport(answer))
     assert code(caller.call()) == "malformed_reply"
 
 
@@ -264,13 +264,13 @@ def test_an_answer_that_cannot_be_sent_on_is_malformed(caller: Caller, answer: b
         (b'{"signpost": 1, "result": "\\\\ud83d"}', "\\ud83d"),
     ],
 )
-def test_an_answer_that_looks_odd_and_is_not_arrives(caller: Caller, answer: bytes, value: object) -> None:
+def test_an_unusual_but_valid_reply_is_accepted(caller: Caller, answer: bytes, value: object) -> None:
     caller.place(None, MAIL, HostedFunction("email::send"))
-    caller.gateway.exchange(link=Raw(answer))
+    caller.gateway.replace_adapters(link=RawTransport(answer))
     assert caller.call() == Result(value, [])  # pyright: ignore[reportArgumentType] - it is Json
 
 
-def test_every_kind_of_reply_arrives_as_it_was_sent(caller: Caller) -> None:
+def test_every_kind_of_reply_arrives_unchanged(caller: Caller) -> None:
     replies: list[CallReply] = [
         Result({"a": [1, None, "é"]}, [{"kind": "mail_sent"}]),
         InputRequired({"q": {"method": "elicitation/create", "params": {}}}, state=[1]),
@@ -283,7 +283,7 @@ def test_every_kind_of_reply_arrives_as_it_was_sent(caller: Caller) -> None:
         assert caller.call() == reply
 
 
-def test_a_kept_result_is_where_the_call_said(caller: Caller) -> None:
+def test_a_kept_result_has_a_key_that_the_call_allows(caller: Caller) -> None:
     caller.place(None, MAIL, HostedFunction("email::send"))
 
     def keep(message: Any) -> JsonObject:
@@ -295,7 +295,7 @@ def test_a_kept_result_is_where_the_call_said(caller: Caller) -> None:
     assert reply.key.startswith("answers/acme/")
 
 
-def nested(caller: Caller, function: str, **changes: Any) -> Any:
+def call_nested(caller: Caller, function: str, **changes: Any) -> Any:
     """What the function that was called last gets when it calls another one."""
     token, call_id = caller.mail.received[-1]["token"], caller.mail.call["id"]
     message = {**wire.nested_message(wire.NestedCall(token, call_id, function, {"n": 1})), **changes}
@@ -307,7 +307,7 @@ def test_a_nested_call_has_the_same_principal_and_no_more_permissions(caller: Ca
     caller.place(None, OTHER, HostedFunction("web::get", permissions=frozenset({"web", "write"})))
     caller.call(lasting=10, step="wf_1.send.2")
     outer = caller.mail.call
-    assert nested(caller, "web::get") == {"signpost": 1, "result": "other"}
+    assert call_nested(caller, "web::get") == {"signpost": 1, "result": "other"}
     inner = caller.other.call
     assert inner["principal"] == outer["principal"]
     assert (inner["permissions"], inner["depth"], inner["step"]) == (["web"], 1, "wf_1.send.2")
@@ -320,8 +320,8 @@ sets_of_permissions = st.frozensets(st.sampled_from(sorted(PERMISSIONS)))
 
 
 @given(st.none() | sets_of_permissions, st.lists(sets_of_permissions, min_size=2, max_size=DEEPEST_CALL + 1))
-@settings(max_examples=examples(60))
-def test_along_a_chain_of_calls_permissions_only_ever_shrink(
+@settings(max_examples=count_examples(60))
+def test_permissions_only_shrink_along_a_chain_of_calls(
     most: frozenset[str] | None, declared: Sequence[frozenset[str]]
 ) -> None:
     """Each function is called by the one before it, which asks for everything."""
@@ -336,7 +336,7 @@ def test_along_a_chain_of_calls_permissions_only_ever_shrink(
             "arguments": {},
             "permissions": sorted(PERMISSIONS),
         }
-        assert nested(caller, callee.function, call=greedy, permissions=sorted(PERMISSIONS))["result"] == "sent"
+        assert call_nested(caller, callee.function, call=greedy, permissions=sorted(PERMISSIONS))["result"] == "sent"
     calls = [message["call"] for message in caller.mail.received]
     assert [call["function"] for call in calls] == [callee.function for callee in hosted]
     had = PERMISSIONS if most is None else most
@@ -346,20 +346,20 @@ def test_along_a_chain_of_calls_permissions_only_ever_shrink(
         assert call["principal"] == calls[0]["principal"]
 
 
-def test_s226_a_nested_call_without_a_token_of_ours_is_refused(caller: Caller) -> None:
+def test_s226_a_nested_call_without_a_valid_token_is_refused(caller: Caller) -> None:
     caller.place(None, MAIL, HostedFunction("email::send"))
     caller.call()
-    assert nested(caller, "email::send", token="nonsense")["failure"]["code"] == "invalid_token"
-    assert nested(caller, "email::send", call={})["failure"]["code"] == "not_understood"
+    assert call_nested(caller, "email::send", token="nonsense")["failure"]["code"] == "invalid_token"
+    assert call_nested(caller, "email::send", call={})["failure"]["code"] == "not_understood"
     caller.gateway.clock.advance(25)
-    assert nested(caller, "email::send")["failure"]["code"] == "token_expired"
+    assert call_nested(caller, "email::send")["failure"]["code"] == "token_expired"
     assert len(caller.mail.received) == 1
 
 
-def test_s239_a_chain_is_three_deep_at_most(caller: Caller) -> None:
+def test_s239_nested_calls_are_at_most_three_deep(caller: Caller) -> None:
     caller.place(None, MAIL, HostedFunction("email::send"))
     caller.call()
-    assert [nested(caller, "email::send").get("failure", {}).get("code") for _ in range(4)] == [
+    assert [call_nested(caller, "email::send").get("failure", {}).get("code") for _ in range(4)] == [
         None,
         None,
         None,
@@ -368,7 +368,7 @@ def test_s239_a_chain_is_three_deep_at_most(caller: Caller) -> None:
     assert code(caller.call(depth=4)) == "too_deep"
 
 
-def test_a_fault_behind_the_back_door_is_answered_without_its_details(caller: Caller) -> None:
+def test_a_fault_in_a_nested_call_is_returned_without_its_details(caller: Caller) -> None:
     def broken(message: JsonObject) -> JsonObject:
         raise RuntimeError(f"nobody foresaw {message}")
 
@@ -376,6 +376,6 @@ def test_a_fault_behind_the_back_door_is_answered_without_its_details(caller: Ca
     caller.place(None, OTHER, HostedFunction("broken::thing"))
     caller.call()
     caller.gateway.executors[OTHER.arn] = broken
-    answer = nested(caller, "broken::thing")
+    answer = call_nested(caller, "broken::thing")
     assert answer["failure"]["code"] == "service_error"
     assert "foresaw" not in json.dumps(answer)

@@ -12,9 +12,9 @@ from signpost.model import JsonObject, Principal
 from signpost.surfaces.flat.catalog_tool import SECTIONS
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from signpost.toolkit import Toolkit
-from tests.support.function_tools import LEGACY, TENANT, Client, text_of
+from tests.support.function_tools import LEGACY, TENANT, FunctionToolClient, read_text
 from tests.support.memory_gateway import MODERN
-from tests.support.toolkits import Served
+from tests.support.toolkits import ServedToolkits
 
 READ: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 KIT = (
@@ -26,8 +26,8 @@ KIT = (
 
 
 @pytest.fixture(params=[MODERN, LEGACY])
-def client(request: pytest.FixtureRequest) -> Client:
-    client = Client(request.param, "/mcp/flat")
+def client(request: pytest.FixtureRequest) -> FunctionToolClient:
+    client = FunctionToolClient(request.param, "/mcp/flat")
     client.host(*KIT)
     functions = client.gateway.composition.documents.functions
     caller = Caller(TENANT, Principal("operator", TENANT, "t"), client.gateway.clock.now() + 20)
@@ -37,7 +37,7 @@ def client(request: pytest.FixtureRequest) -> Client:
     return client
 
 
-def shown(client: Client, **arguments: Any) -> Any:
+def call_catalog(client: FunctionToolClient, **arguments: Any) -> Any:
     result = client.call("catalog", arguments)
     assert result["isError"] is False, result
     return result["structuredContent"]
@@ -51,13 +51,13 @@ HIDDEN = ["catalog", *sorted(tool.name for tool in GATEWAY_TOOLS), "skill:lookup
 VISIBLE = ["skill:files.list", "skill:files.read", "skill:server_time", "skill__fetch"]
 
 
-def test_n017_n031_no_list_shows_the_catalog_and_it_can_be_called(client: Client) -> None:
-    assert client.names() == VISIBLE
-    assert shown(client)["tools"]
+def test_n017_n031_the_catalog_is_callable_and_not_listed(client: FunctionToolClient) -> None:
+    assert client.list_tool_names() == VISIBLE
+    assert call_catalog(client)["tools"]
 
 
-def test_n027_n032_it_shows_everything_hidden_or_not_itself_included(client: Client) -> None:
-    found = shown(client)
+def test_n027_n032_the_catalog_includes_hidden_entries_and_itself(client: FunctionToolClient) -> None:
+    found = call_catalog(client)
     assert tuple(found) == SECTIONS
     assert names(found["tools"]) == sorted([*VISIBLE, *HIDDEN])
     assert {entry["name"] for entry in found["tools"] if entry["hidden"]} == {*HIDDEN}
@@ -68,9 +68,9 @@ def test_n027_n032_it_shows_everything_hidden_or_not_itself_included(client: Cli
     assert beside == [False] * len(beside)
 
 
-def test_n019_an_entry_is_what_lists_show_with_its_category_on_top(client: Client) -> None:
-    tools = {entry["name"]: entry for entry in shown(client)["tools"]}
-    listed = {tool["name"]: tool for tool in client.tools()}
+def test_n019_an_entry_is_its_listed_form_with_its_category(client: FunctionToolClient) -> None:
+    tools = {entry["name"]: entry for entry in call_catalog(client)["tools"]}
+    listed = {tool["name"]: tool for tool in client.list_tools()}
     assert tools["skill:files.read"] == {**listed["skill:files.read"], "hidden": False, "category": "Files"}
     assert tools["skill:server_time"] == {**listed["skill:server_time"], "hidden": False}
     assert tools["skill:lookup"]["category"] == "Yard"
@@ -80,70 +80,72 @@ def test_n019_an_entry_is_what_lists_show_with_its_category_on_top(client: Clien
         ("resources/templates/list", "resource_templates"),
     ):
         kind = section if section != "resource_templates" else "resourceTemplates"
-        assert [{**one, "hidden": False} for one in client.ask(method)["result"][kind]] == shown(client)[section]
+        assert [{**one, "hidden": False} for one in client.request(method)["result"][kind]] == call_catalog(client)[
+            section
+        ]
 
 
 @pytest.mark.parametrize("category", ["Files", "FILES", "files"])
-def test_n020_n021_a_category_is_matched_whole_in_capitals_or_not_and_what_has_none_is_left_out(
-    client: Client, category: str
+def test_n020_n021_a_category_filter_matches_the_whole_category_in_any_case(
+    client: FunctionToolClient, category: str
 ) -> None:
-    found = shown(client, category=category)
+    found = call_catalog(client, category=category)
     assert {name: names(section) for name, section in found.items()} == {
         "tools": ["skill:files.list", "skill:files.read"],
         "prompts": [],
         "resources": [],
         "resource_templates": [],
     }
-    assert shown(client, category="File")["tools"] == []
+    assert call_catalog(client, category="File")["tools"] == []
 
 
-def test_n029_n030_n033_hidden_entries_can_be_left_out(client: Client) -> None:
-    assert names(shown(client, include_hidden=False)["tools"]) == VISIBLE
-    assert names(shown(client, include_hidden=True)["tools"]) == sorted([*VISIBLE, *HIDDEN])
+def test_n029_n030_n033_hidden_entries_can_be_left_out(client: FunctionToolClient) -> None:
+    assert names(call_catalog(client, include_hidden=False)["tools"]) == VISIBLE
+    assert names(call_catalog(client, include_hidden=True)["tools"]) == sorted([*VISIBLE, *HIDDEN])
 
 
-def test_n034_a_query_is_found_in_name_description_and_uri(client: Client) -> None:
-    found = shown(client, query="FILE", include_hidden=False)
+def test_n034_a_query_matches_name_description_and_uri(client: FunctionToolClient) -> None:
+    found = call_catalog(client, query="FILE", include_hidden=False)
     assert names(found["tools"]) == ["skill:files.list", "skill:files.read"]
     assert (found["prompts"], [entry["uri"] for entry in found["resources"]]) == ([], ["iii://span"])
-    assert names(shown(client, query="greets")["prompts"]) == ["greet"]
-    assert shown(client, query="III://", type="resource_templates")["resource_templates"]
-    assert names(shown(client, query="files", category="Yard")["tools"]) == []
+    assert names(call_catalog(client, query="greets")["prompts"]) == ["greet"]
+    assert call_catalog(client, query="III://", type="resource_templates")["resource_templates"]
+    assert names(call_catalog(client, query="files", category="Yard")["tools"]) == []
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_n035_a_type_is_the_only_section(client: Client, section: str) -> None:
-    assert shown(client, type=section) == {section: shown(client, type="all")[section]}
+def test_n035_a_type_limits_the_answer_to_one_section(client: FunctionToolClient, section: str) -> None:
+    assert call_catalog(client, type=section) == {section: call_catalog(client, type="all")[section]}
 
 
 @pytest.mark.parametrize(
     ("name", "value"), [("type", "skills"), ("query", 1), ("category", None), ("include_hidden", "no"), ("kind", "x")]
 )
-def test_an_argument_that_it_does_not_take_is_refused_by_name(client: Client, name: str, value: Any) -> None:
+def test_an_invalid_argument_is_refused_by_name(client: FunctionToolClient, name: str, value: Any) -> None:
     refused = client.call("catalog", {name: value})
-    assert (refused["isError"], name in text_of(refused)) == (True, True)
+    assert (refused["isError"], name in read_text(refused)) == (True, True)
 
 
-def test_nothing_is_shown_that_its_caller_could_not_call(client: Client) -> None:
+def test_the_catalog_shows_only_tools_that_the_caller_can_call(client: FunctionToolClient) -> None:
     client.directory.place("acme", Executor("arn:acme", "secret:acme", 1_000), [HostedFunction("theirs", hidden=True)])
     client.settings.set(TENANT, None, "hidden_prefixes", "files::")
     client.host(*KIT, HostedFunction("state::set", hidden=True))
-    client.passes(REVALIDATION_INTERVAL)
-    found = [name for name in names(shown(client)["tools"]) if name.startswith("skill:")]
+    client.advance_clock(REVALIDATION_INTERVAL)
+    found = [name for name in names(call_catalog(client)["tools"]) if name.startswith("skill:")]
     assert found == ["skill:lookup", "skill:server_time"]
     assert all(not client.is_unknown(name) for name in found)
 
 
-def test_it_is_a_tool_of_the_flat_surface_only() -> None:
-    client = Client(MODERN, "/mcp/functions")
+def test_the_catalog_is_a_tool_of_the_flat_surface_only() -> None:
+    client = FunctionToolClient(MODERN, "/mcp/functions")
     assert client.is_unknown("catalog")
 
 
-def test_who_asks_for_portable_names_is_shown_names_that_can_be_called() -> None:
-    client = Client(MODERN, "/mcp/flat", TOOL_NAMES="portable")
+def test_portable_names_in_the_catalog_can_be_called() -> None:
+    client = FunctionToolClient(MODERN, "/mcp/flat", TOOL_NAMES="portable")
     client.host(*KIT)
-    tools = shown(client, type="tools")["tools"]
-    assert {*names(client.tools())} < {*names(tools)}
+    tools = call_catalog(client, type="tools")["tools"]
+    assert {*names(client.list_tools())} < {*names(tools)}
     assert "skill_lookup" in names(tools)
     assert client.call("skill_lookup")["isError"] is False
     assert client.calls[-1]["function"] == "yard::lookup"
@@ -179,14 +181,14 @@ def library() -> Toolkit:
     return kit
 
 
-def catalogued(served: Served, **arguments: Any) -> Any:
+def call_served_catalog(served: ServedToolkits, **arguments: Any) -> Any:
     return served.call("catalog", **arguments)["structuredContent"]
 
 
 BESIDE = SECTIONS[1:]
 
 
-def own(found: Mapping[str, Any]) -> Mapping[str, Mapping[str, bool]]:
+def library_entries(found: Mapping[str, Any]) -> Mapping[str, Mapping[str, bool]]:
     """What of it is the library's, and whether it is hidden."""
     names = {section: [(one["name"], one["hidden"]) for one in found[section]] for section in BESIDE}
     return {section: {name: hidden for name, hidden in ones if name in NAMES} for section, ones in names.items()}
@@ -195,26 +197,26 @@ def own(found: Mapping[str, Any]) -> Mapping[str, Mapping[str, bool]]:
 NAMES = ("review", "whisper", "rules.md", "shelf")
 
 
-def test_n027_n029_n030_n032_n033_hidden_prompts_resources_and_templates_are_there_and_can_be_left_out() -> None:
-    served = Served(library(), endpoint="/mcp/flat")
-    everything = catalogued(served)
-    assert own(everything) == {
+def test_n027_n029_n030_n032_n033_hidden_components_are_shown_unless_left_out() -> None:
+    served = ServedToolkits(library(), endpoint="/mcp/flat")
+    everything = call_served_catalog(served)
+    assert library_entries(everything) == {
         "prompts": {"review": False, "whisper": True},
         "resources": {"rules.md": True},
         "resource_templates": {"shelf": True},
     }
-    assert own(catalogued(served, include_hidden=True)) == own(everything)
-    assert own(catalogued(served, include_hidden=False)) == {
+    assert library_entries(call_served_catalog(served, include_hidden=True)) == library_entries(everything)
+    assert library_entries(call_served_catalog(served, include_hidden=False)) == {
         "prompts": {"review": False},
         "resources": {},
         "resource_templates": {},
     }
-    assert served.called == []  # what a hidden template would list is nobody's business
+    assert served.called_functions == []  # what a hidden template would list is nobody's business
 
 
-def test_n019_a_hidden_entry_is_what_a_list_would_show_and_can_be_asked_for() -> None:
-    served = Served(library(), endpoint="/mcp/flat")
-    found = catalogued(served)
+def test_n019_a_hidden_entry_has_its_listed_form_and_can_be_read() -> None:
+    served = ServedToolkits(library(), endpoint="/mcp/flat")
+    found = call_served_catalog(served)
     (prompt,) = (one for one in found["prompts"] if one["hidden"])
     assert (prompt["name"], prompt["description"]) == ("whisper", "Says it quietly.")
     assert [(one["name"], one["required"]) for one in prompt["arguments"]] == [("word", True)]
@@ -226,26 +228,26 @@ def test_n019_a_hidden_entry_is_what_a_list_would_show_and_can_be_asked_for() ->
         "mimeType": "text/markdown",
         "hidden": True,
     }
-    assert served.ask("prompts/get", {"name": prompt["name"], "arguments": {"word": "psst"}})["messages"]
-    assert served.ask("resources/read", {"uri": resource["uri"]})["contents"][0]["text"] == "# Rules"
+    assert served.request_result("prompts/get", {"name": prompt["name"], "arguments": {"word": "psst"}})["messages"]
+    assert served.request_result("resources/read", {"uri": resource["uri"]})["contents"][0]["text"] == "# Rules"
 
 
 def test_n034_n035_hidden_entries_are_found_by_query_and_type() -> None:
-    served = Served(library(), endpoint="/mcp/flat")
-    assert own(catalogued(served, query="LIBRARY://")) == {
+    served = ServedToolkits(library(), endpoint="/mcp/flat")
+    assert library_entries(call_served_catalog(served, query="LIBRARY://")) == {
         "prompts": {},
         "resources": {"rules.md": True},
         "resource_templates": {"shelf": True},
     }
-    assert list(catalogued(served, type="resource_templates", query="shelves")) == ["resource_templates"]
+    assert list(call_served_catalog(served, type="resource_templates", query="shelves")) == ["resource_templates"]
 
 
-def test_a_hidden_prompt_that_is_not_reached_is_not_shown() -> None:
-    served = Served(library(), endpoint="/mcp/flat")
+def test_a_hidden_prompt_behind_a_prompt_of_the_tenant_is_not_shown() -> None:
+    served = ServedToolkits(library(), endpoint="/mcp/flat")
     functions = served.gateway.composition.documents.functions
     caller = Caller("default", Principal("operator", "default", "t"), served.gateway.clock.now() + 20)
     said: JsonObject = {"name": "whisper", "description": "Mine.", "function_id": "library::review"}
     functions.call("prompts::register", said, caller)
     served.gateway.clock.advance(REVALIDATION_INTERVAL)
-    whispers = [one for one in catalogued(served)["prompts"] if one["name"] == "whisper"]
+    whispers = [one for one in call_served_catalog(served)["prompts"] if one["name"] == "whisper"]
     assert [(one["description"], one["hidden"]) for one in whispers] == [("Mine.", False)]

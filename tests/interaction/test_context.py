@@ -19,22 +19,24 @@ from signpost.model import InputRequired, Principal
 from signpost.toolkit import Answer, CallEnded, Content, Context, ToolError, Toolkit, ToolResult
 from signpost.toolkit.call_log import CallLog, ProgressReporter
 from signpost.toolkit.secrets import CACHE_SECONDS, SHORTEST_MASKED, Secrets, find_secret_arns
-from tests.support.hosted import TOKEN, KeptLog, call_of, running, secrets_of
-from tests.support.memory_gateway import SetClock
-from tests.support.receiver import Reply as Sent
-from tests.support.receiver import receiving
-from tests.support.toolkits import Served
+from tests.support.function_host import TOKEN, MemoryLog, build_call, build_secrets, host_callable
+from tests.support.memory_gateway import ManualClock
+from tests.support.receiver import ReceiverReply as Sent
+from tests.support.receiver import start_receiver
+from tests.support.toolkits import ServedToolkits
 
 SECRET = 'correct "horse"\nbattery'
 BOTH = pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
 
 
-def reply_and_log(run: Callable[[Any, Context], object], *, isolate: bool = False) -> tuple[CallReply, KeptLog]:
-    hosted = running(run, isolate=isolate, secrets={"pin": SECRET, "account": json.dumps({"word": SECRET, "n": 1})})
+def reply_and_log(run: Callable[[Any, Context], object], *, isolate: bool = False) -> tuple[CallReply, MemoryLog]:
+    hosted = host_callable(
+        run, isolate=isolate, secrets={"pin": SECRET, "account": json.dumps({"word": SECRET, "n": 1})}
+    )
     return hosted.call("f"), hosted.log
 
 
-class Mute:
+class Unprintable:
     """Says nothing of itself, also where it is part of something else."""
 
     @override
@@ -44,8 +46,8 @@ class Mute:
     __repr__ = __str__
 
 
-class TestTheLog:
-    def test_a_line_stands_under_the_id_of_its_call(self) -> None:
+class TestCallLog:
+    def test_a_log_line_carries_the_id_of_its_call(self) -> None:
         def run(_: Any, ctx: Context) -> None:
             ctx.log.debug("one")
             ctx.log.info("two", order=7, on=date(2027, 1, 31))
@@ -54,80 +56,82 @@ class TestTheLog:
 
         _, log = reply_and_log(run)
         common = {"message": "said", "call_id": "call-1", "function": "f"}
-        assert log.of("said") == [
+        assert log.find_lines("said") == [
             {**common, "level": "DEBUG", "said": "one"},
             {**common, "level": "INFO", "said": "two", "facts": {"order": 7, "on": "2027-01-31"}},
             {**common, "level": "WARNING", "said": "three", "facts": {"call_id": "not mine", "level": "FATAL"}},
             {**common, "level": "ERROR", "said": "four"},
         ]
 
-    def test_what_has_no_form_in_json_is_told_in_other_words(self) -> None:
+    def test_a_fact_without_a_json_form_is_logged_as_its_repr(self) -> None:
         _, log = reply_and_log(lambda _, ctx: ctx.log.info("odd", thing={1}, half="\ud800"))
-        assert log.of("said")[0]["facts"] == {"thing": "{1}", "half": "\ud800"}
+        assert log.find_lines("said")[0]["facts"] == {"thing": "{1}", "half": "\ud800"}
 
     @pytest.mark.parametrize(
-        "thing", [Mute(), [Mute()], {"in": Mute()}, {Mute(): 1}], ids=["it", "list", "dict", "key"]
+        "thing",
+        [Unprintable(), [Unprintable()], {"in": Unprintable()}, {Unprintable(): 1}],
+        ids=["it", "list", "dict", "key"],
     )
-    def test_what_cannot_be_told_fails_no_call(self, thing: object) -> None:
+    def test_a_fact_that_cannot_be_printed_fails_no_call(self, thing: object) -> None:
         def run(_: Any, ctx: Context) -> str:
             ctx.log.info("odd", thing=thing, order=7)
             return "done"
 
         reply, log = reply_and_log(run)
         assert reply == Result("done", [])
-        (line,) = log.of("said")
+        (line,) = log.find_lines("said")
         assert line["facts"]["order"] in (7, "7")
         assert line["facts"]["thing"] == f"a {type(thing).__name__} whose str() failed: LookupError"
 
-    def test_a_text_that_cannot_be_told_fails_no_call(self) -> None:
+    def test_a_text_that_cannot_be_printed_fails_no_call(self) -> None:
         def run(_: Any, ctx: Context) -> str:
-            said: Any = Mute()
+            said: Any = Unprintable()
             ctx.log.info(said)
             ctx.progress(1, 2, said)
             return "done"
 
         reply, log = reply_and_log(run)
         assert reply == Result("done", [])
-        lines = [*log.of("said"), *log.of("progress")]
-        assert [line["said"] for line in lines] == ["a Mute whose str() failed: LookupError"] * 2
+        lines = [*log.find_lines("said"), *log.find_lines("progress")]
+        assert [line["said"] for line in lines] == ["a Unprintable whose str() failed: LookupError"] * 2
 
-    def test_a_line_has_an_end(self) -> None:
+    def test_a_log_line_is_cut_at_its_maximum_length(self) -> None:
         _, log = reply_and_log(lambda _, ctx: ctx.log.info("x" * 5_000))
-        assert len(log.of("said")[0]["said"]) == 4_000
+        assert len(log.find_lines("said")[0]["said"]) == 4_000
 
 
 class TestProgress:
-    def test_what_has_no_end_or_is_no_number_is_left_out(self) -> None:
+    def test_progress_values_that_are_not_finite_are_left_out(self) -> None:
         def run(_: Any, ctx: Context) -> None:
             for done in (math.nan, math.inf, -math.inf, 1, 10**400):
                 ctx.progress(done, 10**400)
             ctx.progress(10**400 + 1, math.inf)
 
         _, log = reply_and_log(run)
-        assert [line["done"] for line in log.of("progress")] == [1, 10**400]
+        assert [line["done"] for line in log.find_lines("progress")] == [1, 10**400]
 
-    def test_it_only_grows_and_goes_to_the_log(self) -> None:
+    def test_progress_only_grows_and_is_logged(self) -> None:
         def run(_: Any, ctx: Context) -> None:
             for done in (1, 1, 0, 2, 10):
                 ctx.progress(done, 10, f"step {done}")
 
         _, log = reply_and_log(run)
-        assert [(line["done"], line["total"], line["said"]) for line in log.of("progress")] == [
+        assert [(line["done"], line["total"], line["said"]) for line in log.find_lines("progress")] == [
             (1, 10, "step 1"),
             (10, 10, "step 10"),
         ]
 
-    def test_there_is_a_line_a_second_and_one_at_the_end(self) -> None:
-        log, clock = KeptLog(), SetClock()
+    def test_progress_is_logged_once_a_second_and_at_the_end(self) -> None:
+        log, clock = MemoryLog(), ManualClock()
         began = clock.now()
-        progress = ProgressReporter(CallLog(log, call_of("f"), secrets_of({})), every=1.0, now=clock.now)
+        progress = ProgressReporter(CallLog(log, build_call("f"), build_secrets({})), every=1.0, now=clock.now)
         for done in range(1, 401):
             progress.report(done, 400, "")
             clock.advance(0.25)
         assert clock.now() - began == 100
-        assert [line["done"] for line in log.of("progress")] == [*range(1, 400, 4), 400]
+        assert [line["done"] for line in log.find_lines("progress")] == [*range(1, 400, 4), 400]
 
-    def test_no_client_hears_of_it(self) -> None:
+    def test_progress_is_not_sent_to_the_client(self) -> None:
         kit = Toolkit("yard")
 
         @kit.tool
@@ -135,19 +139,19 @@ class TestProgress:
             ctx.progress(1, 2, "half of it")
             return "done"
 
-        served = Served(kit)
+        served = ServedToolkits(kit)
         meta = {"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"}
-        answer = served.ask("tools/call", {"name": "yard__count", "arguments": {}, "_meta": meta})
+        answer = served.request_result("tools/call", {"name": "yard__count", "arguments": {}, "_meta": meta})
         assert answer["content"] == [{"type": "text", "text": "done"}]
-        assert served.executor.log.of("progress")[0]["said"] == "half of it"
+        assert served.executor.log.find_lines("progress")[0]["said"] == "half of it"
 
 
 class TestSecrets:
-    def test_one_is_read_by_the_name_that_the_environment_gives_it(self) -> None:
+    def test_a_secret_is_named_by_its_environment_variable(self) -> None:
         environment = {"SECRET_MAIL_KEY_ARN": "arn:a", "SECRET_OTHER_ARN": "", "EXECUTOR_KEY_SECRET_ARN": "arn:b"}
         assert find_secret_arns(environment) == {"mail_key": "arn:a"}
 
-    def test_a_function_is_given_its_text_or_a_member_of_it(self) -> None:
+    def test_a_function_reads_the_text_of_a_secret_or_a_member_of_it(self) -> None:
         lengths, _ = reply_and_log(lambda _, ctx: [len(ctx.secret("pin")), len(ctx.secret("account", "word"))])
         assert lengths == Result([len(SECRET)] * 2, [])
 
@@ -163,11 +167,13 @@ class TestSecrets:
             ),
         ],
     )
-    def test_what_there_is_not_is_said_to_whoever_deploys(self, name: str, member: str | None, says: str) -> None:
+    def test_a_missing_secret_or_member_is_a_failure_that_names_it(
+        self, name: str, member: str | None, says: str
+    ) -> None:
         refused, _ = reply_and_log(lambda _, ctx: ctx.secret(name, member))
         assert refused == Failure("reported", "permanent_error", "none", says)
 
-    def test_it_is_kept_for_five_minutes_unless_a_fresh_one_is_wanted(self) -> None:
+    def test_a_secret_is_cached_for_five_minutes_unless_a_fresh_read_is_requested(self) -> None:
         read = list[str]()
 
         class Numbered:
@@ -175,7 +181,7 @@ class TestSecrets:
                 read.append(secret)
                 return f"number {len(read)}"
 
-        clock = SetClock()
+        clock = ManualClock()
         secrets = Secrets({"pin": "arn:pin"}, Numbered(), clock)
         assert [secrets.read("pin", None, fresh=False) for _ in range(2)] == ["number 1"] * 2
         clock.advance(CACHE_SECONDS)
@@ -184,9 +190,9 @@ class TestSecrets:
         assert read == ["arn:pin"] * 3
         assert secrets.mask("number 1, number 2, number 4") == "***, ***, number 4"
 
-    def test_a_call_that_is_over_reads_none(self) -> None:
+    def test_a_call_that_has_ended_cannot_read_a_secret(self) -> None:
         left: list[Context] = []
-        hosted = running(lambda _, ctx: left.append(ctx), secrets={"pin": SECRET})
+        hosted = host_callable(lambda _, ctx: left.append(ctx), secrets={"pin": SECRET})
         hosted.call("f")
         with pytest.raises(CallEnded):
             left[0].secret("pin")
@@ -203,8 +209,10 @@ class TestSecrets:
             (Sent(400, b'{"__type": "ThrottlingException"}'), Unavailable("overloaded")),
         ],
     )
-    def test_secrets_manager_has_it_or_says_why_not(self, answered: Sent, says: Exception | None) -> None:
-        with receiving(lambda _: answered) as server:
+    def test_an_error_of_secrets_manager_is_raised_with_its_reason(
+        self, answered: Sent, says: Exception | None
+    ) -> None:
+        with start_receiver(lambda _: answered) as server:
             client = boto3.client(
                 "secretsmanager",
                 region_name="us-east-1",
@@ -231,20 +239,18 @@ class TestSecrets:
             (Unavailable("It is overloaded."), "transient_error", "It is overloaded. Try again."),
         ],
     )
-    def test_one_that_cannot_be_read_fails_the_call_with_what_to_do(
-        self, fault: Exception, kind: str, says: str
-    ) -> None:
+    def test_an_unreadable_secret_fails_the_call_with_a_next_step(self, fault: Exception, kind: str, says: str) -> None:
         class Closed:
             def read(self, secret: str) -> str:
                 del secret
                 raise fault
 
         with pytest.raises(ToolError, match="The secret `pin` cannot be read") as raised:
-            Secrets({"pin": "arn"}, Closed(), SetClock()).read("pin", None, fresh=False)
+            Secrets({"pin": "arn"}, Closed(), ManualClock()).read("pin", None, fresh=False)
         assert (raised.value.kind, raised.value.message.endswith(says)) == (kind, True)
 
 
-def raised(fault: Exception) -> object:
+def raise_fault(fault: Exception) -> object:
     raise fault
 
 
@@ -256,9 +262,9 @@ LEAKS: Mapping[str, Callable[[str], object]] = {
     "a whole result": lambda secret: ToolResult([Content.text(secret)], structured={"a": secret}, meta={"b": secret}),
     "an error result": lambda secret: ToolResult([Content.text(secret)], is_error=True),
     "a question": lambda secret: InputRequired({"ask": {"method": "x", "params": {"m": secret}}}, state={"s": secret}),
-    "a failure": lambda secret: raised(ToolError(f"It is {secret}.")),
-    "an exception": lambda secret: raised(RuntimeError(secret)),
-    "no json": lambda secret: raised(KeyError(secret)),
+    "a failure": lambda secret: raise_fault(ToolError(f"It is {secret}.")),
+    "an exception": lambda secret: raise_fault(RuntimeError(secret)),
+    "no json": lambda secret: raise_fault(KeyError(secret)),
 }
 
 
@@ -266,7 +272,7 @@ LEAKS: Mapping[str, Callable[[str], object]] = {
 @BOTH
 @pytest.mark.parametrize("leak", LEAKS)
 @pytest.mark.parametrize("told", ["it", "a member"])
-def test_a166_a_secret_that_a_function_read_leaves_neither_in_its_answer_nor_in_its_log(
+def test_a166_a_secret_read_by_a_function_is_masked_in_its_answer_and_log(
     leak: str, isolate: bool, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run(_: Any, ctx: Context) -> object:
@@ -295,22 +301,22 @@ PARTS: Mapping[str, tuple[str, str | None, str]] = {
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_what_is_used_of_a_secret_leaves_as_little_as_the_whole(part: str) -> None:
+def test_the_parts_of_a_secret_are_masked_like_the_whole(part: str) -> None:
     name, member, used = PARTS[part]
     account = json.dumps({"word": "s3cret-enough", "key": KEY, "port": 5432, "user": "ada"})
-    secrets = secrets_of({"pin": "  correct horse\n", "key": KEY, "account": account})
+    secrets = build_secrets({"pin": "  correct horse\n", "key": KEY, "account": account})
     secrets.read(name, member, fresh=False)
     assert secrets.mask(f"It is {used}.") == "It is ***."
 
 
-def test_what_is_short_of_a_secret_and_a_member_that_was_not_read_are_left_as_they_are() -> None:
-    secrets = secrets_of({"key": KEY, "account": json.dumps({"word": "s3cret-enough", "engine": "postgres"})})
+def test_short_parts_and_unread_members_of_a_secret_are_not_masked() -> None:
+    secrets = build_secrets({"key": KEY, "account": json.dumps({"word": "s3cret-enough", "engine": "postgres"})})
     secrets.read("key", None, fresh=False)
     secrets.read("account", "word", fresh=False)
     assert secrets.mask("AUA=, postgres") == "AUA=, postgres"
 
 
-def test_another_thread_may_read_a_secret_while_one_is_looked_for() -> None:
+def test_another_thread_can_read_a_secret_while_a_text_is_masked() -> None:
     class Sly(str):
         __slots__ = ()
 
@@ -323,34 +329,34 @@ def test_another_thread_may_read_a_secret_while_one_is_looked_for() -> None:
         def read(self, secret: str) -> str:
             return Sly("correct horse") if secret == "pin" else "battery staple"
 
-    secrets = Secrets({"pin": "pin", "other": "other"}, Texts(), SetClock())
+    secrets = Secrets({"pin": "pin", "other": "other"}, Texts(), ManualClock())
     secrets.read("pin", None, fresh=False)
     assert secrets.mask("correct horse") == "***"
     assert secrets.mask("battery staple") == "***"
 
 
-def test_a_text_that_a_secret_could_be_by_chance_is_left_as_it_is() -> None:
-    hosted = running(lambda _, ctx: f"{ctx.secret('pin')}, {len(ctx.secret('digits'))}, 12345678", secrets=PINS)
+def test_a_secret_too_short_to_be_distinctive_is_not_masked() -> None:
+    hosted = host_callable(lambda _, ctx: f"{ctx.secret('pin')}, {len(ctx.secret('digits'))}, 12345678", secrets=PINS)
     assert hosted.call("f") == Result(f"{PINS['pin']}, 8, ***", [])
-    number = running(lambda _, ctx: (ctx.secret("digits"), 12345678)[1], secrets=PINS)
+    number = host_callable(lambda _, ctx: (ctx.secret("digits"), 12345678)[1], secrets=PINS)
     assert number.call("f") == Result(12345678, [])
 
 
 PINS = {"pin": "1" * (SHORTEST_MASKED - 1), "digits": "12345678"}
 
 
-def test_what_a_credential_said_reaches_a_function_as_far_as_the_mapping_of_claims_goes() -> None:
+def test_the_principal_reaches_the_function_unchanged() -> None:
     somebody = Principal("ada", "acme", "https://issuer.test", frozenset({"editor"}), frozenset({"mail"}), human=True)
     seen: list[Principal] = []
-    hosted = running(lambda _, ctx: seen.append(ctx.principal))
-    hosted.handle(call_message(replace(call_of("f"), principal=somebody), TOKEN))
+    hosted = host_callable(lambda _, ctx: seen.append(ctx.principal))
+    hosted.handle(call_message(replace(build_call("f"), principal=somebody), TOKEN))
     assert seen == [somebody]
 
 
-class TestOfAnAuthor:
+class TestAuthorTests:
     """What surrounds a call, as tests see it."""
 
-    def test_secrets_lines_and_progress_are_seen_in_a_test(self) -> None:
+    def test_a_trial_of_a_tool_shows_secrets_log_lines_and_progress(self) -> None:
         kit = Toolkit("yard")
 
         @kit.tool
@@ -368,7 +374,7 @@ class TestOfAnAuthor:
         assert missing is not None
         assert "SECRET_MAIL_KEY_ARN" in missing.message
 
-    def test_and_of_prompts_and_resources(self) -> None:
+    def test_a_trial_of_a_prompt_shows_log_lines_and_masks_secrets(self) -> None:
         kit = Toolkit("yard")
 
         @kit.prompt

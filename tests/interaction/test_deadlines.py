@@ -25,9 +25,9 @@ from signpost.errors import DeadlinePassed
 from signpost.model import JsonObject
 from signpost.toolkit import CallEnded, Context
 from signpost.toolkit.deadline import DeadlineTimer
-from tests.support import hosted
-from tests.support.hosted import running
-from tests.support.machine import shortest
+from tests.support import function_host
+from tests.support.function_host import host_callable
+from tests.support.slowdown import shortest
 from tests.support.waiting import wait_for
 
 SOON = 0.2
@@ -48,7 +48,7 @@ over = threading.Event()
 
 
 @pytest.fixture(autouse=True)
-def nothing_lasts() -> Iterator[None]:
+def release_leftovers() -> Iterator[None]:
     over.clear()
     yield
     over.set()
@@ -161,7 +161,7 @@ def ignore_signals() -> None:
 
 
 def reset_handler() -> None:
-    signal.signal(signal.SIGALRM, nothing)
+    signal.signal(signal.SIGALRM, ignore_alarm)
     time.sleep(60)
 
 
@@ -175,7 +175,7 @@ def cancel_timer() -> None:
     time.sleep(60)
 
 
-def found_families() -> None:
+def fork_children() -> None:
     for _ in range(3):
         if os.fork() == 0:
             time.sleep(60)
@@ -184,7 +184,7 @@ def found_families() -> None:
 
 STOPPED_APART = (
     *STOPPED_HERE, wait_for_processes, derive_key, compress, query, swallow_all, ignore_signals, reset_handler,
-    block_signals, cancel_timer, found_families,
+    block_signals, cancel_timer, fork_children,
 )  # fmt: skip
 
 
@@ -193,12 +193,12 @@ def switch(run: Callable[[], object]) -> Callable[[JsonObject], object]:
     return lambda args: {"do": run, "sleep": sleep, "be well": lambda: "well"}[str(args["what"])]()
 
 
-def nothing(*_: object) -> None:
+def ignore_alarm(*_: object) -> None:
     """The handler of an author who wants no alarms."""
 
 
 def overrun(
-    world: hosted.Hosted,
+    world: function_host.FunctionHost,
     got_so_far: Callable[[], object],
     arguments: JsonObject | None = None,
     deadlines: Sequence[float] = (SOON, 4 * SOON, 16 * SOON),
@@ -212,12 +212,12 @@ def overrun(
     pytest.fail("The function never got so far.")
 
 
-def check_next_call(world: hosted.Hosted) -> None:
+def check_next_call(world: function_host.FunctionHost) -> None:
     assert world.call("f", {"what": "be well"}) == Result("well", [])
     assert shortest(lambda: seconds_after_deadline(world, "sleep"), SPARE) < SPARE
 
 
-def seconds_after_deadline(world: hosted.Hosted, what: str) -> float:
+def seconds_after_deadline(world: function_host.FunctionHost, what: str) -> float:
     """Make a call that overruns, and return by how many seconds its answer came after its deadline."""
     began = time.monotonic()
     assert world.call("f", {"what": what}, SOON) == TIMED_OUT
@@ -227,24 +227,24 @@ def seconds_after_deadline(world: hosted.Hosted, what: str) -> float:
 
 
 def check_stopped(run: Callable[[], object], *, isolate: bool) -> None:
-    before = hosted.children()
-    world = running(switch(run), isolate=isolate)
+    before = function_host.list_child_processes()
+    world = host_callable(switch(run), isolate=isolate)
     assert shortest(lambda: seconds_after_deadline(world, "do"), SPARE) < SPARE
-    assert hosted.children() <= before
+    assert function_host.list_child_processes() <= before
     check_next_call(world)
 
 
 @pytest.mark.parametrize("run", STOPPED_HERE, ids=lambda run: run.__name__)
-def test_what_python_can_interrupt_is_stopped_in_place(run: Callable[[], object]) -> None:
+def test_a_function_that_python_can_interrupt_is_stopped_in_place(run: Callable[[], object]) -> None:
     check_stopped(run, isolate=False)
 
 
 @pytest.mark.parametrize("run", STOPPED_APART, ids=lambda run: run.__name__)
-def test_whatever_blocks_in_a_process_of_its_own_is_killed(run: Callable[[], object]) -> None:
+def test_an_isolated_function_that_blocks_is_killed(run: Callable[[], object]) -> None:
     check_stopped(run, isolate=True)
 
 
-def test_a_group_is_killed_to_the_last_process(tmp_path: Path) -> None:
+def test_every_process_of_a_group_is_killed(tmp_path: Path) -> None:
     listing = tmp_path / "processes"
 
     def multiply() -> None:
@@ -259,24 +259,26 @@ def test_a_group_is_killed_to_the_last_process(tmp_path: Path) -> None:
     def listed() -> list[int]:
         return [int(line) for line in listing.read_text().split()]
 
-    overrun(running(multiply, isolate=True), lambda: len(listed()) == 4)
+    overrun(host_callable(multiply, isolate=True), lambda: len(listed()) == 4)
     processes = listed()
-    wait_for("the group to end", lambda: list(filter(hosted.lives, processes)), lambda alive: not alive)
+    wait_for(
+        "the group to end", lambda: list(filter(function_host.is_process_alive, processes)), lambda alive: not alive
+    )
 
 
-def test_what_a_function_apart_leaves_running_is_killed_when_it_returns() -> None:
-    world = running(lambda: subprocess.Popen(["sleep", "60"]).pid, isolate=True)
+def test_processes_left_by_an_isolated_function_are_killed_when_it_returns() -> None:
+    world = host_callable(lambda: subprocess.Popen(["sleep", "60"]).pid, isolate=True)
     reply = world.call("f")
     assert isinstance(reply, Result)
     assert isinstance(reply.value, int)
     pid = reply.value
-    wait_for("the process to end", lambda: hosted.lives(pid), lambda alive: not alive)
+    wait_for("the process to end", lambda: function_host.is_process_alive(pid), lambda alive: not alive)
 
 
 # What the first ring cannot stop, and comes back by itself
 
 
-def late(tamper: Callable[[], object], comebacks: list[str]) -> Callable[[], object]:
+def return_late(tamper: Callable[[], object], comebacks: list[str]) -> Callable[[], object]:
     def run() -> object:
         back_at = time.monotonic() + SOON + LATE
         tamper()
@@ -298,7 +300,7 @@ def leave_alarms() -> None:
 TAMPERING: dict[str, Callable[[], object]] = {
     "swallowed": lambda: None,
     "ignored": lambda: signal.signal(signal.SIGALRM, signal.SIG_IGN),
-    "handled": lambda: signal.signal(signal.SIGALRM, nothing),
+    "handled": lambda: signal.signal(signal.SIGALRM, ignore_alarm),
     "blocked": lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM}),
     "cancelled": lambda: signal.setitimer(signal.ITIMER_REAL, 0),
     "alarms left": leave_alarms,
@@ -306,11 +308,11 @@ TAMPERING: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("tamper", TAMPERING.values(), ids=TAMPERING)
-def test_what_comes_back_late_has_timed_out_and_the_next_call_is_safe(tamper: Callable[[], object]) -> None:
+def test_a_function_that_returns_late_has_timed_out_and_the_next_call_works(tamper: Callable[[], object]) -> None:
     comebacks: list[str] = []
-    world = running(switch(late(tamper, comebacks)))
+    world = host_callable(switch(return_late(tamper, comebacks)))
     overrun(world, lambda: comebacks, {"what": "do"}, deadlines=[SOON] * 5)
-    assert "late" in world.log.of("fault")[-1]["fault"]
+    assert "late" in world.log.find_lines("fault")[-1]["fault"]
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     check_next_call(world)
 
@@ -320,27 +322,27 @@ def test_a_timer_that_a_function_leaves_running_does_not_hit_the_next_call() -> 
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
 
-    world = running(lambda args: leave() if args else time.sleep(0.3))
+    world = host_callable(lambda args: leave() if args else time.sleep(0.3))
     assert world.call("f", {"do": True}) == Result(None, [])
     assert world.call("f") == Result(None, [])
 
 
-def test_an_alarm_before_the_deadline_stops_nothing() -> None:
+def test_an_alarm_before_the_deadline_stops_no_function() -> None:
     def alarmed() -> str:
         signal.raise_signal(signal.SIGALRM)
         return "well"
 
-    assert running(alarmed).call("f") == Result("well", [])
+    assert host_callable(alarmed).call("f") == Result("well", [])
 
 
-def test_an_alarm_between_calls_does_nothing() -> None:
-    world = running(lambda: "well")
+def test_an_alarm_between_calls_is_ignored() -> None:
+    world = host_callable(lambda: "well")
     world.call("f")
     signal.raise_signal(signal.SIGALRM)
     assert world.call("f") == Result("well", [])
 
 
-def test_an_alarm_never_reaches_what_is_around_the_function() -> None:
+def test_an_alarm_is_never_raised_outside_the_function() -> None:
     ring = DeadlineTimer()
     for number in range(300):
         ended = time.monotonic() + number * 1e-5
@@ -354,9 +356,9 @@ def test_an_alarm_never_reaches_what_is_around_the_function() -> None:
 
 
 @pytest.mark.parametrize("isolate", [False, True])
-def test_the_sandbox_ends_before_the_deadline(isolate: bool) -> None:
-    world = running(sleep, isolate=isolate)
-    message = hosted.call_message(hosted.call_of("f", {}, 60), hosted.TOKEN)
+def test_a_function_is_stopped_before_the_lambda_sandbox_ends(isolate: bool) -> None:
+    world = host_callable(sleep, isolate=isolate)
+    message = function_host.call_message(function_host.build_call("f", {}, 60), function_host.TOKEN)
 
     def seconds_to_answer() -> float:
         began = time.monotonic()
@@ -386,52 +388,52 @@ def test_a_thread_left_behind_is_named_and_its_context_refuses_calls() -> None:
         thread.join()
 
     threads: list[threading.Thread] = []
-    world = running(leave)
+    world = host_callable(leave)
     overrun(world, lambda: threads)
-    (line,) = world.log.of("left behind")
+    (line,) = world.log.find_lines("left behind")
     assert line["threads"] == ["the-straggler"]
     over.set()
     threads[0].join()
     assert len(refused) == 1
 
 
-def test_processes_left_behind_by_what_overran_are_named_and_killed() -> None:
-    before = hosted.children()
+def test_processes_left_behind_by_a_timed_out_function_are_named_and_killed() -> None:
+    before = function_host.list_child_processes()
     processes: list[subprocess.Popen[bytes]] = []
 
     def leave() -> None:
         processes.append(subprocess.Popen(["sleep", "60"]))
         time.sleep(60)
 
-    world = running(leave)
+    world = host_callable(leave)
     overrun(world, lambda: processes)
-    (line,) = world.log.of("left behind")
+    (line,) = world.log.find_lines("left behind")
     assert line["processes"] == [f"{processes[0].pid} sleep"]
     assert line["killed"] is True
-    assert hosted.children() <= before
+    assert function_host.list_child_processes() <= before
 
 
-def test_processes_from_before_are_left_alone() -> None:
+def test_processes_started_before_the_call_are_left_running() -> None:
     with subprocess.Popen(["sleep", "60"]) as earlier:
         time.sleep(0.05)  # processes are told apart by a clock that ticks a hundred times a second
-        world = running(sleep)
+        world = host_callable(sleep)
         assert world.call("f", {}, SOON) == TIMED_OUT
         assert earlier.poll() is None
-        assert world.log.of("left behind") == []
+        assert world.log.find_lines("left behind") == []
         earlier.kill()
 
 
-def test_processes_of_a_call_that_failed_are_named_and_left_alone() -> None:
+def test_processes_of_a_failed_call_are_named_and_left_running() -> None:
     processes: list[subprocess.Popen[bytes]] = []
 
     def fail() -> None:
         processes.append(subprocess.Popen(["sleep", "60"]))
         raise ValueError
 
-    world = running(fail)
+    world = host_callable(fail)
     reply: CallReply = world.call("f")
     assert isinstance(reply, Failure)
-    (line,) = world.log.of("left behind")
+    (line,) = world.log.find_lines("left behind")
     assert (line["processes"], line["killed"]) == ([f"{processes[0].pid} sleep"], False)
     with processes[0] as process:
         assert process.poll() is None

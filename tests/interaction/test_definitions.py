@@ -15,8 +15,8 @@ from signpost.catalogue.definitions import CatalogueDefinitions
 from signpost.list_revisions import RevisionView
 from signpost.model import CatalogueItem, JsonObject
 from signpost.policy.access import UnrestrictedAccess
-from tests.support.catalogues import put_in_place
-from tests.support.memory_gateway import SetClock
+from tests.support.catalogues import store_catalogue
+from tests.support.memory_gateway import ManualClock
 
 TENANT = "acme"
 
@@ -25,9 +25,9 @@ def document(target: str) -> Mapping[str, Any]:
     return {"initialState": "open", "states": {"open": {"transitions": {"go": {"target": target}}}, target: {}}}
 
 
-class Published:
+class PublishedCatalogue:
     def __init__(self) -> None:
-        self.clock, self._content, self._texts = SetClock(), MemoryContentStore(FunctionTable()), MemoryTextStore()
+        self.clock, self._content, self._texts = ManualClock(), MemoryContentStore(FunctionTable()), MemoryTextStore()
         revisions = RevisionView(rows=MemoryRevisionRows(self._content), clock=self.clock)
         self.view = CatalogueView(revisions=revisions, texts=self._texts)
         accesses = UnrestrictedAccess()
@@ -46,7 +46,7 @@ class Published:
         proxy = next((kept[name] for kind, name, _ in items if kind == "capability"), "")
         discovery: JsonObject = {} if listed else {"include": []}
         said = publication.CatalogueSnapshot(proxy=proxy, discovery=discovery)
-        put_in_place(self._content, self._texts, TENANT, whole, said)
+        store_catalogue(self._content, self._texts, TENANT, whole, said)
 
     def leads_to(self, definition_id: str) -> str | None:
         found = self.definitions.find_current(TENANT, definition_id)
@@ -54,11 +54,11 @@ class Published:
 
 
 @pytest.fixture
-def published() -> Published:
-    return Published()
+def published() -> PublishedCatalogue:
+    return PublishedCatalogue()
 
 
-def test_what_was_published_a_moment_ago_is_started(published: Published) -> None:
+def test_the_latest_published_definition_is_started(published: PublishedCatalogue) -> None:
     published.publish(("workflow", "deploy", "done"))
     assert published.leads_to("deploy") == "done"
     assert published.definitions.list_ids(TENANT) == ["deploy"]
@@ -66,7 +66,7 @@ def test_what_was_published_a_moment_ago_is_started(published: Published) -> Non
     assert published.leads_to("deploy") == "shipped"
 
 
-def test_an_instance_follows_the_definition_that_it_was_started_with(published: Published) -> None:
+def test_an_instance_follows_the_definition_that_it_was_started_with(published: PublishedCatalogue) -> None:
     published.publish(("workflow", "deploy", "done"))
     before = published.definitions.find_current(TENANT, "deploy")
     assert before is not None
@@ -75,7 +75,7 @@ def test_an_instance_follows_the_definition_that_it_was_started_with(published: 
     assert pinned.states["open"].transitions["go"].target == "done"
 
 
-def test_a_capability_is_a_way_into_the_workflow_of_all_of_them(published: Published) -> None:
+def test_a_capability_is_a_transition_of_the_proxy_workflow(published: PublishedCatalogue) -> None:
     assert published.leads_to("proxy_default") is None
     published.publish(("capability", "github.list", "ready"), ("workflow", "deploy", "done"))
     assert published.leads_to("proxy_default") == "ready"
@@ -84,8 +84,8 @@ def test_a_capability_is_a_way_into_the_workflow_of_all_of_them(published: Publi
 
 
 @pytest.mark.parametrize("said", [{"enabled": False}, {"switched_off": True}])
-def test_what_is_disabled_is_neither_listed_nor_found_nor_started(
-    published: Published, said: Mapping[str, bool]
+def test_a_disabled_workflow_is_neither_listed_nor_found_nor_started(
+    published: PublishedCatalogue, said: Mapping[str, bool]
 ) -> None:
     published.publish(("workflow", "deploy", "done"), **said)
     assert published.leads_to("deploy") is None
@@ -95,12 +95,12 @@ def test_what_is_disabled_is_neither_listed_nor_found_nor_started(
     assert [item.id for item in snapshot.snapshot.items] == ["deploy"]
 
 
-def test_what_is_not_listed_can_be_started_all_the_same(published: Published) -> None:
+def test_an_unlisted_workflow_can_be_started(published: PublishedCatalogue) -> None:
     published.publish(("workflow", "deploy", "done"), listed=False)
     assert published.view.load(TENANT).items == []
     assert published.leads_to("deploy") == "done"
 
 
-def test_a_catalogue_is_searched_by_what_its_items_say(published: Published) -> None:
+def test_a_catalogue_is_searched_by_the_text_of_its_items(published: PublishedCatalogue) -> None:
     published.publish(("workflow", "deploy", "done"), ("capability", "github.list", "ready"))
     assert [found for _, found in published.view.load(TENANT).search.find("github")] == ["github.list"]

@@ -20,9 +20,9 @@ from cryptography.x509.oid import NameOID
 from signpost.adapters.egress import GuardedWeb, open_connection, resolve_host
 from signpost.policy.egress import build_egress_rules
 from signpost.web import WebAnswer, WebFailure, WebRequest
-from tests.support.machine import shortest
-from tests.support.network import PUBLIC, Network
-from tests.support.receiver import Received, Reply, receiving
+from tests.support.network import PUBLIC_ADDRESS, Network
+from tests.support.receiver import ReceivedRequest, ReceiverReply, start_receiver
+from tests.support.slowdown import shortest
 
 HOST = "hooks.test"
 
@@ -31,34 +31,34 @@ def post(url: str, seconds: float = 5, most_bytes: int = 1_000) -> WebRequest:
     return WebRequest("POST", url, seconds, {"content-type": "text/plain"}, b"hello", most_bytes)
 
 
-def answered(answer: WebAnswer | WebFailure) -> WebAnswer:
+def answer_of(answer: WebAnswer | WebFailure) -> WebAnswer:
     assert isinstance(answer, WebAnswer), answer
     return answer
 
 
-def refused(answer: WebAnswer | WebFailure) -> str:
+def failure_code_of(answer: WebAnswer | WebFailure) -> str:
     assert isinstance(answer, WebFailure), answer
     return answer.code
 
 
-def test_a_request_arrives_as_it_was_sent() -> None:
-    with receiving(lambda _: Reply(201, b"done", {"X-Kind": "test"})) as server:
+def test_a_request_arrives_unchanged() -> None:
+    with start_receiver(lambda _: ReceiverReply(201, b"done", {"X-Kind": "test"})) as server:
         network = Network(server.server_port)
-        answer = answered(network.web(HOST).send(post(f"http://{HOST}:8080/a?b=c")))
-        received = server.received.get(timeout=5)
+        answer = answer_of(network.build_web(HOST).send(post(f"http://{HOST}:8080/a?b=c")))
+        received = server.received_requests.get(timeout=5)
     assert (answer.status, answer.body, answer.headers["x-kind"], answer.is_cut) == (201, b"done", "test", False)
     assert (received.method, received.path, received.body) == ("POST", "/a?b=c", b"hello")
     assert (received.headers["host"], received.headers["content-type"]) == (f"{HOST}:8080", "text/plain")
 
 
 @pytest.mark.invariant(39)
-def test_a_name_is_resolved_once_and_what_was_judged_is_connected_to() -> None:
+def test_a_name_is_resolved_once_and_the_checked_address_is_connected_to() -> None:
     """A name whose owner answers with a public address while it is judged, and with ours afterwards."""
-    answers = iter([[PUBLIC], ["127.0.0.1"], ["127.0.0.1"]])
-    with receiving() as server:
-        network = Network(server.server_port, names=lambda _: next(answers))
-        network.web().send(post(f"https://{HOST}/"))
-    assert (network.resolved, network.dialled) == ([HOST], [PUBLIC])
+    answers = iter([[PUBLIC_ADDRESS], ["127.0.0.1"], ["127.0.0.1"]])
+    with start_receiver() as server:
+        network = Network(server.server_port, lookup=lambda _: next(answers))
+        network.build_web().send(post(f"https://{HOST}/"))
+    assert (network.resolved_names, network.dialled_addresses) == ([HOST], [PUBLIC_ADDRESS])
 
 
 @pytest.mark.invariant(39)
@@ -70,78 +70,82 @@ def test_a_name_is_resolved_once_and_what_was_judged_is_connected_to() -> None:
         ["10.0.0.7"],
         ["::1"],
         ["::ffff:127.0.0.1"],
-        [PUBLIC, "10.0.0.7"],
+        [PUBLIC_ADDRESS, "10.0.0.7"],
         ["fe80::1%2"],
     ],
 )
-def test_a_name_that_leads_inside_is_not_connected_to(addresses: list[str]) -> None:
-    network = Network(0, names=lambda _: addresses)
-    answer = network.web("other.test").send(post(f"https://{HOST}/"))
+def test_a_name_with_an_internal_address_is_not_connected_to(addresses: list[str]) -> None:
+    network = Network(0, lookup=lambda _: addresses)
+    answer = network.build_web("other.test").send(post(f"https://{HOST}/"))
     assert answer == WebFailure("forbidden", f"{HOST} is not a public address.")
-    assert network.dialled == []
+    assert network.dialled_addresses == []
 
 
 OURS = ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "localhost", "169.254.169.254"]  # noqa: S104 - no bind
 
 
 @pytest.mark.parametrize("host", OURS)
-def test_our_own_machine_is_not_reached_by_the_real_resolver(host: str) -> None:
+def test_the_real_resolver_does_not_reach_local_addresses(host: str) -> None:
     web = GuardedWeb(build_egress_rules(()), resolve=resolve_host, dial=open_connection, tls=ssl.create_default_context)
-    assert refused(web.send(post(f"https://{host}/"))) == "forbidden"
+    assert failure_code_of(web.send(post(f"https://{host}/"))) == "forbidden"
 
 
-def test_a_host_that_is_allowed_by_name_is_reached_by_the_real_resolver() -> None:
+def test_the_real_resolver_reaches_a_host_allowed_by_name() -> None:
     web = GuardedWeb(
         build_egress_rules(("127.0.0.1",)), resolve=resolve_host, dial=open_connection, tls=ssl.create_default_context
     )
-    with receiving() as server:
-        assert answered(web.send(post(server.url))).status == 200
-    assert refused(web.send(post(server.url))) == "unreachable"
+    with start_receiver() as server:
+        assert answer_of(web.send(post(server.url))).status == 200
+    assert failure_code_of(web.send(post(server.url))) == "unreachable"
 
 
-def test_without_tls_nobody_is_reached_who_is_not_allowed_by_name() -> None:
-    network = Network(0, names=lambda _: [PUBLIC])
-    assert refused(network.web().send(post(f"http://{HOST}/"))) == "forbidden"
-    assert network.dialled == []
+def test_without_tls_only_hosts_allowed_by_name_are_reached() -> None:
+    network = Network(0, lookup=lambda _: [PUBLIC_ADDRESS])
+    assert failure_code_of(network.build_web().send(post(f"http://{HOST}/"))) == "forbidden"
+    assert network.dialled_addresses == []
 
 
-def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_in_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    with receiving() as server:
-        assert answered(Network(server.server_port).web(HOST).send(post(f"http://{HOST}/"))).status == 200
+    with start_receiver() as server:
+        assert answer_of(Network(server.server_port).build_web(HOST).send(post(f"http://{HOST}/"))).status == 200
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_an_answer_and_not_followed(status: int) -> None:
-    with receiving(lambda _: Reply(status, b"", {"location": "http://169.254.169.254/latest/meta-data"})) as server:
+def test_a_redirect_is_returned_and_not_followed(status: int) -> None:
+    with start_receiver(
+        lambda _: ReceiverReply(status, b"", {"location": "http://169.254.169.254/latest/meta-data"})
+    ) as server:
         network = Network(server.server_port)
-        answer = answered(network.web(HOST).send(post(f"http://{HOST}/")))
-    assert (answer.status, len(network.dialled)) == (status, 1)
+        answer = answer_of(network.build_web(HOST).send(post(f"http://{HOST}/")))
+    assert (answer.status, len(network.dialled_addresses)) == (status, 1)
 
 
-def test_an_address_that_does_not_answer_is_followed_by_the_next() -> None:
-    with receiving() as server:
-        network = Network(server.server_port, lambda _: [PUBLIC, "8.8.8.8"], deaf=frozenset({PUBLIC}))
-        assert answered(network.web(HOST).send(post(f"http://{HOST}/"))).status == 200
-    assert network.dialled == [PUBLIC, "8.8.8.8"]
+def test_the_next_address_is_tried_after_one_that_does_not_answer() -> None:
+    with start_receiver() as server:
+        network = Network(
+            server.server_port, lambda _: [PUBLIC_ADDRESS, "8.8.8.8"], refusing_addresses=frozenset({PUBLIC_ADDRESS})
+        )
+        assert answer_of(network.build_web(HOST).send(post(f"http://{HOST}/"))).status == 200
+    assert network.dialled_addresses == [PUBLIC_ADDRESS, "8.8.8.8"]
 
 
-def test_a_name_without_an_address_is_said() -> None:
+def test_a_name_without_an_address_is_unresolvable() -> None:
     def nobody(_: str) -> Sequence[str]:
         raise socket.gaierror
 
-    assert refused(Network(0, names=nobody).web().send(post(f"https://{HOST}/"))) == "unresolvable"
+    assert failure_code_of(Network(0, lookup=nobody).build_web().send(post(f"https://{HOST}/"))) == "unresolvable"
 
 
 def test_a_long_answer_is_cut() -> None:
-    with receiving(lambda _: Reply(200, b"x" * 5_000)) as server:
-        answer = answered(Network(server.server_port).web(HOST).send(post(f"http://{HOST}/")))
+    with start_receiver(lambda _: ReceiverReply(200, b"x" * 5_000)) as server:
+        answer = answer_of(Network(server.server_port).build_web(HOST).send(post(f"http://{HOST}/")))
     assert (len(answer.body), answer.is_cut) == (1_000, True)
 
 
 @contextmanager
-def speaking(*pieces: bytes, pause: float = 0.0) -> Generator[int]:
+def serve_pieces(*pieces: bytes, pause: float = 0.0) -> Generator[int]:
     """Says these pieces to whoever connects, whatever they say."""
     listening = socket.create_server(("127.0.0.1", 0))
 
@@ -169,36 +173,41 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n"
 @pytest.mark.parametrize(
     "pieces", [[bytes([letter]) for letter in HEAD], [HEAD, *[b"x"] * 50]], ids=["in its head", "in its body"]
 )
-def test_who_answers_one_byte_at_a_time_is_given_up_in_time(pieces: list[bytes]) -> None:
+def test_a_server_that_answers_byte_by_byte_times_out(pieces: list[bytes]) -> None:
     def seconds_to_answer() -> float:
-        with speaking(*pieces, pause=0.05) as port:
+        with serve_pieces(*pieces, pause=0.05) as port:
             started = time.monotonic()
-            answer = Network(port).web(HOST).send(post(f"http://{HOST}/", seconds=0.4))
+            answer = Network(port).build_web(HOST).send(post(f"http://{HOST}/", seconds=0.4))
             took = time.monotonic() - started
-            assert refused(answer) == "timed_out"
+            assert failure_code_of(answer) == "timed_out"
         return took if took < ENDS_BY_ITSELF_AFTER else inf
 
     assert shortest(seconds_to_answer, 1.5) < 1.5
 
 
-def test_who_says_nothing_is_given_up_in_time() -> None:
-    with speaking(b"", pause=0.6) as port:
-        assert refused(Network(port).web(HOST).send(post(f"http://{HOST}/", seconds=0.2))) == "timed_out"
+def test_a_server_that_sends_no_answer_times_out() -> None:
+    with serve_pieces(b"", pause=0.6) as port:
+        assert failure_code_of(Network(port).build_web(HOST).send(post(f"http://{HOST}/", seconds=0.2))) == "timed_out"
 
 
 @pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.2\r\n", b"\x00" * 100, b"HTTP/1.1 abc\r\n\r\n"])
-def test_what_is_no_http_is_said(said: bytes) -> None:
-    with speaking(said) as port:
-        assert refused(Network(port).web(HOST).send(post(f"http://{HOST}/"))) in ("no_http", "unreachable")
+def test_an_answer_that_is_not_http_is_a_failure(said: bytes) -> None:
+    with serve_pieces(said) as port:
+        assert failure_code_of(Network(port).build_web(HOST).send(post(f"http://{HOST}/"))) in (
+            "no_http",
+            "unreachable",
+        )
 
 
-def test_an_answer_that_ends_too_early_is_no_answer() -> None:
-    with receiving(lambda _: Reply(200, b"short", {"content-length": "100"})) as server:
-        assert refused(Network(server.server_port).web(HOST).send(post(f"http://{HOST}/"))) == "broken_off"
+def test_an_answer_that_ends_too_early_is_a_failure() -> None:
+    with start_receiver(lambda _: ReceiverReply(200, b"short", {"content-length": "100"})) as server:
+        assert (
+            failure_code_of(Network(server.server_port).build_web(HOST).send(post(f"http://{HOST}/"))) == "broken_off"
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Certified:
+class CertifiedServer:
     server: ssl.SSLContext
     names: list[str | None]
     """That clients asked for."""
@@ -209,7 +218,7 @@ class Certified:
 
 
 @pytest.fixture
-def certified(tmp_path: Path) -> Certified:
+def certified(tmp_path: Path) -> CertifiedServer:
     """A server with a certificate for HOST, and those who trust it."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
@@ -232,22 +241,22 @@ def certified(tmp_path: Path) -> Certified:
     context, names = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), list[str | None]()
     context.load_cert_chain(pem, private)
     context.sni_callback = lambda _socket, name, _context: names.append(name)
-    return Certified(context, names, pem)
+    return CertifiedServer(context, names, pem)
 
 
-def test_over_tls_the_name_is_asked_for_and_checked_though_the_address_is_reached(certified: Certified) -> None:
-    with receiving(tls=certified.server) as server:
-        network = Network(server.server_port, names=lambda _: [PUBLIC])
-        answer = answered(network.web(tls=certified.trusting).send(post(f"https://{HOST}/a")))
-        received: Received = server.received.get(timeout=5)
+def test_tls_checks_the_name_while_the_address_is_connected_to(certified: CertifiedServer) -> None:
+    with start_receiver(tls=certified.server) as server:
+        network = Network(server.server_port, lookup=lambda _: [PUBLIC_ADDRESS])
+        answer = answer_of(network.build_web(tls=certified.trusting).send(post(f"https://{HOST}/a")))
+        received: ReceivedRequest = server.received_requests.get(timeout=5)
     assert answer.status == 200
-    assert (received.headers["host"], certified.names, network.dialled) == (HOST, [HOST], [PUBLIC])
+    assert (received.headers["host"], certified.names, network.dialled_addresses) == (HOST, [HOST], [PUBLIC_ADDRESS])
 
 
-def test_a_certificate_of_another_name_or_of_nobody_known_is_refused(certified: Certified) -> None:
-    with receiving(tls=certified.server) as server:
-        network = Network(server.server_port, names=lambda _: [PUBLIC])
-        other = network.web(tls=certified.trusting).send(post("https://other.test/"))
-        unknown = network.web().send(post(f"https://{HOST}/"))
-        assert server.received.empty()
-    assert (refused(other), refused(unknown)) == ("untrusted", "untrusted")
+def test_a_certificate_of_another_name_or_an_unknown_issuer_is_refused(certified: CertifiedServer) -> None:
+    with start_receiver(tls=certified.server) as server:
+        network = Network(server.server_port, lookup=lambda _: [PUBLIC_ADDRESS])
+        other = network.build_web(tls=certified.trusting).send(post("https://other.test/"))
+        unknown = network.build_web().send(post(f"https://{HOST}/"))
+        assert server.received_requests.empty()
+    assert (failure_code_of(other), failure_code_of(unknown)) == ("untrusted", "untrusted")

@@ -19,15 +19,15 @@ from signpost.signing.capability_tokens import TokenMint, derive_executor_key, g
 from signpost.signing.key_ring import KeyRing
 from signpost.toolkit import DeclarationError, Function, executor
 from signpost.toolkit.log import Log
-from tests.support.hosted import as_lambda_sends, call_of
+from tests.support.function_host import build_call, encode_reply
 from tests.support.imports import imported_by
-from tests.support.memory_gateway import SetClock
+from tests.support.memory_gateway import ManualClock
 
 MASTER, ARN = "a" * 64, "arn:aws:lambda:us-east-1:000000000000:function:mail"
 SECRET_ARN = "arn:aws:secretsmanager:us-east-1:000000000000:secret:mail"
 
 
-class Aws(BaseHTTPRequestHandler):
+class FakeAws(BaseHTTPRequestHandler):
     """The two services that an executor uses."""
 
     secret: ClassVar[Any]
@@ -58,8 +58,8 @@ class Aws(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Aws]]:
-    class Own(Aws):
+def fake_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FakeAws]]:
+    class Own(FakeAws):
         secret: ClassVar[Any] = {"current": derive_executor_key(MASTER, ARN)}
         kept: ClassVar[dict[str, bytes]] = {}
 
@@ -91,52 +91,54 @@ SANDBOX: Any = Sandbox()
 
 
 def message_of(call: FunctionCall, master: str = MASTER) -> dict[str, Any]:
-    clock = SetClock(time.time())
+    clock = ManualClock(time.time())
     mint = TokenMint(KeyRing(store=MemoryMasterKeys(MasterKeys(master)), clock=clock))
     return json.loads(json.dumps(call_message(call, mint.mint(grant_of(call, ARN, call.deadline)))))
 
 
 def ask(handler: Any, event: dict[str, Any]) -> CallReply:
-    return parse_reply(as_lambda_sends(handler(event, SANDBOX)))
+    return parse_reply(encode_reply(handler(event, SANDBOX)))
 
 
-@pytest.mark.usefixtures("aws")
-def test_one_line_makes_functions_a_handler(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("fake_aws")
+def test_executor_makes_functions_a_lambda_handler(capsys: pytest.CaptureFixture[str]) -> None:
     def send(args: Any) -> object:
         return args["to"]
 
     handler = executor(Function("email::send", send))
-    assert ask(handler, message_of(call_of("email::send", {"to": "Ada"}))) == Result("Ada", [])
+    assert ask(handler, message_of(build_call("email::send", {"to": "Ada"}))) == Result("Ada", [])
     line = json.loads(capsys.readouterr().out)
     assert (line["message"], line["executor"], line["outcome"]) == ("called", "mail", "result")
 
 
-@pytest.mark.usefixtures("aws")
+@pytest.mark.usefixtures("fake_aws")
 def test_a_token_of_another_stack_is_refused() -> None:
     handler = executor(Function("f", lambda: 1))
-    reply = ask(handler, message_of(call_of("f"), master="b" * 64))
+    reply = ask(handler, message_of(build_call("f"), master="b" * 64))
     assert isinstance(reply, Failure)
     assert reply.code == "invalid_token"
 
 
-def test_an_executor_that_cannot_read_its_keys_runs_nothing(aws: type[Aws]) -> None:
-    aws.secret = None
-    reply = ask(executor(Function("f", lambda: 1)), message_of(call_of("f")))
+def test_an_executor_that_cannot_read_its_keys_runs_no_function(fake_aws: type[FakeAws]) -> None:
+    fake_aws.secret = None
+    reply = ask(executor(Function("f", lambda: 1)), message_of(build_call("f")))
     assert isinstance(reply, Failure)
     assert (reply.code, reply.outcome) == ("not_loadable", "none")
 
 
-def test_a_long_result_goes_to_the_content_bucket(aws: type[Aws], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_result_is_stored_in_the_content_bucket(
+    fake_aws: type[FakeAws], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CONTENT_BUCKET", "content")
     handler = executor(Function("f", lambda: "x" * LARGEST_REPLY))
-    reply = ask(handler, message_of(call_of("f", keep_at="results/acme/1")))
+    reply = ask(handler, message_of(build_call("f", keep_at="results/acme/1")))
     assert isinstance(reply, KeptResult)
-    (path,) = aws.kept
+    (path,) = fake_aws.kept
     assert path.startswith("/content/results/acme/1")
 
 
-@pytest.mark.usefixtures("aws")
-def test_without_its_keys_an_executor_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("fake_aws")
+def test_an_executor_without_a_key_secret_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EXECUTOR_KEY_SECRET_ARN")
     with pytest.raises(DeclarationError, match="EXECUTOR_KEY_SECRET_ARN is not set"):
         executor(Function("f", lambda: 1))
@@ -147,12 +149,12 @@ def test_two_functions_of_one_id_are_refused_at_import() -> None:
         executor(Function("email::send", lambda: 1), Function("email::send", lambda: 2))
 
 
-def test_declaring_functions_loads_nothing_slow() -> None:
+def test_importing_the_toolkit_imports_no_slow_module() -> None:
     slow = {"boto3", "botocore", "jsonschema", "aws_lambda_powertools", "pydantic"}
     assert imported_by("import signpost.toolkit", slow) == set()
 
 
-def test_an_author_may_do_with_the_output_what_he_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_event_is_dropped_if_stdout_is_closed_or_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     closed = io.StringIO()
     closed.close()
     for stream in (closed, None):

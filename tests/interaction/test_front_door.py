@@ -14,9 +14,9 @@ from signpost.errors import Unavailable
 from signpost.identity.credentials import ApiKey
 from signpost.mcp.surface import Surface
 from signpost.model import Call, CallToolResult, CatalogueItem, JsonObject, Tool
-from stage.fixtures import TENANT, Fixtures
-from tests.support.machine import shortest
-from tests.support.memory_gateway import META, MemoryGateway, modern
+from stage.fixtures import TENANT, FixtureProvider
+from tests.support.memory_gateway import META, MemoryGateway, build_modern_request
+from tests.support.slowdown import shortest
 from tests.support.tokens import ISSUER
 
 
@@ -25,7 +25,7 @@ def gateway() -> MemoryGateway:
     return MemoryGateway()
 
 
-def test_health_is_answered_to_everybody_even_when_nothing_is_configured() -> None:
+def test_health_is_answered_without_configuration_or_credentials() -> None:
     answer = MemoryGateway(AUTH_MODE="none").send("GET", "/health", headers={"origin": "https://evil.test"})
     assert answer.status == 200
     assert answer.json == {"status": "ok", "version": "0.1.0", "configured": False}
@@ -33,7 +33,7 @@ def test_health_is_answered_to_everybody_even_when_nothing_is_configured() -> No
 
 @pytest.mark.invariant(2)
 @pytest.mark.parametrize("path", ["/mcp", "/.well-known/oauth-protected-resource", "/.well-known/anything"])
-def test_nothing_else_is_served_when_nothing_is_configured(path: str) -> None:
+def test_only_health_is_served_without_configured_authentication(path: str) -> None:
     answer = MemoryGateway(AUTH_MODE="none").send("POST", path)
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")
 
@@ -42,7 +42,7 @@ def test_nothing_else_is_served_when_nothing_is_configured(path: str) -> None:
     ("suffix", "endpoint"),
     [("", "/mcp"), ("/mcp", "/mcp"), ("/mcp/flat", "/mcp/flat"), ("/mcp/functions", "/mcp/functions")],
 )
-def test_the_resource_metadata_stands_where_clients_look_and_names_the_endpoint(
+def test_the_resource_metadata_of_each_endpoint_names_the_endpoint(
     gateway: MemoryGateway, suffix: str, endpoint: str
 ) -> None:
     answer = gateway.send("GET", f"/.well-known/oauth-protected-resource{suffix}")
@@ -68,7 +68,7 @@ def test_a_path_without_an_endpoint_is_not_found(gateway: MemoryGateway) -> None
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "PATCH"])
-def test_the_endpoint_takes_only_post_and_says_so_before_it_asks_who_calls(gateway: MemoryGateway, method: str) -> None:
+def test_another_method_than_post_is_refused_before_authentication(gateway: MemoryGateway, method: str) -> None:
     answer = gateway.send(method)
     assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")
 
@@ -86,17 +86,17 @@ def test_a_preflight_from_another_page_is_refused(gateway: MemoryGateway) -> Non
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_an_allowed_page_may_read_the_challenge(gateway: MemoryGateway) -> None:
+def test_an_allowed_page_can_read_the_challenge(gateway: MemoryGateway) -> None:
     answer = gateway.send(headers={"origin": "https://page.test"})
     assert answer.status == 401
     assert answer.headers["access-control-expose-headers"] == "WWW-Authenticate"
 
 
-def test_a_page_of_our_own_address_is_no_stranger(gateway: MemoryGateway) -> None:
+def test_a_preflight_from_the_address_of_the_gateway_is_granted(gateway: MemoryGateway) -> None:
     assert gateway.send("OPTIONS", headers={"origin": "https://gateway.test"}).status == 204
 
 
-def test_a_body_of_exactly_the_limit_is_read_and_one_more_byte_is_not(gateway: MemoryGateway) -> None:
+def test_a_body_one_byte_over_the_limit_is_refused(gateway: MemoryGateway) -> None:
     authorization = {"authorization": f"Bearer {gateway.make_key()}"}
     assert gateway.send(body=b" " * LARGEST_BODY, headers=authorization).status == 400
     answer = gateway.send(body=b" " * (LARGEST_BODY + 1), headers=authorization)
@@ -104,12 +104,12 @@ def test_a_body_of_exactly_the_limit_is_read_and_one_more_byte_is_not(gateway: M
 
 
 @pytest.mark.invariant(13)
-def test_a_failure_is_answered_without_its_details_and_logged_without_arguments(
+def test_a_fault_is_answered_without_details_and_logged_without_arguments(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    gateway = MemoryGateway(Surface("test", "", tools=(Fixtures(),)))
+    gateway = MemoryGateway(Surface("test", "", tools=(FixtureProvider(),)))
     key = gateway.make_key(TENANT)
-    answer = gateway.ask(
+    answer = gateway.request(
         "tools/call", {"name": "test_crash", "arguments": {"password": "hunter2"}}, credential=str(key)
     )
     assert answer.json["id"] == 1
@@ -123,12 +123,12 @@ def test_a_failure_is_answered_without_its_details_and_logged_without_arguments(
     assert key.secret not in printed
 
 
-def test_every_request_is_logged_with_its_id_its_caller_and_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_request_is_logged_with_id_caller_and_trace(capsys: pytest.CaptureFixture[str]) -> None:
     gateway = MemoryGateway()
     trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
     traced: JsonObject = {**META, "traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
-    message, headers = modern("tools/list", {}, traced)
-    authorization = {"authorization": f"Bearer {gateway.token(sub='somebody')}"}
+    message, headers = build_modern_request("tools/list", {}, traced)
+    authorization = {"authorization": f"Bearer {gateway.make_token(sub='somebody')}"}
     gateway.send(body=json.dumps(message), headers={**headers, **authorization})
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     answered = next(line for line in lines if line.get("message") == "answered")
@@ -138,7 +138,7 @@ def test_every_request_is_logged_with_its_id_its_caller_and_its_trace(capsys: py
 
 
 def test_metrics_have_the_dimensions_service_operation_and_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    MemoryGateway().ask("tools/list")
+    MemoryGateway().request("tools/list")
     emf = next(line for line in map(json.loads, capsys.readouterr().out.splitlines()) if "_aws" in line)
     (metrics,) = emf["_aws"]["CloudWatchMetrics"]
     assert sorted(metrics["Dimensions"][0]) == ["operation", "outcome", "service"]
@@ -146,9 +146,9 @@ def test_metrics_have_the_dimensions_service_operation_and_outcome(capsys: pytes
     assert (metrics["Namespace"], emf["Calls"]) == ("Signpost", [1.0])
 
 
-def test_what_one_request_logged_is_not_said_of_the_next(capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_fields_of_one_request_are_not_in_the_log_of_the_next(capsys: pytest.CaptureFixture[str]) -> None:
     gateway = MemoryGateway()
-    gateway.ask("tools/list")
+    gateway.request("tools/list")
     capsys.readouterr()
     gateway.send("GET", "/health")
     answered = json.loads(capsys.readouterr().out.splitlines()[0])
@@ -160,7 +160,7 @@ LONG = 5.0
 """Seconds."""
 
 
-class Slow:
+class SlowProvider:
     """A provider whose every answer takes longer than anybody waits."""
 
     def tools(self, call: Call) -> Sequence[Tool]:
@@ -178,9 +178,9 @@ class Slow:
 
 
 @pytest.mark.invariant(19)
-def test_an_answer_that_takes_too_long_is_given_up_in_time() -> None:
-    gateway = MemoryGateway(Surface("test", "", tools=(Slow(),)))
-    message, headers = modern("tools/list", {})
+def test_a_request_past_its_deadline_is_answered_with_503() -> None:
+    gateway = MemoryGateway(Surface("test", "", tools=(SlowProvider(),)))
+    message, headers = build_modern_request("tools/list", {})
     authorization = {"authorization": f"Bearer {gateway.make_key()}"}
 
     def seconds_to_answer() -> float:
@@ -194,12 +194,12 @@ def test_an_answer_that_takes_too_long_is_given_up_in_time() -> None:
     assert shortest(seconds_to_answer, 1) < 1
 
 
-def test_a_provider_may_return_half_a_surrogate_pair_without_harm() -> None:
-    answer = MemoryGateway(Surface("test", "", tools=(Slow(),))).ask("tools/call", {"name": "any"})
+def test_half_a_surrogate_pair_in_a_result_is_returned_unchanged() -> None:
+    answer = MemoryGateway(Surface("test", "", tools=(SlowProvider(),))).request("tools/call", {"name": "any"})
     assert answer.json["result"]["content"][0]["text"] == "half a pair: \ud800"
 
 
-class Broken(MemoryContentStore):
+class BrokenContentStore(MemoryContentStore):
     def versions(self, tenant: str) -> tuple[int, int, str | None, str | None]:
         del tenant
         raise Unavailable("An AWS service that this request needs cannot be reached.")
@@ -213,36 +213,36 @@ class BrokenKeys(MemoryApiKeys):
     fault: Exception = Unavailable("An AWS service that this request needs cannot be reached.")
 
 
-def test_what_cannot_be_reached_now_is_a_503_under_the_messages_id() -> None:
+def test_an_unavailable_service_is_a_503_with_the_id_of_the_message() -> None:
     gateway = MemoryGateway()
-    gateway.exchange(revisions=MemoryRevisionRows(Broken(FunctionTable())))
-    answer = gateway.ask("tools/call", {"name": "gateway.home", "arguments": {}})
+    gateway.replace_adapters(revisions=MemoryRevisionRows(BrokenContentStore(FunctionTable())))
+    answer = gateway.request("tools/call", {"name": "gateway.home", "arguments": {}})
     assert (answer.status, answer.json["id"], answer.json["error"]["code"]) == (503, 1, -32603)
 
 
 @pytest.mark.parametrize(("fault", "status"), [(BrokenKeys.fault, 503), (RuntimeError("hunter2"), 500)])
-def test_a_failure_before_we_know_who_calls_tells_nothing(fault: Exception, status: int) -> None:
+def test_a_fault_before_authentication_is_answered_without_details(fault: Exception, status: int) -> None:
     gateway = MemoryGateway()
     keys = BrokenKeys()
     keys.fault = fault
     key = gateway.make_key()
-    gateway.exchange(api_keys=keys)
-    answer = gateway.ask("tools/list", credential=str(key))
+    gateway.replace_adapters(api_keys=keys)
+    answer = gateway.request("tools/list", credential=str(key))
     assert (answer.status, answer.json["id"]) == (status, None)
     assert "hunter2" not in answer.text
 
 
-def long_catalogue(gateway: MemoryGateway) -> None:
+def offer_long_catalogue(gateway: MemoryGateway) -> None:
     items = [CatalogueItem(f"item.{number:03}", "capability", "Ünïcode " * 20) for number in range(200)]
-    gateway.offer("default", *items)
+    gateway.store_catalogue("default", *items)
 
 
 @pytest.mark.parametrize(("accepts", "encoding"), [("gzip, br", "gzip"), ("br", None), ("", None)])
 def test_a_long_answer_is_compressed_for_a_client_that_accepts_it(
     gateway: MemoryGateway, accepts: str, encoding: str | None
 ) -> None:
-    long_catalogue(gateway)
-    message, headers = modern("tools/call", {"name": "gateway.home", "arguments": {}})
+    offer_long_catalogue(gateway)
+    message, headers = build_modern_request("tools/call", {"name": "gateway.home", "arguments": {}})
     headers |= {"authorization": f"Bearer {gateway.make_key()}", "accept-encoding": accepts}
     answer = gateway.send(body=json.dumps(message), headers=headers)
     assert answer.headers.get("content-encoding") == encoding
@@ -256,7 +256,7 @@ def test_a_short_answer_is_not_compressed(gateway: MemoryGateway) -> None:
 @pytest.mark.parametrize(
     "broken", [{}, {"requestContext": {}}, {"rawPath": "/", "requestContext": {"http": None}}, {"key1": "value1"}]
 )
-def test_what_is_no_event_of_an_http_api_is_refused(gateway: MemoryGateway, broken: dict[str, object]) -> None:
+def test_an_event_that_is_not_of_an_http_api_is_refused(gateway: MemoryGateway, broken: dict[str, object]) -> None:
     assert gateway.front_door.handle(broken, remaining_ms=1_000)["statusCode"] == 400
 
 
@@ -274,13 +274,13 @@ def event(received_ms: float | None) -> dict[str, object]:
         (None, 30_000, 1_028.0),  # invoked by hand
     ],
 )
-def test_the_deadline_is_the_nearer_of_the_two_clocks(
+def test_the_deadline_is_the_earlier_one_of_api_gateway_and_lambda(
     received_ms: float | None, remaining_ms: int, deadline: float
 ) -> None:
     assert parse_event(event(received_ms), now=1_000.0, remaining_ms=remaining_ms).deadline == deadline
 
 
-def test_a_body_that_is_not_the_base64_it_claims_to_be_is_refused(gateway: MemoryGateway) -> None:
+def test_a_body_that_is_not_valid_base64_is_refused(gateway: MemoryGateway) -> None:
     for body in ("%%%", "é"):
         broken = {**event(None), "body": body, "isBase64Encoded": True}
         assert gateway.front_door.handle(broken, remaining_ms=1_000)["statusCode"] == 400

@@ -24,8 +24,17 @@ from signpost.directory.manifest import parse_manifest
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.model import InputRequired, JsonObject, Trace
 from signpost.toolkit import Answer, CallEnded, CallFailed, Context, DeclarationError, Function, ToolError
-from tests.support import hosted
-from tests.support.hosted import SOMEBODY, TOKEN, MemoryKeptResults, OneToken, Run, as_lambda_sends, call_of, running
+from tests.support import function_host
+from tests.support.function_host import (
+    PRINCIPAL,
+    TOKEN,
+    HostedCallable,
+    MemoryKeptResults,
+    SingleTokenCheck,
+    build_call,
+    encode_reply,
+    host_callable,
+)
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 BOTH = pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
@@ -39,24 +48,26 @@ def code_of(reply: CallReply) -> str:
 @BOTH
 @pytest.mark.parametrize("value", [None, True, 1, 1.5, "é😀", [1, [2]], {"a": {"b": []}}, ""], ids=repr)
 def test_any_json_is_a_result(value: Any, isolate: bool) -> None:
-    assert running(lambda: value, isolate=isolate).call("f") == Result(value, [])
+    assert host_callable(lambda: value, isolate=isolate).call("f") == Result(value, [])
 
 
 @BOTH
-def test_evidence_travels_beside_the_result(isolate: bool) -> None:
-    reply = running(lambda: Answer({"sent": 1}, evidence=[{"kind": "message", "id": "m1"}]), isolate=isolate).call("f")
+def test_evidence_is_returned_beside_the_result(isolate: bool) -> None:
+    reply = host_callable(
+        lambda: Answer({"sent": 1}, evidence=[{"kind": "message", "id": "m1"}]), isolate=isolate
+    ).call("f")
     assert reply == Result({"sent": 1}, [{"kind": "message", "id": "m1"}])
 
 
 @BOTH
-def test_a_function_may_ask_before_it_answers(isolate: bool) -> None:
+def test_a_function_can_require_input_before_its_result(isolate: bool) -> None:
     asked = InputRequired({"name": {"method": "elicitation/create", "params": {}}}, {"round": 1})
-    world = running(lambda _, ctx: ctx.answers.get("name") or asked, isolate=isolate)
+    world = host_callable(lambda _, ctx: ctx.answers.get("name") or asked, isolate=isolate)
     assert world.call("f") == asked
     assert world.call("f", answers={"name": "Ada"}) == Result("Ada", [])
 
 
-def test_a_function_knows_the_call_it_answers() -> None:
+def test_the_context_of_a_function_describes_its_call() -> None:
     seen: list[Context] = []
 
     def look(args: JsonObject, ctx: Context) -> object:
@@ -68,33 +79,33 @@ def test_a_function_knows_the_call_it_answers() -> None:
 
     trace = Trace("00-1-2-3")
     more = {"idempotency_key": "k", "step": "s", "depth": 2, "permissions": frozenset({"mail"}), "trace": trace}
-    assert running(look).call("f", {"a": 1}, 50, state="kept", **more) == Result({"a": 1}, [])
+    assert host_callable(look).call("f", {"a": 1}, 50, state="kept", **more) == Result({"a": 1}, [])
     (ctx,) = seen
-    assert (ctx.principal, ctx.tenant, ctx.call_id, ctx.state) == (SOMEBODY, "acme", "call-1", "kept")
+    assert (ctx.principal, ctx.tenant, ctx.call_id, ctx.state) == (PRINCIPAL, "acme", "call-1", "kept")
     assert {name: getattr(ctx, name) for name in more} == more
 
 
 @BOTH
-def test_a_reported_failure_says_what_its_author_said(isolate: bool) -> None:
+def test_a_reported_failure_has_the_message_kind_and_delay_of_its_author(isolate: bool) -> None:
     def refuse() -> None:
         raise ToolError("Come back later.", "rate_limited", retry_after_ms=500)
 
     expected = Failure("reported", "rate_limited", "none", "Come back later.", 500)
-    assert running(refuse, isolate=isolate).call("f") == expected
+    assert host_callable(refuse, isolate=isolate).call("f") == expected
 
 
 @BOTH
-def test_a_failure_that_its_author_does_not_count_arrives_as_that(isolate: bool) -> None:
+def test_a_failure_with_counts_false_keeps_it_also_from_a_nested_call(isolate: bool) -> None:
     def refuse() -> None:
         raise ToolError("The host that you named is dead.", "timeout", counts=False)
 
     expected = Failure("reported", "timeout", "none", "The host that you named is dead.", counts=False)
-    assert running(refuse, isolate=isolate).call("f") == expected
-    passed_on = running(lambda _, ctx: ctx.call("core::http_fetch"), nested=Gateway(expected)).call("f")
+    assert host_callable(refuse, isolate=isolate).call("f") == expected
+    passed_on = host_callable(lambda _, ctx: ctx.call("core::http_fetch"), nested=FakeGateway(expected)).call("f")
     assert (code_of(passed_on), getattr(passed_on, "counts", None)) == ("reported", False)
 
 
-def test_a_class_of_failure_that_there_is_not_is_an_exception() -> None:
+def test_a_tool_error_of_an_unknown_kind_is_an_exception() -> None:
     wrong: Any = "nonsense"
 
     class CarelessError(ToolError):
@@ -105,8 +116,8 @@ def test_a_class_of_failure_that_there_is_not_is_an_exception() -> None:
     def refuse(args: JsonObject) -> None:
         raise ToolError("no", wrong) if args else CarelessError
 
-    assert code_of(running(refuse).call("f")) == "exception"
-    assert code_of(running(refuse).call("f", {"a": 1})) == "exception"
+    assert code_of(host_callable(refuse).call("f")) == "exception"
+    assert code_of(host_callable(refuse).call("f", {"a": 1})) == "exception"
 
 
 def recurse() -> Any:
@@ -136,19 +147,19 @@ def raising(fault: BaseException) -> Callable[[], None]:
     ids=["ValueError", "SystemExit", "KeyboardInterrupt", "MemoryError", "GeneratorExit", "BaseException",
          "unprintable", "Unavailable", "a group", "recursion"],
 )  # fmt: skip
-def test_whatever_else_it_raises_is_an_exception_whose_words_stay_in_the_log(run: Any, isolate: bool) -> None:
-    world = running(run, isolate=isolate)
+def test_any_other_raised_error_is_an_exception_with_details_only_in_the_log(run: Any, isolate: bool) -> None:
+    world = host_callable(run, isolate=isolate)
     reply = world.call("f")
     assert reply == Failure("exception", "permanent_error", "unknown", "f failed unexpectedly.")
-    (line,) = world.log.of("fault")
+    (line,) = world.log.find_lines("fault")
     assert line["call_id"] == "call-1"
     assert "Traceback" in line["fault"]
     assert TOKEN not in json.dumps(world.log.lines)
 
 
-def test_a_deadline_that_a_function_invents_is_an_exception() -> None:
-    assert code_of(running(raising(DeadlinePassed())).call("f")) == "exception"
-    assert code_of(running(raising(DeadlinePassed()), isolate=True).call("f")) == "crashed"
+def test_a_deadline_error_raised_by_the_function_itself_is_an_exception() -> None:
+    assert code_of(host_callable(raising(DeadlinePassed())).call("f")) == "exception"
+    assert code_of(host_callable(raising(DeadlinePassed()), isolate=True).call("f")) == "crashed"
 
 
 EVIDENCE: Any = [1]
@@ -156,14 +167,14 @@ NO_REQUESTS: Any = []
 NO_REQUEST: Any = {"a": 1}
 
 
-class NoJson:
+class NotJson:
     """Names its tests the same in every process, as the workers of a run need it."""
 
     def __repr__(self) -> str:
         return "NoJson()"
 
 
-NO_STATE: Any = NoJson()
+NO_STATE: Any = NotJson()
 
 
 class Hostile(dict[str, Any]):
@@ -175,27 +186,27 @@ class Hostile(dict[str, Any]):
 @pytest.mark.parametrize(
     "value", [float("nan"), "\ud800", b"", {1}, {1: 1}, Answer(NO_STATE), Answer(1, EVIDENCE)], ids=repr
 )
-def test_what_is_no_json_is_a_bad_result(value: Any, isolate: bool) -> None:
-    assert code_of(running(lambda: value, isolate=isolate).call("f")) == "bad_result"
+def test_a_value_that_is_no_json_is_a_bad_result(value: Any, isolate: bool) -> None:
+    assert code_of(host_callable(lambda: value, isolate=isolate).call("f")) == "bad_result"
 
 
 @pytest.mark.parametrize(
     "wrong", [InputRequired(NO_REQUESTS), InputRequired(NO_REQUEST), InputRequired({}, NO_STATE)], ids=repr
 )
-def test_a_question_that_is_no_json_is_a_bad_result(wrong: Any) -> None:
-    assert code_of(running(lambda: wrong).call("f")) == "bad_result"
+def test_an_input_request_that_is_no_json_is_a_bad_result(wrong: Any) -> None:
+    assert code_of(host_callable(lambda: wrong).call("f")) == "bad_result"
 
 
-def test_the_methods_of_a_result_are_the_authors_code_too() -> None:
-    assert code_of(running(lambda: Hostile(a=1)).call("f")) == "exception"
+def test_an_error_in_a_method_of_a_result_is_an_exception() -> None:
+    assert code_of(host_callable(lambda: Hostile(a=1)).call("f")) == "exception"
 
 
-def test_what_a_function_keeps_changing_does_not_change_the_reply() -> None:
+def test_a_value_changed_after_the_call_does_not_change_the_reply() -> None:
     kept: dict[str, Any] = {"n": 1}
-    world = running(lambda: kept)
-    answer = world.harness.handle(call_message(call_of("f"), TOKEN), 60_000)
+    world = host_callable(lambda: kept)
+    answer = world.harness.handle(call_message(build_call("f"), TOKEN), 60_000)
     kept["n"] = object()
-    assert json.loads(as_lambda_sends(answer))["result"] == {"n": 1}
+    assert json.loads(encode_reply(answer))["result"] == {"n": 1}
 
 
 # Before anything runs
@@ -218,10 +229,10 @@ def witness() -> Iterator[Witness]:
     assert witness.ran == 0
 
 
-MESSAGE = call_message(call_of("f"), TOKEN)
+MESSAGE = call_message(build_call("f"), TOKEN)
 
 
-def changed(**fields: Any) -> JsonObject:
+def message_with(**fields: Any) -> JsonObject:
     call: Any = MESSAGE["call"]
     return {**MESSAGE, "call": {**call, **fields}}
 
@@ -229,56 +240,59 @@ def changed(**fields: Any) -> JsonObject:
 @pytest.mark.parametrize(
     "event",
     [
-        None, [], "text", {}, {**MESSAGE, "signpost": 2}, {**MESSAGE, "operation": "dance"}, {**MESSAGE, "token": 1},
-        {**MESSAGE, "call": None}, changed(function=1), changed(deadline="soon"), changed(depth=float("nan")),
-        changed(depth=float("inf")), changed(arguments=[]), changed(function="\ud800" * 1000, deadline=None),
+        None, [], "text", {}, {**MESSAGE, "signpost": 2}, {**MESSAGE, "operation": "dance"},
+        {**MESSAGE, "token": 1},
+        {**MESSAGE, "call": None}, message_with(function=1), message_with(deadline="soon"),
+        message_with(depth=float("nan")),
+        message_with(depth=float("inf")), message_with(arguments=[]),
+        message_with(function="\ud800" * 1000, deadline=None),
     ],
 )  # fmt: skip
-def test_what_is_no_call_is_not_understood(event: Any, witness: Witness) -> None:
-    assert code_of(running(witness).handle(event)) == "not_understood"
+def test_an_event_that_is_no_call_is_not_understood(event: Any, witness: Witness) -> None:
+    assert code_of(host_callable(witness).handle(event)) == "not_understood"
 
 
-def test_a_token_that_is_not_ours_is_refused(witness: Witness) -> None:
-    assert code_of(running(witness).handle({**MESSAGE, "token": "another"})) == "invalid_token"
+def test_an_unknown_token_is_refused(witness: Witness) -> None:
+    assert code_of(host_callable(witness).handle({**MESSAGE, "token": "another"})) == "invalid_token"
 
 
 @pytest.mark.parametrize("refusal", ["invalid_token", "token_expired", "too_deep"])
-def test_a_refused_token_is_refused_in_the_words_of_the_table(refusal: str, witness: Witness) -> None:
-    reply = running(witness, tokens=OneToken(lambda: refusal)).call("f")
+def test_a_refused_token_is_a_failure_with_the_code_of_its_refusal(refusal: str, witness: Witness) -> None:
+    reply = host_callable(witness, tokens=SingleTokenCheck(lambda: refusal)).call("f")
     assert code_of(reply) == refusal
     assert FAILURES[refusal].outcome == "none"
 
 
 @pytest.mark.parametrize(("fault", "code"), [(Unavailable("x"), "unreachable"), (ValueError("x"), "not_loadable")])
-def test_a_token_that_cannot_be_checked_is_not_taken(fault: Exception, code: str, witness: Witness) -> None:
+def test_a_token_that_cannot_be_checked_is_refused(fault: Exception, code: str, witness: Witness) -> None:
     def fail() -> None:
         raise fault
 
-    reply = running(witness, tokens=OneToken(fail)).call("f")
+    reply = host_callable(witness, tokens=SingleTokenCheck(fail)).call("f")
     assert code_of(reply) == code
     assert FAILURES[code].outcome == "none"
 
 
-def test_who_has_no_token_does_not_learn_what_there_is(witness: Witness) -> None:
-    assert code_of(running(witness).handle({**changed(function="nothing"), "token": ""})) == "invalid_token"
+def test_a_call_without_a_token_does_not_reveal_if_its_function_exists(witness: Witness) -> None:
+    assert code_of(host_callable(witness).handle({**message_with(function="nothing"), "token": ""})) == "invalid_token"
 
 
 def test_a_function_that_is_not_hosted_is_unknown(witness: Witness) -> None:
-    reply = running(witness).call("\ud800" + "g" * 10_000)
+    reply = host_callable(witness).call("\ud800" + "g" * 10_000)
     assert code_of(reply) == "unknown_function"
 
 
 @pytest.mark.parametrize(("seconds", "remaining_ms"), [(0, 60_000), (-5, 60_000), (10, 100)])
-def test_a_call_that_is_late_does_not_run(seconds: float, remaining_ms: float, witness: Witness) -> None:
-    world = running(witness)
-    assert code_of(world.handle(call_message(call_of("f", {}, seconds), TOKEN), remaining_ms)) == "late"
+def test_a_call_past_its_deadline_does_not_run(seconds: float, remaining_ms: float, witness: Witness) -> None:
+    world = host_callable(witness)
+    assert code_of(world.handle(call_message(build_call("f", {}, seconds), TOKEN), remaining_ms)) == "late"
 
 
-def with_schema(run: Run, schema: JsonObject) -> hosted.Hosted:
-    return hosted.Hosted([Function("f", run, input_schema=schema)])
+def with_schema(run: HostedCallable, schema: JsonObject) -> function_host.FunctionHost:
+    return function_host.FunctionHost([Function("f", run, input_schema=schema)])
 
 
-def test_arguments_satisfy_the_schema(witness: Witness) -> None:
+def test_arguments_that_violate_the_schema_are_refused(witness: Witness) -> None:
     reply = with_schema(witness, SCHEMA).call("f", {"n": "one"})
     assert code_of(reply) == "invalid_arguments"
     assert isinstance(reply, Failure)
@@ -286,7 +300,7 @@ def test_arguments_satisfy_the_schema(witness: Witness) -> None:
     assert with_schema(lambda args: args["n"], SCHEMA).call("f", {"n": 1}) == Result(1, [])
 
 
-def test_half_characters_in_what_is_wrong_do_not_harm_the_reply(witness: Witness) -> None:
+def test_half_a_surrogate_pair_in_invalid_arguments_does_not_break_the_reply(witness: Witness) -> None:
     closed: JsonObject = {"type": "object", "additionalProperties": False}
     assert code_of(with_schema(witness, closed).call("f", {"\ud800": "\udfff"})) == "invalid_arguments"
 
@@ -295,11 +309,11 @@ SLOW: JsonObject = {"properties": {"a": {"uniqueItems": True}}}
 MANY: JsonObject = {"a": [{"n": number} for number in range(20_000)]}
 
 
-def test_arguments_whose_check_outlasts_the_deadline_are_late(witness: Witness) -> None:
+def test_arguments_validated_past_the_deadline_are_late(witness: Witness) -> None:
     assert code_of(with_schema(witness, SLOW).call("f", MANY, 0.1)) == "late"
 
 
-def test_arguments_that_take_for_ever_to_check_are_refused(witness: Witness, monkeypatch: Any) -> None:
+def test_arguments_that_take_too_long_to_validate_are_refused(witness: Witness, monkeypatch: Any) -> None:
     monkeypatch.setattr("signpost.toolkit.harness.CHECK_TIMEOUT", 0.1)
     reply = with_schema(witness, SLOW).call("f", MANY)
     assert code_of(reply) == "invalid_arguments"
@@ -307,36 +321,38 @@ def test_arguments_that_take_for_ever_to_check_are_refused(witness: Witness, mon
     assert "takes too long" in reply.message
 
 
-def test_a_schema_that_leads_nowhere_is_refused_when_the_handler_is_made() -> None:
+def test_a_schema_with_a_dangling_reference_is_refused_at_declaration() -> None:
     function = Function("email::send", lambda: None, input_schema={"$ref": "#/$defs/missing"})
     with pytest.raises(DeclarationError, match="email::send"):
-        hosted.Hosted([function])
+        function_host.FunctionHost([function])
 
 
-def test_a_reference_that_leads_nowhere_for_some_arguments_is_refused_with_them(witness: Witness) -> None:
+def test_arguments_that_reach_a_dangling_reference_are_refused(witness: Witness) -> None:
     world = with_schema(witness, {"properties": {"a": {"$ref": "#/$defs/missing"}}})
     assert code_of(world.call("f", {"a": 1})) == "invalid_arguments"
 
 
 def test_two_functions_of_one_name_are_refused() -> None:
     with pytest.raises(DeclarationError, match="email::send"):
-        hosted.Hosted([Function("email::send", lambda: None)] * 2)
+        function_host.FunctionHost([Function("email::send", lambda: None)] * 2)
 
 
-def test_the_manifest_needs_no_token_and_lists_what_is_hosted() -> None:
-    world = hosted.Hosted([Function("a", lambda: 1, permissions=["mail"]), Function("b", lambda: 1, timeout_ms=9)])
+def test_the_manifest_needs_no_token_and_lists_the_hosted_functions() -> None:
+    world = function_host.FunctionHost(
+        [Function("a", lambda: 1, permissions=["mail"]), Function("b", lambda: 1, timeout_ms=9)]
+    )
     answer = world.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
-    assert parse_manifest(as_lambda_sends(answer)).functions == [
+    assert parse_manifest(encode_reply(answer)).functions == [
         HostedFunction("a", None, frozenset({"mail"})),
         HostedFunction("b", 9),
     ]
 
 
-def test_the_manifest_says_what_tools_show() -> None:
+def test_the_manifest_carries_description_schema_and_exposure() -> None:
     told = Function("a", lambda: 1, description="Sends a mail.", input_schema=SCHEMA, expose=True)
-    answer = hosted.Hosted([told]).harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
+    answer = function_host.FunctionHost([told]).harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
     expected = HostedFunction("a", description="Sends a mail.", input_schema=SCHEMA, exposed=True)
-    assert parse_manifest(as_lambda_sends(answer)).functions == [expected]
+    assert parse_manifest(encode_reply(answer)).functions == [expected]
 
 
 class AnyFunction(Mapping[str, Function]):
@@ -355,8 +371,8 @@ class AnyFunction(Mapping[str, Function]):
         return 0
 
 
-def test_functions_may_be_any_mapping() -> None:
-    world = hosted.Hosted(AnyFunction())
+def test_functions_can_be_any_mapping() -> None:
+    world = function_host.FunctionHost(AnyFunction())
     assert world.call("a::b", {"n": 1}) == Result("a::b", [])
     reply = world.call("a::b")
     assert isinstance(reply, Failure)
@@ -369,51 +385,51 @@ LONG = "x" * LARGEST_REPLY
 
 
 @BOTH
-def test_a_long_result_is_kept_and_its_place_sent(isolate: bool) -> None:
+def test_a_long_result_is_kept_and_its_key_is_sent(isolate: bool) -> None:
     store = MemoryKeptResults()
-    world = running(lambda: Answer(LONG, evidence=[{"id": 1}]), isolate=isolate, kept_results=store)
+    world = host_callable(lambda: Answer(LONG, evidence=[{"id": 1}]), isolate=isolate, kept_results=store)
     reply = world.call("f", keep_at="results/1")
-    body = store.kept["results/1"]
+    body = store.results["results/1"]
     assert json.loads(body) == LONG
     assert reply == KeptResult("results/1", len(body), hashlib.sha256(body).hexdigest(), [{"id": 1}])
 
 
 @BOTH
-def test_what_is_sent_is_measured_as_lambda_writes_it(isolate: bool) -> None:
+def test_the_size_of_a_result_is_measured_as_lambda_encodes_it(isolate: bool) -> None:
     digits = [1] * (LARGEST_REPLY // 3)
-    world = running(lambda args: digits[: args["n"]], isolate=isolate)
+    world = host_callable(lambda args: digits[: args["n"]], isolate=isolate)
     assert isinstance(world.call("f", {"n": len(digits) - 100}), Result)
     assert code_of(world.call("f", {"n": len(digits)})) == "result_too_large"
 
 
 @pytest.mark.parametrize(("keep_at", "store"), [(None, MemoryKeptResults()), ("results/1", None)])
-def test_a_long_result_that_has_no_place_is_too_large(keep_at: str | None, store: Any) -> None:
-    assert code_of(running(lambda: LONG, kept_results=store).call("f", keep_at=keep_at)) == "result_too_large"
+def test_a_long_result_that_cannot_be_kept_is_too_large(keep_at: str | None, store: Any) -> None:
+    assert code_of(host_callable(lambda: LONG, kept_results=store).call("f", keep_at=keep_at)) == "result_too_large"
 
 
 @BOTH
-def test_a_result_that_is_longer_than_what_is_kept_is_too_large(isolate: bool, monkeypatch: Any) -> None:
+def test_a_result_over_the_limit_of_kept_results_is_too_large(isolate: bool, monkeypatch: Any) -> None:
     monkeypatch.setattr("signpost.toolkit.attempt.LARGEST_KEPT_RESULT", len(LONG) + 2)
-    world = running(lambda args: LONG + args["more"], isolate=isolate, kept_results=MemoryKeptResults())
+    world = host_callable(lambda args: LONG + args["more"], isolate=isolate, kept_results=MemoryKeptResults())
     assert isinstance(world.call("f", {"more": ""}, keep_at="k"), KeptResult)
     assert code_of(world.call("f", {"more": "x"}, keep_at="k")) == "result_too_large"
 
 
-def test_evidence_and_questions_have_no_place_but_the_reply() -> None:
+def test_long_evidence_and_input_requests_are_too_large() -> None:
     store = MemoryKeptResults()
-    assert code_of(running(lambda: Answer(1, [{"a": LONG}]), kept_results=store).call("f", keep_at="k")) == (
+    assert code_of(host_callable(lambda: Answer(1, [{"a": LONG}]), kept_results=store).call("f", keep_at="k")) == (
         "result_too_large"
     )
     asked = InputRequired({"a": {"text": LONG}})
-    assert code_of(running(lambda: asked, kept_results=store).call("f", keep_at="k")) == "result_too_large"
+    assert code_of(host_callable(lambda: asked, kept_results=store).call("f", keep_at="k")) == "result_too_large"
 
 
-def test_a_result_that_cannot_be_kept_is_lost_and_nobody_knows_what_happened() -> None:
+def test_a_result_lost_while_it_is_kept_has_an_unknown_outcome() -> None:
     class Broken:
         def keep(self, key: str, body: bytes) -> None:
             raise Unavailable(f"{key} {len(body)}")
 
-    reply = running(lambda: LONG, kept_results=Broken()).call("f", keep_at="k")
+    reply = host_callable(lambda: LONG, kept_results=Broken()).call("f", keep_at="k")
     assert code_of(reply) == "service_error"
     assert isinstance(reply, Failure)
     assert reply.outcome == "unknown"
@@ -422,7 +438,7 @@ def test_a_result_that_cannot_be_kept_is_lost_and_nobody_knows_what_happened() -
 # The context
 
 
-class Gateway:
+class FakeGateway:
     """Stands for the gateway: answers what it was given, and remembers what it was asked."""
 
     def __init__(self, reply: CallReply) -> None:
@@ -434,9 +450,9 @@ class Gateway:
         return self.reply
 
 
-def test_a_function_calls_another_with_its_own_token() -> None:
-    gateway = Gateway(Result({"id": 7}))
-    reply = running(lambda _, ctx: ctx.call("crm::find", {"name": "x"}), nested=gateway).call("f")
+def test_a_nested_call_is_sent_with_the_token_of_its_caller() -> None:
+    gateway = FakeGateway(Result({"id": 7}))
+    reply = host_callable(lambda _, ctx: ctx.call("crm::find", {"name": "x"}), nested=gateway).call("f")
     assert reply == Result({"id": 7}, [])
     ((token, parent, function, arguments),) = gateway.asked
     assert (token, parent.call_id, function, arguments) == (TOKEN, "call-1", "crm::find", {"name": "x"})
@@ -445,33 +461,33 @@ def test_a_function_calls_another_with_its_own_token() -> None:
 THROTTLED = Failure("throttled", "rate_limited", "none", "busy", 50)
 
 
-def test_a_failed_call_is_raised_and_can_be_caught() -> None:
+def test_a_failed_nested_call_is_raised_and_can_be_caught() -> None:
     def fall_back(_args: JsonObject, ctx: Context) -> object:
         try:
             return ctx.call("crm::find")
         except CallFailed as failed:
             return failed.failure.code
 
-    assert running(fall_back, nested=Gateway(THROTTLED)).call("f") == Result("throttled", [])
+    assert host_callable(fall_back, nested=FakeGateway(THROTTLED)).call("f") == Result("throttled", [])
 
 
-def test_a_failed_call_that_nobody_catches_leaves_open_what_was_done_before() -> None:
-    reply = running(lambda _, ctx: ctx.call("crm::find"), nested=Gateway(THROTTLED)).call("f")
+def test_an_uncaught_failed_nested_call_has_an_unknown_outcome() -> None:
+    reply = host_callable(lambda _, ctx: ctx.call("crm::find"), nested=FakeGateway(THROTTLED)).call("f")
     assert reply == Failure("reported", "rate_limited", "unknown", "busy", 50)
 
 
 @pytest.mark.parametrize("reply", [KeptResult("k", 1, ""), InputRequired({}), None])
-def test_what_a_function_cannot_be_given_is_a_failed_call(reply: Any) -> None:
-    world = running(lambda _, ctx: ctx.call("crm::find"), nested=Gateway(reply) if reply else None)
+def test_a_nested_reply_without_a_result_is_a_failed_call(reply: Any) -> None:
+    world = host_callable(lambda _, ctx: ctx.call("crm::find"), nested=FakeGateway(reply) if reply else None)
     assert code_of(world.call("f")) == "reported"
 
 
-def test_a_permission_is_required_where_it_matters() -> None:
+def test_a_missing_permission_is_a_failure_that_names_it() -> None:
     def send(_args: JsonObject, ctx: Context) -> object:
         ctx.require("mail")
         return "sent"
 
-    world = running(send)
+    world = host_callable(send)
     assert world.call("f", permissions=frozenset({"mail"})) == Result("sent", [])
     reply = world.call("f")
     assert isinstance(reply, Failure)
@@ -479,10 +495,10 @@ def test_a_permission_is_required_where_it_matters() -> None:
     assert "`mail`" in reply.message
 
 
-def test_the_context_of_a_call_that_is_over_refuses_to_act() -> None:
+def test_the_context_of_an_ended_call_refuses_nested_calls() -> None:
     kept: list[Context] = []
-    gateway = Gateway(Result(1))
-    running(lambda _, ctx: kept.append(ctx), nested=gateway).call("f")
+    gateway = FakeGateway(Result(1))
+    host_callable(lambda _, ctx: kept.append(ctx), nested=gateway).call("f")
     with pytest.raises(CallEnded):
         kept[0].call("crm::find")
     assert gateway.asked == []
@@ -491,8 +507,8 @@ def test_the_context_of_a_call_that_is_over_refuses_to_act() -> None:
 # The log
 
 
-def test_a_call_is_one_line_that_quotes_nothing() -> None:
-    world = running(lambda args: args)
+def test_a_call_is_logged_as_one_line_without_arguments() -> None:
+    world = host_callable(lambda args: args)
     world.call("f", {"secret": "in-argument"})
     (line,) = world.log.lines
     assert line.pop("ms") < 1000
@@ -501,45 +517,49 @@ def test_a_call_is_one_line_that_quotes_nothing() -> None:
     }  # fmt: skip
 
 
-def test_every_outcome_has_its_word() -> None:
-    world = running(lambda args: LONG if args else InputRequired({}), kept_results=MemoryKeptResults())
+def test_every_outcome_is_logged_with_its_name() -> None:
+    world = host_callable(lambda args: LONG if args else InputRequired({}), kept_results=MemoryKeptResults())
     world.call("f")
     world.call("f", {"a": 1}, keep_at="k")
     world.call("g")
-    assert [line["outcome"] for line in world.log.of("called")] == ["input_required", "kept", "unknown_function"]
+    assert [line["outcome"] for line in world.log.find_lines("called")] == [
+        "input_required",
+        "kept",
+        "unknown_function",
+    ]
 
 
 def test_threads_that_a_call_leaves_behind_are_named_once() -> None:
     over = threading.Event()
     thread = threading.Thread(target=over.wait, name="the-poller", daemon=True)
-    world = running(lambda args: thread.start() if args else None)
+    world = host_callable(lambda args: thread.start() if args else None)
     world.call("f", {"a": 1})
     world.call("f")
     over.set()
     thread.join()
-    (line,) = world.log.of("left behind")
+    (line,) = world.log.find_lines("left behind")
     assert line["threads"] == ["the-poller"]
 
 
-def test_a_fault_of_ours_is_a_reply_too() -> None:
-    world = running(lambda: 1, tokens=OneToken(lambda: "a code that there is not"))
+def test_a_fault_of_the_harness_is_a_reply() -> None:
+    world = host_callable(lambda: 1, tokens=SingleTokenCheck(lambda: "a code that there is not"))
     assert code_of(world.call("f")) == "exception"
-    assert world.log.of("failed")
+    assert world.log.find_lines("failed")
 
 
-def test_a_process_that_a_function_forks_does_not_come_back_with_a_reply() -> None:
+def test_a_process_forked_by_a_function_sends_no_reply() -> None:
     def fork() -> int:
         child = os.fork()
         return os.waitpid(child, 0)[1] if child else 0
 
     own = os.getpid()
-    assert running(fork).call("f") == Result(256, [])
+    assert host_callable(fork).call("f") == Result(256, [])
     assert os.getpid() == own
 
 
 def test_the_harness_answers_outside_the_main_thread_too() -> None:
     replies: list[CallReply] = []
-    world = running(lambda: 1)
+    world = host_callable(lambda: 1)
     thread = threading.Thread(target=lambda: replies.append(world.call("f")))
     thread.start()
     thread.join()
@@ -549,15 +569,15 @@ def test_the_harness_answers_outside_the_main_thread_too() -> None:
 # A process of its own
 
 
-def test_a_function_apart_changes_nothing_here() -> None:
-    before = hosted.children()
+def test_an_isolated_function_runs_in_its_own_process() -> None:
+    before = function_host.list_child_processes()
     seen: list[int] = []
-    world = running(lambda: (seen.append(1), os.getpid())[1], isolate=True)
+    world = host_callable(lambda: (seen.append(1), os.getpid())[1], isolate=True)
     reply = world.call("f")
     assert isinstance(reply, Result)
     assert reply.value != os.getpid()
     assert seen == []
-    assert hosted.children() <= before
+    assert function_host.list_child_processes() <= before
 
 
 @pytest.mark.parametrize(
@@ -573,10 +593,10 @@ def test_a_function_apart_changes_nothing_here() -> None:
     ],
 )
 def test_a_process_that_ends_without_a_result_has_crashed(run: Any, code: str, says: str) -> None:
-    world = running(run, isolate=True)
+    world = host_callable(run, isolate=True)
     reply = world.call("f")
     assert code_of(reply) == code
-    (line,) = world.log.of("fault")
+    (line,) = world.log.find_lines("fault")
     assert re.search(says, line["fault"])
 
 
@@ -584,52 +604,52 @@ NOT_WAITED_FOR = 20
 """Seconds, of the sixty that the child would take: far from both, so that a busy machine is no fault."""
 
 
-def test_who_closes_the_pipe_and_stays_is_not_waited_for() -> None:
-    before = hosted.children()
+def test_a_process_that_closed_its_pipe_is_not_waited_for() -> None:
+    before = function_host.list_child_processes()
 
     def close_and_stay() -> None:
         os.closerange(3, 1000)
         time.sleep(60)
 
     began = time.monotonic()
-    assert code_of(running(close_and_stay, isolate=True).call("f", seconds=50)) == "crashed"
+    assert code_of(host_callable(close_and_stay, isolate=True).call("f", seconds=50)) == "crashed"
     assert time.monotonic() - began < NOT_WAITED_FOR
-    assert hosted.children() <= before
+    assert function_host.list_child_processes() <= before
 
 
-def test_a_grandchild_that_holds_the_pipe_does_not_hide_the_death_of_the_child() -> None:
+def test_a_crash_is_seen_while_a_grandchild_holds_the_pipe() -> None:
     def die() -> None:
         if os.fork():
             os._exit(4)
         time.sleep(60)
 
     began = time.monotonic()
-    assert code_of(running(die, isolate=True).call("f", seconds=50)) == "crashed"
+    assert code_of(host_callable(die, isolate=True).call("f", seconds=50)) == "crashed"
     assert time.monotonic() - began < NOT_WAITED_FOR
 
 
-def test_what_a_function_apart_writes_into_its_pipe_is_no_reply() -> None:
-    before = hosted.descriptors()
+def test_bytes_that_an_isolated_function_writes_into_its_pipe_are_no_reply() -> None:
+    before = function_host.list_open_descriptors()
 
     def write() -> None:
-        for descriptor in hosted.descriptors() - before:
+        for descriptor in function_host.list_open_descriptors() - before:
             with contextlib.suppress(OSError):
                 if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
                     os.write(descriptor, (5).to_bytes(8) + b"hello")
 
-    assert code_of(running(write, isolate=True).call("f")) == "crashed"
+    assert code_of(host_callable(write, isolate=True).call("f")) == "crashed"
 
 
-def test_a_function_apart_that_forks_answers_once() -> None:
+def test_an_isolated_function_that_forks_replies_once() -> None:
     def fork() -> str:
         return "child" if os.fork() else "parent"
 
-    reply = running(fork, isolate=True).call("f")
+    reply = host_callable(fork, isolate=True).call("f")
     assert isinstance(reply, Result)
     assert reply.value == "child"
 
 
-def test_what_a_function_apart_prints_is_printed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_output_of_an_isolated_function_is_printed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def speak() -> None:
         sys.stdout.write("from the function\n")
 
@@ -637,22 +657,22 @@ def test_what_a_function_apart_prints_is_printed_once(monkeypatch: pytest.Monkey
     with output.open("w") as buffered:
         monkeypatch.setattr(sys, "stdout", buffered)
         buffered.write("before the call\n")
-        running(speak, isolate=True).call("f")
+        host_callable(speak, isolate=True).call("f")
     assert output.read_text() == "before the call\nfrom the function\n"
 
 
-def test_megabytes_come_through_the_pipe() -> None:
+def test_megabytes_are_sent_through_the_pipe() -> None:
     value = ["😀" * 1000] * 300
-    assert running(lambda: value, isolate=True).call("f") == Result(value, [])
+    assert host_callable(lambda: value, isolate=True).call("f") == Result(value, [])
 
 
-def test_calls_apart_leave_no_files_open() -> None:
-    world = running(lambda: 1, isolate=True)
+def test_isolated_calls_leave_no_files_open() -> None:
+    world = host_callable(lambda: 1, isolate=True)
     world.call("f")
-    before = hosted.descriptors()
+    before = function_host.list_open_descriptors()
     for _ in range(5):
         world.call("f")
-    assert hosted.descriptors() == before
+    assert function_host.list_open_descriptors() == before
 
 
 def test_a_fork_that_fails_is_a_reply(monkeypatch: Any) -> None:
@@ -660,28 +680,28 @@ def test_a_fork_that_fails_is_a_reply(monkeypatch: Any) -> None:
         raise BlockingIOError
 
     monkeypatch.setattr("os.fork", fail)
-    before = hosted.descriptors()
-    assert code_of(running(lambda: 1, isolate=True).call("f")) == "unreachable"
-    assert hosted.descriptors() == before
+    before = function_host.list_open_descriptors()
+    assert code_of(host_callable(lambda: 1, isolate=True).call("f")) == "unreachable"
+    assert function_host.list_open_descriptors() == before
 
 
-def test_the_call_is_what_the_token_check_sees() -> None:
+def test_the_token_is_checked_against_the_whole_call() -> None:
     seen: list[FunctionCall] = []
 
-    class Recording(OneToken):
+    class Recording(SingleTokenCheck):
         def refusal(self, token: str, call: FunctionCall) -> str | None:
             seen.append(call)
             return super().refusal(token, call)
 
-    call = call_of("f", {"a": 1}, depth=2)
-    hosted.Hosted([Function("f", lambda: 1)], tokens=Recording()).handle(call_message(call, TOKEN))
+    call = build_call("f", {"a": 1}, depth=2)
+    function_host.FunctionHost([Function("f", lambda: 1)], tokens=Recording()).handle(call_message(call, TOKEN))
     assert seen == [replace(call)]
 
 
-def test_an_author_who_wants_no_news_of_children_gets_results_all_the_same() -> None:
+def test_isolated_calls_work_while_sigchld_is_ignored() -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        world = running(lambda args: os._exit(args["code"]) if args else "well", isolate=True)
+        world = host_callable(lambda args: os._exit(args["code"]) if args else "well", isolate=True)
         assert world.call("f") == Result("well", [])
         assert code_of(world.call("f", {"code": 1})) == "crashed"
     finally:

@@ -17,15 +17,15 @@ def gateway() -> MemoryGateway:
     return MemoryGateway()
 
 
-def home(gateway: MemoryGateway, *, tenant: str = "default", subject: str = "somebody", **arguments: Any) -> Any:
-    credential = gateway.token(tenant=tenant, sub=subject)
-    answer = gateway.ask("tools/call", {"name": "gateway.home", "arguments": arguments}, credential=credential)
+def call_home(gateway: MemoryGateway, *, tenant: str = "default", subject: str = "somebody", **arguments: Any) -> Any:
+    credential = gateway.make_token(tenant=tenant, sub=subject)
+    answer = gateway.request("tools/call", {"name": "gateway.home", "arguments": arguments}, credential=credential)
     return answer.json["result"]
 
 
-def test_every_item_links_to_how_it_is_started(gateway: MemoryGateway) -> None:
-    gateway.offer("default", CAPABILITY, WORKFLOW)
-    workflow, capability = home(gateway)["structuredContent"]["items"]
+def test_every_item_has_a_start_link(gateway: MemoryGateway) -> None:
+    gateway.store_catalogue("default", CAPABILITY, WORKFLOW)
+    workflow, capability = call_home(gateway)["structuredContent"]["items"]
     assert workflow == {
         "id": "deploy_pipeline",
         "kind": "workflow",
@@ -42,39 +42,39 @@ def test_every_item_links_to_how_it_is_started(gateway: MemoryGateway) -> None:
 
 @pytest.mark.invariant(7)
 def test_a_tenant_sees_its_own_catalogue_only(gateway: MemoryGateway) -> None:
-    gateway.offer("acme", CAPABILITY)
-    assert home(gateway)["structuredContent"] == {"items": []}
-    assert len(home(gateway, tenant="acme")["structuredContent"]["items"]) == 1
+    gateway.store_catalogue("acme", CAPABILITY)
+    assert call_home(gateway)["structuredContent"] == {"items": []}
+    assert len(call_home(gateway, tenant="acme")["structuredContent"]["items"]) == 1
 
 
 @pytest.mark.invariant(9)
 def test_a_publication_is_seen_within_two_seconds(gateway: MemoryGateway) -> None:
-    home(gateway)
-    gateway.offer("default", CAPABILITY)
-    assert home(gateway)["structuredContent"]["items"] == []
+    call_home(gateway)
+    gateway.store_catalogue("default", CAPABILITY)
+    assert call_home(gateway)["structuredContent"]["items"] == []
     gateway.clock.advance(2)
-    assert len(home(gateway)["structuredContent"]["items"]) == 1
+    assert len(call_home(gateway)["structuredContent"]["items"]) == 1
 
 
 def publish_many(gateway: MemoryGateway, number: int) -> list[str]:
     items = [CatalogueItem(f"capability.{index:04}", "capability", f"Number {index}") for index in range(number)]
-    gateway.offer("default", *items)
+    gateway.store_catalogue("default", *items)
     return [item.id for item in items]
 
 
 def test_two_hundred_items_are_one_page(gateway: MemoryGateway) -> None:
     publish_many(gateway, 200)
-    answer = home(gateway)["structuredContent"]
+    answer = call_home(gateway)["structuredContent"]
     assert len(answer["items"]) == 200
     assert "nextCursor" not in answer
 
 
-def test_a_longer_catalogue_is_read_by_following_the_next_link(gateway: MemoryGateway) -> None:
+def test_a_long_catalogue_is_read_page_by_page(gateway: MemoryGateway) -> None:
     published = publish_many(gateway, 450)
     seen: list[str] = []
     arguments: dict[str, str] = {}
     for _page in range(3):
-        answer = home(gateway, **arguments)["structuredContent"]
+        answer = call_home(gateway, **arguments)["structuredContent"]
         seen += [item["id"] for item in answer["items"]]
         arguments = answer["links"][0]["args"] if "links" in answer else {}
     assert seen == published
@@ -83,14 +83,14 @@ def test_a_longer_catalogue_is_read_by_following_the_next_link(gateway: MemoryGa
 
 def cursor_of(gateway: MemoryGateway) -> str:
     publish_many(gateway, 201)
-    return home(gateway)["structuredContent"]["nextCursor"]
+    return call_home(gateway)["structuredContent"]["nextCursor"]
 
 
 @pytest.mark.invariant(10)
-def test_a_cursor_of_somebody_else_is_refused(gateway: MemoryGateway) -> None:
+def test_a_cursor_of_another_principal_is_refused(gateway: MemoryGateway) -> None:
     cursor = cursor_of(gateway)
-    assert home(gateway, cursor=cursor)["isError"] is False
-    refused = home(gateway, subject="another", cursor=cursor)
+    assert call_home(gateway, cursor=cursor)["isError"] is False
+    refused = call_home(gateway, subject="another", cursor=cursor)
     assert refused["isError"] is True
     assert refused["structuredContent"]["links"][0] == {"rel": "home", "method": "gateway.home", "args": {}}
 
@@ -98,31 +98,31 @@ def test_a_cursor_of_somebody_else_is_refused(gateway: MemoryGateway) -> None:
 @pytest.mark.invariant(10)
 @pytest.mark.parametrize("pattern", ["{}x", "x{}", "", "a.b", "é.", "{0}.{0}"])
 def test_a_changed_cursor_is_refused(gateway: MemoryGateway, pattern: str) -> None:
-    assert home(gateway, cursor=pattern.format(cursor_of(gateway)))["isError"] is True
+    assert call_home(gateway, cursor=pattern.format(cursor_of(gateway)))["isError"] is True
 
 
 def test_a_cursor_survives_one_rotation_of_the_keys_and_not_two(gateway: MemoryGateway) -> None:
     cursor = cursor_of(gateway)
     gateway.adapters.master_keys.write(MasterKeys("second", "master"))
     gateway.clock.advance(10)
-    assert home(gateway, cursor=cursor)["isError"] is False
+    assert call_home(gateway, cursor=cursor)["isError"] is False
     gateway.adapters.master_keys.write(MasterKeys("third", "second"))
     gateway.clock.advance(KEYS_LIFETIME)
-    assert home(gateway, cursor=cursor)["isError"] is True
+    assert call_home(gateway, cursor=cursor)["isError"] is True
 
 
-def test_a_cursor_signed_after_a_rotation_is_recognised_by_a_gateway_that_missed_it(gateway: MemoryGateway) -> None:
+def test_a_cursor_signed_after_a_rotation_is_accepted_by_a_gateway_with_old_keys(gateway: MemoryGateway) -> None:
     cursor_of(gateway)  # this gateway has read the keys
     other = MemoryGateway()
     other.adapters.master_keys.write(MasterKeys("second", "master"))
     cursor = cursor_of(other)
     gateway.adapters.master_keys.write(MasterKeys("second", "master"))
     gateway.clock.advance(10)
-    assert home(gateway, cursor=cursor)["isError"] is False
+    assert call_home(gateway, cursor=cursor)["isError"] is False
 
 
 @pytest.mark.parametrize("arguments", [{"page": 2}, {"cursor": 7}, {"cursor": None}])
 def test_other_arguments_are_refused_by_name(gateway: MemoryGateway, arguments: dict[str, Any]) -> None:
-    refused = home(gateway, **arguments)
+    refused = call_home(gateway, **arguments)
     assert refused["isError"] is True
     assert next(iter(arguments)) in refused["content"][0]["text"]

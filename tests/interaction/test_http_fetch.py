@@ -18,10 +18,10 @@ from signpost.adapters.egress import open_connection, resolve_host
 from signpost.contract import Failure, Result
 from signpost.policy.egress import is_public
 from signpost.web import WebAnswer, WebRequest
-from tests.support.hosted import Hosted
-from tests.support.network import PUBLIC, Network
-from tests.support.receiver import Received, Reply, receiving
-from tests.support.toolkits import Served
+from tests.support.function_host import FunctionHost
+from tests.support.network import PUBLIC_ADDRESS, Network
+from tests.support.receiver import ReceivedRequest, ReceiverReply, start_receiver
+from tests.support.toolkits import ServedToolkits
 
 FETCH = "core::http_fetch"
 RUNTIME = "127.0.0.1:9001"
@@ -29,19 +29,21 @@ ALLOWED = "inside.test"
 INSIDE = f"http://{ALLOWED}/"
 
 
-def fetching(network: Network, allowed: str = ALLOWED, runtime: str = RUNTIME) -> Hosted:
+def host_http_fetch(network: Network, allowed: str = ALLOWED, runtime: str = RUNTIME) -> FunctionHost:
     environment = {"ALLOWED_PRIVATE_HOSTS": allowed, "AWS_LAMBDA_RUNTIME_API": runtime}
-    return Hosted(http_fetch(build_guarded_web(environment, resolve=network.resolve, dial=network.dial)).functions)
+    return FunctionHost(
+        http_fetch(build_guarded_web(environment, resolve=network.resolve, dial=network.dial)).functions
+    )
 
 
-def fetched(hosted: Hosted, url: str, seconds: float = 10, **more: Any) -> Mapping[str, Any]:
+def fetch_page(hosted: FunctionHost, url: str, seconds: float = 10, **more: Any) -> Mapping[str, Any]:
     reply = hosted.call(FETCH, {"url": url, **more}, seconds)
     assert isinstance(reply, Result), reply
     assert isinstance(reply.value, dict)
     return reply.value
 
 
-def refused(hosted: Hosted, url: str, seconds: float = 10, **more: Any) -> Failure:
+def fetch_failure(hosted: FunctionHost, url: str, seconds: float = 10, **more: Any) -> Failure:
     reply = hosted.call(FETCH, {"url": url, **more}, seconds)
     assert isinstance(reply, Failure), reply
     assert (reply.code, reply.outcome) == ("reported", "none")
@@ -74,73 +76,73 @@ LITERAL = [
 LEADING_INSIDE = [
     ["127.0.0.1"], ["10.0.0.7"], ["192.168.0.1"], ["169.254.169.254"], ["169.254.100.1"], ["0.0.0.0"], ["100.64.3.2"],  # noqa: S104 - no bind
     ["::1"], ["fd00:ec2::254"], ["fe80::1%2"], ["fc00::7"], ["::ffff:127.0.0.1"], ["::ffff:169.254.169.254"],
-    ["2002:a9fe:a9fe::"], ["64:ff9b::7f00:1"], ["2001:0:7f00:1::"], [PUBLIC, "10.0.0.7"],
+    ["2002:a9fe:a9fe::"], ["64:ff9b::7f00:1"], ["2001:0:7f00:1::"], [PUBLIC_ADDRESS, "10.0.0.7"],
 ]  # fmt: skip
 
 
-def as_a_network_would(host: str) -> Sequence[str]:
+def resolve_like_a_network(host: str) -> Sequence[str]:
     """Addresses lead to themselves, also in the forms that some resolvers take for them; every name to a public one."""
     try:
         return [str(socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)[0][4][0])]
     except OSError:
-        return ["127.0.0.1"] if host == "localhost" else [PUBLIC]
+        return ["127.0.0.1"] if host == "localhost" else [PUBLIC_ADDRESS]
 
 
 @pytest.mark.invariant(58)
 @pytest.mark.parametrize("url", LITERAL)
-def test_a_url_that_leads_inside_or_is_no_page_is_not_fetched(url: str) -> None:
-    network = Network(0, names=as_a_network_would)
-    assert refused(fetching(network), url).kind == "permanent_error"
-    assert network.dialled == []
+def test_an_internal_or_invalid_url_is_not_fetched(url: str) -> None:
+    network = Network(0, lookup=resolve_like_a_network)
+    assert fetch_failure(host_http_fetch(network), url).kind == "permanent_error"
+    assert network.dialled_addresses == []
 
 
 @pytest.mark.invariant(58)
 @pytest.mark.parametrize("url", LITERAL)
-def test_a_redirect_to_such_a_url_is_not_followed(url: str) -> None:
-    with receiving(lambda _: Reply(302, b"", {"location": url.encode().decode("latin-1")})) as server:
-        network = Network(server.server_port, names=as_a_network_would)
-        hosted = fetching(network)
+def test_a_redirect_to_an_internal_or_invalid_url_is_not_followed(url: str) -> None:
+    with start_receiver(lambda _: ReceiverReply(302, b"", {"location": url.encode().decode("latin-1")})) as server:
+        network = Network(server.server_port, lookup=resolve_like_a_network)
+        hosted = host_http_fetch(network)
         if url in RELATIVE:  # which a redirect may be
-            assert "more than 5 times" in refused(hosted, INSIDE).message
+            assert "more than 5 times" in fetch_failure(hosted, INSIDE).message
             return
-        assert refused(hosted, INSIDE).kind == "permanent_error"
-    assert network.dialled == [PUBLIC]
+        assert fetch_failure(hosted, INSIDE).kind == "permanent_error"
+    assert network.dialled_addresses == [PUBLIC_ADDRESS]
 
 
 @pytest.mark.invariant(58)
 @pytest.mark.parametrize("addresses", LEADING_INSIDE, ids=str)
-def test_a_name_that_leads_inside_is_not_fetched_from(addresses: list[str]) -> None:
-    network = Network(0, names=lambda _: addresses)
+def test_a_name_with_an_internal_address_is_not_fetched_from(addresses: list[str]) -> None:
+    network = Network(0, lookup=lambda _: addresses)
     for scheme in ("http", "https"):
-        message = refused(fetching(network), f"{scheme}://page.test/").message
+        message = fetch_failure(host_http_fetch(network), f"{scheme}://page.test/").message
         assert message.startswith("page.test is not a public address.")
         assert not any(address in message for address in addresses)
-    assert network.dialled == []
+    assert network.dialled_addresses == []
 
 
 @pytest.mark.invariant(58)
 @pytest.mark.parametrize("addresses", LEADING_INSIDE, ids=str)
-def test_a_name_that_leads_inside_the_second_time_is_judged_again_and_resolved_once_a_hop(
+def test_a_name_is_resolved_and_checked_once_for_each_redirect(
     addresses: list[str],
 ) -> None:
-    answers = iter([[PUBLIC], addresses])
-    with receiving(lambda _: Reply(302, b"", {"location": "/again"})) as server:
-        network = Network(server.server_port, names=lambda _: next(answers))
-        refused(fetching(network), "http://page.test/")
-    assert (network.resolved, network.dialled) == (["page.test", "page.test"], [PUBLIC])
+    answers = iter([[PUBLIC_ADDRESS], addresses])
+    with start_receiver(lambda _: ReceiverReply(302, b"", {"location": "/again"})) as server:
+        network = Network(server.server_port, lookup=lambda _: next(answers))
+        fetch_failure(host_http_fetch(network), "http://page.test/")
+    assert (network.resolved_names, network.dialled_addresses) == (["page.test", "page.test"], [PUBLIC_ADDRESS])
 
 
 @pytest.mark.invariant(58)
 @pytest.mark.parametrize("runtime", ["127.0.0.1:9001", "169.254.100.1:9001", "sandbox.localdomain:9001"])
-def test_the_runtime_is_not_reached_although_everything_is_allowed_by_name(runtime: str) -> None:
+def test_the_lambda_runtime_is_not_reached_even_if_allowed_by_name(runtime: str) -> None:
     hosts = {"127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::ffff:127.0.0.1]"} if "127" in runtime else set[str]()  # noqa: S104 - no bind
     hosts |= {runtime.partition(":")[0], "169.254.100.1", "169.254.169.254", "[fd00:ec2::254]"}
     leads = {"sandbox.localdomain": ["169.254.100.1"], "localhost": ["::1", "127.0.0.1"]}
-    network = Network(0, names=lambda host: leads.get(host) or as_a_network_would(host))
-    hosted = fetching(network, allowed=",".join(hosts), runtime=runtime)
+    network = Network(0, lookup=lambda host: leads.get(host) or resolve_like_a_network(host))
+    hosted = host_http_fetch(network, allowed=",".join(hosts), runtime=runtime)
     for host in hosts:
-        refused(hosted, f"http://{host}:9001/2018-06-01/runtime/invocation/next")
-    assert network.dialled == []
+        fetch_failure(hosted, f"http://{host}:9001/2018-06-01/runtime/invocation/next")
+    assert network.dialled_addresses == []
 
 
 PIECES = [
@@ -153,39 +155,39 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max
 
 @pytest.mark.invariant(58)
 @given(TEXTS)
-def test_whatever_a_redirect_says_nothing_inside_is_connected_to(location: str) -> None:
+def test_no_redirect_connects_to_an_internal_address(location: str) -> None:
     answer = WebAnswer(302, {"location": location.encode(errors="replace").decode("latin-1")}, b"")
-    network = Network(0, names=as_a_network_would)
+    network = Network(0, lookup=resolve_like_a_network)
     web = build_guarded_web({"AWS_LAMBDA_RUNTIME_API": RUNTIME}, resolve=network.resolve, dial=network.dial)
     for url in filter(None, (location, redirect_target("http://page.test/a", answer))):
         web.send(WebRequest("GET", url, 1.0))
-    assert all(map(is_public, network.dialled))
+    assert all(map(is_public, network.dialled_addresses))
 
 
 @pytest.mark.parametrize("environment", [{}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}])
-def test_the_real_resolver_leads_nowhere_inside_either(environment: Mapping[str, str]) -> None:
+def test_the_real_resolver_reaches_no_internal_address(environment: Mapping[str, str]) -> None:
     web = build_guarded_web({**environment, "ALLOWED_PRIVATE_HOSTS": ""}, resolve=resolve_host, dial=open_connection)
     for host in ("localhost", "127.0.0.1", "[::1]", "169.254.169.254", "127.1", "0x7f.1"):
-        refused(Hosted(http_fetch(web).functions), f"http://{host}/")
+        fetch_failure(FunctionHost(http_fetch(web).functions), f"http://{host}/")
 
 
-def test_a_laptop_cloud_is_not_reached_although_its_host_is_allowed() -> None:
-    with receiving() as cloud, receiving() as server:
+def test_the_emulator_of_aws_is_not_reached_even_if_its_host_is_allowed() -> None:
+    with start_receiver() as cloud, start_receiver() as server:
         web = build_guarded_web(
             {"ALLOWED_PRIVATE_HOSTS": "127.0.0.1", "AWS_ENDPOINT_URL": cloud.url},
             resolve=resolve_host,
             dial=open_connection,
         )
-        refused(Hosted(http_fetch(web).functions), cloud.url)
-        assert fetched(Hosted(http_fetch(web).functions), server.url)["status"] == 200
+        fetch_failure(FunctionHost(http_fetch(web).functions), cloud.url)
+        assert fetch_page(FunctionHost(http_fetch(web).functions), server.url)["status"] == 200
 
 
-def test_a_page_arrives_with_its_status_and_the_headers_that_tell_something() -> None:
+def test_a_page_is_returned_with_status_and_selected_headers() -> None:
     headers = {"content-type": "text/html; charset=iso-8859-1", "set-cookie": "a=b", "etag": '"1"'}
-    with receiving(lambda _: Reply(404, "<p>Bücher".encode("latin-1"), headers)) as server:
+    with start_receiver(lambda _: ReceiverReply(404, "<p>Bücher".encode("latin-1"), headers)) as server:
         network = Network(server.server_port)
-        page = fetched(fetching(network), f"{INSIDE}a?b=c#part", headers={"Accept": "text/html"})
-        received = server.received.get(timeout=5)
+        page = fetch_page(host_http_fetch(network), f"{INSIDE}a?b=c#part", headers={"Accept": "text/html"})
+        received = server.received_requests.get(timeout=5)
     assert (page["status"], page["text"], page["truncated"], page["redirects"]) == (404, "<p>Bücher", False, [])
     assert page["url"] == f"{INSIDE}a?b=c"
     assert page["headers"]["etag"] == '"1"'
@@ -194,38 +196,38 @@ def test_a_page_arrives_with_its_status_and_the_headers_that_tell_something() ->
     assert (received.headers["host"], received.headers["user-agent"]) == (ALLOWED, "signpost")
 
 
-def test_head_asks_for_no_body() -> None:
-    with receiving(lambda _: Reply(200, b"x" * 10, {"content-type": "text/plain"})) as server:
-        page = fetched(fetching(Network(server.server_port)), INSIDE, method="HEAD")
-        assert server.received.get(timeout=5).method == "HEAD"
+def test_head_returns_no_body() -> None:
+    with start_receiver(lambda _: ReceiverReply(200, b"x" * 10, {"content-type": "text/plain"})) as server:
+        page = fetch_page(host_http_fetch(Network(server.server_port)), INSIDE, method="HEAD")
+        assert server.received_requests.get(timeout=5).method == "HEAD"
     assert page["headers"]["content-length"] == "10"
     assert "text" not in page
 
 
-def test_what_is_no_text_arrives_as_base64() -> None:
-    with receiving(lambda _: Reply(200, b"\x89PNG\x00", {"content-type": "image/png"})) as server:
-        page = fetched(fetching(Network(server.server_port)), INSIDE)
+def test_a_binary_page_is_returned_as_base64() -> None:
+    with start_receiver(lambda _: ReceiverReply(200, b"\x89PNG\x00", {"content-type": "image/png"})) as server:
+        page = fetch_page(host_http_fetch(Network(server.server_port)), INSIDE)
     assert b64decode(page["base64"]) == b"\x89PNG\x00"
     assert "text" not in page
 
 
-def on_the_way(received: Received) -> Reply:
+def reply_with_redirects(received: ReceivedRequest) -> ReceiverReply:
     match received.path:
         case "/":
-            return Reply(301, b"", {"location": "/b\xc3\xbc?x=1#part"})  # as bytes, which are UTF-8
+            return ReceiverReply(301, b"", {"location": "/b\xc3\xbc?x=1#part"})  # as bytes, which are UTF-8
         case "/b%C3%BC?x=1":
-            return Reply(307, b"", {"location": "http://other.test/c"})
+            return ReceiverReply(307, b"", {"location": "http://other.test/c"})
         case _:
-            return Reply(200, b"here", {"content-type": "text/plain"})
+            return ReceiverReply(200, b"here", {"content-type": "text/plain"})
 
 
-def test_redirects_are_followed_and_listed_and_keys_stay_where_they_belong() -> None:
-    with receiving(on_the_way) as server:
+def test_redirects_are_listed_and_credentials_stay_with_their_host() -> None:
+    with start_receiver(reply_with_redirects) as server:
         network = Network(server.server_port)
-        hosted = fetching(network, allowed="inside.test,other.test")
+        hosted = host_http_fetch(network, allowed="inside.test,other.test")
         headers = {"Authorization": "Bearer secret", "X-Api-Key": "secret", "Cookie": "a=b", "Accept-Language": "de"}
-        page = fetched(hosted, INSIDE, headers=headers)
-        first, second, third = (server.received.get(timeout=5) for _ in range(3))
+        page = fetch_page(hosted, INSIDE, headers=headers)
+        first, second, third = (server.received_requests.get(timeout=5) for _ in range(3))
     assert (page["url"], page["text"]) == ("http://other.test/c", "here")
     assert page["redirects"] == [INSIDE, f"{INSIDE}b%C3%BC?x=1"]
     assert first.headers["authorization"] == second.headers["authorization"] == "Bearer secret"
@@ -233,88 +235,89 @@ def test_redirects_are_followed_and_listed_and_keys_stay_where_they_belong() -> 
     assert (third.headers["accept-language"], third.headers["host"]) == ("de", "other.test")
 
 
-def test_a_redirect_without_end_is_given_up_and_with_0_it_is_the_answer() -> None:
-    with receiving(lambda _: Reply(302, b"", {"location": "/"})) as server:
+def test_endless_redirects_fail_and_with_zero_allowed_the_redirect_is_returned() -> None:
+    with start_receiver(lambda _: ReceiverReply(302, b"", {"location": "/"})) as server:
         network = Network(server.server_port)
         assert (
-            refused(fetching(network), INSIDE).message == f"{INSIDE} redirects more than 5 times, at last to {INSIDE}."
+            fetch_failure(host_http_fetch(network), INSIDE).message
+            == f"{INSIDE} redirects more than 5 times, at last to {INSIDE}."
         )
-        page = fetched(fetching(network), INSIDE, max_redirects=0)
-    assert (page["status"], page["headers"]["location"], len(network.dialled)) == (302, "/", 7)
+        page = fetch_page(host_http_fetch(network), INSIDE, max_redirects=0)
+    assert (page["status"], page["headers"]["location"], len(network.dialled_addresses)) == (302, "/", 7)
 
 
 @pytest.mark.parametrize("location", ["http://[", "", " "])
-def test_a_redirect_to_nowhere_is_said_or_is_the_answer(location: str) -> None:
-    with receiving(lambda _: Reply(302, b"", {"location": location})) as server:
-        hosted = fetching(Network(server.server_port))
+def test_a_malformed_redirect_fails_and_an_empty_one_is_returned(location: str) -> None:
+    with start_receiver(lambda _: ReceiverReply(302, b"", {"location": location})) as server:
+        hosted = host_http_fetch(Network(server.server_port))
         if location.strip():
-            assert refused(hosted, INSIDE).message.startswith(f"{INSIDE} redirects to http://[.")
+            assert fetch_failure(hosted, INSIDE).message.startswith(f"{INSIDE} redirects to http://[.")
         else:
-            assert fetched(hosted, INSIDE)["status"] == 302
+            assert fetch_page(hosted, INSIDE)["status"] == 302
 
 
-def test_a_long_page_is_cut_and_says_so() -> None:
-    with receiving(lambda _: Reply(200, "ü".encode() * 500, {"content-type": "text/plain"})) as server:
-        page = fetched(fetching(Network(server.server_port)), INSIDE, max_bytes=101)
+def test_a_long_page_is_cut_and_marked_as_truncated() -> None:
+    with start_receiver(lambda _: ReceiverReply(200, "ü".encode() * 500, {"content-type": "text/plain"})) as server:
+        page = fetch_page(host_http_fetch(Network(server.server_port)), INSIDE, max_bytes=101)
     assert (page["text"], page["truncated"]) == ("ü" * 50, True)
 
 
-def test_what_was_packed_unasked_is_unpacked_to_the_same_limit() -> None:
+def test_a_compressed_page_is_unpacked_up_to_the_limit() -> None:
     packed = gzip.compress(b"x" * 1_000_000)
     headers = {"content-type": "text/plain", "content-encoding": "gzip"}
-    with receiving(lambda _: Reply(200, packed, headers)) as server:
-        page = fetched(fetching(Network(server.server_port)), INSIDE, max_bytes=2_000)
-        assert server.received.get(timeout=5).headers["accept-encoding"] == "identity"
+    with start_receiver(lambda _: ReceiverReply(200, packed, headers)) as server:
+        page = fetch_page(host_http_fetch(Network(server.server_port)), INSIDE, max_bytes=2_000)
+        assert server.received_requests.get(timeout=5).headers["accept-encoding"] == "identity"
     assert (page["text"], page["truncated"]) == ("x" * 2_000, True)
 
 
-def in_part(_: Received) -> Reply:
-    return Reply(200, b"short", {"content-length": "1000"})
+def reply_in_part(_: ReceivedRequest) -> ReceiverReply:
+    return ReceiverReply(200, b"short", {"content-length": "1000"})
 
 
-def slowly(_: Received) -> Reply:
+def reply_slowly(_: ReceivedRequest) -> ReceiverReply:
     time.sleep(2)
-    return Reply()
+    return ReceiverReply()
 
 
 @pytest.mark.parametrize(
     ("answer", "kind", "seconds"),
     [
-        (slowly, "timeout", 0.8),
-        (in_part, "connection_error", 5.0),
+        (reply_slowly, "timeout", 0.8),
+        (reply_in_part, "connection_error", 5.0),
     ],
     ids=["slow", "broken off"],
 )
-def test_a_server_that_is_slow_or_breaks_off_is_said(
-    answer: Callable[[Received], Reply], kind: str, seconds: float
+def test_a_slow_or_broken_answer_is_a_failure_that_can_be_retried(
+    answer: Callable[[ReceivedRequest], ReceiverReply], kind: str, seconds: float
 ) -> None:
-    with receiving(answer) as server:
-        failed = refused(fetching(Network(server.server_port)), INSIDE, seconds)
+    with start_receiver(answer) as server:
+        failed = fetch_failure(host_http_fetch(Network(server.server_port)), INSIDE, seconds)
     assert failed.kind == kind
     assert "ry again" in failed.message
 
 
 @pytest.mark.invariant(62)
-def test_hosts_that_callers_name_and_that_do_not_answer_close_it_for_nobody() -> None:
-    with receiving(lambda _: Reply(200, b"here")) as server:
-        names = {"dead.test": ["93.184.216.35"], "living.test": [PUBLIC]}
-        network = Network(server.server_port, names.__getitem__, deaf=frozenset({"93.184.216.35"}))
-        served = Served(http_fetch(build_guarded_web({}, resolve=network.resolve, dial=network.dial)))
+def test_unreachable_hosts_do_not_open_the_breaker_of_http_fetch() -> None:
+    with start_receiver(lambda _: ReceiverReply(200, b"here")) as server:
+        names = {"dead.test": ["93.184.216.35"], "living.test": [PUBLIC_ADDRESS]}
+        network = Network(server.server_port, names.__getitem__, refusing_addresses=frozenset({"93.184.216.35"}))
+        served = ServedToolkits(http_fetch(build_guarded_web({}, resolve=network.resolve, dial=network.dial)))
         for _ in range(5):
             failed = served.call("core__http_fetch", url="http://dead.test/")
             assert (failed["isError"], "cannot be reached" in failed["content"][0]["text"]) == (True, True)
         assert served.call("core__http_fetch", url="http://living.test/")["structuredContent"]["text"] == "here"
 
 
-def test_who_is_not_there_is_said() -> None:
-    with receiving() as server:
+def test_an_unreachable_host_and_an_unknown_name_are_failures() -> None:
+    with start_receiver() as server:
         port = server.server_port
-    assert refused(fetching(Network(port)), INSIDE).kind == "connection_error"
+    assert fetch_failure(host_http_fetch(Network(port)), INSIDE).kind == "connection_error"
 
     def nobody(_: str) -> Sequence[str]:
         raise socket.gaierror
 
-    missing = refused(fetching(Network(0, names=nobody)), "https://page.test/")
+    missing = fetch_failure(host_http_fetch(Network(0, lookup=nobody)), "https://page.test/")
     assert (missing.kind, missing.message) == (
         "permanent_error",
         "page.test has no address. Check the spelling of the host.",
@@ -329,10 +332,10 @@ def test_who_is_not_there_is_said() -> None:
         {"": "a"}, {"X": "ü"}, {"X": "\x00"}, {"Accept-Encoding": "br"},
     ],
 )  # fmt: skip
-def test_a_header_that_would_change_what_is_sent_is_refused(headers: Mapping[str, str]) -> None:
+def test_a_header_that_controls_the_request_is_refused(headers: Mapping[str, str]) -> None:
     network = Network(0)
-    assert "header" in refused(fetching(network), INSIDE, headers=headers).message
-    assert network.resolved == []
+    assert "header" in fetch_failure(host_http_fetch(network), INSIDE, headers=headers).message
+    assert network.resolved_names == []
 
 
 @pytest.mark.parametrize(
@@ -346,7 +349,7 @@ def test_a_header_that_would_change_what_is_sent_is_refused(headers: Mapping[str
         {"x": 1},
     ],
 )
-def test_what_it_does_not_take_is_refused_by_its_schema(arguments: Mapping[str, Any]) -> None:
-    reply = fetching(Network(0)).call(FETCH, {"url": INSIDE, **arguments})
+def test_invalid_arguments_are_refused_by_the_schema(arguments: Mapping[str, Any]) -> None:
+    reply = host_http_fetch(Network(0)).call(FETCH, {"url": INSIDE, **arguments})
     assert isinstance(reply, Failure)
     assert reply.code == "invalid_arguments"

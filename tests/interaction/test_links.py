@@ -16,13 +16,13 @@ from signpost.workflow.authoring.source_tree import build_source_node as as_writ
 from signpost.workflow.engine.steps import ON_ENTER, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
 from signpost.workflow.ports import StepAttempt
-from tests.support.effort import examples
+from tests.support.effort import count_examples
 from tests.support.example_workflows import EXAMPLES, ROLES
-from tests.support.machines import Played
-from tests.support.random_definitions import PERMISSION, ROLE, definition
-from tests.support.saying import Say
-from tests.support.schema_values import arguments_for
-from tests.support.workflow_world import TENANT, WorkflowWorld
+from tests.support.gateway_workflows import TENANT, GatewayWorkflows
+from tests.support.line_output import ShowLine
+from tests.support.played_executors import PlayedExecutor
+from tests.support.random_definitions import PERMISSION, ROLE, generate_definition
+from tests.support.schema_values import generate_arguments
 
 ALL_ROLES = frozenset({ROLE, *ROLES})
 CALLERS: Mapping[str, Principal] = {
@@ -32,16 +32,16 @@ CALLERS: Mapping[str, Principal] = {
     "alice": Principal("alice", TENANT, "t", ALL_ROLES, frozenset({PERMISSION}), human=True),
     "bob": Principal("bob", TENANT, "t", ALL_ROLES, human=True),
 }
-BLOCKS, DEFINITIONS, WALKS, STEPS = 4, examples(40), 2, 6
+BLOCKS, DEFINITIONS, WALKS, STEPS = 4, count_examples(40), 2, 6
 """Of the generated set: so many tests, of so many definitions each."""
-EXAMPLE_WALKS, EXAMPLE_STEPS = examples(12), 14
+EXAMPLE_WALKS, EXAMPLE_STEPS = count_examples(12), 14
 WAITS = (0, 0, 0, 40_000)
 """Seconds between two steps. Three long ones bring a generated definition to its deadline, if it has one."""
 EXPIRING = (0, 40, 70)
 """Around what generated requests to people last."""
 
 
-def scanned(errand: StepAttempt) -> ExecutorOutcome:
+def run_scan(errand: StepAttempt) -> ExecutorOutcome:
     """It always finds something."""
     by = errand.principal.subject
     return ExecutorOutcome({"by": by}, [EvidenceItem("scan", by)])
@@ -87,11 +87,11 @@ class Attempt:
 class Walk:
     """One instance, led on at random. Wherever it comes, every caller tries everything."""
 
-    def __init__(self, world: WorkflowWorld, name: str, document: Any, random: Random, tally: Tally) -> None:
+    def __init__(self, world: GatewayWorkflows, name: str, document: Any, random: Random, tally: Tally) -> None:
         self._world, self._name, self._document, self._random, self._tally = world, name, document, random, tally
 
     def go(self, steps: int, *, waits: Sequence[float] = ()) -> None:
-        made = arguments_for(self._document.get("inputSchema", {"type": "object"}), {}, self._random)
+        made = generate_arguments(self._document.get("inputSchema", {"type": "object"}), {}, self._random)
         assert made is not None
         started = self._world.call("workflow.start", {"definitionId": self._name, "input": made.value}, "agent")
         if "workflowId" not in started:
@@ -115,14 +115,14 @@ class Walk:
             assert links.keys() == {ON_ENTER}
             offered = {**offered, ON_ENTER: {}}
         assert links.keys() <= offered.keys()
-        kept = self._world.kept()
+        kept = self._world.copy_instances()
         for transition, written in offered.items():
             link = links.get(transition)
             if link is None and written.get("actor") == "deterministic":
                 self._tally.outside["deterministic, and not linked"] += 1
                 continue
             attempt = self._attempt(stand, caller, transition, written, link)
-            self._world.back_to(kept)
+            self._world.restore_instances(kept)
             if attempt is not None:
                 self._judge(attempt, stand, state, written)
                 yield attempt
@@ -133,12 +133,12 @@ class Walk:
         """What a link says is all that whoever follows it goes by."""
         schema = written.get("inputSchema", {"type": "object"}) if link is None else link["inputSchema"]
         prefill: Mapping[str, Any] = {} if link is None else link["args"]["arguments"]
-        made = arguments_for(schema, prefill, self._random)
+        made = generate_arguments(schema, prefill, self._random)
         if made is None:
             assert schema.get("not") == {}, schema  # else it is the maker of values that has found nothing
             self._tally.outside["with a schema that nothing satisfies"] += 1
             return None
-        if made.overruled and link is not None:
+        if made.rejected_prefills and link is not None:
             self._tally.besides["with a prefill that its schema does not take, and that was overruled"] += 1
         args: Mapping[str, Any] = {
             "workflowId": stand["workflowId"],
@@ -214,11 +214,11 @@ class Walk:
         self._world.call("workflow.submit", args, attempt.caller)
 
 
-def explored(block: int, *, requests_expire: bool = False, waits: Sequence[float] = ()) -> Tally:
+def explore(block: int, *, requests_expire: bool = False, waits: Sequence[float] = ()) -> Tally:
     random, tally = Random(block), Tally()  # noqa: S311 - for a test to be the same every time
     for number in range(DEFINITIONS):
-        world = WorkflowWorld(CALLERS, {"scan": Played(scanned)})
-        name, document = f"d{block}_{number}", definition(random, requests_expire=requests_expire)
+        world = GatewayWorkflows(CALLERS, {"scan": PlayedExecutor(run_scan)})
+        name, document = f"d{block}_{number}", generate_definition(random, requests_expire=requests_expire)
         world.publish(name, document)
         for _ in range(WALKS):
             Walk(world, name, document, random, tally).go(STEPS, waits=waits)
@@ -227,30 +227,30 @@ def explored(block: int, *, requests_expire: bool = False, waits: Sequence[float
 
 @pytest.mark.invariant(47)
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_links_of_generated_definitions_are_sound_and_complete(block: int, say: Say) -> None:
-    tally = explored(block, waits=WAITS)
-    say(f"generated definitions, block {block}: {tally}")
+def test_links_of_generated_definitions_are_sound_and_complete(block: int, show_line: ShowLine) -> None:
+    tally = explore(block, waits=WAITS)
+    show_line(f"generated definitions, block {block}: {tally}")
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.followed > 1000
     assert tally.possible > 1000
 
 
 @pytest.mark.invariant(47)
-def test_what_people_were_asked_and_has_expired_is_not_linked() -> None:
-    tally = explored(BLOCKS, requests_expire=True, waits=EXPIRING)
+def test_an_expired_approval_request_is_not_linked() -> None:
+    tally = explore(BLOCKS, requests_expire=True, waits=EXPIRING)
     assert tally.is_whole, "\n".join(tally.violations[:5])
 
 
 @pytest.mark.invariant(47)
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_links_of_the_examples_are_sound_and_complete(name: str, say: Say) -> None:
+def test_links_of_the_examples_are_sound_and_complete(name: str, show_line: ShowLine) -> None:
     random, tally = Random(name), Tally()  # noqa: S311 - for a test to be the same every time
     for definition_id, document in read_values(EXAMPLES[name] / "manifest.yaml")["workflows"].items():
-        world = WorkflowWorld(CALLERS)
+        world = GatewayWorkflows(CALLERS)
         world.publish(definition_id, document)
         for _ in range(EXAMPLE_WALKS):
             Walk(world, definition_id, document, random, tally).go(EXAMPLE_STEPS)
-    say(f"{name}: {tally}")
+    show_line(f"{name}: {tally}")
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.followed > 100
 
@@ -268,12 +268,12 @@ EXPOSED: Any = {
 }
 
 
-def test_every_exposure_that_can_be_called_is_linked(say: Say) -> None:
+def test_every_exposure_that_can_be_called_is_linked(show_line: ShowLine) -> None:
     found = compile_manifest(as_written(EXPOSED))
     assert isinstance(found, CompiledManifest)
-    random, tally, world = Random(PROXY_WORKFLOW), Tally(), WorkflowWorld(CALLERS)  # noqa: S311 - as above
+    random, tally, world = Random(PROXY_WORKFLOW), Tally(), GatewayWorkflows(CALLERS)  # noqa: S311 - as above
     world.publish(PROXY_WORKFLOW, found.workflows[PROXY_WORKFLOW])
     Walk(world, PROXY_WORKFLOW, found.workflows[PROXY_WORKFLOW], random, tally).go(EXAMPLE_STEPS)
-    say(f"{PROXY_WORKFLOW}: {tally}")
+    show_line(f"{PROXY_WORKFLOW}: {tally}")
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.possible == EXAMPLE_STEPS * (2 * len(CALLERS) + 2)

@@ -14,10 +14,10 @@ from signpost.directory.model import DirectoryChange, DirectorySnapshot
 from signpost.directory.ports import LoadedExecutors
 from signpost.errors import Unavailable
 from signpost.model import MasterKeys
-from tests.support.loading import PLACE, TENANT, Loadable, lambda_function
-from tests.support.placing import STACK_KEYS, RotatedOnceRead
+from tests.support.executor_placement import STACK_KEYS, KeysRotatedOnRead
+from tests.support.loadable_executors import LAMBDA_ARN_PREFIX, TENANT, LoadableExecutors, build_loadable_executor
 
-MAIL = f"{PLACE}team-mail"
+MAIL = f"{LAMBDA_ARN_PREFIX}team-mail"
 OLD = [HostedFunction("mail::send", permissions=frozenset({"smtp"})), HostedFunction("mail::old")]
 NEW = [HostedFunction("mail::send", permissions=frozenset({"dns"})), HostedFunction("mail::new")]
 MOST_STEPS = 100
@@ -62,26 +62,26 @@ class _Faulty:
         return called
 
 
-def old_world() -> Loadable:
-    world = Loadable()
+def loadable_with_old_version() -> LoadableExecutors:
+    world = LoadableExecutors()
     world.offer("core", "core::wait")
-    world.placer.ship([f"{PLACE}core"])
+    world.placer.ship([f"{LAMBDA_ARN_PREFIX}core"])
     world.offer("team-mail", *OLD, version="1")
-    world.done("load", MAIL)
+    world.expect_success("load", MAIL)
     world.breakers.open(TENANT, "mail::send", BreakerState(1e12, 3, "timed_out"))
     world.offer("team-mail", *NEW, version="2")
     return world
 
 
-def visible(world: Loadable) -> object:
+def visible_rows(world: LoadableExecutors) -> object:
     table = world.table
     return deepcopy((table.placements, table.terms, table.load_events, table.revisions))
 
 
-def failing(world: Loadable, faults: Faults) -> None:
+def inject_faults(world: LoadableExecutors, faults: Faults) -> None:
     account, stack_keys = world.account, world.stack_keys
     world.account, world.stack_keys = faults.around(account), faults.around(stack_keys)
-    answering = world.links[MAIL]
+    answering = world.handlers[MAIL]
 
     def answer(message: Any) -> Any:
         faults.step("before manifest")
@@ -89,8 +89,8 @@ def failing(world: Loadable, faults: Faults) -> None:
         faults.step("after manifest")
         return said
 
-    world.links[MAIL] = answer
-    world.functions = world.loading_into(
+    world.handlers[MAIL] = answer
+    world.functions = world.build_load_functions(
         faults.around(world.loads), faults.around(world.directory), faults.around(world.breakers)
     )
     world.account, world.stack_keys = account, stack_keys
@@ -99,26 +99,24 @@ def failing(world: Loadable, faults: Faults) -> None:
 @pytest.mark.invariant(66)
 @pytest.mark.parametrize("fault", [Crash(), Unavailable("The service does not answer.")], ids=["crash", "unavailable"])
 @pytest.mark.parametrize("operation", ["load", "reload", "unload"])
-def test_s217_what_fails_at_any_step_leaves_the_old_version_or_has_put_the_new_one_there(
-    operation: str, fault: Exception
-) -> None:
-    whole = old_world()
-    before = visible(whole)
-    whole.done(operation, MAIL)
-    after = visible(whole)
+def test_s217_a_fault_at_any_step_leaves_the_whole_old_or_new_version(operation: str, fault: Exception) -> None:
+    whole = loadable_with_old_version()
+    before = visible_rows(whole)
+    whole.expect_success(operation, MAIL)
+    after = visible_rows(whole)
     seen: list[object] = []
     for step in range(MOST_STEPS):
-        world = old_world()
+        world = loadable_with_old_version()
         faults = Faults(step, fault)
-        failing(world, faults)
-        failed = fails(world, operation, fault)
+        inject_faults(world, faults)
+        failed = is_failed(world, operation, fault)
         if step >= len(faults.passed):
             assert not failed
             break
-        world.functions = world.loading_into(world.loads, world.directory, world.breakers)
-        assert visible(world) in (before, after), faults.passed
+        world.functions = world.build_load_functions(world.loads, world.directory, world.breakers)
+        assert visible_rows(world) in (before, after), faults.passed
         assert_served(world)
-        seen.append(visible(world))
+        seen.append(visible_rows(world))
         world.call(operation, MAIL)  # again, which may be refused since it has happened
         assert hosted_and_terms(world) == hosted_and_terms(whole)
     assert seen == [before] * seen.count(before) + [after] * seen.count(after)
@@ -126,7 +124,7 @@ def test_s217_what_fails_at_any_step_leaves_the_old_version_or_has_put_the_new_o
     assert seen.count(after) >= 1
 
 
-def fails(world: Loadable, operation: str, fault: Exception) -> bool:
+def is_failed(world: LoadableExecutors, operation: str, fault: Exception) -> bool:
     try:
         answer = world.call(operation, MAIL)
     except type(fault):
@@ -134,20 +132,20 @@ def fails(world: Loadable, operation: str, fault: Exception) -> bool:
     return isinstance(answer, RegistryRefusal)
 
 
-def assert_served(world: Loadable) -> None:
+def assert_served(world: LoadableExecutors) -> None:
     """Nothing can be called whose executor has not its keys."""
-    if world.hosted():
-        assert world.has_its_keys(lambda_function("team-mail"))
+    if world.list_hosted():
+        assert world.has_executor_keys(build_loadable_executor("team-mail"))
 
 
-def hosted_and_terms(world: Loadable) -> object:
-    return sorted(map(repr, world.hosted())), world.table.terms.get((TENANT, MAIL))
+def hosted_and_terms(world: LoadableExecutors) -> object:
+    return sorted(map(repr, world.list_hosted())), world.table.terms.get((TENANT, MAIL))
 
 
-class Rivalled(MemoryLoadedExecutors):
+class LoadBesideRival(MemoryLoadedExecutors):
     """Somebody else has a name first."""
 
-    def __init__(self, world: Loadable) -> None:
+    def __init__(self, world: LoadableExecutors) -> None:
         super().__init__(world.table)
         self._world = world
 
@@ -159,8 +157,8 @@ class Rivalled(MemoryLoadedExecutors):
         return super().change(tenant, decide)
 
 
-class Unavailing(MemoryLoadedExecutors):
-    def __init__(self, world: Loadable) -> None:
+class UnavailableLoads(MemoryLoadedExecutors):
+    def __init__(self, world: LoadableExecutors) -> None:
         super().__init__(world.table)
 
     @override
@@ -172,15 +170,15 @@ class Unavailing(MemoryLoadedExecutors):
 
 @pytest.mark.invariant(66)
 @pytest.mark.parametrize("operation", ["load", "reload"])
-@pytest.mark.parametrize("unchanged", [Rivalled, Unavailing])
-def test_keys_that_are_rotated_before_a_change_that_does_not_happen_are_those_of_the_old_version(
-    operation: str, unchanged: Callable[[Loadable], LoadedExecutors]
+@pytest.mark.parametrize("unchanged", [LoadBesideRival, UnavailableLoads])
+def test_keys_rotated_during_a_refused_change_reach_the_old_version(
+    operation: str, unchanged: Callable[[LoadableExecutors], LoadedExecutors]
 ) -> None:
     """The stack signs with the new ones already."""
-    world = old_world()
-    before = world.placed(TENANT)[MAIL]
-    world.stack_keys = RotatedOnceRead(STACK_KEYS, ROTATED, world.placer)
-    world.functions = world.loading_into(unchanged(world), world.directory, world.breakers)
-    assert fails(world, operation, Unavailable(""))
-    assert world.placed(TENANT)[MAIL] == before
-    assert world.has_its_keys(lambda_function("team-mail"), ROTATED)
+    world = loadable_with_old_version()
+    before = world.list_placed(TENANT)[MAIL]
+    world.stack_keys = KeysRotatedOnRead(STACK_KEYS, ROTATED, world.placer)
+    world.functions = world.build_load_functions(unchanged(world), world.directory, world.breakers)
+    assert is_failed(world, operation, Unavailable(""))
+    assert world.list_placed(TENANT)[MAIL] == before
+    assert world.has_executor_keys(build_loadable_executor("team-mail"), ROTATED)

@@ -11,11 +11,11 @@ from signpost.calling.failures import failure, reported_failure
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import BreakerState, Executor, HostedFunction, Result
 from signpost.model import JsonObject
-from tests.interaction.test_unread_workflows import Overloaded
-from tests.support.function_tools import LEGACY, TENANT, YARD, Client, text_of
+from tests.interaction.test_unavailable_instances import OverloadedInstanceStore
+from tests.support.function_tools import LEGACY, TENANT, YARD, FunctionToolClient, read_text
 from tests.support.manifests import publish
-from tests.support.memory_gateway import MODERN, modern
-from tests.support.workshop import settle
+from tests.support.memory_gateway import MODERN, build_modern_request
+from tests.support.memory_workflows import run_until_idle
 
 FLAT, BRIDGE = "/mcp/flat", "/mcp/functions"
 NAMES = {FLAT: "skill:build", BRIDGE: "yard__build"}
@@ -25,18 +25,18 @@ WHAT: JsonObject = {"type": "object", "properties": {"what": {"type": "string"}}
 OPEN: JsonObject = {"type": "object"}
 
 
-def long(function: str = BUILD, **said: Any) -> HostedFunction:
+def long_function(function: str = BUILD, **said: Any) -> HostedFunction:
     wanted: dict[str, Any] = {"timeout_ms": LONG_MS, "input_schema": OPEN, **said}
     return HostedFunction(function, **wanted)
 
 
-class Caller(Client):
+class LongCallClient(FunctionToolClient):
     """Who calls a function that says of itself how long it takes, and a worker."""
 
     def __init__(self, endpoint: str, version: str = MODERN, **hosted: Any) -> None:
         super().__init__(version, endpoint)
         self.name = NAMES[endpoint]
-        self.host(long(**hosted))
+        self.host(long_function(**hosted))
 
     def build(self, token: str | None = None, **arguments: Any) -> Any:
         return self.call(self.name, arguments, token=token)
@@ -48,7 +48,7 @@ class Caller(Client):
 
     def works(self) -> None:
         """The worker does what there is to do."""
-        settle(
+        run_until_idle(
             self.gateway.composition.workflow_services().waker,
             self.gateway.instances,
             self.gateway.clock,
@@ -57,17 +57,15 @@ class Caller(Client):
 
 
 @pytest.fixture(params=[FLAT, BRIDGE])
-def caller(request: pytest.FixtureRequest) -> Caller:
-    return Caller(request.param)
+def caller(request: pytest.FixtureRequest) -> LongCallClient:
+    return LongCallClient(request.param)
 
 
 @pytest.mark.invariant(69)
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
 @pytest.mark.parametrize("endpoint", [FLAT, BRIDGE])
-def test_what_takes_longer_than_a_client_waits_is_answered_at_once_and_done_once_behind_it(
-    endpoint: str, version: str
-) -> None:
-    caller = Caller(endpoint, version)
+def test_a_long_call_is_answered_at_once_and_executed_once_by_the_worker(endpoint: str, version: str) -> None:
+    caller = LongCallClient(endpoint, version)
     caller.replies[BUILD] = Result({"built": "ship"})
     began = caller.gateway.clock.now()
     answer = caller.build(what="ship")
@@ -85,29 +83,29 @@ def test_what_takes_longer_than_a_client_waits_is_answered_at_once_and_done_once
     assert len(caller.calls) == 1
 
 
-def test_the_answer_says_in_words_what_to_do_next(caller: Caller) -> None:
+def test_the_text_of_a_long_call_names_the_next_step(caller: LongCallClient) -> None:
     answer = caller.build(what="ship")
-    said, run = text_of(answer), answer["structuredContent"]["workflowId"]
+    said, run = read_text(answer), answer["structuredContent"]["workflowId"]
     assert f'Call workflow.get with {{"workflowId": "{run}"}} in 1 s.' in said
     assert "do not call it again" in said
     assert "`context.lastResult` is its result" in said
 
 
-def test_who_sees_portable_names_is_told_one() -> None:
-    caller = Caller(FLAT)
-    message, headers = modern("tools/call", {"name": "skill_build", "arguments": {}})
+def test_the_text_of_a_long_call_uses_portable_names_where_requested() -> None:
+    caller = LongCallClient(FLAT)
+    message, headers = build_modern_request("tools/call", {"name": "skill_build", "arguments": {}})
     credential = {"authorization": f"Bearer {caller.key}", "mcp-name": "skill_build"}
     answer = caller.gateway.send(
         path=FLAT, body=json.dumps(message), headers={**headers, **credential}, query={"names": "portable"}
     )
     result = answer.json["result"]
-    assert "Call workflow_get with" in text_of(result)
+    assert "Call workflow_get with" in read_text(result)
     seen = caller.call("workflow_get", {"workflowId": result["structuredContent"]["workflowId"]})
     assert "pending" in seen["structuredContent"]
 
 
-def test_it_runs_in_the_name_of_who_called_with_what_it_declares() -> None:
-    caller = Caller(FLAT, permissions=frozenset({"mail"}))
+def test_a_long_call_runs_as_its_caller_with_the_declared_permissions() -> None:
+    caller = LongCallClient(FLAT, permissions=frozenset({"mail"}))
     answer = caller.build()
     caller.works()
     (call,) = caller.calls
@@ -129,10 +127,10 @@ def test_it_runs_in_the_name_of_who_called_with_what_it_declares() -> None:
         (40_000, None, 20_000, True),
     ],
 )
-def test_what_somebody_said_of_the_function_itself_decides(
+def test_the_timeout_of_the_function_decides_if_its_call_is_long(
     declared: int | None, set_to: int | None, ends_after: int, *, is_waited_for: bool
 ) -> None:
-    caller = Caller(BRIDGE)
+    caller = LongCallClient(BRIDGE)
     executor = Executor(YARD.arn, YARD.key_secret_arn, ends_after)
     assert caller.directory.place(TENANT, executor, [HostedFunction(BUILD, timeout_ms=declared)]) == []
     if set_to is not None:
@@ -142,31 +140,31 @@ def test_what_somebody_said_of_the_function_itself_decides(
     assert len(caller.calls) == is_waited_for
 
 
-def test_a_setting_for_all_functions_makes_no_call_long_and_a_client_waits_25_seconds_at_most() -> None:
-    caller = Caller(BRIDGE, timeout_ms=None)
+def test_a_timeout_for_all_functions_makes_no_call_long() -> None:
+    caller = LongCallClient(BRIDGE, timeout_ms=None)
     caller.settings.set(TENANT, None, "tool_timeout_ms", 100_000)
     caller.build()
     assert caller.calls[0]["deadline"] - caller.gateway.clock.now() == pytest.approx(25)
 
 
-def test_a_setting_is_followed_two_seconds_later() -> None:
-    caller = Caller(BRIDGE, timeout_ms=None)
+def test_a_timeout_setting_applies_within_two_seconds() -> None:
+    caller = LongCallClient(BRIDGE, timeout_ms=None)
     caller.build()
     caller.settings.set(TENANT, BUILD, "tool_timeout_ms", LONG_MS)
-    caller.passes(REVALIDATION_INTERVAL)
+    caller.advance_clock(REVALIDATION_INTERVAL)
     assert "pending" in caller.build()["structuredContent"]
 
 
-def test_lists_promise_no_result_of_what_is_not_waited_for(caller: Caller) -> None:
+def test_the_tool_of_a_long_call_has_no_output_schema(caller: LongCallClient) -> None:
     shape: JsonObject = {"type": "object", "properties": {"built": {"type": "string"}}, "required": ["built"]}
-    caller.host(long(output_schema=shape))
-    caller.passes(REVALIDATION_INTERVAL)
-    tools = {tool["name"]: tool for tool in caller.tools()}
+    caller.host(long_function(output_schema=shape))
+    caller.advance_clock(REVALIDATION_INTERVAL)
+    tools = {tool["name"]: tool for tool in caller.list_tools()}
     assert "outputSchema" not in tools[caller.name]
     assert "pending" in caller.build()["structuredContent"]
 
 
-def test_what_lists_promise_is_answered_whatever_an_operator_sets_meanwhile(caller: Caller) -> None:
+def test_a_listed_output_schema_keeps_a_call_short_after_a_new_setting(caller: LongCallClient) -> None:
     shape: JsonObject = {"type": "object", "properties": {"built": {"type": "string"}}, "required": ["built"]}
     caller.host(HostedFunction(BUILD, output_schema=shape))
     caller.settings.set(TENANT, BUILD, "tool_timeout_ms", LONG_MS)
@@ -177,19 +175,19 @@ def test_what_lists_promise_is_answered_whatever_an_operator_sets_meanwhile(call
 
 @pytest.mark.invariant(69)
 @pytest.mark.parametrize("arguments", [{}, {"what": 7}])
-def test_arguments_that_do_not_fit_are_refused_by_name_and_nothing_is_started(
-    caller: Caller, arguments: dict[str, Any]
+def test_invalid_arguments_are_refused_by_name_and_no_instance_is_started(
+    caller: LongCallClient, arguments: dict[str, Any]
 ) -> None:
-    caller.host(long(input_schema=WHAT))
+    caller.host(long_function(input_schema=WHAT))
     refused = caller.build(**arguments)
-    assert (refused["isError"], "what" in text_of(refused)) == (True, True)
+    assert (refused["isError"], "what" in read_text(refused)) == (True, True)
     assert caller.gateway.instances.wakes == []
 
 
-def test_what_is_in_config_is_held_against_the_schema_before_anything_is_started() -> None:
-    caller = Caller(FLAT, input_schema={**WHAT, "required": []})
+def test_members_of_config_are_validated_before_an_instance_is_started() -> None:
+    caller = LongCallClient(FLAT, input_schema={**WHAT, "required": []})
     refused = caller.build(config={"what": 7})
-    assert (refused["isError"], "`what`" in text_of(refused)) == (True, True)
+    assert (refused["isError"], "`what`" in read_text(refused)) == (True, True)
     assert caller.gateway.instances.wakes == []
     assert caller.build(config={"what": "ship"})["isError"] is False
     caller.works()
@@ -197,20 +195,22 @@ def test_what_is_in_config_is_held_against_the_schema_before_anything_is_started
 
 
 @pytest.mark.invariant(69)
-def test_what_is_left_alone_is_refused_before_anything_is_started(caller: Caller) -> None:
+def test_a_function_with_an_open_breaker_is_refused_without_an_instance(caller: LongCallClient) -> None:
     until = caller.gateway.clock.now() + 60
     MemoryBreakers(caller.gateway.functions).open(TENANT, BUILD, BreakerState(until, 3, "crashed"))
     refused = caller.build()
-    assert (refused["isError"], text_of(refused).endswith("Try again in 60 s.")) == (True, True)
+    assert (refused["isError"], read_text(refused).endswith("Try again in 60 s.")) == (True, True)
     assert caller.gateway.instances.wakes == []
-    caller.passes(61)
+    caller.advance_clock(61)
     assert "pending" in caller.build()["structuredContent"]
     caller.works()
     assert len(caller.calls) == 1
 
 
 @pytest.mark.parametrize(("code", "member"), [("reported", "fault"), ("timed_out", "inDoubt"), ("crashed", "inDoubt")])
-def test_what_went_wrong_stands_where_the_result_would(caller: Caller, code: str, member: str) -> None:
+def test_a_failed_long_call_shows_its_fault_or_doubt_instead_of_a_result(
+    caller: LongCallClient, code: str, member: str
+) -> None:
     failed = reported_failure("permanent_error", "There is no wood.") if code == "reported" else failure(code, BUILD)
     caller.replies[BUILD] = failed
     answer = caller.build()
@@ -220,8 +220,8 @@ def test_what_went_wrong_stands_where_the_result_would(caller: Caller, code: str
     assert len(caller.calls) == 1
 
 
-def test_what_its_author_lets_be_repeated_anybody_may_have_done_again() -> None:
-    caller = Caller(BRIDGE, idempotent=True)
+def test_a_failed_idempotent_long_call_can_be_retried_by_its_link() -> None:
+    caller = LongCallClient(BRIDGE, idempotent=True)
     caller.replies[BUILD] = failure("crashed", BUILD)
     answer = caller.build()
     caller.works()
@@ -236,7 +236,7 @@ def test_what_its_author_lets_be_repeated_anybody_may_have_done_again() -> None:
 
 
 @pytest.mark.invariant(69)
-def test_who_calls_again_with_the_same_token_has_it_done_once(caller: Caller) -> None:
+def test_calls_with_the_same_token_are_executed_once(caller: LongCallClient) -> None:
     first, again, other = (caller.build(token, what="ship") for token in ("monday", "monday", "tuesday"))
     runs = [answer["structuredContent"]["workflowId"] for answer in (first, again, other)]
     assert (runs[0] == runs[1], runs[0] == runs[2]) == (True, False)
@@ -244,60 +244,60 @@ def test_who_calls_again_with_the_same_token_has_it_done_once(caller: Caller) ->
     assert len(caller.calls) == 2
     done = caller.build("monday", what="ship")
     assert done["structuredContent"]["context"] == {"lastResult": {"what": "ship"}}
-    assert "lastResult" in text_of(done)
+    assert "lastResult" in read_text(done)
 
 
-def test_who_calls_again_finds_its_run_although_nothing_would_be_started_now(caller: Caller) -> None:
+def test_a_repeated_token_finds_its_instance_while_the_breaker_is_open(caller: LongCallClient) -> None:
     run = caller.build("monday")["structuredContent"]["workflowId"]
     until = caller.gateway.clock.now() + 60
     MemoryBreakers(caller.gateway.functions).open(TENANT, BUILD, BreakerState(until, 3, "crashed"))
-    caller.passes(REVALIDATION_INTERVAL)
+    caller.advance_clock(REVALIDATION_INTERVAL)
     assert caller.build("monday")["structuredContent"]["workflowId"] == run
     assert caller.build("tuesday")["isError"] is True
 
 
 @pytest.mark.invariant(69)
-def test_who_calls_again_finds_its_run_although_the_function_takes_less_by_now(caller: Caller) -> None:
+def test_a_repeated_token_finds_its_instance_after_the_timeout_was_shortened(caller: LongCallClient) -> None:
     run = caller.build("monday")["structuredContent"]["workflowId"]
     caller.works()
-    caller.host(long(timeout_ms=20_000))
-    caller.passes(REVALIDATION_INTERVAL)
+    caller.host(long_function(timeout_ms=20_000))
+    caller.advance_clock(REVALIDATION_INTERVAL)
     assert caller.build("monday")["structuredContent"]["workflowId"] == run
     assert len(caller.calls) == 1
     caller.build("tuesday")
     assert len(caller.calls) == 2
 
 
-def test_a_token_is_good_for_one_function_only(caller: Caller) -> None:
-    caller.host(long(), long("yard::sink"))
+def test_a_token_is_valid_for_one_function_only(caller: LongCallClient) -> None:
+    caller.host(long_function(), long_function("yard::sink"))
     caller.build("monday")
     caller.name = caller.name.replace("build", "sink")
     refused = caller.build("monday")
     assert (refused["isError"], refused["structuredContent"]["error"]["code"]) == (True, "ALREADY_STARTED")
-    assert BUILD in text_of(refused)
+    assert BUILD in read_text(refused)
 
 
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
 @pytest.mark.parametrize("token", ["", 7, "x" * 1001, {}])
-def test_a_token_is_a_text(version: str, token: Any) -> None:
-    caller = Caller(FLAT, version)
-    refused = caller.answer(caller.name, token=token)["error"]
+def test_a_token_that_is_no_short_text_is_refused(version: str, token: Any) -> None:
+    caller = LongCallClient(FLAT, version)
+    refused = caller.request_call(caller.name, token=token)["error"]
     assert (refused["code"], "signpost/clientToken" in refused["message"]) == (-32602, True)
     assert caller.gateway.instances.wakes == []
 
 
-def test_a_run_of_which_nobody_knows_whether_it_was_started_is_named_all_the_same(caller: Caller) -> None:
-    instances = Overloaded()
-    caller.gateway.exchange(instances=lambda: instances)
+def test_an_instance_with_a_start_in_doubt_is_named_in_the_answer(caller: LongCallClient) -> None:
+    instances = OverloadedInstanceStore()
+    caller.gateway.replace_adapters(instances=lambda: instances)
     instances.unheard = 10**6
     told = caller.build()
     run = told["structuredContent"]["links"][0]["args"]["workflowId"]
     assert told["isError"] is True
-    assert text_of(told).startswith(f"The run {run} of {caller.name} may not have been started: ")
+    assert read_text(told).startswith(f"The run {run} of {caller.name} may not have been started: ")
     assert caller.call("workflow.get", {"workflowId": run})["structuredContent"]["pending"]["on"] == "executor"
 
 
-def test_whoever_has_published_capabilities_keeps_them_beside_such_runs(caller: Caller) -> None:
+def test_published_capabilities_stay_available_beside_long_calls(caller: LongCallClient) -> None:
     adapters = caller.gateway.adapters
     exposed: Mapping[str, Any] = {"version": 1, "proxy": {"expose": [{"name": "notes.list"}]}}
     publish(adapters.content, adapters.values, adapters.definitions, TENANT, exposed)
@@ -311,7 +311,7 @@ def test_whoever_has_published_capabilities_keeps_them_beside_such_runs(caller: 
     assert refused["structuredContent"]["error"]["code"] == "NOT_FOUND"
 
 
-def test_a_link_of_a_run_that_is_over_makes_the_call_again_if_it_is_followed(caller: Caller) -> None:
+def test_the_link_of_a_finished_long_call_calls_the_function_again(caller: LongCallClient) -> None:
     answer = caller.build(what="ship")
     caller.works()
     seen = caller.call("workflow.get", {"workflowId": answer["structuredContent"]["workflowId"]})["structuredContent"]
@@ -322,8 +322,8 @@ def test_a_link_of_a_run_that_is_over_makes_the_call_again_if_it_is_followed(cal
     assert len(caller.calls) == 2
 
 
-def test_a_capability_behind_which_is_such_a_function_is_the_same_kind_of_run() -> None:
-    caller = Caller(FLAT)
+def test_a_capability_of_a_long_function_is_run_by_the_worker() -> None:
+    caller = LongCallClient(FLAT)
     adapters = caller.gateway.adapters
     build = {"name": "build", "inputSchema": WHAT, "executor": {"kind": "function", "function": BUILD}}
     publish(

@@ -43,8 +43,8 @@ class Client:
 
     def ask(self, method: str, params: JsonObject | None = None) -> Any:
         if self.version == MODERN:
-            return self.gateway.ask(method, params, credential=self.key).json
-        return self.gateway.ask_legacy(method, params, self.version, self.key).json
+            return self.gateway.request(method, params, credential=self.key).json
+        return self.gateway.request_legacy(method, params, self.version, self.key).json
 
 
 @pytest.fixture(params=[MODERN, LEGACY])
@@ -57,7 +57,7 @@ def text_of(answer: Any) -> str:
     return content["text"]
 
 
-def test_the_index_comes_first_and_every_document_has_its_uri(client: Client) -> None:
+def test_the_index_is_listed_first_and_every_document_has_its_uri(client: Client) -> None:
     client.registers("skills::register", {"id": "resend", "skill": "# Resend\n\nSends mail."})
     client.registers("skills::register", {"id": "resend/email", "skill": "# Email\n\nOne mail."})
     listed = client.ask("resources/list")["result"]["resources"]
@@ -67,12 +67,12 @@ def test_the_index_comes_first_and_every_document_has_its_uri(client: Client) ->
     assert "`resend/email`](iii://resend/email)" in text_of(client.ask("resources/read", {"uri": "iii://skills"}))
 
 
-def test_templates_say_how_uris_are_made(client: Client) -> None:
+def test_templates_of_documents_and_sections_are_listed(client: Client) -> None:
     templates = client.ask("resources/templates/list")["result"]["resourceTemplates"]
     assert [template["uriTemplate"] for template in templates] == ["iii://{+skill_id}", "iii://fn/{+function_path}"]
 
 
-def test_a_section_is_what_its_function_answers(client: Client) -> None:
+def test_a_section_is_the_result_of_its_function(client: Client) -> None:
     client.replies["tide::now"] = Result("# Tide\n\nRising.")
     client.replies["tide::raw"] = Result({"count": 42})
     assert text_of(client.ask("resources/read", {"uri": "iii://fn/tide/now"})) == "# Tide\n\nRising."
@@ -82,7 +82,7 @@ def test_a_section_is_what_its_function_answers(client: Client) -> None:
     assert round(client.calls[0]["deadline"] - client.gateway.clock.now()) == 10
 
 
-def test_what_is_not_there_is_said_in_the_words_of_the_era(client: Client) -> None:
+def test_a_missing_document_has_the_error_code_of_the_protocol_revision(client: Client) -> None:
     error = client.ask("resources/read", {"uri": "iii://nowhere"})["error"]
     assert error["code"] == (-32602 if client.version == MODERN else -32002)
     assert error["data"]["uri"] == "iii://nowhere"
@@ -99,20 +99,22 @@ def test_what_is_not_there_is_said_in_the_words_of_the_era(client: Client) -> No
         ("iii://fn/yard/broken", -32603, "No tide today."),
     ],
 )
-def test_what_cannot_be_read_says_why(client: Client, uri: str, code: int, says: str) -> None:
+def test_a_document_that_cannot_be_read_is_an_error_with_the_reason(
+    client: Client, uri: str, code: int, says: str
+) -> None:
     client.replies["yard::broken"] = reported_failure("permanent_error", "No tide today.")
     error = client.ask("resources/read", {"uri": uri})["error"]
     assert (error["code"], says in error["message"]) == (code, True), error
 
 
-def greeting(client: Client, function: str = "yard::greet") -> None:
+def register_greeting(client: Client, function: str = "yard::greet") -> None:
     arguments: Json = [{"name": "who", "description": "Whom to greet.", "required": True}]
     payload: JsonObject = {"name": "greet", "description": "Greet", "function_id": function, "arguments": arguments}
     client.registers("prompts::register", payload)
 
 
-def test_a_slash_command_is_listed_and_rendered_by_its_function(client: Client) -> None:
-    greeting(client)
+def test_a_prompt_is_listed_and_rendered_by_its_function(client: Client) -> None:
+    register_greeting(client)
     (prompt,) = client.ask("prompts/list")["result"]["prompts"]
     assert (prompt["name"], prompt["arguments"][0]["required"]) == ("greet", True)
     client.replies["yard::greet"] = Result({"content": "Hello, Ana!"})
@@ -130,18 +132,18 @@ def test_a_slash_command_is_listed_and_rendered_by_its_function(client: Client) 
         (reported_failure("timeout", "Slow."), -32603),
     ],
 )
-def test_a_slash_command_that_cannot_be_rendered_says_why(client: Client, answer: CallReply, code: int) -> None:
-    greeting(client)
+def test_a_prompt_that_cannot_be_rendered_is_an_internal_error(client: Client, answer: CallReply, code: int) -> None:
+    register_greeting(client)
     client.replies["yard::greet"] = answer
     assert client.ask("prompts/get", {"name": "greet"})["error"]["code"] == code
 
 
-def test_an_unknown_slash_command_is_an_invalid_parameter(client: Client) -> None:
+def test_an_unknown_prompt_is_an_invalid_parameter(client: Client) -> None:
     for name in ("nobody", "Not A Name", ""):
         assert client.ask("prompts/get", {"name": name})["error"]["code"] == -32602
 
 
-def test_fetch_is_callable_and_not_listed_beside_the_seven(client: Client) -> None:
+def test_fetch_is_callable_and_not_listed_among_the_gateway_tools(client: Client) -> None:
     client.registers("skills::register", {"id": "a", "skill": "# A"})
     listed = client.ask("tools/list")["result"]["tools"]
     assert "skill__fetch" not in [tool["name"] for tool in listed]
@@ -151,9 +153,9 @@ def test_fetch_is_callable_and_not_listed_beside_the_seven(client: Client) -> No
     assert (refused["isError"], "iii://" in refused["content"][0]["text"]) == (True, True)
 
 
-def test_a_tenant_sees_nothing_of_another(client: Client) -> None:
+def test_a_tenant_sees_no_content_of_another_tenant(client: Client) -> None:
     client.registers("skills::register", {"id": "a", "skill": "# A"})
-    greeting(client)
+    register_greeting(client)
     client.key = str(client.gateway.make_key("umbrella"))
     assert len(client.ask("resources/list")["result"]["resources"]) == 1
     assert client.ask("prompts/list")["result"]["prompts"] == []

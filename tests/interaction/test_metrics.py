@@ -24,9 +24,9 @@ from signpost.contract import BreakerState, Executor, HostedFunction
 from signpost.errors import Unavailable
 from signpost.metrics.gauges import GAUGES
 from signpost.model import CatalogueItem
-from tests.support.catalogues import put_in_place
+from tests.support.catalogues import store_catalogue
 from tests.support.imports import imported_by
-from tests.support.memory_gateway import Answer, MemoryGateway
+from tests.support.memory_gateway import GatewayAnswer, MemoryGateway
 
 YARD, SHELF = (Executor(f"arn:{name}", f"secret:{name}", 60_000) for name in ("yard", "shelf"))
 WORKFLOW = CatalogueItem("deploy_pipeline", "workflow", "Deploy Pipeline")
@@ -50,14 +50,14 @@ class Monitor:
         source_ip: str = "198.51.100.7",
         query: Mapping[str, str] | None = None,
         **headers: str,
-    ) -> Answer:
+    ) -> GatewayAnswer:
         if authorization is not None:
             headers["authorization"] = authorization
         return self.gateway.send(method, "/metrics", headers=headers, query=query, source_ip=source_ip)
 
     def scrape(self, tenant: str = "default") -> Mapping[str, float]:
         """Every sample, as it is written in a query."""
-        answer = self.get(f"Bearer {self.gateway.token(tenant=tenant)}")
+        answer = self.get(f"Bearer {self.gateway.make_token(tenant=tenant)}")
         assert answer.status == 200, answer.text
         return samples_in(answer.text)
 
@@ -104,11 +104,11 @@ NOTHING = {
 }
 
 
-class TestWhatIsMeasured:
-    def test_of_a_tenant_that_has_nothing_everything_is_said_all_the_same(self, monitor: Monitor) -> None:
+class TestGauges:
+    def test_an_empty_tenant_has_every_gauge(self, monitor: Monitor) -> None:
         assert monitor.scrape() == NOTHING
 
-    def test_functions_by_origin_and_the_tools_that_its_list_shows(self, monitor: Monitor) -> None:
+    def test_functions_are_counted_by_origin_and_tools_as_listed(self, monitor: Monitor) -> None:
         monitor.directory.place(None, SHELF, [HostedFunction("core::wait"), HostedFunction("core::echo")])
         monitor.directory.place(
             "default", YARD, [HostedFunction("core::echo"), HostedFunction("yard::say"), HostedFunction("draft::x")]
@@ -117,28 +117,28 @@ class TestWhatIsMeasured:
         found = monitor.scrape()
         assert found['signpost_functions{origin="own"}'] == 3
         assert found['signpost_functions{origin="shipped"}'] == 1
-        listed = monitor.gateway.ask("tools/list", path="/mcp/functions").json["result"]["tools"]
+        listed = monitor.gateway.request("tools/list", path="/mcp/functions").json["result"]["tools"]
         assert found['signpost_tools{endpoint="/mcp/functions"}'] == len(listed) == 4
         assert found['signpost_tools{endpoint="/mcp/flat"}'] == 4
 
-    def test_who_switches_off_what_is_shipped_has_none_of_it(self, monitor: Monitor) -> None:
+    def test_shipped_functions_switched_off_are_not_counted(self, monitor: Monitor) -> None:
         monitor.directory.place(None, SHELF, [HostedFunction("core::wait")])
         monitor.settings.set("default", None, "shipped_content", 0)
         found = monitor.scrape()
         assert found['signpost_functions{origin="shipped"}'] == 0
         assert found['signpost_tools{endpoint="/mcp/functions"}'] == 1
 
-    def test_documents_and_prompts_as_the_lists_show_them(self, monitor: Monitor) -> None:
+    def test_documents_and_prompts_are_counted_as_listed(self, monitor: Monitor) -> None:
         monitor.gateway.adapters.content.apply(None, [SkillChange("shipped", build_skill("shipped", "# Us", NOW))])
         monitor.document("default", "a/b", "c", "skills", prompts=("greet",))
         found = monitor.scrape()
-        resources = monitor.gateway.ask("resources/list").json["result"]["resources"]
+        resources = monitor.gateway.request("resources/list").json["result"]["resources"]
         # The index is listed too, and `skills` has no URI of its own.
         assert found["signpost_skill_documents"] == len(resources) - 1 == 3
         assert found["signpost_prompts"] == 1
         assert found["signpost_content_version"] == 4
 
-    def test_the_catalogue_by_kind_whatever_of_it_is_shown(self, monitor: Monitor) -> None:
+    def test_catalogue_items_are_counted_by_kind_even_if_unlisted(self, monitor: Monitor) -> None:
         items = [
             WORKFLOW,
             replace(WORKFLOW, id="by_author", enabled=False),
@@ -148,7 +148,7 @@ class TestWhatIsMeasured:
         ]
         adapters = monitor.gateway.adapters
         published = CatalogueSnapshot(connections={"github": {}, "jira": {}}, discovery={"include": []})
-        put_in_place(adapters.content, adapters.values, "default", items, published)
+        store_catalogue(adapters.content, adapters.values, "default", items, published)
         found = monitor.scrape()
         assert found['signpost_workflows{state="enabled"}'] == 1
         assert found['signpost_workflows{state="disabled"}'] == 2
@@ -156,7 +156,7 @@ class TestWhatIsMeasured:
         assert found["signpost_connections"] == 2
         assert found[f'signpost_catalogue_info{{digest="{adapters.content.catalogue("default")}"}}'] == 1
 
-    def test_breakers_that_are_not_closed_by_function(self, monitor: Monitor) -> None:
+    def test_breakers_that_are_not_closed_are_shown_by_function(self, monitor: Monitor) -> None:
         breakers, now = monitor.gateway.adapters.breakers, monitor.gateway.clock.now()
         breakers.open("default", "email::send", BreakerState(now + 10, 3, "crashed"))
         breakers.open("default", "files::read", BreakerState(now, 5, "timed_out"))
@@ -171,7 +171,7 @@ class TestWhatIsMeasured:
 
     def test_a_change_is_seen_within_two_seconds(self, monitor: Monitor) -> None:
         monitor.scrape()
-        monitor.gateway.offer("default", WORKFLOW)
+        monitor.gateway.store_catalogue("default", WORKFLOW)
         monitor.directory.place("default", YARD, [HostedFunction("yard::say")])
         monitor.document("default", "a")
         monitor.gateway.clock.advance(2)
@@ -183,8 +183,8 @@ class TestWhatIsMeasured:
 
 
 @pytest.mark.invariant(7)
-def test_a_tenant_is_measured_alone(monitor: Monitor) -> None:
-    monitor.gateway.offer("acme", WORKFLOW)
+def test_gauges_show_only_the_tenant_of_the_caller(monitor: Monitor) -> None:
+    monitor.gateway.store_catalogue("acme", WORKFLOW)
     monitor.directory.place("acme", YARD, [HostedFunction("yard::say")])
     monitor.document("acme", "a", prompts=("greet",))
     monitor.gateway.adapters.breakers.open("acme", "yard::say", BreakerState(0, 3, "crashed"))
@@ -201,14 +201,14 @@ def test_a_tenant_is_measured_alone(monitor: Monitor) -> None:
     }
 
 
-class Reads:
+class ReadRecorder:
     """What the stores behind a gateway were asked for, in their order."""
 
     def __init__(self, gateway: MemoryGateway) -> None:
         self.seen: list[str] = []
         adapters, table = gateway.adapters, gateway.functions
         content = MemoryContentStore(table)
-        gateway.exchange(
+        gateway.replace_adapters(
             content=self._watched(content),
             revisions=self._watched(MemoryRevisionRows(content)),
             placed_functions=self._watched(MemoryPlacedFunctions(table)),
@@ -227,9 +227,9 @@ class Reads:
         return Watched()
 
 
-def test_while_nothing_changes_one_look_for_all_lists_and_the_breakers_is_all_it_takes(monitor: Monitor) -> None:
-    reads = Reads(monitor.gateway)
-    monitor.gateway.offer("default", WORKFLOW)
+def test_gauges_of_an_unchanged_tenant_read_only_revisions_and_breakers(monitor: Monitor) -> None:
+    reads = ReadRecorder(monitor.gateway)
+    monitor.gateway.store_catalogue("default", WORKFLOW)
     monitor.scrape()
     reads.seen.clear()
     monitor.scrape()
@@ -245,7 +245,7 @@ METADATA = 'resource_metadata="https://gateway.test/.well-known/oauth-protected-
 
 
 @pytest.mark.invariant(2)
-def test_where_nothing_is_configured_nothing_is_measured() -> None:
+def test_metrics_are_refused_without_configured_authentication() -> None:
     answer = Monitor(AUTH_MODE="none").get("Bearer anything")
     assert (answer.status, answer.json["error"]["data"]["reason"]) == (503, "not_configured")
 
@@ -254,17 +254,17 @@ REFUSED: Mapping[str, tuple[Callable[[MemoryGateway], str], str]] = {
     "another scheme": (lambda _: "Basic dXNlcjpwYXNz", "invalid_request"),
     "garbage": (lambda _: "Bearer x.y.z", "invalid_token"),
     "unknown key": (lambda _: f"Bearer sp_default_{'0' * 12}_{'0' * 64}", "invalid_token"),
-    "expired": (lambda gateway: f"Bearer {gateway.token(exp=gateway.clock.now() - 10)}", "invalid_token"),
-    "wrong audience": (lambda gateway: f"Bearer {gateway.token(aud='https://other.test/mcp')}", "invalid_token"),
-    "tenant that is none": (lambda gateway: f"Bearer {gateway.token(tenant='../other')}", "invalid_token"),
+    "expired": (lambda gateway: f"Bearer {gateway.make_token(exp=gateway.clock.now() - 10)}", "invalid_token"),
+    "wrong audience": (lambda gateway: f"Bearer {gateway.make_token(aud='https://other.test/mcp')}", "invalid_token"),
+    "tenant that is none": (lambda gateway: f"Bearer {gateway.make_token(tenant='../other')}", "invalid_token"),
 }
 
 
 @pytest.mark.invariant(1)
 @pytest.mark.parametrize("name", REFUSED)
-def test_who_is_not_let_in_learns_nothing_and_nothing_is_read(monitor: Monitor, name: str) -> None:
+def test_a_refused_caller_gets_no_gauges_and_no_store_is_read(monitor: Monitor, name: str) -> None:
     present, error = REFUSED[name]
-    reads = Reads(monitor.gateway)
+    reads = ReadRecorder(monitor.gateway)
     answer = monitor.get(present(monitor.gateway))
     assert answer.status == 401
     assert f'error="{error}"' in answer.headers["www-authenticate"]
@@ -273,38 +273,38 @@ def test_who_is_not_let_in_learns_nothing_and_nothing_is_read(monitor: Monitor, 
     assert reads.seen == []
 
 
-class TestWhoSeesIt:
+class TestAuthentication:
     @pytest.mark.parametrize(
         ("mode", "token", "key"),
         [("jwt", 200, 401), ("api-key", 401, 200), ("both", 200, 200)],
     )
-    def test_every_mode_admits_what_it_admits_to_mcp(self, mode: str, token: int, key: int) -> None:
+    def test_every_auth_mode_accepts_the_credentials_that_mcp_accepts(self, mode: str, token: int, key: int) -> None:
         monitor = Monitor(AUTH_MODE=mode)
-        assert monitor.get(f"Bearer {monitor.gateway.token()}").status == token
+        assert monitor.get(f"Bearer {monitor.gateway.make_token()}").status == token
         assert monitor.get(f"Bearer {monitor.gateway.make_key()}").status == key
 
-    def test_it_takes_no_permission_but_that_of_the_tenant(self, monitor: Monitor) -> None:
-        assert monitor.get(f"Bearer {monitor.gateway.token(scope='', roles=[])}").status == 200
+    def test_metrics_require_no_permission(self, monitor: Monitor) -> None:
+        assert monitor.get(f"Bearer {monitor.gateway.make_token(scope='', roles=[])}").status == 200
 
-    def test_without_credentials_the_answer_says_where_to_get_some(self, monitor: Monitor) -> None:
+    def test_a_request_without_credentials_gets_the_metadata_url(self, monitor: Monitor) -> None:
         answer = monitor.get(None)
         assert (answer.status, answer.json["error"]["data"]["reason"]) == (401, "missing")
         assert answer.headers["www-authenticate"] == f"Bearer {METADATA}"
 
-    def test_a_laptop_shows_its_anonymous_caller_the_tenant_of_its_own(self) -> None:
+    def test_local_mode_shows_the_anonymous_caller_its_own_tenant(self) -> None:
         monitor = Monitor(**LAPTOP)
-        monitor.gateway.offer("acme", WORKFLOW)
+        monitor.gateway.store_catalogue("acme", WORKFLOW)
         answer = monitor.get(None, source_ip="127.0.0.1")
         assert samples_in(answer.text) == NOTHING
         assert monitor.get(None).status == 401
         assert monitor.get("Bearer wrong", source_ip="127.0.0.1").status == 401
 
-    def test_a_foreign_page_is_refused(self, monitor: Monitor) -> None:
-        assert monitor.get(f"Bearer {monitor.gateway.token()}", origin="https://evil.test").status == 403
+    def test_a_foreign_origin_is_refused(self, monitor: Monitor) -> None:
+        assert monitor.get(f"Bearer {monitor.gateway.make_token()}", origin="https://evil.test").status == 403
 
 
-class TestTheAnswer:
-    def test_text_unless_somebody_asks_for_something_else(self, monitor: Monitor) -> None:
+class TestAnswerFormats:
+    def test_the_default_format_is_prometheus_text(self, monitor: Monitor) -> None:
         answer = monitor.get(f"Bearer {monitor.gateway.make_key()}")
         assert (answer.status, answer.headers["content-type"]) == (200, TEXT)
         assert answer.text.startswith("# HELP signpost_build_info ")
@@ -334,9 +334,7 @@ class TestTheAnswer:
             (";;,,q=1;/", False),
         ],
     )
-    def test_the_accept_header_decides_which_form_it_has(
-        self, monitor: Monitor, accept: str, json_wanted: bool
-    ) -> None:
+    def test_the_accept_header_selects_the_format(self, monitor: Monitor, accept: str, json_wanted: bool) -> None:
         answer = monitor.get(f"Bearer {monitor.gateway.make_key()}", accept=accept)
         assert answer.headers["content-type"] == ("application/json" if json_wanted else TEXT)
 
@@ -348,19 +346,19 @@ class TestTheAnswer:
             ("", "application/json", "application/json"),
         ],
     )
-    def test_the_url_goes_before_the_header(
+    def test_the_format_in_the_url_overrides_the_accept_header(
         self, monitor: Monitor, wanted: str, accept: str, content_type: str
     ) -> None:
         authorization = f"Bearer {monitor.gateway.make_key()}"
         answer = monitor.get(authorization, query={"format": wanted}, accept=accept)
         assert answer.headers["content-type"] == content_type
 
-    def test_another_format_is_refused_by_the_names_of_those_there_are(self, monitor: Monitor) -> None:
+    def test_an_unknown_format_is_refused_with_the_known_ones(self, monitor: Monitor) -> None:
         answer = monitor.get(f"Bearer {monitor.gateway.make_key()}", query={"format": "xml"})
         assert (answer.status, answer.json["error"]["data"]["reason"]) == (400, "format")
         assert "prometheus, json" in answer.json["error"]["message"]
 
-    def test_both_forms_say_the_same(self, monitor: Monitor) -> None:
+    def test_both_formats_have_the_same_samples(self, monitor: Monitor) -> None:
         monitor.gateway.adapters.breakers.open("default", "yard::say", BreakerState(0, 3, "crashed"))
         authorization = f"Bearer {monitor.gateway.make_key()}"
         found = monitor.get(authorization, query={"format": "json"}).json["gauges"]
@@ -374,7 +372,7 @@ class TestTheAnswer:
         }
 
     @pytest.mark.parametrize("wanted", ["json", "prometheus"])
-    def test_nobody_keeps_it(self, monitor: Monitor, wanted: str) -> None:
+    def test_the_answer_must_not_be_cached(self, monitor: Monitor, wanted: str) -> None:
         answer = monitor.get(f"Bearer {monitor.gateway.make_key()}", query={"format": wanted})
         assert answer.headers["cache-control"] == "no-store"
 
@@ -384,30 +382,30 @@ class TestTheAnswer:
         assert monitor.get(None, method="HEAD").status == 401
 
     @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-    def test_nothing_can_be_sent_to_it(self, monitor: Monitor, method: str) -> None:
+    def test_other_methods_than_get_and_head_are_refused(self, monitor: Monitor, method: str) -> None:
         answer = monitor.get(f"Bearer {monitor.gateway.make_key()}", method=method)
         assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
 
-    def test_what_cannot_be_read_now_is_a_503_to_try_again(self, monitor: Monitor) -> None:
+    def test_an_unavailable_store_is_a_503_with_retry_after(self, monitor: Monitor) -> None:
         class Unread(MemoryBreakers):
             def of_tenant(self, tenant: str) -> Mapping[str, BreakerState]:
                 del tenant
                 raise Unavailable("An AWS service that this request needs cannot be reached.")
 
-        monitor.gateway.exchange(breakers=Unread(monitor.gateway.functions))
+        monitor.gateway.replace_adapters(breakers=Unread(monitor.gateway.functions))
         answer = monitor.get(f"Bearer {monitor.gateway.make_key()}")
         assert (answer.status, answer.headers["retry-after"]) == (503, "5")
 
-    def test_it_is_logged_and_counted_as_what_it_is(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_request_is_logged_and_counted_as_metrics(self, capsys: pytest.CaptureFixture[str]) -> None:
         monitor = Monitor()
-        monitor.get(f"Bearer {monitor.gateway.token(tenant='acme')}")
+        monitor.get(f"Bearer {monitor.gateway.make_token(tenant='acme')}")
         lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         answered = next(line for line in lines if line.get("message") == "answered")
         assert (answered["operation"], answered["tenant"], answered["status"]) == ("metrics", "acme", 200)
         assert [line["operation"] for line in lines if "_aws" in line] == ["metrics"]
 
 
-def test_who_comes_for_tools_does_not_wait_for_it() -> None:
+def test_the_gateway_does_not_import_the_metrics_at_start() -> None:
     names = {
         "signpost.wiring.metrics",
         "signpost.metrics.meter",

@@ -12,45 +12,50 @@ from signpost.directory.keys import keys_of
 from signpost.directory.placement import PlacementError
 from signpost.errors import Unavailable
 from signpost.model import JsonObject, MasterKeys
-from tests.support.placing import STACK_KEYS, Placing, RotatedOnceRead, executor
+from tests.support.executor_placement import STACK_KEYS, ExecutorPlacement, KeysRotatedOnRead, build_executor
 
-CORE, SHELF, OTHER, THEIRS = executor("core"), executor("shelf"), executor("other"), executor("theirs")
+CORE, SHELF, OTHER, THEIRS = (
+    build_executor("core"),
+    build_executor("shelf"),
+    build_executor("other"),
+    build_executor("theirs"),
+)
 ROTATED = MasterKeys("c" * 64, STACK_KEYS.current)
 
 
 @pytest.fixture
-def world() -> Placing:
+def stage() -> ExecutorPlacement:
     """Two executors that the stack ships, another one that it shipped by hand, and one of a tenant."""
-    world = Placing(CORE, SHELF, OTHER, THEIRS)
-    world.hosts(CORE, "core::wait", "core::moving")
-    world.hosts(SHELF, "shelf::list", "shelf::moving")
-    world.hosts(OTHER, "other::thing")
-    world.hosts(THEIRS, "core::wait", "their::own")
-    world.placer.ship([CORE.arn, SHELF.arn])
-    world.placer.place(OTHER.arn, None)
-    world.placer.place(THEIRS.arn, "acme")
-    return world
+    stage = ExecutorPlacement(CORE, SHELF, OTHER, THEIRS)
+    stage.set_manifest(CORE, "core::wait", "core::moving")
+    stage.set_manifest(SHELF, "shelf::list", "shelf::moving")
+    stage.set_manifest(OTHER, "other::thing")
+    stage.set_manifest(THEIRS, "core::wait", "their::own")
+    stage.placer.ship([CORE.arn, SHELF.arn])
+    stage.placer.place(OTHER.arn, None)
+    stage.placer.place(THEIRS.arn, "acme")
+    return stage
 
 
-def test_a_placed_executor_hosts_what_it_says_and_has_keys_of_its_own(world: Placing) -> None:
-    assert world.placed() == {
+def test_a_placed_executor_hosts_its_functions_and_has_its_own_keys(stage: ExecutorPlacement) -> None:
+    assert stage.list_placed() == {
         CORE.arn: ["core::moving", "core::wait"],
         SHELF.arn: ["shelf::list", "shelf::moving"],
         OTHER.arn: ["other::thing"],
     }
-    assert world.placed("acme") == {THEIRS.arn: ["core::wait", "their::own"]}
-    assert all(world.has_its_keys(one) for one in (CORE, SHELF, OTHER, THEIRS))
-    assert len({keys.current for keys in world.account.secrets.values()}) == 4
+    assert stage.list_placed("acme") == {THEIRS.arn: ["core::wait", "their::own"]}
+    assert all(stage.has_executor_keys(one) for one in (CORE, SHELF, OTHER, THEIRS))
+    assert len({keys.current for keys in stage.account.secrets.values()}) == 4
 
 
-def newcomer(world: Placing, secret: str = "secret:new", name: str = "new") -> Executor:
+def deploy_newcomer(world: ExecutorPlacement, secret: str = "secret:new", name: str = "new") -> Executor:
     one = Executor(f"arn:{name}", secret, 1_000)
     world.deploy(one)
-    world.hosts(one, f"{name}::thing")
+    world.set_manifest(one, f"{name}::thing")
     return one
 
 
-WAYS: Sequence[Callable[[Placing], object]] = [
+WAYS: Sequence[Callable[[ExecutorPlacement], object]] = [
     lambda world: world.placer.place("arn:new", "acme"),
     lambda world: world.placer.place("arn:new", None),
     lambda world: world.placer.ship(["arn:new"]),
@@ -74,53 +79,53 @@ WAYS: Sequence[Callable[[Placing], object]] = [
         ),
     ],
 )
-def test_a_secret_that_is_not_the_executors_own_is_never_written(
-    world: Placing, secret: str, says: str, way: Callable[[Placing], object]
+def test_a_secret_that_does_not_belong_to_the_executor_is_never_written(
+    stage: ExecutorPlacement, secret: str, says: str, way: Callable[[ExecutorPlacement], object]
 ) -> None:
     """Which one is its own, is the executor's word."""
-    newcomer(world, secret)
-    world.account.untagged.add("secret:stack")
-    world.account.secrets.pop("secret:none", None)
-    secrets, placements = dict(world.account.secrets), dict(world.table.placements)
+    deploy_newcomer(stage, secret)
+    stage.account.untagged.add("secret:stack")
+    stage.account.secrets.pop("secret:none", None)
+    secrets, placements = dict(stage.account.secrets), dict(stage.table.placements)
     with pytest.raises(PlacementError) as refused:
-        way(world)
+        way(stage)
     assert str(refused.value) == says
-    assert (world.account.secrets, world.table.placements) == (secrets, placements)
+    assert (stage.account.secrets, stage.table.placements) == (secrets, placements)
 
 
-def test_a_secret_that_goes_away_after_it_was_checked_refuses_the_executor(
-    world: Placing, monkeypatch: pytest.MonkeyPatch
+def test_a_secret_deleted_after_its_check_refuses_the_executor(
+    stage: ExecutorPlacement, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    placements = dict(world.table.placements)
+    placements = dict(stage.table.placements)
 
     def vanish(secret: str) -> None:
-        del world.account.secrets[secret]
+        del stage.account.secrets[secret]
 
-    monkeypatch.setattr(world.account, "problem_with", vanish)
+    monkeypatch.setattr(stage.account, "problem_with", vanish)
     with pytest.raises(PlacementError, match="arn:core: there is no secret secret:core"):
-        world.placer.place(CORE.arn, None)
-    assert world.table.placements == placements
+        stage.placer.place(CORE.arn, None)
+    assert stage.table.placements == placements
 
 
-def test_two_newcomers_cannot_share_a_secret(world: Placing) -> None:
-    one, two = (newcomer(world, "secret:shared", name) for name in ("one", "two"))
+def test_two_newcomers_cannot_share_a_secret(stage: ExecutorPlacement) -> None:
+    one, two = (deploy_newcomer(stage, "secret:shared", name) for name in ("one", "two"))
     with pytest.raises(PlacementError, match="arn:two: its secret holds the keys of arn:one"):
-        world.placer.ship([one.arn, two.arn])
-    assert world.has_its_keys(one)
-    assert two.arn not in world.placed()
+        stage.placer.ship([one.arn, two.arn])
+    assert stage.has_executor_keys(one)
+    assert two.arn not in stage.list_placed()
 
 
-def test_an_executor_may_be_placed_again_and_by_several_tenants_with_its_one_secret(world: Placing) -> None:
-    world.placer.place(THEIRS.arn, "acme")
-    world.placer.place(THEIRS.arn, "umbrella")
-    assert world.placed("acme") == world.placed("umbrella") == {THEIRS.arn: ["core::wait", "their::own"]}
+def test_an_executor_can_be_placed_by_several_tenants_with_one_secret(stage: ExecutorPlacement) -> None:
+    stage.placer.place(THEIRS.arn, "acme")
+    stage.placer.place(THEIRS.arn, "umbrella")
+    assert stage.list_placed("acme") == stage.list_placed("umbrella") == {THEIRS.arn: ["core::wait", "their::own"]}
 
 
 BOTH_ORDERS = pytest.mark.parametrize("shipped", [[CORE.arn, SHELF.arn], [SHELF.arn, CORE.arn]])
 """A function arrives before it has left, or after."""
 
 
-def rest_of(world: Placing) -> object:
+def other_placements(world: ExecutorPlacement) -> object:
     """What belongs to neither of the two that functions move between."""
     placements = world.table.placements.items()
     return {key: placed for key, placed in placements if placed.executor.arn not in (CORE.arn, SHELF.arn)}
@@ -139,90 +144,95 @@ def rest_of(world: Placing) -> object:
     ids=["one moves", "one moves back", "they swap one", "they swap all", "one moves and one is new"],
 )
 def test_functions_move_between_shipped_executors(
-    world: Placing, shipped: Sequence[str], core: Sequence[str], shelf: Sequence[str]
+    stage: ExecutorPlacement, shipped: Sequence[str], core: Sequence[str], shelf: Sequence[str]
 ) -> None:
-    rest, secrets = rest_of(world), dict(world.account.secrets)
-    world.hosts(CORE, *core)
-    world.hosts(SHELF, *shelf)
-    world.placer.ship(shipped)
-    assert world.placed() == {CORE.arn: core, SHELF.arn: shelf, OTHER.arn: ["other::thing"]}
-    assert rest_of(world) == rest
-    assert world.account.secrets == secrets
+    rest, secrets = other_placements(stage), dict(stage.account.secrets)
+    stage.set_manifest(CORE, *core)
+    stage.set_manifest(SHELF, *shelf)
+    stage.placer.ship(shipped)
+    assert stage.list_placed() == {CORE.arn: core, SHELF.arn: shelf, OTHER.arn: ["other::thing"]}
+    assert other_placements(stage) == rest
+    assert stage.account.secrets == secrets
 
 
 @BOTH_ORDERS
-def test_an_executor_that_gives_all_it_has_to_another_hosts_nothing(world: Placing, shipped: Sequence[str]) -> None:
-    world.hosts(CORE)
-    world.hosts(SHELF, "core::moving", "core::wait")
-    world.placer.ship(shipped)
-    assert world.placed() == {SHELF.arn: ["core::moving", "core::wait"], OTHER.arn: ["other::thing"]}
+def test_an_executor_that_gives_all_functions_away_is_removed(stage: ExecutorPlacement, shipped: Sequence[str]) -> None:
+    stage.set_manifest(CORE)
+    stage.set_manifest(SHELF, "core::moving", "core::wait")
+    stage.placer.ship(shipped)
+    assert stage.list_placed() == {SHELF.arn: ["core::moving", "core::wait"], OTHER.arn: ["other::thing"]}
 
 
 @BOTH_ORDERS
-def test_what_a_tenant_has_already_does_not_stop_it_from_moving(world: Placing, shipped: Sequence[str]) -> None:
-    world.hosts(CORE, "core::wait")
-    world.hosts(SHELF, "core::moving", "shelf::list")
-    world.placer.place(SHELF.arn, "umbrella")
-    world.placer.ship(shipped)
-    assert world.placed()[SHELF.arn] == world.placed("umbrella")[SHELF.arn] == ["core::moving", "shelf::list"]
+def test_a_function_placed_by_a_tenant_can_move_between_shipped_executors(
+    stage: ExecutorPlacement, shipped: Sequence[str]
+) -> None:
+    stage.set_manifest(CORE, "core::wait")
+    stage.set_manifest(SHELF, "core::moving", "shelf::list")
+    stage.placer.place(SHELF.arn, "umbrella")
+    stage.placer.ship(shipped)
+    assert stage.list_placed()[SHELF.arn] == stage.list_placed("umbrella")[SHELF.arn] == ["core::moving", "shelf::list"]
 
 
-def test_functions_move_from_an_executor_that_the_stack_ships_no_more(world: Placing) -> None:
-    world.hosts(SHELF, "core::moving", "core::wait", "shelf::list")
-    world.placer.ship([SHELF.arn], instead_of=[CORE.arn, SHELF.arn])
-    assert world.placed() == {SHELF.arn: ["core::moving", "core::wait", "shelf::list"], OTHER.arn: ["other::thing"]}
+def test_functions_move_from_an_executor_that_is_no_longer_shipped(stage: ExecutorPlacement) -> None:
+    stage.set_manifest(SHELF, "core::moving", "core::wait", "shelf::list")
+    stage.placer.ship([SHELF.arn], instead_of=[CORE.arn, SHELF.arn])
+    assert stage.list_placed() == {
+        SHELF.arn: ["core::moving", "core::wait", "shelf::list"],
+        OTHER.arn: ["other::thing"],
+    }
 
 
-def test_an_executor_that_replaces_another_takes_over_its_functions_and_its_secret(world: Placing) -> None:
+def test_a_replacing_executor_takes_over_functions_and_secret(stage: ExecutorPlacement) -> None:
     """As when an update gives a Lambda function another name."""
     successor = Executor("arn:core-2", CORE.key_secret_arn, CORE.timeout_ms)
-    world.deploy(successor)
-    world.hosts(successor, "core::wait", "core::moving")
-    world.placer.ship([successor.arn, SHELF.arn], instead_of=[CORE.arn, SHELF.arn])
-    assert CORE.arn not in world.placed()
-    assert world.placed()[successor.arn] == ["core::moving", "core::wait"]
-    assert world.has_its_keys(successor)
+    stage.deploy(successor)
+    stage.set_manifest(successor, "core::wait", "core::moving")
+    stage.placer.ship([successor.arn, SHELF.arn], instead_of=[CORE.arn, SHELF.arn])
+    assert CORE.arn not in stage.list_placed()
+    assert stage.list_placed()[successor.arn] == ["core::moving", "core::wait"]
+    assert stage.has_executor_keys(successor)
 
 
-def test_what_cannot_be_asked_takes_nothing_away(world: Placing) -> None:
-    placed = world.placed()
-    del world.links[SHELF.arn]
+def test_a_shipment_with_an_unreachable_executor_removes_no_function(stage: ExecutorPlacement) -> None:
+    placed = stage.list_placed()
+    del stage.handlers[SHELF.arn]
     with pytest.raises(PlacementError):
-        world.placer.ship([SHELF.arn], instead_of=[CORE.arn])
-    assert world.placed() == placed
+        stage.placer.ship([SHELF.arn], instead_of=[CORE.arn])
+    assert stage.list_placed() == placed
 
 
 @BOTH_ORDERS
-def test_what_an_executor_outside_the_list_hosts_is_not_taken_from_it(world: Placing, shipped: Sequence[str]) -> None:
-    rest = rest_of(world)
-    world.hosts(SHELF, "shelf::list", "other::thing")
+def test_a_function_of_an_unlisted_executor_is_not_taken_over(stage: ExecutorPlacement, shipped: Sequence[str]) -> None:
+    rest = other_placements(stage)
+    stage.set_manifest(SHELF, "shelf::list", "other::thing")
     with pytest.raises(PlacementError) as refused:
-        world.placer.ship(shipped)
+        stage.placer.ship(shipped)
     assert str(refused.value) == "arn:shelf: another executor hosts other::thing already."
-    assert rest_of(world) == rest
-    assert world.placed()[SHELF.arn] == ["shelf::list", "shelf::moving"]
+    assert other_placements(stage) == rest
+    assert stage.list_placed()[SHELF.arn] == ["shelf::list", "shelf::moving"]
 
 
-def test_two_shipped_executors_cannot_both_host_a_function(world: Placing) -> None:
-    world.hosts(SHELF, "shelf::list", "core::wait")
+def test_two_shipped_executors_cannot_both_host_a_function(stage: ExecutorPlacement) -> None:
+    stage.set_manifest(SHELF, "shelf::list", "core::wait")
     with pytest.raises(PlacementError, match="arn:shelf: another executor hosts core::wait already"):
-        world.placer.ship([SHELF.arn, CORE.arn])
-    assert "core::wait" in world.placed()[CORE.arn]
+        stage.placer.ship([SHELF.arn, CORE.arn])
+    assert "core::wait" in stage.list_placed()[CORE.arn]
 
 
-def test_a_tenants_placement_leaves_what_is_shipped_alone(world: Placing) -> None:
-    shipped = world.placed()
-    world.hosts(THEIRS, "core::wait", "shelf::list", "other::thing")
-    world.placer.place(THEIRS.arn, "acme")
-    world.placer.place(CORE.arn, "umbrella")
-    assert world.placed() == shipped
-    assert world.placed("acme") == {THEIRS.arn: ["core::wait", "other::thing", "shelf::list"]}
-    world.hosts(CORE, "core::wait")
-    world.placer.ship([CORE.arn, SHELF.arn])
-    assert world.placed("umbrella") == {CORE.arn: ["core::moving", "core::wait"]}
+def test_a_placement_of_a_tenant_leaves_shipped_functions_unchanged(stage: ExecutorPlacement) -> None:
+    shipped = stage.list_placed()
+    stage.set_manifest(THEIRS, "core::wait", "shelf::list", "other::thing")
+    stage.placer.place(THEIRS.arn, "acme")
+    stage.placer.place(CORE.arn, "umbrella")
+    assert stage.list_placed() == shipped
+    assert stage.list_placed("acme") == {THEIRS.arn: ["core::wait", "other::thing", "shelf::list"]}
+    stage.set_manifest(CORE, "core::wait")
+    stage.placer.ship([CORE.arn, SHELF.arn])
+    assert stage.list_placed("umbrella") == {CORE.arn: ["core::moving", "core::wait"]}
 
 
-class Interrupted(MemoryDirectory):
+class InterruptedDirectory(MemoryDirectory):
     """Somebody else acts just before an executor is in the directory."""
 
     def __init__(self, table: FunctionTable, meanwhile: Callable[[], None]) -> None:
@@ -241,54 +251,54 @@ class Interrupted(MemoryDirectory):
         return super().place(tenant, executor, hosted, terms)
 
 
-def test_keys_that_are_rotated_meanwhile_end_up_in_the_secret(world: Placing) -> None:
-    arriving = newcomer(world)
+def test_keys_rotated_during_a_placement_reach_the_secret(stage: ExecutorPlacement) -> None:
+    arriving = deploy_newcomer(stage)
 
     def rotate() -> None:
-        assert world.placer.hand_out(ROTATED) == []
-        world.stack_keys.write(ROTATED)
-        assert world.has_its_keys(arriving, STACK_KEYS)  # nobody knew of it
+        assert stage.placer.hand_out(ROTATED) == []
+        stage.stack_keys.write(ROTATED)
+        assert stage.has_executor_keys(arriving, STACK_KEYS)  # nobody knew of it
 
-    world.placing_into(Interrupted(world.table, rotate)).place(arriving.arn, None)
-    assert all(world.has_its_keys(one, ROTATED) for one in (arriving, CORE, SHELF, OTHER, THEIRS))
+    stage.build_placer(InterruptedDirectory(stage.table, rotate)).place(arriving.arn, None)
+    assert all(stage.has_executor_keys(one, ROTATED) for one in (arriving, CORE, SHELF, OTHER, THEIRS))
 
 
 @pytest.mark.parametrize("fault", [None, Unavailable("The table does not answer.")], ids=["refused", "unavailable"])
-def test_keys_that_are_rotated_before_a_placement_that_fails_are_those_of_what_is_placed(
-    world: Placing, fault: Exception | None
+def test_keys_rotated_during_a_failed_placement_reach_the_placed_executor(
+    stage: ExecutorPlacement, fault: Exception | None
 ) -> None:
     """The stack signs with the new ones already, and calls what it hosted before."""
-    hosted = world.placed("acme")[THEIRS.arn]
-    rival = newcomer(world)
+    hosted = stage.list_placed("acme")[THEIRS.arn]
+    rival = deploy_newcomer(stage)
 
     def stop() -> None:
         if fault is not None:
             raise fault
-        world.placer.place(rival.arn, "acme")
+        stage.placer.place(rival.arn, "acme")
 
-    world.stack_keys = RotatedOnceRead(STACK_KEYS, ROTATED, world.placer)
-    world.hosts(THEIRS, "new::thing")
+    stage.stack_keys = KeysRotatedOnRead(STACK_KEYS, ROTATED, stage.placer)
+    stage.set_manifest(THEIRS, "new::thing")
     with pytest.raises(PlacementError if fault is None else Unavailable):
-        world.placing_into(Interrupted(world.table, stop)).place(THEIRS.arn, "acme")
-    assert world.placed("acme")[THEIRS.arn] == hosted
-    assert world.has_its_keys(THEIRS, ROTATED)
+        stage.build_placer(InterruptedDirectory(stage.table, stop)).place(THEIRS.arn, "acme")
+    assert stage.list_placed("acme")[THEIRS.arn] == hosted
+    assert stage.has_executor_keys(THEIRS, ROTATED)
 
 
-def test_who_has_no_secret_any_more_is_named_and_the_others_get_their_keys(world: Placing) -> None:
-    del world.account.secrets[SHELF.key_secret_arn]
-    assert world.placer.hand_out(ROTATED) == [SHELF.arn]
-    assert world.account.secrets == {one.key_secret_arn: keys_of(one.arn, ROTATED) for one in (CORE, OTHER, THEIRS)}
+def test_a_rotation_names_executors_without_a_secret_and_updates_the_others(stage: ExecutorPlacement) -> None:
+    del stage.account.secrets[SHELF.key_secret_arn]
+    assert stage.placer.hand_out(ROTATED) == [SHELF.arn]
+    assert stage.account.secrets == {one.key_secret_arn: keys_of(one.arn, ROTATED) for one in (CORE, OTHER, THEIRS)}
 
 
-def test_an_executor_gets_its_keys_wherever_it_is_known_to_keep_them(world: Placing) -> None:
+def test_an_executor_with_two_known_secrets_gets_its_keys_in_both(stage: ExecutorPlacement) -> None:
     """It changed its secret, and only one tenant placed it again."""
-    world.placer.place(THEIRS.arn, "umbrella")
+    stage.placer.place(THEIRS.arn, "umbrella")
     moved = Executor(THEIRS.arn, "secret:moved", THEIRS.timeout_ms)
-    world.deploy(moved)
-    world.placer.place(THEIRS.arn, "acme")
-    world.placer.hand_out(ROTATED)
-    assert world.has_its_keys(moved, ROTATED)
-    assert world.has_its_keys(THEIRS, ROTATED)
+    stage.deploy(moved)
+    stage.placer.place(THEIRS.arn, "acme")
+    stage.placer.hand_out(ROTATED)
+    assert stage.has_executor_keys(moved, ROTATED)
+    assert stage.has_executor_keys(THEIRS, ROTATED)
 
 
 NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
@@ -392,42 +402,44 @@ NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
         (None, False),
     ],
 )
-def test_what_tools_show_comes_from_the_manifest(world: Placing, metadata: JsonObject | None, exposed: bool) -> None:
+def test_description_schema_and_exposure_come_from_the_manifest(
+    stage: ExecutorPlacement, metadata: JsonObject | None, exposed: bool
+) -> None:
     schema = {"type": "object", "properties": {"to": {"type": "string"}}}
     offered = {"id": "f", "description": "Sends.", "inputSchema": schema, "metadata": metadata}
-    world.manifests[CORE.arn] = {"signpost": 1, "manifest": {"functions": [offered]}}
-    (hosted,) = world.placer.place(CORE.arn, None)
+    stage.manifests[CORE.arn] = {"signpost": 1, "manifest": {"functions": [offered]}}
+    (hosted,) = stage.placer.place(CORE.arn, None)
     assert hosted == HostedFunction("f", description="Sends.", input_schema=schema, exposed=exposed)
 
 
 @pytest.mark.parametrize(("manifest", "says"), NO_MANIFESTS)
-def test_a_manifest_that_is_none_is_refused_with_what_is_wrong_in_it(
-    world: Placing, manifest: JsonObject, says: str
+def test_an_invalid_executor_manifest_is_refused_with_the_reason(
+    stage: ExecutorPlacement, manifest: JsonObject, says: str
 ) -> None:
-    secrets, placements = dict(world.account.secrets), dict(world.table.placements)
-    world.manifests[CORE.arn] = manifest
+    secrets, placements = dict(stage.account.secrets), dict(stage.table.placements)
+    stage.manifests[CORE.arn] = manifest
     with pytest.raises(PlacementError) as refused:
-        world.placer.ship([SHELF.arn, CORE.arn])
+        stage.placer.ship([SHELF.arn, CORE.arn])
     assert str(refused.value) == f"arn:core {says}"
-    assert (world.account.secrets, world.table.placements) == (secrets, placements)
+    assert (stage.account.secrets, stage.table.placements) == (secrets, placements)
 
 
-def test_an_executor_that_does_not_answer_is_refused_with_the_reason(world: Placing) -> None:
-    del world.links[CORE.arn]
+def test_an_executor_that_does_not_answer_is_refused_with_the_reason(stage: ExecutorPlacement) -> None:
+    del stage.handlers[CORE.arn]
     with pytest.raises(PlacementError) as refused:
-        world.placer.place(CORE.arn, None)
+        stage.placer.place(CORE.arn, None)
     assert str(refused.value) == "The executor of arn:core does not exist any more."
 
 
-def test_what_is_no_executor_is_refused_in_the_words_of_who_looked(world: Placing) -> None:
+def test_a_missing_lambda_function_is_refused_with_the_reason(stage: ExecutorPlacement) -> None:
     with pytest.raises(PlacementError, match="There is no Lambda function arn:nowhere"):
-        world.placer.place("arn:nowhere", None)
+        stage.placer.place("arn:nowhere", None)
 
 
-def test_a_shipment_that_cannot_be_had_whole_takes_nothing_from_anybody(world: Placing) -> None:
-    before = world.placed()
-    world.hosts(CORE, "core::wait")
-    world.hosts(SHELF, "shelf::list", "shelf::moving", "core::moving", "other::thing")
+def test_a_refused_shipment_changes_no_placement(stage: ExecutorPlacement) -> None:
+    before = stage.list_placed()
+    stage.set_manifest(CORE, "core::wait")
+    stage.set_manifest(SHELF, "shelf::list", "shelf::moving", "core::moving", "other::thing")
     with pytest.raises(PlacementError, match="other::thing already"):
-        world.placer.ship([CORE.arn, SHELF.arn])
-    assert world.placed() == before
+        stage.placer.ship([CORE.arn, SHELF.arn])
+    assert stage.list_placed() == before

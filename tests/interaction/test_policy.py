@@ -24,17 +24,17 @@ from signpost.workflow.proxy_default import document_of
 from signpost.workflow.running.answers import may_read
 from signpost.workflow.running.long_call_definition import build_long_call
 from signpost.workflow.running.serialization import head_text, instance_of
-from tests.support.governed import (
-    IN_THE_YARD,
+from tests.support.guest_gateway import (
     LEGACY,
     PAGES,
     PATHS,
     TENANT,
     YARD,
-    Asked,
-    Governed,
-    completing,
-    everything,
+    YARD_FUNCTIONS,
+    GuestGateway,
+    GuestRequest,
+    build_completion_params,
+    list_guest_requests,
 )
 from tests.support.memory_gateway import MODERN
 
@@ -69,7 +69,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-class Unanswering(MemoryContentStore):
+class UnavailableContentStore(MemoryContentStore):
     @override
     def versions(self, tenant: str) -> tuple[int, int, str | None, str | None]:
         raise Unavailable("The table does not answer.")
@@ -79,13 +79,13 @@ def rule(kind: str, *what: str) -> Mapping[str, Any]:
     return {"kind": kind, "who": ["*"], "what": list(what)}
 
 
-def events(world: Governed) -> Sequence[ChangeEvent]:
+def policy_events(world: GuestGateway) -> Sequence[ChangeEvent]:
     content = world.gateway.adapters.content
     assert isinstance(content, MemoryContentStore)
     return [event for event in content.events if event.type == "policies::on-change"]
 
 
-def put_in_the_place_of_its_rules(world: Governed, text: str) -> None:
+def replace_stored_rules(world: GuestGateway, text: str) -> None:
     adapters = world.gateway.adapters
     digest = adapters.definitions.keep(TENANT, text)
     before = adapters.content.catalogue(TENANT)
@@ -105,26 +105,26 @@ def without_ids(answer: str) -> str:
 @pytest.mark.invariant(70)
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
 @pytest.mark.parametrize("rules", RULES)
-def test_s23_s24_what_is_denied_is_in_no_list_and_answered_as_what_is_not_there(rules: str, version: str) -> None:
-    denied = Governed(with_vault=True, policies=RULES[rules], version=version, with_run=True)
-    without = Governed(with_vault=False, version=version)
-    for asked in everything(version):
+def test_s23_s24_a_denied_item_is_unlisted_and_answered_like_an_absent_one(rules: str, version: str) -> None:
+    denied = GuestGateway(with_vault=True, policies=RULES[rules], version=version, with_run=True)
+    without = GuestGateway(with_vault=False, version=version)
+    for asked in list_guest_requests(version):
         assert without_ids(denied.send(asked)) == without_ids(without.send(asked)), asked
-    assert {message["call"]["function"].partition("::")[0] for message in denied.received} <= {"yard"}
+    assert {message["call"]["function"].partition("::")[0] for message in denied.received_messages} <= {"yard"}
 
 
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
-def test_what_is_asked_there_shows_a_vault_that_is_not_denied(version: str) -> None:
+def test_each_request_shows_an_item_that_is_not_denied(version: str) -> None:
     """Or nothing would be shown by its not being there."""
-    allowed = Governed(with_vault=True, policies=RULES["denied"], version=version, with_run=True)
-    allowed.become("owner", "staff")
-    without = Governed(with_vault=False, version=version)
-    for asked in everything(version):
+    allowed = GuestGateway(with_vault=True, policies=RULES["denied"], version=version, with_run=True)
+    allowed.log_in_as("owner", "staff")
+    without = GuestGateway(with_vault=False, version=version)
+    for asked in list_guest_requests(version):
         assert without_ids(allowed.send(asked)) != without_ids(without.send(asked)), asked
 
 
-def test_portable_spellings_are_those_of_what_is_left() -> None:
-    denied, without = Governed(with_vault=True, policies=RULES["denied"]), Governed(with_vault=False)
+def test_portable_names_are_computed_from_allowed_items_only() -> None:
+    denied, without = GuestGateway(with_vault=True, policies=RULES["denied"]), GuestGateway(with_vault=False)
     answers = [
         world.gateway.send(
             path="/mcp/flat",
@@ -138,8 +138,8 @@ def test_portable_spellings_are_those_of_what_is_left() -> None:
     assert "skill_echo" in answers[0].text
 
 
-def test_a_capability_that_is_denied_is_no_transition_of_a_run_that_is_under_way() -> None:
-    denied, without = Governed(with_vault=True, policies=RULES["denied"]), Governed(with_vault=False)
+def test_a_denied_capability_is_no_transition_of_a_started_instance() -> None:
+    denied, without = GuestGateway(with_vault=True, policies=RULES["denied"]), GuestGateway(with_vault=False)
     said: list[list[str]] = []
     for world in (denied, without):
         started = world.call("workflow.start")["result"]["structuredContent"]
@@ -155,8 +155,8 @@ def test_a_capability_that_is_denied_is_no_transition_of_a_run_that_is_under_way
     assert '"INVALID_TRANSITION"' in said[0][2]
 
 
-def test_who_has_nothing_left_of_the_capabilities_finds_no_workflow_of_them() -> None:
-    denied = Governed(with_vault=True, policies={"no": {"kind": "deny", "who": ["*"], "what": ["capability:*"]}})
+def test_a_principal_without_capabilities_finds_no_proxy_workflow() -> None:
+    denied = GuestGateway(with_vault=True, policies={"no": {"kind": "deny", "who": ["*"], "what": ["capability:*"]}})
     error = denied.call("workflow.start")["result"]["structuredContent"]["error"]
     assert error["code"] == "NOT_FOUND"
     assert error["message"].startswith("There is no workflow proxy_default ")
@@ -165,12 +165,12 @@ def test_who_has_nothing_left_of_the_capabilities_finds_no_workflow_of_them() ->
 SLOW = "vault::build"
 
 
-def build(world: Governed) -> Any:
+def start_long_call(world: GuestGateway) -> Any:
     """A run of a call that takes longer than a client waits."""
     return world.call("vault__build", "/mcp/functions")["result"]["structuredContent"]
 
 
-def looked_at(world: Governed, run: Any) -> Any:
+def get_instance(world: GuestGateway, run: Any) -> Any:
     return world.call("workflow.get", workflowId=run["workflowId"])["result"]["structuredContent"]
 
 
@@ -179,69 +179,69 @@ def transitions(stand: Any) -> Sequence[str]:
 
 
 @pytest.mark.invariant(70)
-def test_completion_names_no_value_of_an_instance_that_is_denied() -> None:
-    world = Governed(with_vault=True, policies={"no": rule("deny", "vault://pages/1")})
-    assert completed(world, PAGES, "n") == {"values": ["2"], "hasMore": False}
-    world = Governed(with_vault=True, policies={"default": "deny", "a": rule("allow", "vault::page")})
-    assert completed(world, PAGES, "n")["values"] == ["1", "2"]
+def test_completion_returns_no_value_of_a_denied_resource() -> None:
+    world = GuestGateway(with_vault=True, policies={"no": rule("deny", "vault://pages/1")})
+    assert complete_argument(world, PAGES, "n") == {"values": ["2"], "hasMore": False}
+    world = GuestGateway(with_vault=True, policies={"default": "deny", "a": rule("allow", "vault::page")})
+    assert complete_argument(world, PAGES, "n")["values"] == ["1", "2"]
 
 
 @pytest.mark.invariant(70)
-def test_nor_of_a_list_where_the_other_variables_are_said() -> None:
-    world = Governed(with_vault=True, policies={"no": rule("deny", "vault://rooms/a b/gold")})
+def test_completion_of_a_fixed_list_returns_no_value_of_a_denied_resource() -> None:
+    world = GuestGateway(with_vault=True, policies={"no": rule("deny", "vault://rooms/a b/gold")})
     uri = "vault://rooms/{room}/{metal}"
     metals = Component("template", uri=uri, complete={"metal": ("gold", "silver")})
-    assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, HostedFunction("yard::room", component=metals)]) == []
+    assert world.directory.place(TENANT, YARD, [*YARD_FUNCTIONS, HostedFunction("yard::room", component=metals)]) == []
     world.gateway.clock.advance(REVALIDATION_INTERVAL)
-    assert completed(world, uri, "metal", room="a b") == {"values": ["silver"], "hasMore": False, "total": 1}
+    assert complete_argument(world, uri, "metal", room="a b") == {"values": ["silver"], "hasMore": False, "total": 1}
     both = {"values": ["gold", "silver"], "hasMore": False, "total": 2}
-    assert completed(world, uri, "metal", room="c") == both
-    assert completed(world, uri, "metal") == both
+    assert complete_argument(world, uri, "metal", room="c") == both
+    assert complete_argument(world, uri, "metal") == both
 
 
-def completed(world: Governed, uri: str, variable: str, **given: str) -> Any:
-    asked = {**completing({"type": "ref/resource", "uri": uri}, variable), "context": {"arguments": given}}
-    return world.ask("completion/complete", asked)["result"]["completion"]
+def complete_argument(world: GuestGateway, uri: str, variable: str, **given: str) -> Any:
+    asked = {**build_completion_params({"type": "ref/resource", "uri": uri}, variable), "context": {"arguments": given}}
+    return world.request("completion/complete", asked)["result"]["completion"]
 
 
 @pytest.mark.invariant(70)
-def test_metrics_name_no_function_that_is_denied() -> None:
-    world = Governed(with_vault=True, policies=RULES["denied"])
+def test_metrics_name_no_denied_function() -> None:
+    world = GuestGateway(with_vault=True, policies=RULES["denied"])
     breakers = MemoryBreakers(world.gateway.functions)
     for function in ("vault::open", f"vault::page{COMPLETE_SUFFIX}", "yard::echo"):
         breakers.open(TENANT, function, BreakerState(world.gateway.clock.now() + 60, 3, "crashed"))
-    denied = measured(world)
+    denied = read_metrics(world)
     assert "vault" not in denied
     assert 'function="yard::echo"' in denied
     assert 'signpost_breakers{state="open"} 1' in denied
-    world.become("owner", "staff")
-    assert 'function="vault::open"' in measured(world)
-    assert 'signpost_breakers{state="open"} 3' in measured(world)
+    world.log_in_as("owner", "staff")
+    assert 'function="vault::open"' in read_metrics(world)
+    assert 'signpost_breakers{state="open"} 3' in read_metrics(world)
 
 
-def measured(world: Governed) -> str:
+def read_metrics(world: GuestGateway) -> str:
     return world.gateway.send("GET", "/metrics", headers={"authorization": f"Bearer {world.key}"}).text
 
 
 @pytest.mark.invariant(50)
-def test_a_run_of_a_call_is_there_for_who_called_and_for_who_may_have_to_say_what_came_of_it() -> None:
-    world = Governed(with_vault=True)
-    run = build(world)
-    world.work()
-    assert looked_at(world, run)["context"] == {"lastResult": f"{SLOW} ran"}
-    (link,) = looked_at(world, run)["links"]
+def test_a_long_call_is_visible_to_its_caller_and_to_resolvers() -> None:
+    world = GuestGateway(with_vault=True)
+    run = start_long_call(world)
+    world.run_worker()
+    assert get_instance(world, run)["context"] == {"lastResult": f"{SLOW} ran"}
+    (link,) = get_instance(world, run)["links"]
     for stranger in ({"subject": "other"}, {"subject": "other", "scope": "workflow.cancel"}):
-        world.become(**stranger)
-        assert looked_at(world, run)["error"]["code"] == "NOT_FOUND"
+        world.log_in_as(**stranger)
+        assert get_instance(world, run)["error"]["code"] == "NOT_FOUND"
         for transition in (SLOW, "$cancel"):
             order = {**link["args"], "transition": transition}
             refused = world.call("workflow.submit", **order)["result"]["structuredContent"]
             assert refused["error"]["code"] == "NOT_FOUND"
-    world.become("keeper", scope="workflow.resolve")
-    assert "lastResult" in looked_at(world, run)["context"]
+    world.log_in_as("keeper", scope="workflow.resolve")
+    assert "lastResult" in get_instance(world, run)["context"]
 
 
-def test_two_issuers_may_call_two_people_the_same() -> None:
+def test_equal_subjects_of_two_issuers_are_different_principals() -> None:
     caller, namesake = (Principal("ann", TENANT, issuer) for issuer in ("an issuer", "another one"))
     call = build_long_call(SLOW, idempotent=False)
     instance = Engine().start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
@@ -250,14 +250,14 @@ def test_two_issuers_may_call_two_people_the_same() -> None:
     assert [may_cancel(kept, who) for who in (caller, namesake)] == [True, False]
 
 
-def test_what_was_not_kept_of_a_starter_is_not_held_against_them() -> None:
+def test_a_starter_stored_without_an_issuer_can_read_the_instance() -> None:
     caller = Principal("ann", TENANT, "an issuer")
     call = build_long_call(SLOW, idempotent=False)
     instance = Engine().start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
     assert may_read(call.definition, replace(instance, starter_issuer=""), caller)
 
 
-def test_what_was_under_way_is_not_offered_when_it_is_over() -> None:
+def test_a_denied_capability_that_was_running_is_not_linked_afterwards() -> None:
     """To whom the definition was shown with it, because it was."""
     offered = {name: {"target": "ready", "executor": {"kind": "noop"}} for name in ("yard.look", "vault.read")}
     proxy = parse_published_definition(PROXY_WORKFLOW, document_of(offered))
@@ -269,51 +269,51 @@ def test_what_was_under_way_is_not_offered_when_it_is_over() -> None:
 
 @pytest.mark.invariant(70)
 @pytest.mark.parametrize("name", [SLOW, "vault__build", "skill:vault.build", "skill:*"])
-def test_a_run_of_a_call_is_no_way_past_what_denies_the_function_by_any_of_its_names(name: str) -> None:
-    world = Governed(with_vault=True)
-    run = build(world)
-    world.work()
-    stand = looked_at(world, run)
+def test_a_long_call_of_a_function_denied_by_any_name_cannot_be_repeated(name: str) -> None:
+    world = GuestGateway(with_vault=True)
+    run = start_long_call(world)
+    world.run_worker()
+    stand = get_instance(world, run)
     (link,) = stand["links"]
-    world.rule({"no": rule("deny", name)})
-    assert transitions(looked_at(world, run)) == []
+    world.publish_policies({"no": rule("deny", name)})
+    assert transitions(get_instance(world, run)) == []
     refused = world.call("workflow.submit", **link["args"])["result"]["structuredContent"]
     assert refused["error"]["code"] == "INVALID_TRANSITION"
-    world.work()
-    assert [message["call"]["function"] for message in world.received] == [SLOW]
+    world.run_worker()
+    assert [message["call"]["function"] for message in world.received_messages] == [SLOW]
 
 
 @pytest.mark.parametrize("name", [SLOW, "vault__build", "skill:vault.build"])
-def test_who_may_call_a_function_by_any_of_its_names_may_follow_the_link_of_its_run(name: str) -> None:
-    world = Governed(with_vault=True, policies={"default": "deny", "a": rule("allow", name)})
-    run = build(world)
-    world.work()
-    assert transitions(looked_at(world, run)) == [SLOW]
+def test_a_function_allowed_by_any_name_is_linked_in_its_long_call(name: str) -> None:
+    world = GuestGateway(with_vault=True, policies={"default": "deny", "a": rule("allow", name)})
+    run = start_long_call(world)
+    world.run_worker()
+    assert transitions(get_instance(world, run)) == [SLOW]
 
 
-def test_what_is_under_way_is_shown_to_who_may_not_have_it_executed_and_they_cannot_repeat_it() -> None:
-    world = Governed(with_vault=True)
-    world.crashing.add(SLOW)
-    run = build(world)
-    world.work()
-    (retry,) = [link for link in looked_at(world, run)["links"] if link["rel"] == "transition"]
-    world.rule({"no": rule("deny", SLOW)})
-    stand = looked_at(world, run)
+def test_a_long_call_in_doubt_is_shown_and_not_retried_once_denied() -> None:
+    world = GuestGateway(with_vault=True)
+    world.crashing_functions.add(SLOW)
+    run = start_long_call(world)
+    world.run_worker()
+    (retry,) = [link for link in get_instance(world, run)["links"] if link["rel"] == "transition"]
+    world.publish_policies({"no": rule("deny", SLOW)})
+    stand = get_instance(world, run)
     assert (stand["inDoubt"]["transition"], transitions(stand)) == (SLOW, [])
     refused = world.call("workflow.submit", **retry["args"])["result"]["structuredContent"]
     assert refused["error"]["code"] == "GUARD_REJECTED"
-    world.work()
-    assert len(world.received) == 1
-    world.rule({}, prune=True)
-    world.call("workflow.submit", **looked_at(world, run)["links"][-1]["args"])
-    world.work()
-    assert len(world.received) == 2
+    world.run_worker()
+    assert len(world.received_messages) == 1
+    world.publish_policies({}, prune=True)
+    world.call("workflow.submit", **get_instance(world, run)["links"][-1]["args"])
+    world.run_worker()
+    assert len(world.received_messages) == 2
 
 
-def test_a_run_goes_on_for_who_may_not_start_another_one() -> None:
-    world = Governed(with_vault=True)
+def test_a_started_instance_continues_after_its_workflow_is_denied() -> None:
+    world = GuestGateway(with_vault=True)
     run = world.call("workflow.start", definitionId="break_in")["result"]["structuredContent"]
-    world.rule(RULES["denied"])
+    world.publish_policies(RULES["denied"])
     went = world.call("workflow.submit", **run["links"][0]["args"])["result"]["structuredContent"]
     assert (went["state"], went["terminal"]) == ("shut", True)
     error = world.call("workflow.start", definitionId="break_in")["result"]["structuredContent"]["error"]
@@ -321,25 +321,25 @@ def test_a_run_goes_on_for_who_may_not_start_another_one() -> None:
 
 
 @pytest.mark.invariant(71)
-def test_a_function_calls_for_somebody_what_that_one_may_use_and_nothing_else() -> None:
-    denied, without = Governed(with_vault=True, policies=RULES["denied"]), Governed(with_vault=False)
+def test_a_nested_call_reaches_only_functions_allowed_to_its_principal() -> None:
+    denied, without = GuestGateway(with_vault=True, policies=RULES["denied"]), GuestGateway(with_vault=False)
     for function in ("vault::open", "vault::whisper", "vault::ask", "vault::page::enumerate"):
-        assert denied.nested(function) == without.nested(function)
-        assert denied.nested(function)["failure"]["code"] == "unknown_function"
-    assert denied.nested("yard::echo")["result"] == "yard::echo ran"
-    denied.become("owner", "staff")
-    assert denied.nested("vault::open")["result"] == "vault::open ran"
+        assert denied.call_nested(function) == without.call_nested(function)
+        assert denied.call_nested(function)["failure"]["code"] == "unknown_function"
+    assert denied.call_nested("yard::echo")["result"] == "yard::echo ran"
+    denied.log_in_as("owner", "staff")
+    assert denied.call_nested("vault::open")["result"] == "vault::open ran"
 
 
-def test_what_is_restricted_for_clients_functions_may_call() -> None:
-    world = Governed(with_vault=True, policies=RULES["restricted"])
-    assert world.nested("vault::open")["result"] == "vault::open ran"
+def test_an_mcp_restriction_does_not_apply_to_nested_calls() -> None:
+    world = GuestGateway(with_vault=True, policies=RULES["restricted"])
+    assert world.call_nested("vault::open")["result"] == "vault::open ran"
 
 
-def test_a_section_is_read_by_who_may_use_the_function_and_read_it() -> None:
+def test_a_section_needs_access_to_its_function_and_its_uri() -> None:
     def is_read(**rules: Any) -> bool:
-        world = Governed(with_vault=True, policies=rules)
-        return "result" in world.ask("resources/read", {"uri": "iii://fn/vault/open"})
+        world = GuestGateway(with_vault=True, policies=rules)
+        return "result" in world.request("resources/read", {"uri": "iii://fn/vault/open"})
 
     deny: Mapping[str, Any] = {"kind": "deny", "who": ["*"]}
     assert is_read()
@@ -347,34 +347,34 @@ def test_a_section_is_read_by_who_may_use_the_function_and_read_it() -> None:
     assert not is_read(a={**deny, "what": ["iii://fn/vault/*"]})
 
 
-def test_what_stands_behind_something_that_is_denied_is_there() -> None:
+def test_a_resource_behind_a_denied_one_with_its_uri_is_visible() -> None:
     """Of two that clients could not tell apart, the one is there that they may use."""
-    world = Governed(with_vault=True, policies={"a": rule("deny", "vault::ledger")})
+    world = GuestGateway(with_vault=True, policies={"a": rule("deny", "vault::ledger")})
     other = HostedFunction("yard::ledger", component=Component("resource", uri="vault://ledger"))
-    assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, other]) == []
+    assert world.directory.place(TENANT, YARD, [*YARD_FUNCTIONS, other]) == []
     world.gateway.clock.advance(REVALIDATION_INTERVAL)
-    assert "vault://ledger" in world.names("resources/list", "resources", name="uri")
-    assert "result" in world.ask("resources/read", {"uri": "vault://ledger"})
-    assert [message["call"]["function"] for message in world.received][-1] == "yard::ledger"
+    assert "vault://ledger" in world.list_names("resources/list", "resources", name="uri")
+    assert "result" in world.request("resources/read", {"uri": "vault://ledger"})
+    assert [message["call"]["function"] for message in world.received_messages][-1] == "yard::ledger"
 
 
-def test_a_function_that_has_lost_all_its_names_to_others_stands_in_nobodys_way() -> None:
+def test_a_function_without_a_free_name_hides_no_other_function() -> None:
     """Names of functions are free, also for one that is the id of another."""
-    world = Governed(with_vault=True, policies={"a": rule("deny", "skill:nothing")})
+    world = GuestGateway(with_vault=True, policies={"a": rule("deny", "skill:nothing")})
     hosted = [HostedFunction("a::take", name="x::y"), HostedFunction("b::y"), HostedFunction("x::y")]
-    assert world.directory.place(TENANT, YARD, [*IN_THE_YARD, *hosted]) == []
+    assert world.directory.place(TENANT, YARD, [*YARD_FUNCTIONS, *hosted]) == []
     world.gateway.clock.advance(REVALIDATION_INTERVAL)
-    assert {"skill:x::y", "skill:y"} <= {*world.names("tools/list", "tools", "/mcp/flat")}
-    assert "x__y" in world.names("tools/list", "tools", "/mcp/functions")
+    assert {"skill:x::y", "skill:y"} <= {*world.list_names("tools/list", "tools", "/mcp/flat")}
+    assert "x__y" in world.list_names("tools/list", "tools", "/mcp/functions")
 
 
-def test_s39_what_takes_a_permission_is_not_there_for_who_comes_without() -> None:
+def test_s39_a_function_allowed_by_permission_is_unknown_without_it() -> None:
     keepers = {**rule("allow", "vault*"), "who": ["permission:vault"]}
     rules: Mapping[str, Any] = {"default": "deny", "yard": rule("allow", "yard*"), "keepers": keepers}
-    world = Governed(with_vault=True, policies=rules)
+    world = GuestGateway(with_vault=True, policies=rules)
     assert world.call("skill:vault.open", "/mcp/flat")["error"]["code"] == -32602
-    assert world.received == []
-    world.become("guest", "guest", scope="vault")
+    assert world.received_messages == []
+    world.log_in_as("guest", "guest", scope="vault")
     assert world.call("skill:vault.open", "/mcp/flat")["result"]["isError"] is False
 
 
@@ -382,64 +382,66 @@ SHOWN: Mapping[str, Any] = {"show": {"kind": "show", "who": ["permission:vault"]
 
 
 @pytest.mark.invariant(72)
-def test_what_is_hidden_is_listed_to_whom_a_rule_shows_it_and_to_nobody_else() -> None:
-    world = Governed(with_vault=True, policies=SHOWN)
+def test_a_hidden_function_is_listed_only_to_principals_of_a_show_rule() -> None:
+    world = GuestGateway(with_vault=True, policies=SHOWN)
     for path, name in (("/mcp/flat", "skill:whisper"), ("/mcp/functions", "vault__whisper")):
-        world.become("guest", "guest")
-        assert name not in world.names("tools/list", "tools", path)
-        world.become("keeper", scope="vault")
-        assert name in world.names("tools/list", "tools", path)
+        world.log_in_as("guest", "guest")
+        assert name not in world.list_names("tools/list", "tools", path)
+        world.log_in_as("keeper", scope="vault")
+        assert name in world.list_names("tools/list", "tools", path)
         assert world.call(name, path)["result"]["isError"] is False
 
 
-def test_what_is_shown_may_be_denied_all_the_same() -> None:
-    world = Governed(with_vault=True, policies={**SHOWN, **RULES["denied"]})
-    world.become("keeper", "guest", scope="vault")
-    assert "skill:whisper" not in world.names("tools/list", "tools", "/mcp/flat")
+def test_a_deny_rule_overrides_a_show_rule() -> None:
+    world = GuestGateway(with_vault=True, policies={**SHOWN, **RULES["denied"]})
+    world.log_in_as("keeper", "guest", scope="vault")
+    assert "skill:whisper" not in world.list_names("tools/list", "tools", "/mcp/flat")
     assert world.call("skill:whisper", "/mcp/flat")["error"]["code"] == -32602
 
 
-def test_the_catalog_says_that_it_is_not_hidden_any_more() -> None:
-    world = Governed(with_vault=True, policies=SHOWN)
-    world.become("keeper", scope="vault")
+def test_the_catalog_marks_a_shown_function_as_not_hidden() -> None:
+    world = GuestGateway(with_vault=True, policies=SHOWN)
+    world.log_in_as("keeper", scope="vault")
     found = world.call("catalog", "/mcp/flat", query="whisper")["result"]["structuredContent"]["tools"]
     assert [(tool["name"], tool["hidden"]) for tool in found] == [("skill:whisper", False)]
 
 
-class TestHowRulesComeAndGo:
-    def test_they_are_seen_two_seconds_later_at_the_latest_and_by_a_start_at_once(self) -> None:
-        world = Governed(with_vault=True)
-        assert "prompts" in world.ask("prompts/list")["result"]
-        world.ask_registry("publish", {"policies": RULES["denied"]})
+class TestPublishedRules:
+    def test_rules_apply_within_two_seconds_and_to_a_start_at_once(self) -> None:
+        world = GuestGateway(with_vault=True)
+        assert "prompts" in world.request("prompts/list")["result"]
+        world.call_registry("publish", {"policies": RULES["denied"]})
         error = world.call("workflow.start", definitionId="break_in")["result"]["structuredContent"]["error"]
         assert error["code"] == "NOT_FOUND"
         world.gateway.clock.advance(REVALIDATION_INTERVAL)
         for path in PATHS:
-            assert not any("vault" in name for name in world.names("prompts/list", "prompts", path))
+            assert not any("vault" in name for name in world.list_names("prompts/list", "prompts", path))
 
-    def test_they_are_added_changed_and_removed_by_name_and_everybody_hears_of_it(self) -> None:
-        world = Governed(with_vault=True, policies={"a": rule("deny", "iii://vault/*"), "b": rule("deny", "vault::*")})
-        plan = world.ask_registry("plan", {"policies": {"b": rule("deny", "x"), "default": "allow"}, "prune": True})
+    def test_rules_are_added_changed_and_removed_by_name_with_change_events(self) -> None:
+        world = GuestGateway(
+            with_vault=True, policies={"a": rule("deny", "iii://vault/*"), "b": rule("deny", "vault::*")}
+        )
+        plan = world.call_registry("plan", {"policies": {"b": rule("deny", "x"), "default": "allow"}, "prune": True})
         assert plan["policies"] == {"added": ["default"], "changed": ["b"], "same": [], "removed": ["a"]}
-        world.rule({"b": rule("deny", "x")}, prune=True)
-        told = [(event.op, event.key) for event in events(world)]
+        world.publish_policies({"b": rule("deny", "x")}, prune=True)
+        told = [(event.op, event.key) for event in policy_events(world)]
         assert told == [("register", "a"), ("register", "b"), ("unregister", "a"), ("register", "b")]
-        assert "iii://vault/manual" in world.names("resources/list", "resources", name="uri")
-        world.rule({}, prune=True)
-        assert "skill:vault.open" in world.names("tools/list", "tools", "/mcp/flat")
+        assert "iii://vault/manual" in world.list_names("resources/list", "resources", name="uri")
+        world.publish_policies({}, prune=True)
+        assert "skill:vault.open" in world.list_names("tools/list", "tools", "/mcp/flat")
 
-    def test_what_another_manifest_publishes_leaves_them_as_they_are(self) -> None:
-        world = Governed(with_vault=True, policies=RULES["denied"])
-        world.ask_registry("publish", {"discovery": {}})
+    def test_a_publication_without_policies_leaves_the_rules_unchanged(self) -> None:
+        world = GuestGateway(with_vault=True, policies=RULES["denied"])
+        world.call_registry("publish", {"discovery": {}})
         world.gateway.clock.advance(REVALIDATION_INTERVAL)
-        assert "skill:vault.open" not in world.names("tools/list", "tools", "/mcp/flat")
+        assert "skill:vault.open" not in world.list_names("tools/list", "tools", "/mcp/flat")
 
-    def test_one_of_one_tenant_is_none_of_another(self) -> None:
-        world = Governed(with_vault=True, policies={"default": "deny"})
+    def test_a_rule_applies_to_its_own_tenant_only(self) -> None:
+        world = GuestGateway(with_vault=True, policies={"default": "deny"})
         world.key = str(world.gateway.make_key("other"))
-        assert world.names("resources/list", "resources", name="uri") == ["iii://skills"]
+        assert world.list_names("resources/list", "resources", name="uri") == ["iii://skills"]
         world.key = str(world.gateway.make_key())
-        assert world.names("tools/list", "tools", "/mcp/flat") == ["skill__fetch"]
+        assert world.list_names("tools/list", "tools", "/mcp/flat") == ["skill__fetch"]
 
     @pytest.mark.parametrize(
         ("rules", "said"),
@@ -458,45 +460,45 @@ class TestHowRulesComeAndGo:
             ),
         ],
     )
-    def test_a_rule_that_nobody_could_go_by_is_refused(self, rules: Mapping[str, Any], said: str) -> None:
-        world = Governed(with_vault=True)
-        assert said in world.refusal_of_registry(rules)
+    def test_an_invalid_rule_is_refused(self, rules: Mapping[str, Any], said: str) -> None:
+        world = GuestGateway(with_vault=True)
+        assert said in world.read_registry_refusal(rules)
 
 
 @pytest.mark.invariant(73)
-def test_nothing_is_answered_and_nothing_is_called() -> None:
-    world = Governed(with_vault=True, policies=RULES["denied"])
-    world.gateway.exchange(definitions=MemoryTextStore())
+def test_requests_are_refused_while_the_rules_cannot_be_read() -> None:
+    world = GuestGateway(with_vault=True, policies=RULES["denied"])
+    world.gateway.replace_adapters(definitions=MemoryTextStore())
     for asked in (
-        Asked("/mcp/flat", "tools/list", {}),
-        Asked("/mcp/functions", "tools/call", {"name": "yard__echo"}),
+        GuestRequest("/mcp/flat", "tools/list", {}),
+        GuestRequest("/mcp/functions", "tools/call", {"name": "yard__echo"}),
     ):
         status, _, text = world.send(asked).partition(" ")
         assert (status, "error" in json.loads(text)) == ("503", True)
-    assert world.received == []
+    assert world.received_messages == []
 
 
 @pytest.mark.invariant(73)
-def test_nor_while_the_table_does_not_answer() -> None:
-    world = Governed(with_vault=True)
-    world.gateway.exchange(revisions=MemoryRevisionRows(Unanswering(world.gateway.functions)))
+def test_requests_are_refused_while_the_table_is_unavailable() -> None:
+    world = GuestGateway(with_vault=True)
+    world.gateway.replace_adapters(revisions=MemoryRevisionRows(UnavailableContentStore(world.gateway.functions)))
     for path in ("/mcp/flat", "/mcp/functions"):
-        assert world.send(Asked(path, "tools/list", {})).startswith("503 ")
-    assert world.send(Asked("/mcp/functions", "tools/call", {"name": "yard__echo"})).startswith("503 ")
-    assert world.received == []
+        assert world.send(GuestRequest(path, "tools/list", {})).startswith("503 ")
+    assert world.send(GuestRequest("/mcp/functions", "tools/call", {"name": "yard__echo"})).startswith("503 ")
+    assert world.received_messages == []
 
 
 @pytest.mark.invariant(73)
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": {"kind": "of a later release"}}', '{"default": "maybe"}'])
-def test_what_nobody_understands_denies_everything(text: str) -> None:
-    world = Governed(with_vault=True)
-    put_in_the_place_of_its_rules(world, text)
-    assert world.names("tools/list", "tools", "/mcp/flat") == ["skill__fetch"]
+def test_unreadable_rules_deny_all_items(text: str) -> None:
+    world = GuestGateway(with_vault=True)
+    replace_stored_rules(world, text)
+    assert world.list_names("tools/list", "tools", "/mcp/flat") == ["skill__fetch"]
     assert world.call("yard__echo", "/mcp/functions")["error"]["code"] == -32602
 
 
-def test_the_log_says_which_rule_denied_what_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    world = Governed(with_vault=True, policies=RULES["denied"])
+def test_a_denied_request_is_logged_with_rule_item_and_principal(capsys: pytest.CaptureFixture[str]) -> None:
+    world = GuestGateway(with_vault=True, policies=RULES["denied"])
     world.call("skill:vault.open", "/mcp/flat")
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (denied,) = [line for line in lines if line.get("message") == "denied"]

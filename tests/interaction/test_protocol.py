@@ -12,19 +12,19 @@ from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import STATIC_TEXT, TENANT
 from stage.tools import BEHAVIOURS
-from stage.wiring.gateway import with_fixtures
-from tests.support.memory_gateway import META, MODERN, Answer, MemoryGateway, modern
-from tests.support.oracle import check, messages_of
+from stage.wiring.gateway import add_fixtures
+from tests.support.memory_gateway import META, MODERN, GatewayAnswer, MemoryGateway, build_modern_request
+from tests.support.oracle import check_answer, parse_messages
 
 NAMES = [tool.name for tool in GATEWAY_TOOLS]
 
 
-class Client:
+class RevisionClient:
     """Speaks one revision of the protocol to a gateway in memory."""
 
     def __init__(self, version: str, tenant: str = "default") -> None:
         self.gateway = MemoryGateway()
-        self.gateway.serve(with_fixtures(build_gateway_surface(self.gateway.composition)))
+        self.gateway.serve_surface(add_fixtures(build_gateway_surface(self.gateway.composition)))
         self.version = version
         self._authorization = {"authorization": f"Bearer {self.gateway.make_key(tenant)}"}
 
@@ -33,86 +33,88 @@ class Client:
         assert answer.status == 200, answer.text
         return answer.json["result"]
 
-    def send(self, method: str, params: JsonObject | None = None) -> Answer:
+    def send(self, method: str, params: JsonObject | None = None) -> GatewayAnswer:
         if self.version == MODERN:
-            message, headers = modern(method, params or {})
+            message, headers = build_modern_request(method, params or {})
         else:
             message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
             headers = {"mcp-protocol-version": self.version, "content-type": "application/json"}
         answer = self.post(json.dumps(message), headers)
-        check(method, self.version, as_object(message["params"]), messages_of(answer.headers, answer.text)[-1])
+        check_answer(
+            method, self.version, as_object(message["params"]), parse_messages(answer.headers, answer.text)[-1]
+        )
         return answer
 
-    def post(self, body: str | bytes, headers: dict[str, str]) -> Answer:
+    def post(self, body: str | bytes, headers: dict[str, str]) -> GatewayAnswer:
         return self.gateway.send(body=body, headers={**headers, **self._authorization})
 
 
 @pytest.fixture(params=[MODERN, *LEGACY_VERSIONS])
-def client(request: pytest.FixtureRequest) -> Client:
-    return Client(request.param)
+def client(request: pytest.FixtureRequest) -> RevisionClient:
+    return RevisionClient(request.param)
 
 
 @pytest.fixture(params=[MODERN, *LEGACY_VERSIONS])
-def fixtures_client(request: pytest.FixtureRequest) -> Client:
-    return Client(request.param, TENANT)
+def fixtures_client(request: pytest.FixtureRequest) -> RevisionClient:
+    return RevisionClient(request.param, TENANT)
 
 
 @pytest.fixture
-def modern_client() -> Client:
-    return Client(MODERN)
+def modern_client() -> RevisionClient:
+    return RevisionClient(MODERN)
 
 
 @pytest.fixture(params=LEGACY_VERSIONS)
-def legacy_client(request: pytest.FixtureRequest) -> Client:
-    return Client(request.param)
+def legacy_client(request: pytest.FixtureRequest) -> RevisionClient:
+    return RevisionClient(request.param)
 
 
-def test_every_client_is_listed_the_tools(client: Client) -> None:
+def test_the_tools_are_listed_to_every_client(client: RevisionClient) -> None:
     assert [tool["name"] for tool in client.ask("tools/list")["tools"]] == NAMES
 
 
-def test_every_client_can_call_home(client: Client) -> None:
+def test_every_client_can_call_home(client: RevisionClient) -> None:
     result = client.ask("tools/call", {"name": "gateway.home", "arguments": {}})
     assert json.loads(result["content"][0]["text"]) == {"items": []}
 
 
-def test_structured_results_go_to_clients_that_know_them(client: Client) -> None:
+def test_structured_results_are_sent_from_revision_2025_06_18_on(client: RevisionClient) -> None:
     result = client.ask("tools/call", {"name": "gateway.home", "arguments": {}})
     assert ("structuredContent" in result) == (client.version >= "2025-06-18")
 
 
-def test_the_fixtures_are_seen_by_their_tenant_only(fixtures_client: Client) -> None:
+def test_the_fixtures_are_seen_by_their_tenant_only(fixtures_client: RevisionClient) -> None:
     names = [tool["name"] for tool in fixtures_client.ask("tools/list")["tools"]]
     assert names == [*NAMES, *BEHAVIOURS]
-    ours = Client(fixtures_client.version)
+    ours = RevisionClient(fixtures_client.version)
     assert "test_simple_text" not in ours.send("tools/list").text
 
 
-def test_resources_are_listed_read_and_described_by_template(fixtures_client: Client) -> None:
+def test_resources_are_listed_read_and_described_by_template(fixtures_client: RevisionClient) -> None:
     assert STATIC_TEXT in [resource["uri"] for resource in fixtures_client.ask("resources/list")["resources"]]
     assert "static text" in fixtures_client.ask("resources/read", {"uri": STATIC_TEXT})["contents"][0]["text"]
     templates = fixtures_client.ask("resources/templates/list")["resourceTemplates"]
     assert "test://template/{id}/data" in [template["uriTemplate"] for template in templates]
 
 
-def test_prompts_are_listed_and_rendered(fixtures_client: Client) -> None:
+def test_prompts_are_listed_and_rendered(fixtures_client: RevisionClient) -> None:
     assert fixtures_client.ask("prompts/list")["prompts"][-1]["name"] == "test_prompt"
     rendered = fixtures_client.ask("prompts/get", {"name": "test_prompt", "arguments": {"name": "author"}})
     assert rendered["messages"][0]["content"]["text"] == "Greet author."
 
 
-def test_arguments_are_completed(fixtures_client: Client) -> None:
+def test_arguments_are_completed(fixtures_client: RevisionClient) -> None:
     asked = {"ref": {"type": "ref/prompt", "name": "test_prompt"}, "argument": {"name": "name", "value": "a"}}
     found = fixtures_client.ask("completion/complete", asked)
     assert found["completion"]["values"] == ["author", "approver"]
 
 
 @pytest.mark.invariant(14)
-def test_discovery_says_what_is_served_and_nothing_else(modern_client: Client) -> None:
+def test_discovery_lists_exactly_the_served_capabilities(modern_client: RevisionClient) -> None:
     result = modern_client.ask("server/discover")
     assert result["supportedVersions"] == [MODERN]
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "signpost"
-    plain = MemoryGateway().ask("server/discover").json["result"]
+    plain = MemoryGateway().request("server/discover").json["result"]
     assert plain["capabilities"] == {
         "tools": {},
         "resources": {},
@@ -122,20 +124,20 @@ def test_discovery_says_what_is_served_and_nothing_else(modern_client: Client) -
     }
 
 
-def test_lists_are_private_and_fresh_for_two_seconds(modern_client: Client) -> None:
+def test_lists_are_private_and_fresh_for_two_seconds(modern_client: RevisionClient) -> None:
     result = modern_client.ask("tools/list")
     assert (result["ttlMs"], result["cacheScope"], result["resultType"]) == (2000, "private", "complete")
 
 
 @pytest.mark.parametrize("requested", LEGACY_VERSIONS)
-def test_initialize_agrees_to_a_revision_we_speak(requested: str) -> None:
-    result = Client(requested).ask("initialize", initialization(requested))
+def test_initialize_agrees_to_a_supported_revision(requested: str) -> None:
+    result = RevisionClient(requested).ask("initialize", initialization(requested))
     assert result["protocolVersion"] == requested
 
 
 @pytest.mark.parametrize("requested", ["2026-07-28", "1999-01-01"])
-def test_initialize_offers_the_newest_revision_that_has_it(requested: str) -> None:
-    result = Client(LEGACY_VERSIONS[0]).ask("initialize", initialization(requested))
+def test_initialize_offers_the_newest_revision_with_initialize(requested: str) -> None:
+    result = RevisionClient(LEGACY_VERSIONS[0]).ask("initialize", initialization(requested))
     assert result["protocolVersion"] == LEGACY_VERSIONS[0]
 
 
@@ -144,29 +146,31 @@ def initialization(version: str) -> JsonObject:
 
 
 @pytest.mark.invariant(15)
-def test_no_session_is_ever_opened(legacy_client: Client) -> None:
+def test_no_session_is_ever_opened(legacy_client: RevisionClient) -> None:
     answer = legacy_client.send("initialize", initialization(legacy_client.version))
     assert "mcp-session-id" not in answer.headers
 
 
-def test_a_legacy_client_can_ping(legacy_client: Client) -> None:
+def test_a_legacy_client_can_ping(legacy_client: RevisionClient) -> None:
     assert legacy_client.ask("ping") == {}
 
 
 @pytest.mark.parametrize("method", ["initialize", "ping", "logging/setLevel", "resources/subscribe", "nonsense"])
-def test_a_method_the_newest_revision_has_not_is_404(modern_client: Client, method: str) -> None:
+def test_a_method_missing_in_the_newest_revision_is_404(modern_client: RevisionClient, method: str) -> None:
     answer = modern_client.send(method)
     assert (answer.status, answer.json["error"]["code"]) == (404, -32601)
 
 
-def test_a_log_level_is_taken_from_an_older_client_though_nothing_remembers_it(legacy_client: Client) -> None:
+def test_a_log_level_of_a_legacy_client_is_accepted_and_not_kept(legacy_client: RevisionClient) -> None:
     assert "logging" not in legacy_client.ask("initialize", initialization(legacy_client.version))["capabilities"]
     assert legacy_client.ask("logging/setLevel", {"level": "debug"}) == {}
     assert legacy_client.send("logging/setLevel", {"level": "loud"}).json["error"]["code"] == -32602
 
 
 @pytest.mark.parametrize("method", ["server/discover", "resources/subscribe", "nonsense"])
-def test_a_method_an_older_revision_has_not_is_an_ordinary_error(legacy_client: Client, method: str) -> None:
+def test_a_method_missing_in_a_legacy_revision_is_a_200_with_an_error(
+    legacy_client: RevisionClient, method: str
+) -> None:
     answer = legacy_client.send(method)
     assert (answer.status, answer.json["error"]["code"]) == (200, -32601)
 
@@ -175,27 +179,27 @@ def test_a_method_an_older_revision_has_not_is_an_ordinary_error(legacy_client: 
 def test_a_method_without_a_provider_does_not_exist() -> None:
     gateway = MemoryGateway(Surface(name="bare", instructions=""))
     for method in ("tools/list", "resources/list", "prompts/list", "completion/complete"):
-        answer = gateway.ask(method)
+        answer = gateway.request(method)
         assert (answer.status, answer.json["error"]["code"]) == (404, -32601)
 
 
-def test_an_unknown_tool_is_an_invalid_parameter(client: Client) -> None:
+def test_an_unknown_tool_is_an_invalid_parameter(client: RevisionClient) -> None:
     answer = client.send("tools/call", {"name": "gateway.hom", "arguments": {}})
     assert answer.json["error"]["code"] == -32602
     assert answer.status == (400 if client.version == MODERN else 200)
 
 
-def test_an_unknown_resource_says_which(client: Client) -> None:
+def test_an_unknown_resource_is_an_error_with_its_uri(client: RevisionClient) -> None:
     error = client.send("resources/read", {"uri": "test://nothing"}).json["error"]
     assert error["data"] == {"uri": "test://nothing"}
     assert error["code"] == (-32602 if client.version == MODERN else -32002)
 
 
-def test_an_invented_cursor_is_an_invalid_parameter(client: Client) -> None:
+def test_an_invented_cursor_is_an_invalid_parameter(client: RevisionClient) -> None:
     assert client.send("tools/list", {"cursor": ""}).json["error"]["code"] == -32602
 
 
-def test_a_notification_is_accepted_without_a_word(client: Client) -> None:
+def test_a_notification_is_answered_with_an_empty_202(client: RevisionClient) -> None:
     body = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})
     answer = client.post(body, {"mcp-protocol-version": client.version})
     assert (answer.status, answer.text) == (202, "")
@@ -218,20 +222,20 @@ NO = {"code": -32603, "message": "No."}
         ({"id": True, "error": NO}, 400),
     ],
 )
-def test_a_posted_response_is_accepted_with_an_id_only(
-    modern_client: Client, response: dict[str, Any], status: int
+def test_a_posted_response_is_accepted_only_with_a_valid_id(
+    modern_client: RevisionClient, response: dict[str, Any], status: int
 ) -> None:
     answer = modern_client.post(json.dumps({"jsonrpc": "2.0", **response}), {"mcp-protocol-version": "2025-06-18"})
     assert answer.status == status, answer.text
 
 
-def test_a_request_without_a_version_is_served_as_the_oldest_streamable_one(modern_client: Client) -> None:
+def test_a_request_without_a_version_is_served_as_the_oldest_http_revision(modern_client: RevisionClient) -> None:
     answer = modern_client.post('{"jsonrpc":"2.0","id":"a","method":"tools/list"}', {})
     assert (answer.status, answer.json["id"]) == (200, "a")
     assert "resultType" not in answer.json["result"]
 
 
-def test_a_batch_is_answered_where_batches_exist(modern_client: Client) -> None:
+def test_a_batch_is_answered_only_in_revisions_with_batches(modern_client: RevisionClient) -> None:
     listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     batch = [listing, {"jsonrpc": "2.0", "method": "notifications/x"}, {**listing, "id": 2, "method": "ping"}]
     answer = modern_client.post(json.dumps(batch), {})
@@ -241,16 +245,16 @@ def test_a_batch_is_answered_where_batches_exist(modern_client: Client) -> None:
 
 
 @pytest.mark.invariant(20)
-def test_a_message_that_fails_leaves_the_other_answers_of_its_batch_alone() -> None:
+def test_a_failed_message_does_not_change_other_answers_of_its_batch() -> None:
     crash = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "test_crash"}}
     batch = [{"jsonrpc": "2.0", "id": 1, "method": "ping"}, crash, {"jsonrpc": "2.0", "id": 3, "method": "ping"}]
-    first, failed, last = Client(MODERN, TENANT).post(json.dumps(batch), {}).json
+    first, failed, last = RevisionClient(MODERN, TENANT).post(json.dumps(batch), {}).json
     assert (first, last) == ({"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "id": 3, "result": {}})
     assert (failed["id"], failed["error"]["code"]) == (2, -32603)
 
 
 @pytest.mark.parametrize("size", [0, 51])
-def test_a_batch_has_a_sensible_size(modern_client: Client, size: int) -> None:
+def test_an_empty_or_too_long_batch_is_refused(modern_client: RevisionClient, size: int) -> None:
     batch = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(size)]
     assert modern_client.post(json.dumps(batch), {}).json["error"]["code"] == -32600
 
@@ -271,16 +275,18 @@ def test_a_batch_has_a_sensible_size(modern_client: Client, size: int) -> None:
         ({"Mcp-Method": "tools/call", "mcp-method": None}, None),
     ],
 )
-def test_headers_and_body_must_agree(modern_client: Client, change: dict[str, str | None], code: int | None) -> None:
-    message, headers = modern("tools/call", {"name": "gateway.home", "arguments": {}})
+def test_headers_and_body_must_agree(
+    modern_client: RevisionClient, change: dict[str, str | None], code: int | None
+) -> None:
+    message, headers = build_modern_request("tools/call", {"name": "gateway.home", "arguments": {}})
     merged = {name: value for name, value in {**headers, **change}.items() if value is not None}
     answer = modern_client.post(json.dumps(message), merged)
     assert answer.json.get("error", {}).get("code") == code
     assert answer.status == (200 if code is None else 400)
 
 
-def test_an_unsupported_revision_is_told_which_there_are(modern_client: Client) -> None:
-    message, headers = modern("tools/list", {})
+def test_an_unsupported_revision_is_refused_with_the_supported_ones(modern_client: RevisionClient) -> None:
+    message, headers = build_modern_request("tools/list", {})
     body = json.dumps(message).replace(MODERN, "2099-01-01")
     answer = modern_client.post(body, {**headers, "mcp-protocol-version": "2099-01-01"})
     assert (answer.status, answer.json["error"]["code"]) == (400, -32022)
@@ -288,9 +294,9 @@ def test_an_unsupported_revision_is_told_which_there_are(modern_client: Client) 
 
 
 @pytest.mark.parametrize("missing", [PROTOCOL_VERSION, CLIENT_CAPABILITIES])
-def test_an_incomplete_envelope_is_refused(modern_client: Client, missing: str) -> None:
+def test_an_incomplete_envelope_is_refused(modern_client: RevisionClient, missing: str) -> None:
     meta = {name: value for name, value in META.items() if name != missing}
-    message, headers = modern("tools/list", {}, meta)
+    message, headers = build_modern_request("tools/list", {}, meta)
     answer = modern_client.post(json.dumps(message), headers)
     assert (answer.status, answer.json["error"]["code"]) == (400, -32602)
 
@@ -312,13 +318,13 @@ def test_an_incomplete_envelope_is_refused(modern_client: Client, missing: str) 
         ),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(legacy_client: Client, method: str, params: JsonObject) -> None:
+def test_invalid_parameters_are_refused(legacy_client: RevisionClient, method: str, params: JsonObject) -> None:
     assert legacy_client.send(method, params).json["error"]["code"] == -32602
 
 
 @pytest.mark.parametrize("trace", [7, "", "00-xyz-abc-01", "00-" + "0" * 32])
-def test_a_trace_that_is_none_is_left_out(modern_client: Client, trace: object) -> None:
-    message, headers = modern("tools/list", {}, {**META, "traceparent": trace})  # pyright: ignore[reportArgumentType] - that it is no text is the point
+def test_an_invalid_trace_is_ignored(modern_client: RevisionClient, trace: object) -> None:
+    message, headers = build_modern_request("tools/list", {}, {**META, "traceparent": trace})  # pyright: ignore[reportArgumentType] - that it is no text is the point
     assert modern_client.post(json.dumps(message), headers).status == 200
 
 
@@ -347,15 +353,15 @@ def test_a_trace_that_is_none_is_left_out(modern_client: Client, trace: object) 
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
     ],
 )
-def test_a_malformed_message_gets_a_defined_answer(modern_client: Client, body: bytes, code: int) -> None:
+def test_a_malformed_message_gets_a_defined_answer(modern_client: RevisionClient, body: bytes, code: int) -> None:
     answer = modern_client.post(body, {})
     assert (answer.status, answer.json["error"]["code"]) == (400, code)
 
 
-def test_a_whole_surrogate_pair_is_text(modern_client: Client) -> None:
+def test_a_whole_surrogate_pair_is_accepted(modern_client: RevisionClient) -> None:
     answer = modern_client.post(b'{"jsonrpc":"2.0","id":"\\ud83d\\ude80","method":"ping"}', {})
     assert (answer.status, answer.json["id"]) == (200, "\N{ROCKET}")
 
 
-def test_an_answer_to_a_question_nobody_asked_is_dropped(modern_client: Client) -> None:
+def test_a_response_without_a_request_is_accepted_and_dropped(modern_client: RevisionClient) -> None:
     assert modern_client.post('{"jsonrpc":"2.0","id":1,"result":{}}', {}).status == 202

@@ -21,18 +21,18 @@ from signpost.content.documents import LARGEST_BODY
 from signpost.content.subscriptions import MOST_SUBSCRIPTIONS
 from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject
-from tests.support.catalogues import catalogues
-from tests.support.registry import TENANT, CountingTimestamps, Registry
+from tests.support.catalogues import build_catalogue_publisher
+from tests.support.registry import TENANT, CountingTimestamps, MemoryRegistry
 
 GREET: JsonObject = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
 
 
-class World(Registry):
+class PublishingStage(MemoryRegistry):
     def __init__(self) -> None:
         super().__init__()
         publisher = Publisher(
             content=self.content,
-            catalogues=catalogues(self.content),
+            catalogues=build_catalogue_publisher(self.content),
             bodies=self.bodies,
             timestamps=CountingTimestamps(),
         )
@@ -40,7 +40,7 @@ class World(Registry):
         self.sent: list[tuple[str, JsonObject]] = []
 
     def asked(self, function: str, payload: JsonObject, tenant: str | None = TENANT) -> Any:
-        return self.manifests.call(f"manifest::{function}", payload, self.caller(tenant))
+        return self.manifests.call(f"manifest::{function}", payload, self.make_caller(tenant))
 
     def publish(self, tenant: str | None = TENANT, *, prune: bool = False, **bodies: str) -> Any:
         skills = [{"id": skill_id.replace("_", "/"), "skill": body} for skill_id, body in bodies.items()]
@@ -61,18 +61,18 @@ class World(Registry):
     def ask(self, function: str, payload: JsonObject) -> JsonObject:
         """As the command asks, over JSON."""
         self.sent.append((function, payload))
-        answer = self.manifests.call(function, json.loads(json.dumps(payload)), self.caller())
+        answer = self.manifests.call(function, json.loads(json.dumps(payload)), self.make_caller())
         if isinstance(answer, RegistryRefusal):
             raise CommandFailed(answer.message)
         return json.loads(json.dumps(answer))
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def stage() -> PublishingStage:
+    return PublishingStage()
 
 
-def names(answer: Any, kind: str = "skills") -> tuple[list[str], ...]:
+def changes_of(answer: Any, kind: str = "skills") -> tuple[list[str], ...]:
     return tuple(list(answer[kind][what]) for what in ("added", "changed", "same", "removed"))
 
 
@@ -80,60 +80,60 @@ def digest(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-class TestWhatChanges:
-    def test_entries_are_added_changed_the_same_and_removed(self, world: World) -> None:
-        world.publish(a="# A", b="# B", d="# D")
-        answer = world.publish(a="# A", b="# B again", c="# C", prune=True)
-        assert names(answer) == (["c"], ["b"], ["a"], ["d"])
-        assert world.ids() == ["a", "b", "c"]
-        assert world.read("iii://b") == "# B again"
+class TestChanges:
+    def test_entries_are_added_changed_kept_and_removed(self, stage: PublishingStage) -> None:
+        stage.publish(a="# A", b="# B", d="# D")
+        answer = stage.publish(a="# A", b="# B again", c="# C", prune=True)
+        assert changes_of(answer) == (["c"], ["b"], ["a"], ["d"])
+        assert stage.ids() == ["a", "b", "c"]
+        assert stage.read("iii://b") == "# B again"
 
-    def test_without_prune_nothing_is_removed(self, world: World) -> None:
-        world.publish(a="# A")
-        assert names(world.publish(b="# B")) == (["b"], [], [], [])
-        assert world.ids() == ["a", "b"]
+    def test_without_prune_no_entry_is_removed(self, stage: PublishingStage) -> None:
+        stage.publish(a="# A")
+        assert changes_of(stage.publish(b="# B")) == (["b"], [], [], [])
+        assert stage.ids() == ["a", "b"]
 
-    def test_what_is_the_same_is_registered_again_and_told(self, world: World) -> None:
-        first = world.publish(a="# A")
-        kept = list(world.bodies.kept)
-        again = world.publish(a="# A")
-        (skill,) = world.content.skills(TENANT)
+    def test_an_unchanged_document_is_registered_again_with_a_change_event(self, stage: PublishingStage) -> None:
+        first = stage.publish(a="# A")
+        kept = list(stage.bodies.kept_digests)
+        again = stage.publish(a="# A")
+        (skill,) = stage.content.skills(TENANT)
         assert skill.registered_at == again["registered_at"] > first["registered_at"]
-        assert [(event.op, event.key) for event in world.content.events] == [("register", "a")] * 2
-        assert world.bodies.kept == kept
+        assert [(event.op, event.key) for event in stage.content.events] == [("register", "a")] * 2
+        assert stage.bodies.kept_digests == kept
 
-    def test_it_is_one_change_with_the_last_of_its_events(self, world: World) -> None:
-        answer = world.publish(a="# A", b="# B")
-        assert world.content.asked.count("apply") == 1
-        assert answer["sequence"] == world.content.events[-1].sequence == 2
+    def test_a_publication_is_one_change_with_the_sequence_of_its_last_event(self, stage: PublishingStage) -> None:
+        answer = stage.publish(a="# A", b="# B")
+        assert stage.content.called_methods.count("apply") == 1
+        assert answer["sequence"] == stage.content.events[-1].sequence == 2
 
-    def test_prompts_come_and_go_like_documents(self, world: World) -> None:
-        assert names(world.asked("publish", {"prompts": [GREET]}), "prompts") == (["greet"], [], [], [])
+    def test_prompts_are_added_changed_and_removed_like_documents(self, stage: PublishingStage) -> None:
+        assert changes_of(stage.asked("publish", {"prompts": [GREET]}), "prompts") == (["greet"], [], [], [])
         changed = {**GREET, "arguments": [{"name": "who"}]}
-        assert names(world.asked("publish", {"prompts": [changed]}), "prompts") == ([], ["greet"], [], [])
-        assert names(world.asked("publish", {"prompts": [changed]}), "prompts") == ([], [], ["greet"], [])
-        gone = world.asked("publish", {"prompts": [], "prune": True})
-        assert names(gone, "prompts") == ([], [], [], ["greet"])
+        assert changes_of(stage.asked("publish", {"prompts": [changed]}), "prompts") == ([], ["greet"], [], [])
+        assert changes_of(stage.asked("publish", {"prompts": [changed]}), "prompts") == ([], [], ["greet"], [])
+        gone = stage.asked("publish", {"prompts": [], "prune": True})
+        assert changes_of(gone, "prompts") == ([], [], [], ["greet"])
 
-    def test_a_kind_that_it_does_not_speak_of_is_not_pruned(self, world: World) -> None:
-        world.publish(a="# A")
-        world.asked("publish", {"prompts": [GREET], "prune": True})
-        assert world.ids() == ["a"]
-        world.publish(prune=True)
-        assert [prompt.name for prompt in world.content.prompts(TENANT)] == ["greet"]
+    def test_a_kind_missing_in_the_request_is_not_pruned(self, stage: PublishingStage) -> None:
+        stage.publish(a="# A")
+        stage.asked("publish", {"prompts": [GREET], "prune": True})
+        assert stage.ids() == ["a"]
+        stage.publish(prune=True)
+        assert [prompt.name for prompt in stage.content.prompts(TENANT)] == ["greet"]
 
-    def test_what_is_shipped_and_what_others_have_is_left_alone(self, world: World) -> None:
-        world.publish(None, shipped="# S")
-        world.publish("other", theirs="# T")
-        assert names(world.publish(prune=True)) == ([], [], [], [])
-        assert (world.ids(None), world.ids("other")) == (["shipped"], ["theirs"])
+    def test_shipped_content_and_other_tenants_are_left_unchanged(self, stage: PublishingStage) -> None:
+        stage.publish(None, shipped="# S")
+        stage.publish("other", theirs="# T")
+        assert changes_of(stage.publish(prune=True)) == ([], [], [], [])
+        assert (stage.ids(None), stage.ids("other")) == (["shipped"], ["theirs"])
 
-    def test_a_plan_changes_nothing(self, world: World) -> None:
-        world.publish(a="# A", b="# B")
-        before = len(world.content.events)
+    def test_a_plan_changes_no_entry(self, stage: PublishingStage) -> None:
+        stage.publish(a="# A", b="# B")
+        before = len(stage.content.events)
         rows = [{"id": "a", "digest": digest("# A")}, {"id": "c", "digest": digest("# C")}]
-        assert names(world.asked("plan", {"skills": rows, "prune": True})) == (["c"], [], ["a"], ["b"])
-        assert len(world.content.events) == before
+        assert changes_of(stage.asked("plan", {"skills": rows, "prune": True})) == (["c"], [], ["a"], ["b"])
+        assert len(stage.content.events) == before
 
 
 TRIGGER: JsonObject = {"trigger_type": "skills::on-change", "function_id": "mail::index", "config": {"index": "main"}}
@@ -141,49 +141,49 @@ WEBHOOK: JsonObject = {"trigger_type": "prompts::on-change", "url": "https://hoo
 A_TRIGGER, A_WEBHOOK = "trigger skills::on-change mail::index", "webhook prompts::on-change https://hooks.test/a"
 
 
-class TestWhoHearsOfIt:
-    def test_triggers_and_webhooks_come_change_and_go_like_documents(self, world: World) -> None:
+class TestSubscriptions:
+    def test_triggers_and_webhooks_are_added_changed_and_removed_like_documents(self, stage: PublishingStage) -> None:
         both: JsonObject = {"triggers": [TRIGGER], "webhooks": [WEBHOOK]}
-        answer = world.asked("publish", both)
-        assert (names(answer, "triggers"), names(answer, "webhooks")) == (
+        answer = stage.asked("publish", both)
+        assert (changes_of(answer, "triggers"), changes_of(answer, "webhooks")) == (
             ([A_TRIGGER], [], [], []),
             ([A_WEBHOOK], [], [], []),
         )
-        answer = world.asked("publish", {"triggers": [{**TRIGGER, "config": {}}], "webhooks": [WEBHOOK], "prune": True})
-        assert (names(answer, "triggers"), names(answer, "webhooks")) == (
+        answer = stage.asked("publish", {"triggers": [{**TRIGGER, "config": {}}], "webhooks": [WEBHOOK], "prune": True})
+        assert (changes_of(answer, "triggers"), changes_of(answer, "webhooks")) == (
             ([], [A_TRIGGER], [], []),
             ([], [], [A_WEBHOOK], []),
         )
-        answer = world.asked("publish", {"triggers": [], "webhooks": [], "prune": True})
-        assert (names(answer, "triggers")[3], names(answer, "webhooks")[3]) == ([A_TRIGGER], [A_WEBHOOK])
+        answer = stage.asked("publish", {"triggers": [], "webhooks": [], "prune": True})
+        assert (changes_of(answer, "triggers")[3], changes_of(answer, "webhooks")[3]) == ([A_TRIGGER], [A_WEBHOOK])
 
-    def test_one_kind_is_not_pruned_by_the_other(self, world: World) -> None:
-        world.asked("publish", {"triggers": [TRIGGER], "webhooks": [WEBHOOK]})
-        answer = world.asked("publish", {"triggers": [], "prune": True})
-        assert (names(answer, "triggers")[3], names(answer, "webhooks")[3]) == ([A_TRIGGER], [])
+    def test_pruning_triggers_leaves_webhooks(self, stage: PublishingStage) -> None:
+        stage.asked("publish", {"triggers": [TRIGGER], "webhooks": [WEBHOOK]})
+        answer = stage.asked("publish", {"triggers": [], "prune": True})
+        assert (changes_of(answer, "triggers")[3], changes_of(answer, "webhooks")[3]) == ([A_TRIGGER], [])
 
-    def test_nobody_is_told_of_them_and_the_last_event_is_that_of_a_document(self, world: World) -> None:
-        answer = world.asked(
+    def test_subscriptions_are_published_without_change_events(self, stage: PublishingStage) -> None:
+        answer = stage.asked(
             "publish", {"skills": [{"id": "a", "skill": "# A"}], "triggers": [TRIGGER], "webhooks": [WEBHOOK]}
         )
         assert answer["sequence"] == 1
-        assert [(event.sequence, event.key) for event in world.content.events] == [(1, "a")]
-        assert world.asked("publish", {"triggers": [TRIGGER]})["sequence"] is None
-        assert world.publish(b="# B")["sequence"] == 5
+        assert [(event.sequence, event.key) for event in stage.content.events] == [(1, "a")]
+        assert stage.asked("publish", {"triggers": [TRIGGER]})["sequence"] is None
+        assert stage.publish(b="# B")["sequence"] == 5
 
-    def test_they_are_listed_as_they_were_written(self, world: World) -> None:
-        published = world.asked("publish", {"triggers": [TRIGGER], "webhooks": [WEBHOOK]})
+    def test_subscriptions_are_listed_as_published(self, stage: PublishingStage) -> None:
+        published = stage.asked("publish", {"triggers": [TRIGGER], "webhooks": [WEBHOOK]})
         at = {"registered_at": published["registered_at"]}
         listed = {"triggers": [{**TRIGGER, **at}], "webhooks": [{**WEBHOOK, **at}]}
-        assert world.asked("subscriptions", {}) == listed
-        assert world.asked("subscriptions", {}, "other") == {"triggers": [], "webhooks": []}
+        assert stage.asked("subscriptions", {}) == listed
+        assert stage.asked("subscriptions", {}, "other") == {"triggers": [], "webhooks": []}
 
-    def test_the_same_again_replaces_what_was_there(self, world: World) -> None:
-        world.asked("publish", {"triggers": [TRIGGER, {**TRIGGER, "config": {"last": True}}]})
-        (listed,) = world.asked("subscriptions", {})["triggers"]
+    def test_a_repeated_trigger_replaces_the_earlier_one(self, stage: PublishingStage) -> None:
+        stage.asked("publish", {"triggers": [TRIGGER, {**TRIGGER, "config": {"last": True}}]})
+        (listed,) = stage.asked("subscriptions", {})["triggers"]
         assert listed["config"] == {"last": True}
 
-    def test_everything_that_is_wrong_is_said_at_once(self, world: World) -> None:
+    def test_all_problems_of_subscriptions_are_reported_at_once(self, stage: PublishingStage) -> None:
         triggers: list[Json] = [
             TRIGGER,
             {**TRIGGER, "trigger_type": "skills::on-read"},
@@ -203,7 +203,7 @@ class TestWhoHearsOfIt:
             {"url": "https://hooks.test/c"},
             None,
         ]
-        found = world.problems({"triggers": triggers, "webhooks": webhooks})
+        found = stage.problems({"triggers": triggers, "webhooks": webhooks})
         said = " ".join(message for _, message in found)
         assert len(found) == len(triggers) + len(webhooks) - 2
         for expected in ("use one of skills::on-change", "internal namespace",
@@ -212,18 +212,18 @@ class TestWhoHearsOfIt:
                          "must begin with https", "a user, a password", "too long", "`trigger_type` is missing",
                          "A webhook must be {"):  # fmt: skip
             assert expected in said, expected
-        assert world.asked("subscriptions", {}) == {"triggers": [], "webhooks": []}
+        assert stage.asked("subscriptions", {}) == {"triggers": [], "webhooks": []}
 
-    def test_a_tenant_has_so_many_and_no_more(self, world: World) -> None:
+    def test_the_number_of_subscriptions_of_a_tenant_is_limited(self, stage: PublishingStage) -> None:
         many: list[Json] = [{**TRIGGER, "function_id": f"f{number}"} for number in range(MOST_SUBSCRIPTIONS)]
-        world.asked("publish", {"triggers": many})
-        assert "at most" in world.problems({"webhooks": [WEBHOOK]})[0][1]
-        assert not isinstance(world.asked("publish", {"triggers": many}), RegistryRefusal)
-        assert not isinstance(world.asked("publish", {"triggers": [TRIGGER], "prune": True}), RegistryRefusal)
+        stage.asked("publish", {"triggers": many})
+        assert "at most" in stage.problems({"webhooks": [WEBHOOK]})[0][1]
+        assert not isinstance(stage.asked("publish", {"triggers": many}), RegistryRefusal)
+        assert not isinstance(stage.asked("publish", {"triggers": [TRIGGER], "prune": True}), RegistryRefusal)
 
 
-class TestWhatIsRefused:
-    def test_all_problems_are_said_at_once_and_nothing_happens(self, world: World) -> None:
+class TestRefusals:
+    def test_all_problems_are_reported_at_once_and_no_entry_changes(self, stage: PublishingStage) -> None:
         skills = [
             {"id": "fine", "skill": "# F"},
             {"id": "Bad", "skill": "x"},
@@ -236,35 +236,35 @@ class TestWhatIsRefused:
             {"id": "short", "digest": "abc"},
         ]
         prompts = [{**GREET, "description": " "}, {**GREET, "name": "No"}, {"name": "bare"}, 1]
-        found = dict(world.problems({"skills": skills, "prompts": prompts, "prune": 1, "purge": True}))
+        found = dict(stage.problems({"skills": skills, "prompts": prompts, "prune": 1, "purge": True}))
         assert set(found) == {
             "Bad", "empty", "large", "twice", "skills[6]", "skills[7]", "short",
             "greet", "No", "bare", "prompts[3]", "manifest",
         }  # fmt: skip
         assert "too large" in found["large"]
-        assert world.ids() == []
-        assert world.bodies.kept == []
+        assert stage.ids() == []
+        assert stage.bodies.kept_digests == []
 
-    def test_a_body_that_was_never_sent_cannot_be_published_by_its_digest(self, world: World) -> None:
-        world.publish(a="# A")
+    def test_a_body_that_was_never_sent_cannot_be_published_by_its_digest(self, stage: PublishingStage) -> None:
+        stage.publish(a="# A")
         rows = [{"id": "a", "digest": digest("# other")}, {"id": "b", "digest": digest("# A")}]
-        assert [skill_id for skill_id, _ in world.problems({"skills": rows})] == ["a", "b"]
+        assert [skill_id for skill_id, _ in stage.problems({"skills": rows})] == ["a", "b"]
 
-    def test_a_document_cannot_pose_as_a_part(self, world: World) -> None:
+    def test_a_document_cannot_be_used_as_a_part(self, stage: PublishingStage) -> None:
         forged = json.dumps(
             [{"id": "x", "title": "T", "description": None, "size": 1, "registered_at": "", "digest": "0" * 64}]
         )
-        world.publish(forged=forged)
-        answer = world.problems({"skills": [{"id": "x", "digest": "0" * 64}], "parts": [digest(forged)]})
+        stage.publish(forged=forged)
+        answer = stage.problems({"skills": [{"id": "x", "digest": "0" * 64}], "parts": [digest(forged)]})
         assert answer == [(digest(forged), "The gateway does not have this part. Publish again.")]
 
-    def test_a_part_of_another_tenant_is_none(self, world: World) -> None:
-        kept = world.asked("bodies", {"skills": [{"id": "a", "skill": "# A"}]}, "other")
-        assert world.problems({"skills": [{"id": "a", "digest": digest("# A")}], "parts": [kept["part"]]})
+    def test_a_part_of_another_tenant_is_unknown(self, stage: PublishingStage) -> None:
+        kept = stage.asked("bodies", {"skills": [{"id": "a", "skill": "# A"}]}, "other")
+        assert stage.problems({"skills": [{"id": "a", "digest": digest("# A")}], "parts": [kept["part"]]})
 
-    def test_only_so_many_bodies_at_once(self, world: World) -> None:
+    def test_the_number_of_bodies_in_a_request_is_limited(self, stage: PublishingStage) -> None:
         many = [{"id": f"s{number}", "skill": "x"} for number in range(MOST_BODIES + 1)]
-        assert "too many bodies" in world.problems({"skills": many}, "bodies")[0][1]
+        assert "too many bodies" in stage.problems({"skills": many}, "bodies")[0][1]
 
     @given(
         st.dictionaries(
@@ -280,53 +280,53 @@ class TestWhatIsRefused:
         ),
         st.sampled_from(["plan", "bodies", "publish", "subscriptions"]),
     )
-    def test_no_payload_is_a_fault(self, payload: JsonObject, function: str) -> None:
-        assert isinstance(World().asked(function, payload), Mapping | RegistryRefusal)
+    def test_any_payload_is_answered_or_refused(self, payload: JsonObject, function: str) -> None:
+        assert isinstance(PublishingStage().asked(function, payload), Mapping | RegistryRefusal)
 
 
-class TestTheCommand:
-    def publisher(self, world: World, said: list[str] | None = None) -> RemotePublisher:
+class TestRemotePublisher:
+    def publisher(self, world: PublishingStage, said: list[str] | None = None) -> RemotePublisher:
         return RemotePublisher(world.ask, show_line=(said if said is not None else []).append)
 
-    def run(self, world: World, bodies: Mapping[str, str], said: list[str] | None = None) -> Sequence[str]:
+    def run(self, world: PublishingStage, bodies: Mapping[str, str], said: list[str] | None = None) -> Sequence[str]:
         publication = CollectedPublication(bodies, [GREET])
         publisher = self.publisher(world, said)
         planned = publisher.plan(publication, prune=True)
         publisher.publish(publication, planned, prune=True)
         return [f"{change.sign} {change.name}" for change in planned]
 
-    def test_bodies_go_first_and_only_those_that_are_new(self, world: World) -> None:
-        assert self.run(world, {"a": "# A", "b": "# B"}) == ["+ a", "+ b", "+ prompt:greet"]
-        world.sent.clear()
-        assert self.run(world, {"a": "# A", "b": "# B 2"}) == ["= a", "~ b", "= prompt:greet"]
-        (sent,) = [payload for function, payload in world.sent if function == "manifest::bodies"]
+    def test_only_new_bodies_are_sent_before_the_publication(self, stage: PublishingStage) -> None:
+        assert self.run(stage, {"a": "# A", "b": "# B"}) == ["+ a", "+ b", "+ prompt:greet"]
+        stage.sent.clear()
+        assert self.run(stage, {"a": "# A", "b": "# B 2"}) == ["= a", "~ b", "= prompt:greet"]
+        (sent,) = [payload for function, payload in stage.sent if function == "manifest::bodies"]
         assert sent == {"skills": [{"id": "b", "skill": "# B 2"}]}
-        assert world.read("iii://b") == "# B 2"
+        assert stage.read("iii://b") == "# B 2"
 
-    def test_a_large_folder_goes_in_batches_with_progress_and_is_one_change(self, world: World) -> None:
+    def test_a_large_folder_is_sent_in_batches_and_published_as_one_change(self, stage: PublishingStage) -> None:
         bodies = {f"s{number:03}": f"# {number}\n\nWhat it says." for number in range(2 * MOST_AT_ONCE + 1)}
         said: list[str] = []
-        assert len(self.run(world, bodies, said)) == len(bodies) + 1
+        assert len(self.run(stage, bodies, said)) == len(bodies) + 1
         assert said == [f"sent {sent} of 201 documents" for sent in (100, 200, 201)]
-        assert len(world.ids()) == 201
-        assert world.content.asked.count("apply") == 1
-        (skill, *_) = world.content.skills(TENANT)
+        assert len(stage.ids()) == 201
+        assert stage.content.called_methods.count("apply") == 1
+        (skill, *_) = stage.content.skills(TENANT)
         assert (skill.title, skill.description) == ("0", "What it says.")
 
-    def test_batches_are_bounded_by_their_bytes_as_json(self, world: World) -> None:
-        self.run(world, {f"s{number}": "\x01" * 250_000 for number in range(6)})
-        sizes = [len(json.dumps(payload)) for function, payload in world.sent if function == "manifest::bodies"]
+    def test_batches_are_limited_by_their_size_as_json(self, stage: PublishingStage) -> None:
+        self.run(stage, {f"s{number}": "\x01" * 250_000 for number in range(6)})
+        sizes = [len(json.dumps(payload)) for function, payload in stage.sent if function == "manifest::bodies"]
         assert max(sizes) < 4_000_000
         assert len(sizes) == 3
 
-    def test_too_much_for_one_publication_is_said_before_anything_is_sent(self, world: World) -> None:
+    def test_a_publication_that_is_too_large_is_refused_before_it_is_sent(self, stage: PublishingStage) -> None:
         bodies = {f"{'a' * 60}/{'b' * 60}/{'c' * 60}/{'d' * 60}/{number}": "x" for number in range(20_000)}
         with pytest.raises(CommandFailed, match="The publication is too large"):
-            self.publisher(world).plan(CollectedPublication(bodies, None), prune=False)
-        assert world.sent == []
+            self.publisher(stage).plan(CollectedPublication(bodies, None), prune=False)
+        assert stage.sent == []
 
 
-class TestAttempts:
+class TestRetryLoop:
     def persistent(self, *, lasting: float = 0) -> tuple[remote.RetryLoop, list[float], list[str]]:
         time, pauses, said = [0.0], list[float](), list[str]()
 
@@ -351,19 +351,19 @@ class TestAttempts:
 
         return attempt
 
-    def test_what_may_pass_is_tried_again_after_longer_and_longer_pauses(self) -> None:
+    def test_a_transient_failure_is_retried_after_growing_pauses(self) -> None:
         persistent, pauses, said = self.persistent()
         assert persistent.run(self.failing(3, Unavailable("Overloaded."))) == "done"
         assert pauses == [5, 10, 20]
         assert said[0] == "attempt 1 failed: Overloaded; next attempt in 5 s"
 
-    def test_in_the_end_it_gives_up(self) -> None:
+    def test_the_retry_loop_gives_up_after_seven_attempts(self) -> None:
         persistent, pauses, _ = self.persistent()
         with pytest.raises(CommandFailed, match="Given up after 7 attempts in 195 s: Overloaded"):
             persistent.run(self.failing(99, Unavailable("Overloaded.")))
         assert pauses == [5, 10, 20, 40, 60, 60]
 
-    def test_what_is_refused_ends_it_at_once(self) -> None:
+    def test_a_refusal_is_not_retried(self) -> None:
         persistent, pauses, _ = self.persistent()
         with pytest.raises(CommandFailed, match="no"):
             persistent.run(self.failing(1, CommandFailed("no")))
@@ -371,7 +371,7 @@ class TestAttempts:
 
 
 @pytest.mark.parametrize("credential", ["", "  "])
-def test_an_empty_credential_does_not_make_an_operator(
+def test_an_empty_credential_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, credential: str
 ) -> None:
     """As it is when the command that should have printed one has failed."""
@@ -382,7 +382,7 @@ def test_an_empty_credential_does_not_make_an_operator(
     assert "is set, but empty" in capsys.readouterr().err
 
 
-def test_the_command_describes_itself_without_connecting(capsys: pytest.CaptureFixture[str]) -> None:
+def test_publish_manifest_describes_the_command_without_connecting(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["publish", "--manifest"]) == 0
     described = json.loads(capsys.readouterr().out)
     assert described["default_config"] == {
@@ -394,12 +394,14 @@ def test_the_command_describes_itself_without_connecting(capsys: pytest.CaptureF
     }
 
 
-def test_without_a_path_it_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
+def test_publish_without_a_path_is_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["publish"]) == 1
     assert "The path is missing" in capsys.readouterr().err
 
 
-def test_a_bad_folder_is_refused_before_anybody_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_folder_is_refused_before_a_request_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "skills").mkdir()
     (tmp_path / "skills/Bad.md").write_text("# B")
     assert main(["publish", str(tmp_path), "--url", "http://127.0.0.1:1"]) == 1

@@ -18,9 +18,9 @@ from signpost.content.retention import DAY, RetentionAges
 from signpost.entrypoints.sweeper import RESERVE_MS, ContentSweeper
 from signpost.policy.access import UnrestrictedAccess
 from signpost.telemetry import Telemetry
-from tests.support.catalogues import catalogues
-from tests.support.crash_points import NEVER, CrashPoints, Killed
-from tests.support.registry import TENANT, CountingTimestamps, Registry
+from tests.support.catalogues import build_catalogue_publisher
+from tests.support.crash_points import NEVER, CrashPoints, ProcessKilled
+from tests.support.registry import TENANT, CountingTimestamps, MemoryRegistry
 
 OLD, NEW = "# Old", "# New"
 LONGER_THAN_KEPT = 40
@@ -28,11 +28,11 @@ LONGER_THAN_KEPT = 40
 PROMPTS = [f"prompt-{number}" for number in range(3)]
 
 
-class World:
+class CrashStage:
     """What the processes of one tenant share: its rows, its objects and the clock."""
 
     def __init__(self) -> None:
-        self._registry = Registry()
+        self._registry = MemoryRegistry()
         self.content = MemoryContentStore(FunctionTable())
         self.bucket = MemoryBucket(self._registry.clock)
         self._sweeper = ContentSweeper(
@@ -45,17 +45,17 @@ class World:
         self.register("a", OLD, CrashPoints())
 
     def register(self, skill_id: str, body: str, points: CrashPoints) -> object:
-        return self._skills(points).register(skill_id, body, self._registry.caller())
+        return self._skills(points).register(skill_id, body, self._registry.make_caller())
 
     def unregister(self, skill_id: str, points: CrashPoints) -> object:
-        return self._skills(points).unregister(skill_id, self._registry.caller())
+        return self._skills(points).unregister(skill_id, self._registry.make_caller())
 
     def publish(self, manifest: Mapping[str, Any], points: CrashPoints) -> object:
-        content = points.port(self.content)
+        content = points.wrap_port(self.content)
         publisher = Publisher(
             content=content,
-            catalogues=catalogues(content),
-            bodies=points.port(self.bucket),
+            catalogues=build_catalogue_publisher(content),
+            bodies=points.wrap_port(self.bucket),
             timestamps=CountingTimestamps(),
         )
         sent = parse_request(manifest)
@@ -64,8 +64,8 @@ class World:
 
     def _skills(self, points: CrashPoints) -> Skills:
         return Skills(
-            content=points.port(self.content),
-            bodies=points.port(self.bucket),
+            content=points.wrap_port(self.content),
+            bodies=points.wrap_port(self.bucket),
             view=self._registry.view,
             handlers=self._registry.skills._handlers,  # pyright: ignore[reportPrivateUsage] - of sections: here are none
             accesses=UnrestrictedAccess(),
@@ -94,7 +94,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    write: Callable[[World, CrashPoints], object]
+    write: Callable[[CrashStage, CrashPoints], object]
     after: tuple[Mapping[str, str], Sequence[str]]
     events: Sequence[tuple[str, str]]
 
@@ -118,11 +118,11 @@ WRITINGS = {
 
 @pytest.mark.invariant(42)
 @pytest.mark.parametrize("kind", WRITINGS)
-def test_a_writer_that_is_killed_at_any_call_has_changed_everything_with_its_events_or_nothing(kind: str) -> None:
+def test_a_writer_killed_at_any_call_has_written_all_rows_and_events_or_none(kind: str) -> None:
     writing, happened = WRITINGS[kind], list[bool]()
     for at in range(NEVER):
-        world, points = World(), CrashPoints(at)
-        with suppress(Killed):
+        world, points = CrashStage(), CrashPoints(at)
+        with suppress(ProcessKilled):
             writing.write(world, points)
         if not points.was_reached:
             break

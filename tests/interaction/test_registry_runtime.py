@@ -16,21 +16,21 @@ APP = r"""
     from signpost.catalogue.publishing.publisher import PublishFunctions, Publisher
     from signpost.entrypoints.registry_invoke import RegistryHandler
     from signpost.telemetry import Telemetry
-    from tests.support.catalogues import catalogues
-    from tests.support.registry import SOMEBODY, CountingTimestamps, Registry
+    from tests.support.catalogues import build_catalogue_publisher
+    from tests.support.registry import PRINCIPAL, CountingTimestamps, MemoryRegistry
 
-    registry = Registry()
+    registry = MemoryRegistry()
     registry.host("demo::half", "half a pair: \ud800, a whole one: \U0001f600")
     publisher = Publisher(
         content=registry.content,
         bodies=registry.bodies,
-        catalogues=catalogues(registry.content),
+        catalogues=build_catalogue_publisher(registry.content),
         timestamps=CountingTimestamps(),
     )
     door = RegistryHandler(
         functions=registry.functions,
         administration=[PublishFunctions(publisher)],
-        identify=lambda event: SOMEBODY,
+        identify=lambda event: PRINCIPAL,
         telemetry=Telemetry("registry-on-its-runtime"),
         clock=registry.clock,
         alarm=alarm,
@@ -41,7 +41,7 @@ APP = r"""
 """
 
 
-def test_what_a_function_answers_in_halves_does_not_end_the_sandbox(tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_in_an_answer_does_not_end_the_sandbox(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(dedent(APP))
     function = BuiltFunction(
         "Registry", tmp_path, (*layers(tmp_path), PROJECT / "layers/shared"), "app.handler", 9, 512, {}

@@ -25,9 +25,9 @@ from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.gateway_calls import GatewayCalls
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.hosting import functions_by_id
-from tests.support.function_tools import SHELF, TENANT, Client
-from tests.support.hosted import Hosted as Hosts
-from tests.support.hosted import KeptLog, as_lambda_sends, running, secrets_of
+from tests.support.function_host import FunctionHost as Hosts
+from tests.support.function_host import MemoryLog, build_secrets, encode_reply, host_callable
+from tests.support.function_tools import SHELF, TENANT, FunctionToolClient
 from tests.support.memory_gateway import MODERN, MemoryGateway
 
 AGENT = Principal("agent", TENANT, "signpost:api-key")
@@ -55,7 +55,7 @@ NAMED_BY_ALEXCLAW = (
 type Run = Callable[[Any, Context], Any]
 
 
-class Skills:
+class RealFunctions:
     """A gateway, and an executor with real functions behind real tokens, which call each other through it."""
 
     def __init__(self, *functions: Function, tenant: str | None = TENANT) -> None:
@@ -68,7 +68,7 @@ class Skills:
             tokens=TokenVerifier(KeyRing(store=keys, clock=self.gateway.clock), clock=self.gateway.clock),
             clock=self.gateway.clock,
             validators=Validators(),
-            services=ContextServices(GatewayCalls(self, "arn:gateway"), secrets_of({}), KeptLog()),
+            services=ContextServices(GatewayCalls(self, "arn:gateway"), build_secrets({}), MemoryLog()),
         )
         self.gateway.executors[YARD.arn] = self._run
         directory = MemoryDirectory(self.gateway.functions)
@@ -81,7 +81,7 @@ class Skills:
     def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes:
         """From a function to the gateway."""
         del function_arn, give_up_at
-        return as_lambda_sends(self.gateway.handle(json.loads(payload)))
+        return encode_reply(self.gateway.handle(json.loads(payload)))
 
     def call(self, function: str, **arguments: Any) -> CallReply:
         ends_at = self.gateway.clock.now() + 25
@@ -97,12 +97,12 @@ def skill(function: str, run: Run, *permissions: str) -> Function:
     return Function(function, run, permissions=permissions)
 
 
-def stands(_args: Any, ctx: Context) -> Any:
+def report_permissions(_args: Any, ctx: Context) -> Any:
     """What a function may do now, and how far it is from who called first."""
     return {"permissions": sorted(ctx.permissions), "depth": ctx.depth}
 
 
-def lacks(names: Sequence[str]) -> Run:
+def report_missing_permissions(names: Sequence[str]) -> Run:
     """Which of these permissions it was not granted."""
 
     def run(_args: Any, ctx: Context) -> Any:
@@ -123,31 +123,31 @@ def code(reply: CallReply) -> str:
 
 
 class TestNames:
-    def shelves(self) -> Client:
+    def shelves(self) -> FunctionToolClient:
         """What every deployment has, and two functions of the tenant's own."""
-        client = Client(MODERN, FLAT)
+        client = FunctionToolClient(MODERN, FLAT)
         shipped = [function.hosted for function in _core()]
         assert client.directory.place(None, SHELF, shipped) == []
         client.host(HostedFunction("yard::zebra"), HostedFunction("yard::ape", name="a.given.name"))
         return client
 
-    def test_s171_every_listed_name_leads_to_the_function_that_has_it(self) -> None:
+    def test_s171_every_listed_name_calls_its_function(self) -> None:
         client = self.shelves()
-        skills = [name for name in client.names() if name.startswith("skill:")]
+        skills = [name for name in client.list_tool_names() if name.startswith("skill:")]
         for name in skills:
             assert client.call(name, WANTS.get(name.removeprefix("skill:"), {}))["isError"] is False, name
         assert len(client.calls) == len(skills) == 7
         assert len({call["function"] for call in client.calls}) == 7
 
     @pytest.mark.parametrize("name", CORE)
-    def test_s172_a_known_name_leads_to_its_own_implementation(self, name: str) -> None:
+    def test_s172_a_core_skill_calls_its_own_function(self, name: str) -> None:
         client = self.shelves()
         client.call(f"skill:{name}", WANTS[name])
         assert [call["function"] for call in client.calls] == [CORE[name]]
 
-    def test_s174_s176_names_are_listed_in_their_order_whoever_hosts_them(self) -> None:
+    def test_s174_s176_names_are_listed_in_order_across_executors(self) -> None:
         client = self.shelves()
-        names = client.names()
+        names = client.list_tool_names()
         assert names == sorted(names)
         assert names[0] == "skill:a.given.name"
         shown = client.call("catalog", {"type": "tools"})["structuredContent"]["tools"]
@@ -161,21 +161,23 @@ def _core() -> Sequence[Function]:
     return [function for kit in kits for function in kit.functions]
 
 
-class TestWhatIsKept:
-    def test_s210_an_executor_says_the_id_of_a_function_and_of_the_rest_there_is_a_default(self) -> None:
+class TestHostedFunctions:
+    def test_s210_a_hosted_function_needs_an_id_and_has_defaults_for_the_rest(self) -> None:
         said = {"signpost": 1, "manifest": {"functions": [{"id": "yard::echo"}]}}
         (echo,) = parse_manifest(json.dumps(said).encode()).functions
         assert (echo.function, echo.permissions, echo.hidden, echo.readable) == ("yard::echo", frozenset(), False, True)
 
-    def test_s178_s179_s225_what_is_shipped_may_do_what_it_declares_and_no_more(self) -> None:
-        world = Skills(skill("core::one", stands, "mail"), skill("core::other", stands), tenant=None)
+    def test_s178_s179_s225_a_shipped_function_has_only_its_declared_permissions(self) -> None:
+        world = RealFunctions(
+            skill("core::one", report_permissions, "mail"), skill("core::other", report_permissions), tenant=None
+        )
         assert world.value("core::one") == {"permissions": ["mail"], "depth": 0}
         assert world.value("core::other") == {"permissions": [], "depth": 0}
         assert [function.hosted.permissions for function in _core()] == [frozenset()] * len(CORE)
 
     @pytest.mark.parametrize("name", ["yard::nothing", ""])
-    def test_s173_s180_of_an_unknown_name_nothing_is_known_and_nothing_runs(self, name: str) -> None:
-        world = Skills(skill("yard::echo", stands, "mail"))
+    def test_s173_s180_an_unknown_name_has_no_state_and_calls_no_function(self, name: str) -> None:
+        world = RealFunctions(skill("yard::echo", report_permissions, "mail"))
         state = world.gateway.composition.calling.functions.state(TENANT, name)
         assert (state.own, state.shipped) == (NOTHING_KNOWN.own, NOTHING_KNOWN.shipped)
         assert (code(world.call(name)), world.called) == ("unknown_function", [])
@@ -184,22 +186,22 @@ class TestWhatIsKept:
         ("end", "said"),
         [(lambda: os._exit(1), "crashed"), (lambda: os.kill(os.getpid(), signal.SIGKILL), "out_of_memory")],
     )
-    def test_s212_a_function_that_takes_its_process_down_takes_nothing_else_with_it(self, end: Any, said: str) -> None:
-        hosts: Hosts = running(lambda args: end() if args else "served", isolate=True)
+    def test_s212_a_crash_of_an_isolated_function_does_not_affect_the_next_call(self, end: Any, said: str) -> None:
+        hosts: Hosts = host_callable(lambda args: end() if args else "served", isolate=True)
         assert code(hosts.call("f", {"end": True})) == said
         assert hosts.call("f") == Result("served", [])
 
 
-class TestWhatASkillMayDo:
-    def test_s223_s224_a_function_is_granted_what_it_declares_and_denied_the_rest_by_name(self) -> None:
-        world = Skills(skill("yard::reads", lacks(NAMED_BY_ALEXCLAW), "config_read"))
+class TestPermissions:
+    def test_s223_s224_undeclared_permissions_are_denied_by_name(self) -> None:
+        world = RealFunctions(skill("yard::reads", report_missing_permissions(NAMED_BY_ALEXCLAW), "config_read"))
         assert world.value("yard::reads") == [name for name in NAMED_BY_ALEXCLAW if name != "config_read"]
 
-    def test_s224_what_was_not_granted_is_a_failure_that_did_nothing(self) -> None:
+    def test_s224_a_missing_permission_is_a_failure_without_outcome(self) -> None:
         def sends(_args: Any, ctx: Context) -> Any:
             ctx.require("telegram_send")
 
-        reply = Skills(skill("yard::sends", sends)).call("yard::sends")
+        reply = RealFunctions(skill("yard::sends", sends)).call("yard::sends")
         assert isinstance(reply, Failure)
         assert (reply.kind, reply.outcome, "`telegram_send`" in reply.message) == ("permanent_error", "none", True)
 
@@ -210,7 +212,7 @@ class TestWhatASkillMayDo:
             *("prompts::register", "manifest::publish", "manifest::switch", "workflow.start", "workflow::start"),
         ],
     )
-    def test_s229_s230_s231_no_call_of_a_function_leads_to_the_registry_or_to_workflows(self, function: str) -> None:
+    def test_s229_s230_s231_no_nested_call_reaches_the_registry_or_workflows(self, function: str) -> None:
         def tries(_args: Any, ctx: Context) -> Any:
             try:
                 return ctx.call(function, {"id": "a", "body": "# A"})
@@ -218,47 +220,47 @@ class TestWhatASkillMayDo:
                 return failed.failure.code
 
         everything = ("skill_write", "skill_manage", "workflow_manage", "signpost.admin")
-        world = Skills(skill("yard::tries", tries, *everything))
+        world = RealFunctions(skill("yard::tries", tries, *everything))
         assert world.value("yard::tries") == "unknown_function"
         assert world.called == ["yard::tries"]
         assert world.gateway.instances.wakes == []
 
 
-class TestCallsOfCalls:
-    def test_s238_who_is_called_may_do_what_both_may_and_the_caller_keeps_its_own(self) -> None:
+class TestNestedCalls:
+    def test_s238_a_nested_call_has_the_permissions_that_both_functions_have(self) -> None:
         def first(_args: Any, ctx: Context) -> Any:
-            seen = [stands({}, ctx), ctx.call("yard::b"), stands({}, ctx)]
+            seen = [report_permissions({}, ctx), ctx.call("yard::b"), report_permissions({}, ctx)]
             with pytest.raises(CallFailed):
                 ctx.call("yard::fails")
-            return [*seen, stands({}, ctx), ctx.call("yard::c")]
+            return [*seen, report_permissions({}, ctx), ctx.call("yard::c")]
 
         def fails(_args: Any, ctx: Context) -> Any:
             assert ctx.permissions == {"mail"}
             raise RuntimeError("as always")
 
-        world = Skills(
+        world = RealFunctions(
             skill("yard::a", first, "mail", "web"),
-            skill("yard::b", stands, "web", "write"),
+            skill("yard::b", report_permissions, "web", "write"),
             skill("yard::fails", fails, "mail", "write"),
-            skill("yard::c", stands, "mail", "admin"),
+            skill("yard::c", report_permissions, "mail", "admin"),
         )
         own = {"permissions": ["mail", "web"], "depth": 0}
         b, c = {"permissions": ["web"], "depth": 1}, {"permissions": ["mail"], "depth": 1}
         assert world.value("yard::a") == [own, b, own, own, c]
         assert world.called == ["yard::a", "yard::b", "yard::fails", "yard::c"]
 
-    def test_s238_what_is_lost_on_the_way_is_not_won_back_further_down(self) -> None:
+    def test_s238_a_permission_lost_in_a_nested_call_is_not_regained_deeper(self) -> None:
         def then(function: str) -> Run:
             return lambda _args, ctx: [sorted(ctx.permissions), ctx.call(function)]
 
-        world = Skills(
+        world = RealFunctions(
             skill("yard::a", then("yard::b"), "mail", "web"),
             skill("yard::b", then("yard::c"), "web"),
-            skill("yard::c", stands, "mail", "web"),
+            skill("yard::c", report_permissions, "mail", "web"),
         )
         assert world.value("yard::a") == [["mail", "web"], [["web"], {"permissions": ["web"], "depth": 2}]]
 
-    def test_s239_the_fifth_of_a_chain_is_refused_and_does_not_run(self) -> None:
+    def test_s239_the_fifth_function_of_a_chain_of_calls_is_refused(self) -> None:
         def then(function: str) -> Run:
             def run(_args: Any, ctx: Context) -> Any:
                 try:
@@ -269,6 +271,6 @@ class TestCallsOfCalls:
             return run
 
         chain = [skill(f"yard::{name}", then(f"yard::{after}")) for name, after in zip("abcd", "bcde", strict=True)]
-        world = Skills(*chain, skill("yard::e", stands))
+        world = RealFunctions(*chain, skill("yard::e", report_permissions))
         assert world.value("yard::a") == [0, [1, [2, [3, "too_deep"]]]]
         assert world.called == [f"yard::{name}" for name in "abcd"]

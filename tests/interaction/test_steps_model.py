@@ -8,12 +8,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.ports import StepAttempt, StepOutcome
-from tests.support.effort import examples
-from tests.support.machines import Crash, Played
-from tests.support.step_cases import AGENT, LEASE, RESOLVER, SECONDS
-from tests.support.workshop import TENANT, Workshop
+from tests.support.effort import count_examples
+from tests.support.memory_workflows import TENANT, MemoryWorkflows
+from tests.support.played_executors import ExecutorCrash, PlayedExecutor
+from tests.support.step_cases import AGENT, ATTEMPT_SECONDS, LEASE_SECONDS, RESOLVER
 
-RUNS, STEPS = examples(500), 40
+RUNS, STEPS = count_examples(500), 40
 RELIABILITY: list[tuple[bool, Any]] = [
     (False, {}),
     (False, {"retry": {"maxAttempts": 2, "retryOn": ["transient_error"]}}),
@@ -26,7 +26,7 @@ _FATES = st.lists(st.sampled_from(["well", "none", "transient", "unknown", "cras
 """Of the executions that follow; all others go well."""
 
 
-class Steps(RuleBasedStateMachine):
+class StepsStateMachine(RuleBasedStateMachine):
     @initialize(written=st.sampled_from(RELIABILITY))
     def start(self, written: tuple[bool, Any]) -> None:
         self.has_consent, reliability = written
@@ -38,7 +38,7 @@ class Steps(RuleBasedStateMachine):
         self.in_doubt: set[str] = set()
         """The keys of what may have happened, and nobody has said whether it has."""
         self.is_executing = False
-        self.shop = Workshop({"act": Played(self.perform, SECONDS)})
+        self.shop = MemoryWorkflows({"act": PlayedExecutor(self.perform, ATTEMPT_SECONDS)})
         executor = {"kind": "act", "idempotencyKey": True}
         go = {
             "target": "a",
@@ -52,7 +52,7 @@ class Steps(RuleBasedStateMachine):
 
     def perform(self, attempt: StepAttempt) -> StepOutcome:
         key, fate = str(attempt.idempotency_key), self.fates.pop(0) if self.fates else "well"
-        held = self.shop.stand(self.id).claim
+        held = self.shop.load_instance(self.id).claim
         assert held is not None
         assert held.token == attempt.claim.token
         assert self.last.get(key) not in ("well", "unknown", "crash") or self.may_repeat(key), (key, self.last)
@@ -65,7 +65,7 @@ class Steps(RuleBasedStateMachine):
             case "well":
                 return ExecutorOutcome(1)
             case "crash":
-                raise Crash
+                raise ExecutorCrash
             case "unknown":
                 return ExecutorFailure("timeout", "Nobody knows.", "unknown")
             case "transient":
@@ -77,10 +77,10 @@ class Steps(RuleBasedStateMachine):
         """Whoever else comes while something is executed does nothing."""
         assert not self.is_executing
         self.is_executing = True
-        before = self.shop.stand(self.id)
+        before = self.shop.load_instance(self.id)
         self.shop.wake(self.id)
         refused = self.shop.submit(self.id, "go", AGENT)
-        assert (refused["error"]["code"], self.shop.stand(self.id)) == ("STALE_WORKFLOW_VERSION", before)
+        assert (refused["error"]["code"], self.shop.load_instance(self.id)) == ("STALE_WORKFLOW_VERSION", before)
         self.is_executing = False
 
     def may_repeat(self, key: str) -> bool:
@@ -89,7 +89,7 @@ class Steps(RuleBasedStateMachine):
     def doing(self, what: Any) -> Any:
         try:
             return what()
-        except Crash:
+        except ExecutorCrash:
             return None
 
     @rule(fates=_FATES)
@@ -97,14 +97,14 @@ class Steps(RuleBasedStateMachine):
         self.fates = fates
         self.doing(lambda: self.shop.submit(self.id, "go", AGENT))
 
-    @rule(seconds=st.sampled_from([1.0, LEASE, 61.0]))
+    @rule(seconds=st.sampled_from([1.0, LEASE_SECONDS, 61.0]))
     def wait(self, seconds: float) -> None:
         self.shop.clock.advance(seconds)
 
     @rule(fates=_FATES)
     def settle(self, fates: list[str]) -> None:
         self.fates = fates
-        self.doing(self.shop.settle)
+        self.doing(self.shop.run_until_idle)
 
     @rule()
     def look(self) -> None:
@@ -133,7 +133,7 @@ class Steps(RuleBasedStateMachine):
     def what_was_done_counts_once(self) -> None:
         if not hasattr(self, "id"):
             return
-        stand = self.shop.stand(self.id)
+        stand = self.shop.load_instance(self.id)
         assert (stand.version, stand.context) == (self.done + 1, {"n": self.done})
         assert stand.claim is not None or f"{self.id}.go.{stand.version}" not in self.in_doubt
         told = self.shop.instances.history(TENANT, self.id)
@@ -146,8 +146,8 @@ class Steps(RuleBasedStateMachine):
         self.fates.clear()
         for _ in range(3):
             self.shop.clock.advance(10_000)
-            self.shop.settle()
-        claim = self.shop.stand(self.id).claim
+            self.shop.run_until_idle()
+        claim = self.shop.load_instance(self.id).claim
         assert claim is None or claim.standing == "in_doubt"
         assert self.shop.instances.find_due(10**12) == []
         if claim is not None:
@@ -155,5 +155,5 @@ class Steps(RuleBasedStateMachine):
             assert len(self.shop.get(self.id, RESOLVER)["links"]) == 3
 
 
-Steps.TestCase.settings = settings(max_examples=RUNS, stateful_step_count=STEPS)
-TestStepsInEveryOrder = Steps.TestCase
+StepsStateMachine.TestCase.settings = settings(max_examples=RUNS, stateful_step_count=STEPS)
+TestStepsInEveryOrder = StepsStateMachine.TestCase

@@ -25,7 +25,7 @@ from signpost.signing.webhook_signatures import derive_signing_key, format_key
 from signpost.telemetry import Telemetry
 from signpost.web import WebAnswer, WebFailure, WebRequest
 from signpost.wiring.delivery import DELIVERY_BACKOFF
-from tests.support.memory_gateway import SetClock
+from tests.support.memory_gateway import ManualClock
 
 NOW = "2026-11-18T12:00:00.000Z"
 URL = "https://hooks.test/a"
@@ -55,7 +55,7 @@ class Queue:
         return [from_text(text) for text in self.texts]
 
 
-class Listening:
+class CountedSubscriptions:
     """A content store that counts how often it is asked who listens."""
 
     def __init__(self, *subscriptions: Subscription) -> None:
@@ -71,7 +71,7 @@ class Listening:
         before = len(self.content.events)
         skills = [Skill(skill_id, "T", None, 1, NOW, "0" * 64) for skill_id in ids]
         self.content.apply(tenant, [SkillChange(skill.id, skill) for skill in skills])
-        return [on_the_bus(asdict(content_bus_event(event))) for event in self.content.events[before:]]
+        return [bus_event_of(asdict(content_bus_event(event))) for event in self.content.events[before:]]
 
     def read(self, tenant: str) -> Any:
         self.asked += 1
@@ -81,7 +81,7 @@ class Listening:
         return getattr(self.content, name)
 
 
-def on_the_bus(event: Mapping[str, Any]) -> Mapping[str, Any]:
+def bus_event_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
     return {
         "source": event["source"],
         "detail-type": event["type"],
@@ -90,75 +90,75 @@ def on_the_bus(event: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def door(content: Any, queue: Queue) -> ChangeFanout:
+def fanout_of(content: Any, queue: Queue) -> ChangeFanout:
     return ChangeFanout(
         subscribers=SubscriptionCache(content, content), queue=queue, telemetry=Telemetry("subscriber-under-test")
     )
 
 
-def waiting(*events: Mapping[str, Any]) -> Mapping[str, Any]:
+def queue_batch_of(*events: Mapping[str, Any]) -> Mapping[str, Any]:
     """As the queue of changes hands them out."""
     return {"Records": [{"messageId": f"m{n}", "body": json.dumps(event)} for n, event in enumerate(events)]}
 
 
-def not_told(answer: Any) -> list[str]:
+def failed_messages(answer: Any) -> list[str]:
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 
-class TestWhoIsTold:
-    def test_everybody_who_subscribed_to_this_type_is(self) -> None:
-        listening, queue = Listening(TRIGGER, WEBHOOK), Queue()
+class TestFanout:
+    def test_every_subscriber_of_the_type_gets_a_delivery(self) -> None:
+        listening, queue = CountedSubscriptions(TRIGGER, WEBHOOK), Queue()
         listening.subscribe(replace(TRIGGER, trigger_type="prompts::on-change"))
         (event,) = listening.change("a/b")
-        assert not_told(door(listening, queue).handle(waiting(event), "r")) == []
+        assert failed_messages(fanout_of(listening, queue).handle(queue_batch_of(event), "r")) == []
         assert queue.deliveries == [
             Delivery("acme", 4, "skills::on-change", {"op": "register", "id": "a/b"}, one.kind, one.target)
             for one in (TRIGGER, WEBHOOK)
         ]
 
-    def test_nobody_of_another_tenant_is_and_nobody_of_what_is_shipped(self) -> None:
-        listening, queue = Listening(TRIGGER), Queue()
+    def test_changes_of_other_tenants_and_shipped_content_are_not_delivered(self) -> None:
+        listening, queue = CountedSubscriptions(TRIGGER), Queue()
         for event in (*listening.change("a", tenant="other"), *listening.change("a", tenant=None)):
-            assert not_told(door(listening, queue).handle(waiting(event), "r")) == []
+            assert failed_messages(fanout_of(listening, queue).handle(queue_batch_of(event), "r")) == []
         assert queue.texts == []
 
-    def test_what_the_queue_does_not_take_makes_the_event_come_again_with_the_same_identities(self) -> None:
-        listening, queue = Listening(TRIGGER, WEBHOOK), Queue(takes=1)
+    def test_an_event_that_could_not_be_queued_is_repeated_with_the_same_delivery_ids(self) -> None:
+        listening, queue = CountedSubscriptions(TRIGGER, WEBHOOK), Queue(takes=1)
         (event,) = listening.change("a")
-        subscriber = door(listening, queue)
-        assert not_told(subscriber.handle(waiting(event), "r")) == ["m0"]
+        subscriber = fanout_of(listening, queue)
+        assert failed_messages(subscriber.handle(queue_batch_of(event), "r")) == ["m0"]
         queue.takes = 3
-        assert not_told(subscriber.handle(waiting(event), "r")) == []
+        assert failed_messages(subscriber.handle(queue_batch_of(event), "r")) == []
         assert [one.kind for one in queue.deliveries] == ["trigger", "trigger", "webhook"]
         assert len({one.id for one in queue.deliveries}) == 2
 
-    def test_who_subscribed_before_a_change_is_never_missing(self) -> None:
-        listening, queue = Listening(), Queue()
-        subscriber = door(listening, queue)
+    def test_a_subscriber_registered_before_a_change_gets_its_delivery(self) -> None:
+        listening, queue = CountedSubscriptions(), Queue()
+        subscriber = fanout_of(listening, queue)
         (before,) = listening.change("a")
-        subscriber.handle(waiting(before), "r")
+        subscriber.handle(queue_batch_of(before), "r")
         listening.subscribe(TRIGGER)
         (after,) = listening.change("b")
-        subscriber.handle(waiting(after), "r")
+        subscriber.handle(queue_batch_of(after), "r")
         assert [one.payload["id"] for one in queue.deliveries] == ["b"]
 
-    def test_who_subscribed_before_a_load_is_not_missing_either_though_loads_have_numbers_of_their_own(self) -> None:
-        listening, queue = Listening(TRIGGER), Queue()
-        subscriber = door(listening, queue)
-        subscriber.handle(waiting(*listening.change("a", "b", "c")), "r")
+    def test_a_subscriber_registered_before_a_load_gets_its_delivery(self) -> None:
+        listening, queue = CountedSubscriptions(TRIGGER), Queue()
+        subscriber = fanout_of(listening, queue)
+        subscriber.handle(queue_batch_of(*listening.change("a", "b", "c")), "r")
         loads = replace(TRIGGER, trigger_type="skills::registry")
         listening.subscribe(loads)
         told = content_bus_event(ChangeEvent("acme", 1, "skills::registry", "load", "send"))
-        subscriber.handle(waiting(on_the_bus(asdict(told))), "r")
+        subscriber.handle(queue_batch_of(bus_event_of(asdict(told))), "r")
         assert queue.deliveries[-1] == Delivery(
             "acme", 1, "skills::registry", {"op": "load", "name": "send"}, loads.kind, loads.target
         )
 
-    def test_for_a_whole_publication_it_is_looked_once(self) -> None:
-        listening, queue = Listening(TRIGGER), Queue()
+    def test_subscriptions_are_read_once_for_a_whole_publication(self) -> None:
+        listening, queue = CountedSubscriptions(TRIGGER), Queue()
         events = listening.change(*(f"s{number}" for number in range(200)))
-        subscriber = door(listening, queue)
-        assert not_told(subscriber.handle(waiting(*events), "r")) == []
+        subscriber = fanout_of(listening, queue)
+        assert failed_messages(subscriber.handle(queue_batch_of(*events), "r")) == []
         assert len(queue.deliveries) == 200
         assert listening.asked == 1
 
@@ -173,20 +173,18 @@ class TestWhoIsTold:
             {"detail-type": "other", "detail": {"op": "x"}, "resources": ["urn:signpost:seq:1"]},
         ],
     )
-    def test_an_event_that_is_none_of_ours_is_set_aside_by_its_queue_and_keeps_nobody_from_the_others(
-        self, event: Mapping[str, Any]
-    ) -> None:
-        listening, queue = Listening(TRIGGER), Queue()
+    def test_a_malformed_event_fails_alone_in_its_batch(self, event: Mapping[str, Any]) -> None:
+        listening, queue = CountedSubscriptions(TRIGGER), Queue()
         (good,) = listening.change("a")
-        assert not_told(door(listening, queue).handle(waiting(event, good), "r")) == ["m0"]
+        assert failed_messages(fanout_of(listening, queue).handle(queue_batch_of(event, good), "r")) == ["m0"]
         assert len(queue.deliveries) == 1
 
 
-class World:
+class DeliveryStage:
     """The delivery function, with an executor and a web that answer what a test says."""
 
     def __init__(self, service: str = "delivery-under-test") -> None:
-        self.clock = SetClock()
+        self.clock = ManualClock()
         self.keys = MemoryMasterKeys(MasterKeys("0" * 64, None))
         self.queue = Queue()
         self.requests: list[CallRequest] = []
@@ -228,23 +226,23 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def stage() -> DeliveryStage:
+    return DeliveryStage()
 
 
 TO_A_FUNCTION = replace(DELIVERY, kind="trigger", target="mail::index")
 
 
 class TestTriggers:
-    def test_the_function_gets_the_detail_and_nothing_else(self, world: World) -> None:
-        assert world.deliver(TO_A_FUNCTION) == []
-        (request,) = world.requests
+    def test_a_trigger_function_gets_only_the_detail_of_the_event(self, stage: DeliveryStage) -> None:
+        assert stage.deliver(TO_A_FUNCTION) == []
+        (request,) = stage.requests
         assert (request.function, request.arguments) == ("mail::index", {"op": "register", "id": "a"})
         assert request.idempotency_key == TO_A_FUNCTION.id
         principal = request.principal
         assert (principal.tenant, principal.subject, principal.human) == ("acme", "trigger", False)
         assert principal.roles | principal.permissions == frozenset()
-        assert world.clock.now() < request.ends_at < world.clock.now() + 60
+        assert stage.clock.now() < request.ends_at < stage.clock.now() + 60
 
     @pytest.mark.parametrize(
         ("reply", "failed"),
@@ -259,16 +257,18 @@ class TestTriggers:
             (RuntimeError("a fault of ours"), ["m0"]),
         ],
     )
-    def test_whatever_fails_is_told_again(self, world: World, reply: CallReply | Exception, failed: list[str]) -> None:
-        world.reply = reply
-        assert world.deliver(TO_A_FUNCTION) == failed
-        assert world.queue.put_offs == [("r0", 10) for _ in failed]
+    def test_a_failed_trigger_is_delivered_again(
+        self, stage: DeliveryStage, reply: CallReply | Exception, failed: list[str]
+    ) -> None:
+        stage.reply = reply
+        assert stage.deliver(TO_A_FUNCTION) == failed
+        assert stage.queue.put_offs == [("r0", 10) for _ in failed]
 
 
 class TestWebhooks:
-    def test_the_body_says_what_has_happened_and_to_whom(self, world: World) -> None:
-        assert world.deliver(DELIVERY) == []
-        (post,) = world.posts
+    def test_the_body_of_a_webhook_has_type_tenant_sequence_and_payload(self, stage: DeliveryStage) -> None:
+        assert stage.deliver(DELIVERY) == []
+        (post,) = stage.posts
         assert (post.method, post.url) == ("POST", URL)
         assert json.loads(post.body or b"") == {
             "type": "skills::on-change",
@@ -278,45 +278,45 @@ class TestWebhooks:
         }
 
     @pytest.mark.parametrize("status", [100, 199, 300, 301, 307, 400, 404, 410, 429, 500, 503])
-    def test_anything_but_a_2xx_is_told_again(self, world: World, status: int) -> None:
-        world.answer = WebAnswer(status, {"location": "https://elsewhere.test/"}, b"")
-        assert world.deliver(DELIVERY) == ["m0"]
-        assert len(world.posts) == 1
+    def test_a_status_other_than_2xx_is_delivered_again(self, stage: DeliveryStage, status: int) -> None:
+        stage.answer = WebAnswer(status, {"location": "https://elsewhere.test/"}, b"")
+        assert stage.deliver(DELIVERY) == ["m0"]
+        assert len(stage.posts) == 1
 
     @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
-    def test_a_2xx_is_success_whatever_the_body_says(self, world: World, status: int) -> None:
-        world.answer = WebAnswer(status, {}, b"failed!", is_cut=True)
-        assert world.deliver(DELIVERY) == []
+    def test_a_2xx_status_is_success_with_any_body(self, stage: DeliveryStage, status: int) -> None:
+        stage.answer = WebAnswer(status, {}, b"failed!", is_cut=True)
+        assert stage.deliver(DELIVERY) == []
 
-    def test_who_is_not_reached_is_told_again(self, world: World) -> None:
-        world.answer = WebFailure("forbidden", "hooks.test is not a public address.")
-        assert world.deliver(DELIVERY) == ["m0"]
+    def test_an_unreachable_webhook_is_delivered_again(self, stage: DeliveryStage) -> None:
+        stage.answer = WebFailure("forbidden", "hooks.test is not a public address.")
+        assert stage.deliver(DELIVERY) == ["m0"]
 
-    def test_an_attempt_is_signed_anew_under_the_same_identity(self, world: World) -> None:
-        world.deliver(DELIVERY)
-        world.clock.advance(100)
-        world.deliver(DELIVERY, attempts=2)
-        first, second = (post.headers for post in world.posts)
+    def test_each_attempt_has_a_new_signature_and_the_same_webhook_id(self, stage: DeliveryStage) -> None:
+        stage.deliver(DELIVERY)
+        stage.clock.advance(100)
+        stage.deliver(DELIVERY, attempts=2)
+        first, second = (post.headers for post in stage.posts)
         assert first["webhook-id"] == second["webhook-id"] == DELIVERY.id
         assert int(second["webhook-timestamp"]) - int(first["webhook-timestamp"]) == 100
         assert first["webhook-signature"] != second["webhook-signature"]
 
 
 @pytest.mark.invariant(36)
-def test_while_keys_are_rotated_both_secrets_check_it_and_no_others(world: World) -> None:
+def test_a_signature_is_valid_for_both_secrets_during_a_rotation(stage: DeliveryStage) -> None:
     secrets = [format_key(derive_signing_key(digit * 64, "acme", URL)) for digit in "012"]
-    assert checked_by(world, secrets) == [True, False, False]
-    world.keys.write(MasterKeys("1" * 64, "0" * 64))
-    world.clock.advance(301)
-    assert checked_by(world, secrets) == [True, True, False]
-    world.keys.write(MasterKeys("2" * 64, "1" * 64))
-    world.clock.advance(301)
-    assert checked_by(world, secrets) == [False, True, True]
+    assert verify_signature(stage, secrets) == [True, False, False]
+    stage.keys.write(MasterKeys("1" * 64, "0" * 64))
+    stage.clock.advance(301)
+    assert verify_signature(stage, secrets) == [True, True, False]
+    stage.keys.write(MasterKeys("2" * 64, "1" * 64))
+    stage.clock.advance(301)
+    assert verify_signature(stage, secrets) == [False, True, True]
     others = [format_key(derive_signing_key("2" * 64, *whose)) for whose in (("other", URL), ("acme", f"{URL}b"))]
-    assert checked_by(world, others) == [False, False]
+    assert verify_signature(stage, others) == [False, False]
 
 
-def checked_by(world: World, secrets: Sequence[str]) -> list[bool]:
+def verify_signature(world: DeliveryStage, secrets: Sequence[str]) -> list[bool]:
     world.deliver(DELIVERY)
     post = world.posts[-1]
     signed = f"{post.headers['webhook-id']}.{post.headers['webhook-timestamp']}.".encode() + (post.body or b"")
@@ -325,23 +325,23 @@ def checked_by(world: World, secrets: Sequence[str]) -> list[bool]:
     return [f"v1,{digest}" in post.headers["webhook-signature"].split(" ") for digest in digests]
 
 
-class TestTryingAgain:
-    def test_the_pauses_grow_and_end_growing(self, world: World) -> None:
-        world.answer = WebAnswer(500, {}, b"")
+class TestRetries:
+    def test_pauses_between_attempts_grow_up_to_an_hour(self, stage: DeliveryStage) -> None:
+        stage.answer = WebAnswer(500, {}, b"")
         for attempts in (1, 2, 3, 9, 10, 14, 1_000):
-            world.deliver(DELIVERY, attempts=attempts)
-        assert [seconds for _, seconds in world.queue.put_offs] == [10, 20, 40, 2_560, 3_600, 3_600, 3_600]
+            stage.deliver(DELIVERY, attempts=attempts)
+        assert [seconds for _, seconds in stage.queue.put_offs] == [10, 20, 40, 2_560, 3_600, 3_600, 3_600]
 
     def test_all_attempts_together_take_over_five_hours(self) -> None:
         assert sum(DELIVERY_BACKOFF.delay_after(attempts) for attempts in range(1, 14)) == pytest.approx(
             5.4 * 3600, rel=0.01
         )
 
-    def test_of_a_batch_only_what_failed_comes_again(self, world: World) -> None:
-        world.reply = failure("exception", "f")
-        assert world.deliver(DELIVERY, TO_A_FUNCTION, DELIVERY) == ["m1"]
+    def test_only_failed_deliveries_of_a_batch_are_repeated(self, stage: DeliveryStage) -> None:
+        stage.reply = failure("exception", "f")
+        assert stage.deliver(DELIVERY, TO_A_FUNCTION, DELIVERY) == ["m1"]
 
-    def test_what_cannot_be_read_leaves_the_others_alone(self, world: World) -> None:
+    def test_a_malformed_delivery_fails_alone_in_its_batch(self, stage: DeliveryStage) -> None:
         records = [
             {
                 "messageId": f"m{number}",
@@ -351,12 +351,12 @@ class TestTryingAgain:
             }
             for number, body in enumerate(["{}", to_text(DELIVERY), "no JSON"])
         ]
-        answer: Any = world.door.handle({"Records": records}, 60_000, "r")
+        answer: Any = stage.door.handle({"Records": records}, 60_000, "r")
         assert [failed["itemIdentifier"] for failed in answer["batchItemFailures"]] == ["m0", "m2"]
-        assert len(world.posts) == 1
+        assert len(stage.posts) == 1
 
-    def test_the_log_says_what_failed_and_not_where(self, capsys: pytest.CaptureFixture[str]) -> None:
-        world = World("delivery-that-logs")
+    def test_the_log_names_the_failure_and_not_the_url(self, capsys: pytest.CaptureFixture[str]) -> None:
+        world = DeliveryStage("delivery-that-logs")
         world.answer = WebAnswer(500, {}, b"")
         world.deliver(DELIVERY)
         logged = capsys.readouterr().out

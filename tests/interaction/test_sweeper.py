@@ -20,9 +20,9 @@ from signpost.entrypoints.sweeper import RESERVE_MS, ContentSweeper
 from signpost.errors import Unavailable
 from signpost.policy.access import UnrestrictedAccess
 from signpost.telemetry import Telemetry
-from tests.support.catalogues import catalogues
-from tests.support.effort import examples
-from tests.support.registry import TENANT, CountingTimestamps, Registry
+from tests.support.catalogues import build_catalogue_publisher
+from tests.support.effort import count_examples
+from tests.support.registry import TENANT, CountingTimestamps, MemoryRegistry
 
 RESTORABLE = 35 * DAY
 LONGEST_REGISTER = 60.0
@@ -47,12 +47,12 @@ class InterruptedContent(MemoryContentStore):
         return super().apply(tenant, changes)
 
 
-class World:
+class SweeperStage:
     def __init__(self, tenant: str | None = TENANT) -> None:
-        registry = Registry()  # for its callers, and for what documents do not need
+        registry = MemoryRegistry()  # for its callers, and for what documents do not need
         self.tenant = tenant
         self.clock = registry.clock
-        self.caller = registry.caller
+        self.caller = registry.make_caller
         self.content = InterruptedContent(FunctionTable())
         self.bucket = MemoryBucket(self.clock)
         timestamps = CountingTimestamps()
@@ -66,7 +66,7 @@ class World:
         )
         self.publisher = Publisher(
             content=self.content,
-            catalogues=catalogues(self.content),
+            catalogues=build_catalogue_publisher(self.content),
             bodies=self.bucket,
             timestamps=timestamps,
         )
@@ -101,92 +101,92 @@ class World:
         return any(version.key.endswith(digest_of(body)) for version in self.bucket.versions(self.tenant))
 
 
-def sent(document: SentDocument, parts: Sequence[str] = ()) -> PublishRequest:
+def request_with(document: SentDocument, parts: Sequence[str] = ()) -> PublishRequest:
     return PublishRequest([document], None, None, None, prune=False, parts=parts)
 
 
 @pytest.fixture(params=[TENANT, None], ids=["a tenant", "what is shipped"])
-def world(request: pytest.FixtureRequest) -> World:
-    return World(request.param)
+def stage(request: pytest.FixtureRequest) -> SweeperStage:
+    return SweeperStage(request.param)
 
 
-def test_a_body_that_nothing_names_any_more_goes_when_no_restore_can_want_it(world: World) -> None:
-    world.register("a", "# Old")
-    world.days(50)
-    world.register("a", "# New")
-    world.days(36)
-    assert world.is_kept("# Old")
-    world.days(2)
-    assert not world.is_kept("# Old")
-    assert world.is_kept("# New")
+def test_an_unreferenced_body_is_removed_after_the_restore_period(stage: SweeperStage) -> None:
+    stage.register("a", "# Old")
+    stage.days(50)
+    stage.register("a", "# New")
+    stage.days(36)
+    assert stage.is_kept("# Old")
+    stage.days(2)
+    assert not stage.is_kept("# Old")
+    assert stage.is_kept("# New")
 
 
-def test_a_body_that_comes_back_stays(world: World) -> None:
-    world.register("a", "# Old")
-    world.register("a", "# New")
-    world.days(30)
-    world.register("a", "# Old")
-    world.register("a", "# New")
-    world.days(30)
-    assert world.is_kept("# Old")
+def test_a_body_registered_again_is_kept(stage: SweeperStage) -> None:
+    stage.register("a", "# Old")
+    stage.register("a", "# New")
+    stage.days(30)
+    stage.register("a", "# Old")
+    stage.register("a", "# New")
+    stage.days(30)
+    assert stage.is_kept("# Old")
 
 
 @pytest.mark.invariant(43)
 @pytest.mark.parametrize("meanwhile", ["put", "skipped"])
-def test_a_body_is_there_for_a_writer_who_dawdles_while_it_would_go(world: World, meanwhile: str) -> None:
+def test_a_body_is_kept_for_a_slow_writer_during_a_sweep(stage: SweeperStage, meanwhile: str) -> None:
     """It has been put again, or was still named when the writer looked."""
-    world.register("a", "# Old")
+    stage.register("a", "# Old")
     if meanwhile == "put":
-        world.unregister("a")
-        world.days(36)
-    world.days(1, sweeping=False)
-    world.content.meanwhile = [lambda: world.unregister("a"), world.sweep]
-    world.register("a", "# Old")
-    world.days(40)
-    assert world.is_kept("# Old")
+        stage.unregister("a")
+        stage.days(36)
+    stage.days(1, sweeping=False)
+    stage.content.meanwhile = [lambda: stage.unregister("a"), stage.sweep]
+    stage.register("a", "# Old")
+    stage.days(40)
+    assert stage.is_kept("# Old")
 
 
 @pytest.mark.invariant(43)
-def test_what_was_named_for_a_moment_between_two_looks_can_be_restored(world: World) -> None:
+def test_a_body_referenced_briefly_between_two_sweeps_can_be_restored(stage: SweeperStage) -> None:
     """By a part, so that the body was not put again."""
     document = SentDocument("a", digest_of("# A"), "# A")
-    part = world.publisher.keep(sent(document), world.tenant)
-    world.days(5)
-    world.publisher.publish(sent(SentDocument("a", document.digest, None), parts=[part]), world.tenant)
-    world.unregister("a")
-    world.days(35)
-    assert world.is_kept("# A")
+    part = stage.publisher.keep(request_with(document), stage.tenant)
+    stage.days(5)
+    stage.publisher.publish(request_with(SentDocument("a", document.digest, None), parts=[part]), stage.tenant)
+    stage.unregister("a")
+    stage.days(35)
+    assert stage.is_kept("# A")
 
 
-def test_who_looks_too_seldom_to_know_what_happened_takes_nothing_away(world: World) -> None:
-    world.register("a", "# Old")
-    world.register("a", "# New")
+def test_sweeps_that_run_too_seldom_remove_no_body(stage: SweeperStage) -> None:
+    stage.register("a", "# Old")
+    stage.register("a", "# New")
     for _ in range(10):
-        world.days(7, sweeping=False)
-        world.sweep()
-    assert world.is_kept("# Old")
+        stage.days(7, sweeping=False)
+        stage.sweep()
+    assert stage.is_kept("# Old")
 
 
-def test_a_part_goes_after_a_week_and_the_bodies_it_vouched_for_long_after(world: World) -> None:
-    world.publisher.keep(sent(SentDocument("a", digest_of("# A"), "# A")), world.tenant)
-    world.days(6)
-    assert len(world.bucket.versions(world.tenant)) == 2
-    world.days(1)
-    assert [version.key.endswith(digest_of("# A")) for version in world.bucket.versions(world.tenant)] == [True]
-    world.days(31)
-    assert world.bucket.versions(world.tenant) == []
+def test_a_part_is_removed_after_a_week_and_its_bodies_after_the_restore_period(stage: SweeperStage) -> None:
+    stage.publisher.keep(request_with(SentDocument("a", digest_of("# A"), "# A")), stage.tenant)
+    stage.days(6)
+    assert len(stage.bucket.versions(stage.tenant)) == 2
+    stage.days(1)
+    assert [version.key.endswith(digest_of("# A")) for version in stage.bucket.versions(stage.tenant)] == [True]
+    stage.days(31)
+    assert stage.bucket.versions(stage.tenant) == []
 
 
-def test_a_tenant_is_looked_at_once_a_day(world: World) -> None:
-    world.register("a", "# A")
-    assert world.sweep()["looked_at"] == 1
-    assert world.sweep()["looked_at"] == 0
-    world.clock.advance(DAY)
-    assert world.sweep()["looked_at"] == 1
+def test_a_tenant_is_swept_once_a_day(stage: SweeperStage) -> None:
+    stage.register("a", "# A")
+    assert stage.sweep()["looked_at"] == 1
+    assert stage.sweep()["looked_at"] == 0
+    stage.clock.advance(DAY)
+    assert stage.sweep()["looked_at"] == 1
 
 
-def test_what_the_time_did_not_suffice_for_is_done_by_the_next_run() -> None:
-    world = World()
+def test_work_left_by_a_sweep_out_of_time_is_done_by_the_next_one() -> None:
+    world = SweeperStage()
     for number in range(250):
         world.bucket.keep(TENANT, f"{number:064x}", b"x")
     world.bucket.keep(None, "0" * 64, b"x")
@@ -201,7 +201,7 @@ def test_what_the_time_did_not_suffice_for_is_done_by_the_next_run() -> None:
     assert world.bucket.versions(TENANT) == []
 
 
-class Broken(MemoryBucket):
+class BrokenBucket(MemoryBucket):
     @override
     def versions(self, tenant: str | None) -> Sequence[ObjectVersion]:
         if tenant == "broken":
@@ -209,9 +209,9 @@ class Broken(MemoryBucket):
         return super().versions(tenant)
 
 
-def test_the_trouble_of_one_tenant_is_told_and_keeps_nobody_else_waiting() -> None:
-    world = World()
-    bucket = Broken(world.clock)
+def test_a_failure_in_one_tenant_is_raised_after_the_others_are_swept() -> None:
+    world = SweeperStage()
+    bucket = BrokenBucket(world.clock)
     world.sweeper = ContentSweeper(
         references=world.references,
         objects=bucket,
@@ -235,7 +235,7 @@ class Interleavings(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World()
+        self.world = SweeperStage()
         self.parts: list[tuple[str, SentDocument]] = []
         self.was: list[tuple[float, frozenset[str]]] = []
 
@@ -255,7 +255,7 @@ class Interleavings(RuleBasedStateMachine):
     @rule(skill_id=IDS, body=BODIES)
     def send_a_body(self, skill_id: str, body: str) -> None:
         document = SentDocument(skill_id, digest_of(body), body)
-        self.parts.append((self.world.publisher.keep(sent(document), TENANT), document))
+        self.parts.append((self.world.publisher.keep(request_with(document), TENANT), document))
 
     @precondition(lambda self: self.parts)
     @rule(data=st.data())
@@ -264,7 +264,7 @@ class Interleavings(RuleBasedStateMachine):
         name, document = data.draw(st.sampled_from(self.parts))
         self.world.content.meanwhile = self._acts(data)
         named = SentDocument(document.id, document.digest, None)
-        self.world.publisher.publish(sent(named, parts=[name]), TENANT)
+        self.world.publisher.publish(request_with(named, parts=[name]), TENANT)
         self.world.content.meanwhile = []
 
     @rule(days=st.sampled_from([1, 2, 5, 36, 40]), sweeping=st.sampled_from([True, True, False]))
@@ -304,5 +304,7 @@ class Interleavings(RuleBasedStateMachine):
 
 
 @pytest.mark.invariant(43)
-def test_whatever_is_interleaved_nothing_that_is_named_is_missing() -> None:
-    run_state_machine_as_test(Interleavings, settings=settings(max_examples=examples(150), stateful_step_count=25))
+def test_no_interleaving_removes_a_referenced_body() -> None:
+    run_state_machine_as_test(
+        Interleavings, settings=settings(max_examples=count_examples(150), stateful_step_count=25)
+    )

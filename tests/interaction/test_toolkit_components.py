@@ -20,7 +20,7 @@ from signpost.model import InputRequired, Json, JsonObject, Principal, PromptArg
 from signpost.toolkit import Content, Context, PromptResult, ToolError, Toolkit, assistant, user
 from tests.support.imports import imported_by
 from tests.support.memory_gateway import MODERN, MemoryGateway
-from tests.support.toolkits import BRIDGE, Served
+from tests.support.toolkits import BRIDGE, ServedToolkits
 
 LEGACY = "2025-11-25"
 OLDEST = "2024-11-05"
@@ -104,28 +104,28 @@ def declare_resources(kit: Toolkit) -> None:
 
 
 @pytest.fixture(params=[(MODERN, "/mcp"), (MODERN, BRIDGE), (LEGACY, "/mcp"), (LEGACY, BRIDGE)])
-def served(request: pytest.FixtureRequest) -> Served:
+def served(request: pytest.FixtureRequest) -> ServedToolkits:
     version, path = request.param
-    return Served(yard(), version=version, endpoint=path)
+    return ServedToolkits(yard(), version=version, endpoint=path)
 
 
-def of_prompt(name: str) -> JsonObject:
+def prompt_reference(name: str) -> JsonObject:
     return {"type": "ref/prompt", "name": name}
 
 
-def of_template(uri: str) -> JsonObject:
+def template_reference(uri: str) -> JsonObject:
     return {"type": "ref/resource", "uri": uri}
 
 
-def completing(of: JsonObject, argument: str, value: str, **given: str) -> JsonObject:
+def completion_params(of: JsonObject, argument: str, value: str, **given: str) -> JsonObject:
     return {"ref": of, "argument": {"name": argument, "value": value}, "context": {"arguments": given}}
 
 
-def names(served: Served, method: str, key: str, name: str) -> list[str]:
-    return [one[name] for one in served.ask(method)[key]]
+def names(served: ServedToolkits, method: str, key: str, name: str) -> list[str]:
+    return [one[name] for one in served.request_result(method)[key]]
 
 
-def registered(served: Served, name: str, function: str) -> None:
+def register_prompt(served: ServedToolkits, name: str, function: str) -> None:
     functions = served.gateway.composition.documents.functions
     operator = Principal("operator", "default", "signpost:operator")
     payload: JsonObject = {
@@ -142,24 +142,24 @@ def registered(served: Served, name: str, function: str) -> None:
 # Lists
 
 
-def test_n069_what_they_are_is_advertised() -> None:
-    capabilities = Served(yard()).ask("server/discover")["capabilities"]
+def test_n069_resources_prompts_and_completions_are_advertised() -> None:
+    capabilities = ServedToolkits(yard()).request_result("server/discover")["capabilities"]
     assert {"resources", "prompts", "completions"} <= capabilities.keys()
 
 
 @pytest.mark.invariant(61)
-def test_n029_n030_lists_have_what_is_not_hidden(served: Served) -> None:
+def test_n029_n030_lists_leave_out_hidden_components(served: ServedToolkits) -> None:
     assert names(served, "prompts/list", "prompts", "name") == ["review"]
     uris = ["iii://skills", "yard://readme.md", "yard://books/default/1", "yard://books/atlas/2"]
     assert names(served, "resources/list", "resources", "uri") == uris
     templates = names(served, "resources/templates/list", "resourceTemplates", "uriTemplate")
     assert templates == ["iii://{+skill_id}", "iii://fn/{+function_path}", "yard://books/{book}/{page}"]
     if served.endpoint == BRIDGE:
-        assert list(served.tools()) == ["skill__fetch"]
+        assert list(served.list_tools()) == ["skill__fetch"]
 
 
-def test_a013_a051_n076_a_prompt_is_listed_with_its_arguments(served: Served) -> None:
-    (prompt,) = served.ask("prompts/list")["prompts"]
+def test_a013_a051_n076_a_prompt_is_listed_with_its_arguments(served: ServedToolkits) -> None:
+    (prompt,) = served.request_result("prompts/list")["prompts"]
     assert prompt == {
         "name": "review",
         "title": "Review",
@@ -174,8 +174,8 @@ def test_a013_a051_n076_a_prompt_is_listed_with_its_arguments(served: Served) ->
     }
 
 
-def test_n070_n071_resources_and_templates_are_listed_with_what_is_said_of_them(served: Served) -> None:
-    _, readme, instance, two = served.ask("resources/list")["resources"]
+def test_n070_n071_resources_and_templates_are_listed_with_their_metadata(served: ServedToolkits) -> None:
+    _, readme, instance, two = served.request_result("resources/list")["resources"]
     assert readme == {
         "uri": "yard://readme.md",
         "name": "readme.md",
@@ -189,7 +189,7 @@ def test_n070_n071_resources_and_templates_are_listed_with_what_is_said_of_them(
     }
     assert instance == {"uri": "yard://books/default/1", "name": "1"}
     assert two == {"uri": "yard://books/atlas/2", "name": "Two", "size": 3}
-    assert served.ask("resources/templates/list")["resourceTemplates"][2] == {
+    assert served.request_result("resources/templates/list")["resourceTemplates"][2] == {
         "uriTemplate": "yard://books/{book}/{page}",
         "name": "page",
         "title": "Page",
@@ -199,133 +199,146 @@ def test_n070_n071_resources_and_templates_are_listed_with_what_is_said_of_them(
     }
 
 
-def test_older_clients_are_listed_what_they_know() -> None:
-    served = Served(yard(), version=OLDEST)
-    (prompt,) = served.ask("prompts/list")["prompts"]
+def test_components_are_listed_with_the_members_of_the_legacy_revision() -> None:
+    served = ServedToolkits(yard(), version=OLDEST)
+    (prompt,) = served.request_result("prompts/list")["prompts"]
     assert prompt.keys() == {"name", "description", "arguments"}
-    _, readme, *_ = served.ask("resources/list")["resources"]
+    _, readme, *_ = served.request_result("resources/list")["resources"]
     assert readme.keys() == {"uri", "name", "description", "mimeType", "annotations"}
-    *_, template = served.ask("resources/templates/list")["resourceTemplates"]
+    *_, template = served.request_result("resources/templates/list")["resourceTemplates"]
     assert template.keys() == {"uriTemplate", "name", "mimeType"}
-    messages = served.ask("prompts/get", {"name": "review", "arguments": {"code": "x"}})["messages"]
+    messages = served.request_result("prompts/get", {"name": "review", "arguments": {"code": "x"}})["messages"]
     assert "audio" in messages[1]["content"]["text"]
 
 
-def test_instances_are_asked_for_once_in_two_seconds_and_only_for_lists_of_resources() -> None:
-    served = Served(yard())
+def test_instances_are_enumerated_once_in_two_seconds_and_only_for_resources() -> None:
+    served = ServedToolkits(yard())
     for method in ("resources/templates/list", "prompts/list", "tools/list"):
-        served.ask(method)
-    assert served.called == []
-    served.ask("resources/list")
-    served.ask("resources/list")
-    assert served.called == ["yard::page::enumerate"]
+        served.request_result(method)
+    assert served.called_functions == []
+    served.request_result("resources/list")
+    served.request_result("resources/list")
+    assert served.called_functions == ["yard::page::enumerate"]
     served.gateway.clock.advance(REVALIDATION_INTERVAL)
-    served.gateway.ask("resources/list", credential=served.key)
-    assert served.called == ["yard::page::enumerate"] * 2
+    served.gateway.request("resources/list", credential=served.key)
+    assert served.called_functions == ["yard::page::enumerate"] * 2
 
 
 # Getting, reading
 
 
 @pytest.mark.invariant(61)
-def test_n031_what_is_hidden_is_answered(served: Served) -> None:
-    assert served.ask("prompts/get", {"name": "whisper"})["messages"][0]["content"]["text"] == "psst"
-    assert served.ask("resources/read", {"uri": "yard://picture"})["contents"][0]["blob"] == "AA=="
-    (read,) = served.ask("resources/read", {"uri": "yard://hidden/a/b"})["contents"]
+def test_n031_hidden_components_can_be_read(served: ServedToolkits) -> None:
+    assert served.request_result("prompts/get", {"name": "whisper"})["messages"][0]["content"]["text"] == "psst"
+    assert served.request_result("resources/read", {"uri": "yard://picture"})["contents"][0]["blob"] == "AA=="
+    (read,) = served.request_result("resources/read", {"uri": "yard://hidden/a/b"})["contents"]
     assert json.loads(read["text"]) == {"path": "a/b"}
 
 
-def test_n077_a_prompt_is_rendered_with_its_own_description(served: Served) -> None:
-    rendered = served.ask("prompts/get", {"name": "review", "arguments": {"code": "x = 1", "tone": "dry"}})
+def test_n077_a_prompt_is_rendered_with_its_own_description(served: ServedToolkits) -> None:
+    rendered = served.request_result("prompts/get", {"name": "review", "arguments": {"code": "x = 1", "tone": "dry"}})
     assert rendered["description"] == "Mine."
     first, second = rendered["messages"]
     assert first == {"role": "user", "content": {"type": "text", "text": "dry  x = 1"}}
     assert (second["role"], second["content"]["type"]) == ("assistant", "audio")
-    assert served.ask("prompts/get", {"name": "whisper"})["description"] == "Says it quietly."
+    assert served.request_result("prompts/get", {"name": "whisper"})["description"] == "Says it quietly."
 
 
-def test_n078_what_is_missing_is_named_and_nothing_is_called(served: Served) -> None:
-    error = served.error("prompts/get", {"name": "review", "arguments": {"tone": "dry"}})
+def test_n078_a_missing_prompt_argument_is_refused_by_name_before_the_call(served: ServedToolkits) -> None:
+    error = served.request_error("prompts/get", {"name": "review", "arguments": {"tone": "dry"}})
     assert (error["code"], error["message"]) == (-32602, "review needs the argument `code`.")
     assert error["data"] == {"argument": "code"}
-    assert served.error("prompts/get", {"name": "rewrite"})["code"] == -32602
-    assert served.called == []
+    assert served.request_error("prompts/get", {"name": "rewrite"})["code"] == -32602
+    assert served.called_functions == []
 
 
-def test_n072_resources_and_instances_are_read(served: Served) -> None:
-    assert served.ask("resources/read", {"uri": "yard://readme.md"})["contents"] == [
+def test_n072_resources_and_instances_are_read(served: ServedToolkits) -> None:
+    assert served.request_result("resources/read", {"uri": "yard://readme.md"})["contents"] == [
         {"uri": "yard://readme.md", "mimeType": "text/markdown", "text": "# A"}
     ]
-    assert served.ask("resources/read", {"uri": "yard://books/my%20atlas/7"})["contents"] == [
+    assert served.request_result("resources/read", {"uri": "yard://books/my%20atlas/7"})["contents"] == [
         {"uri": "yard://books/my%20atlas/7", "mimeType": "text/plain", "text": "my atlas, 7"}
     ]
 
 
-def test_n073_what_is_not_there_is_not_found(served: Served) -> None:
+def test_n073_an_unknown_resource_is_not_found(served: ServedToolkits) -> None:
     for uri in ("yard://books/atlas", "yard://books/atlas/1/2", "yard://nothing", "yard://books/atlas/0"):
-        error = served.error("resources/read", {"uri": uri})
+        error = served.request_error("resources/read", {"uri": uri})
         assert error["code"] == (-32602 if served.version == MODERN else -32002)
         assert error["data"] == {"uri": uri}
 
 
-def test_a_variable_that_is_no_number_is_named(served: Served) -> None:
-    error = served.error("resources/read", {"uri": "yard://books/atlas/x"})
+def test_an_invalid_template_variable_is_named(served: ServedToolkits) -> None:
+    error = served.request_error("resources/read", {"uri": "yard://books/atlas/x"})
     assert (error["code"], "`page`" in error["message"]) == (-32602, True)
 
 
-def test_what_fails_says_so_and_nothing_of_its_insides(served: Served) -> None:
-    prompt = served.error("prompts/get", {"name": "review", "arguments": {"code": "boom"}})
-    resource = served.error("resources/read", {"uri": "yard://books/boom/1"})
-    completion = served.error("completion/complete", completing(of_prompt("review"), "language", "boom"))
+def test_a_failed_component_is_an_error_without_details(served: ServedToolkits) -> None:
+    prompt = served.request_error("prompts/get", {"name": "review", "arguments": {"code": "boom"}})
+    resource = served.request_error("resources/read", {"uri": "yard://books/boom/1"})
+    completion = served.request_error(
+        "completion/complete", completion_params(prompt_reference("review"), "language", "boom")
+    )
     for error, function in ((prompt, "yard::review"), (resource, "yard::page"), (completion, "yard::review::complete")):
         assert (error["code"], error["message"]) == (-32603, f"{function} failed unexpectedly.")
         assert error["data"] == {"function": function, "cause": "exception"}
-    refused = served.error("prompts/get", {"name": "review", "arguments": {"code": "no"}})
+    refused = served.request_error("prompts/get", {"name": "review", "arguments": {"code": "no"}})
     assert (refused["code"], refused["message"]) == (-32602, "Not this one.")
 
 
-def test_a_prompt_may_ask_first_where_the_client_can_answer() -> None:
+def test_a_prompt_requires_input_only_from_clients_with_the_capability() -> None:
     asks: JsonObject = {"name": "review", "arguments": {"code": "asks"}}
-    assert Served(yard()).error("prompts/get", asks)["data"] == {"requiredCapabilities": {"roots": {}}}
-    assert "needs an answer first" in Served(yard(), version=LEGACY).error("prompts/get", asks)["message"]
+    assert ServedToolkits(yard()).request_error("prompts/get", asks)["data"] == {"requiredCapabilities": {"roots": {}}}
+    assert (
+        "needs an answer first" in ServedToolkits(yard(), version=LEGACY).request_error("prompts/get", asks)["message"]
+    )
 
 
 # Completion
 
 
-def test_n079_static_values_begin_as_what_was_typed(served: Served) -> None:
-    found = served.ask("completion/complete", completing(of_prompt("review"), "tone", "k"))
+def test_n079_static_values_are_completed_by_prefix(served: ServedToolkits) -> None:
+    found = served.request_result("completion/complete", completion_params(prompt_reference("review"), "tone", "k"))
     assert found["completion"] == {"values": ["kind", "keen"], "total": 2, "hasMore": False}
-    every = served.ask("completion/complete", completing(of_prompt("review"), "tone", ""))
+    every = served.request_result("completion/complete", completion_params(prompt_reference("review"), "tone", ""))
     assert every["completion"]["values"] == ["kind", "keen", "dry"]
-    assert served.called == []
+    assert served.called_functions == []
 
 
-def test_n080_functions_complete_by_what_else_is_known_and_variables_too(served: Served) -> None:
-    found = served.ask("completion/complete", completing(of_prompt("review"), "language", "p", tone="dry"))
+def test_n080_functions_complete_with_the_other_arguments(served: ServedToolkits) -> None:
+    found = served.request_result(
+        "completion/complete", completion_params(prompt_reference("review"), "language", "p", tone="dry")
+    )
     assert found["completion"]["values"] == ["p", "default", "dry"]
-    many = served.ask("completion/complete", completing(of_prompt("review"), "language", "many"))["completion"]
+    many = served.request_result(
+        "completion/complete", completion_params(prompt_reference("review"), "language", "many")
+    )["completion"]
     assert (len(many["values"]), many["total"], many["hasMore"]) == (100, 150, True)
-    pattern = of_template("yard://books/{book}/{page}")
-    assert served.ask("completion/complete", completing(pattern, "book", "a"))["completion"]["values"] == ["atlas"]
-    assert served.ask("completion/complete", completing(pattern, "page", "1"))["completion"]["values"] == []
+    pattern = template_reference("yard://books/{book}/{page}")
+    assert served.request_result("completion/complete", completion_params(pattern, "book", "a"))["completion"][
+        "values"
+    ] == ["atlas"]
+    assert (
+        served.request_result("completion/complete", completion_params(pattern, "page", "1"))["completion"]["values"]
+        == []
+    )
 
 
-def test_n081_what_is_unknown_is_refused(served: Served) -> None:
+def test_n081_completion_of_an_unknown_reference_or_argument_is_refused(served: ServedToolkits) -> None:
     for of, argument in (
-        (of_prompt("rewrite"), "tone"),
-        (of_prompt("review"), "colour"),
-        (of_template("yard://{else}"), "else"),
-        (of_template("yard://books/{book}/{page}"), "colour"),
-        (of_template("iii://{+skill_id}"), "colour"),
+        (prompt_reference("rewrite"), "tone"),
+        (prompt_reference("review"), "colour"),
+        (template_reference("yard://{else}"), "else"),
+        (template_reference("yard://books/{book}/{page}"), "colour"),
+        (template_reference("iii://{+skill_id}"), "colour"),
     ):
-        assert served.error("completion/complete", completing(of, argument, ""))["code"] == -32602
+        assert served.request_error("completion/complete", completion_params(of, argument, ""))["code"] == -32602
 
 
-def test_of_the_registry_s_own_nothing_is_known_to_complete(served: Served) -> None:
-    registered(served, "greet", "yard::whisper")
-    for of, argument in ((of_prompt("greet"), "who"), (of_template("iii://{+skill_id}"), "skill_id")):
-        found = served.ask("completion/complete", completing(of, argument, "a"))
+def test_registered_prompts_and_documents_have_no_completions(served: ServedToolkits) -> None:
+    register_prompt(served, "greet", "yard::whisper")
+    for of, argument in ((prompt_reference("greet"), "who"), (template_reference("iii://{+skill_id}"), "skill_id")):
+        found = served.request_result("completion/complete", completion_params(of, argument, "a"))
         assert found["completion"]["values"] == []
 
 
@@ -333,55 +346,55 @@ def test_of_the_registry_s_own_nothing_is_known_to_complete(served: Served) -> N
 
 
 @pytest.mark.invariant(61)
-def test_the_registry_s_own_prompt_goes_before_one_of_the_same_name(served: Served) -> None:
-    registered(served, "review", "yard::whisper")
-    (prompt,) = served.ask("prompts/list")["prompts"]
+def test_a_registered_prompt_hides_a_component_of_the_same_name(served: ServedToolkits) -> None:
+    register_prompt(served, "review", "yard::whisper")
+    (prompt,) = served.request_result("prompts/list")["prompts"]
     assert prompt["description"] == "Mine."
-    assert served.ask("prompts/get", {"name": "review"})["messages"][0]["content"]["text"] == "psst"
-    refused = served.error("completion/complete", completing(of_prompt("review"), "tone", ""))
+    assert served.request_result("prompts/get", {"name": "review"})["messages"][0]["content"]["text"] == "psst"
+    refused = served.request_error("completion/complete", completion_params(prompt_reference("review"), "tone", ""))
     assert refused["code"] == -32602
 
 
-def test_of_two_executors_that_say_the_same_the_first_id_counts() -> None:
+def test_the_first_function_id_wins_among_equal_components() -> None:
     prompt = HostedFunction("a::p", name="p", description="The first.", component=Component("prompt"))
     resource = HostedFunction("a::r", component=Component("resource", "yard://a"), hidden=True)
-    gateway, called = hosting({"a::r": Result({"contents": [{"text": "a"}]})}, prompt, resource)
-    (listed,) = gateway.ask("prompts/list").json["result"]["prompts"]
+    gateway, called = gateway_with_components({"a::r": Result({"contents": [{"text": "a"}]})}, prompt, resource)
+    (listed,) = gateway.request("prompts/list").json["result"]["prompts"]
     assert listed["description"] == "The first."
     assert uris_of(gateway) == ["iii://skills"]
-    assert gateway.ask("resources/read", {"uri": "yard://a"}).json["result"]["contents"][0]["text"] == "a"
+    assert gateway.request("resources/read", {"uri": "yard://a"}).json["result"]["contents"][0]["text"] == "a"
     assert called == ["a::r"]
 
 
-def test_of_a_shipped_one_and_one_of_the_tenant_that_say_the_same_the_tenants_own_counts() -> None:
+def test_a_component_of_the_tenant_hides_an_equal_shipped_one() -> None:
     """As it is with functions of the same id."""
-    gateway, called = hosting({"zoo::r": Result({"contents": [{"text": "mine"}]})})
+    gateway, called = gateway_with_components({"zoo::r": Result({"contents": [{"text": "mine"}]})})
     own = (
         HostedFunction("zoo::p", name="p", description="Mine.", component=Component("prompt")),
         HostedFunction("zoo::r", component=Component("resource", "yard://a")),
         HostedFunction("zoo::t", name="mine", component=Component("template", "yard://{b}/{c}")),
     )
     MemoryDirectory(gateway.functions).place("default", replace(YARD, key_secret_arn="secret:zoo"), own)
-    (prompt,) = gateway.ask("prompts/list").json["result"]["prompts"]
+    (prompt,) = gateway.request("prompts/list").json["result"]["prompts"]
     assert prompt["description"] == "Mine."
-    assert gateway.ask("resources/read", {"uri": "yard://a"}).json["result"]["contents"][0]["text"] == "mine"
+    assert gateway.request("resources/read", {"uri": "yard://a"}).json["result"]["contents"][0]["text"] == "mine"
     assert called == ["zoo::r"]
-    listed = gateway.ask("resources/templates/list").json["result"]["resourceTemplates"]
+    listed = gateway.request("resources/templates/list").json["result"]["resourceTemplates"]
     assert [one["name"] for one in listed if one["uriTemplate"].startswith("yard:")] == ["mine"]
-    gateway.ask("resources/read", {"uri": "yard://b/c"})
+    gateway.request("resources/read", {"uri": "yard://b/c"})
     assert called == ["zoo::r", "zoo::t"]
 
 
-def test_of_templates_that_say_as_much_of_their_instances_the_tenants_own_is_asked_first() -> None:
-    gateway, called = hosting({})
+def test_an_equally_specific_template_of_the_tenant_is_called_first() -> None:
+    gateway, called = gateway_with_components({})
     own = HostedFunction("zoo::t", component=Component("template", "yard://{other}/{names}"))
     MemoryDirectory(gateway.functions).place("default", YARD, [own])
-    gateway.ask("resources/read", {"uri": "yard://b/c"})
+    gateway.request("resources/read", {"uri": "yard://b/c"})
     assert called[0] == "zoo::t"
 
 
-def test_tenants_that_switched_shipped_content_off_see_none_of_it() -> None:
-    gateway, _ = hosting({})
+def test_a_tenant_that_switched_shipped_content_off_sees_no_shipped_component() -> None:
+    gateway, _ = gateway_with_components({})
     assert uris_of(gateway) == ["iii://skills", "yard://a"]
     gateway.functions.settings["default", None] = {"shipped_content": 0}
     gateway.clock.advance(REVALIDATION_INTERVAL)
@@ -391,7 +404,7 @@ def test_tenants_that_switched_shipped_content_off_see_none_of_it() -> None:
 # Executors of any kind
 
 
-def hosting(replies: dict[str, CallReply], *more: HostedFunction) -> tuple[MemoryGateway, list[str]]:
+def gateway_with_components(replies: dict[str, CallReply], *more: HostedFunction) -> tuple[MemoryGateway, list[str]]:
     """A gateway with an executor that answers these, whatever they are, and what that was called for."""
     gateway = MemoryGateway()
     called: list[str] = []
@@ -419,7 +432,7 @@ def hosting(replies: dict[str, CallReply], *more: HostedFunction) -> tuple[Memor
 
 
 def uris_of(gateway: MemoryGateway) -> list[str]:
-    return [one["uri"] for one in gateway.ask("resources/list").json["result"]["resources"]]
+    return [one["uri"] for one in gateway.request("resources/list").json["result"]["resources"]]
 
 
 @pytest.mark.parametrize(
@@ -434,15 +447,15 @@ def uris_of(gateway: MemoryGateway) -> list[str]:
         {"messages": [{"role": "user", "content": "a"}]},
     ],
 )
-def test_messages_that_are_none_do_not_reach_the_client(value: Json) -> None:
-    gateway, _ = hosting({"yard::p": Result(value)})
-    error = gateway.ask("prompts/get", {"name": "p"}).json["error"]
+def test_malformed_prompt_messages_are_an_error(value: Json) -> None:
+    gateway, _ = gateway_with_components({"yard::p": Result(value)})
+    error = gateway.request("prompts/get", {"name": "p"}).json["error"]
     assert (error["code"], error["message"]) == (-32603, "yard::p answered with malformed messages.")
 
 
-def test_a_prompt_of_another_executor_may_answer_what_a_slash_command_may() -> None:
-    gateway, _ = hosting({"yard::p": Result({"content": "a"})})
-    (message,) = gateway.ask("prompts/get", {"name": "p"}).json["result"]["messages"]
+def test_a_prompt_component_can_answer_like_a_registered_prompt() -> None:
+    gateway, _ = gateway_with_components({"yard::p": Result({"content": "a"})})
+    (message,) = gateway.request("prompts/get", {"name": "p"}).json["result"]["messages"]
     assert message == {"role": "user", "content": {"type": "text", "text": "a"}}
 
 
@@ -460,39 +473,39 @@ def test_a_prompt_of_another_executor_may_answer_what_a_slash_command_may() -> N
         {"contents": [{"uri": 5, "text": "a"}]},
     ],
 )
-def test_contents_that_are_none_do_not_reach_the_client(value: Json) -> None:
-    gateway, _ = hosting({"yard::r": Result(value)})
-    error = gateway.ask("resources/read", {"uri": "yard://a"}).json["error"]
+def test_malformed_resource_contents_are_an_error(value: Json) -> None:
+    gateway, _ = gateway_with_components({"yard::r": Result(value)})
+    error = gateway.request("resources/read", {"uri": "yard://a"}).json["error"]
     assert (error["code"], error["message"]) == (-32603, "yard::r answered with malformed contents.")
 
 
-def test_what_is_too_long_or_too_deep_is_said_to_be() -> None:
+def test_contents_too_long_or_nested_too_deep_are_an_error_with_the_reason() -> None:
     deep = json.loads("[" * 90 + "]" * 90)
     for reply, words in ((KeptResult("k", 7_000_000, "d"), "7000000 bytes"), (Result(deep), "nested more than")):
-        gateway, _ = hosting({"yard::r": reply})
-        assert words in gateway.ask("resources/read", {"uri": "yard://a"}).json["error"]["message"]
+        gateway, _ = gateway_with_components({"yard::r": reply})
+        assert words in gateway.request("resources/read", {"uri": "yard://a"}).json["error"]["message"]
 
 
 @pytest.mark.parametrize("value", [5, {"values": "a"}, {"values": [5]}])
-def test_completions_that_are_none_do_not_reach_the_client(value: Json) -> None:
-    gateway, _ = hosting(
+def test_malformed_completions_are_an_error(value: Json) -> None:
+    gateway, _ = gateway_with_components(
         {"yard::p::complete": Result(value)}, HostedFunction("yard::p::complete", component=Component("helper"))
     )
-    error = gateway.ask("completion/complete", completing(of_prompt("p"), "a", "")).json["error"]
+    error = gateway.request("completion/complete", completion_params(prompt_reference("p"), "a", "")).json["error"]
     assert (error["code"], error["message"]) == (-32603, "yard::p::complete answered with malformed completions.")
 
 
-def test_nobody_is_asked_questions_while_they_type() -> None:
+def test_an_input_request_from_a_completion_is_ignored() -> None:
     helper = HostedFunction("yard::p::complete", component=Component("helper"))
-    gateway, _ = hosting({"yard::p::complete": InputRequired({"a": ROOTS})}, helper)
-    found = gateway.ask("completion/complete", completing(of_prompt("p"), "a", "")).json["result"]
+    gateway, _ = gateway_with_components({"yard::p::complete": InputRequired({"a": ROOTS})}, helper)
+    found = gateway.request("completion/complete", completion_params(prompt_reference("p"), "a", "")).json["result"]
     assert found["completion"]["values"] == []
 
 
-def test_a_failing_executor_spoils_no_list_and_what_is_no_instance_is_left_out() -> None:
+def test_failed_enumerations_and_malformed_instances_are_left_out_of_lists() -> None:
     listing = HostedFunction("yard::l", name="l", component=Component("template", "garden://{b}", enumerates=True))
     helper = HostedFunction("yard::l::enumerate", component=Component("helper"))
-    gateway, called = hosting({}, listing, helper)
+    gateway, called = gateway_with_components({}, listing, helper)
     assert uris_of(gateway) == ["iii://skills", "yard://a"]
     assert called == ["yard::l::enumerate"]
     odd: list[Json] = [
@@ -507,20 +520,22 @@ def test_a_failing_executor_spoils_no_list_and_what_is_no_instance_is_left_out()
         {"uri": "garden://e", "name": "e"},
         {"uri": "garden://e", "name": "twice"},
     ]
-    gateway, _ = hosting({"yard::l::enumerate": Result({"resources": odd})}, listing, helper)
+    gateway, _ = gateway_with_components({"yard::l::enumerate": Result({"resources": odd})}, listing, helper)
     assert uris_of(gateway) == ["iii://skills", "yard://a", "garden://e"]
 
 
 @pytest.mark.invariant(61)
-def test_what_is_internal_or_of_a_later_release_is_neither_listed_nor_answered_and_none_of_it_is_a_tool() -> None:
-    gateway, called = hosting({})
-    assert [one["name"] for one in gateway.ask("prompts/list").json["result"]["prompts"]] == ["p"]
-    assert gateway.ask("prompts/get", {"name": "internal"}).json["error"]["code"] == -32602
-    assert gateway.ask("resources/read", {"uri": "yard://later"}).json["error"]["code"] == -32602
-    tools = gateway.ask("tools/list", path=BRIDGE).json["result"]["tools"]
+def test_internal_and_unknown_components_are_not_served_and_none_is_a_tool() -> None:
+    gateway, called = gateway_with_components({})
+    assert [one["name"] for one in gateway.request("prompts/list").json["result"]["prompts"]] == ["p"]
+    assert gateway.request("prompts/get", {"name": "internal"}).json["error"]["code"] == -32602
+    assert gateway.request("resources/read", {"uri": "yard://later"}).json["error"]["code"] == -32602
+    tools = gateway.request("tools/list", path=BRIDGE).json["result"]["tools"]
     assert [tool["name"] for tool in tools] == ["skill__fetch"]
     for name in ("yard__p", "yard__r", "yard__later"):
-        assert gateway.ask("tools/call", {"name": name, "arguments": {}}, path=BRIDGE).json["error"]["code"] == -32602
+        assert (
+            gateway.request("tools/call", {"name": name, "arguments": {}}, path=BRIDGE).json["error"]["code"] == -32602
+        )
     assert called == []
 
 
@@ -538,25 +553,27 @@ def test_what_is_internal_or_of_a_later_release_is_neither_listed_nor_answered_a
         {"kind": "resource", "size": "5"},
     ],
 )
-def test_a_manifest_that_says_otherwise_what_one_is_is_none(component: Any) -> None:
+def test_an_invalid_component_in_a_manifest_is_malformed(component: Any) -> None:
     functions = [{"id": "f", "component": component}]
     with pytest.raises(MalformedMessage):
         parse_manifest(json.dumps({"signpost": 1, "manifest": {"functions": functions}}).encode())
 
 
-def test_helpers_are_called_as_what_they_help() -> None:
+def test_helper_functions_have_the_id_of_their_component_and_a_suffix() -> None:
     ids = {function.id for function in yard().functions}
     assert {f"yard::review{COMPLETE_SUFFIX}", f"yard::page{ENUMERATE_SUFFIX}"} <= ids
 
 
-def test_a_prompt_without_a_name_is_called_as_its_function() -> None:
-    gateway, _ = hosting({"yard::q": Result("a")}, HostedFunction("yard::q", component=Component("prompt")))
-    listed = gateway.ask("prompts/list").json["result"]["prompts"]
+def test_a_prompt_without_a_name_is_named_by_its_function_id() -> None:
+    gateway, _ = gateway_with_components(
+        {"yard::q": Result("a")}, HostedFunction("yard::q", component=Component("prompt"))
+    )
+    listed = gateway.request("prompts/list").json["result"]["prompts"]
     assert [prompt["name"] for prompt in listed] == ["p", "yard::q"]
-    assert gateway.ask("prompts/get", {"name": "yard::q"}).json["result"]["messages"]
+    assert gateway.request("prompts/get", {"name": "yard::q"}).json["result"]["messages"]
 
 
-def test_a_gateway_that_nobody_asks_for_them_imports_nothing_of_it() -> None:
+def test_the_gateway_does_not_import_components_at_start() -> None:
     names = {
         "signpost.surfaces.toolkit_index",
         "signpost.surfaces.toolkit_answers",

@@ -12,10 +12,10 @@ from signpost.contract import ClientPresentation, Failure, HostedFunction, KeptR
 from signpost.directory.manifest import ExecutorManifest, parse_manifest
 from signpost.surfaces.function_calls import LONGEST_STRUCTURED
 from signpost.toolkit import Answer, Content, Context, Function, ToolError, Toolkit, ToolResult, registered
-from tests.support import hosted
-from tests.support.hosted import TOKEN, MemoryKeptResults, as_lambda_sends, call_of
+from tests.support import function_host
+from tests.support.function_host import TOKEN, MemoryKeptResults, build_call, encode_reply
 from tests.support.memory_gateway import MODERN
-from tests.support.toolkits import Served
+from tests.support.toolkits import ServedToolkits
 
 LEGACY = "2025-11-25"
 OLDEST = "2024-11-05"
@@ -57,8 +57,8 @@ def yard() -> Toolkit:
 
 
 @pytest.fixture(params=[MODERN, LEGACY])
-def served(request: pytest.FixtureRequest) -> Served:
-    return Served(yard(), version=request.param)
+def served(request: pytest.FixtureRequest) -> ServedToolkits:
+    return ServedToolkits(yard(), version=request.param)
 
 
 def echo(args: Any) -> Any:
@@ -70,7 +70,7 @@ def text_of(result: Any) -> str:
     return block["text"]
 
 
-def answering(value: Any, **said: Any) -> hosted.Hosted:
+def executor_answering(value: Any, **said: Any) -> function_host.FunctionHost:
     """An executor whose tool `f` answers this."""
     kit = Toolkit("yard")
 
@@ -78,27 +78,27 @@ def answering(value: Any, **said: Any) -> hosted.Hosted:
         return value() if callable(value) else value
 
     kit.tool(**said)(f)
-    return hosted.Hosted(kit.functions, kept_results=MemoryKeptResults())
+    return function_host.FunctionHost(kit.functions, kept_results=MemoryKeptResults())
 
 
 # Through the harness
 
 
-def test_n004_n008_an_executor_gives_a_tool_what_its_author_declared() -> None:
-    world = hosted.Hosted(yard().functions)
+def test_n004_n008_a_tool_gets_its_declared_defaults_and_converted_arguments() -> None:
+    world = function_host.FunctionHost(yard().functions)
     assert world.call("yard::count") == Result({"n": 1}, [])
     assert world.call("yard::count", {"n": 2.0, "x": 1}) == Result({"n": 2}, [])
     assert world.call("yard::lookup", {"q": "a", "x": 1}) == Result(["q", "x"], [])
 
 
-def test_a055_what_the_schema_cannot_say_is_an_invalid_argument_too() -> None:
+def test_a055_an_argument_that_cannot_be_cast_is_invalid() -> None:
     kit = Toolkit("yard")
 
     @kit.tool(input={"day": "date"})
     def f(args: Any) -> Any:
         raise AssertionError(args)
 
-    reply = hosted.Hosted(kit.functions).call("yard::f", {"day": "soon"})
+    reply = function_host.FunctionHost(kit.functions).call("yard::f", {"day": "soon"})
     assert isinstance(reply, Failure)
     assert (reply.code, reply.outcome) == ("invalid_arguments", "none")
     assert "the argument `day`" in reply.message
@@ -107,76 +107,78 @@ def test_a055_what_the_schema_cannot_say_is_an_invalid_argument_too() -> None:
 
 @pytest.mark.invariant(59)
 @pytest.mark.parametrize("isolate", [False, True])
-def test_a078_what_does_not_conform_is_never_sent_and_the_log_says_why(isolate: bool) -> None:
-    world = answering({"n": "secret"}, output=COUNT, isolate=isolate)
+def test_a078_a_result_that_violates_its_schema_is_not_sent_and_is_logged(isolate: bool) -> None:
+    world = executor_answering({"n": "secret"}, output=COUNT, isolate=isolate)
     reply = world.call("yard::f")
     assert isinstance(reply, Failure)
     assert (reply.code, reply.outcome) == ("result_refused", "unknown")
     assert "secret" not in reply.message
-    (line,) = world.log.of("fault")
+    (line,) = world.log.find_lines("fault")
     assert "`n` of its result does not satisfy its output schema" in line["fault"]
 
 
-def test_a075_a076_what_conforms_is_sent_and_errors_are_not_held_against_the_schema() -> None:
-    assert answering({"n": 1, "note": None}, output=COUNT).call("yard::f") == Result({"n": 1, "note": None}, [])
-    reply = answering(ToolResult([Content.text("No.")], is_error=True), output=COUNT).call("yard::f")
+def test_a075_a076_a_conforming_result_is_sent_and_errors_are_not_validated() -> None:
+    assert executor_answering({"n": 1, "note": None}, output=COUNT).call("yard::f") == Result(
+        {"n": 1, "note": None}, []
+    )
+    reply = executor_answering(ToolResult([Content.text("No.")], is_error=True), output=COUNT).call("yard::f")
     shown = ClientPresentation([{"type": "text", "text": "No."}], {})
     assert reply == Failure("reported", "permanent_error", "none", "No.", shown=shown)
 
 
-def test_a_result_that_takes_for_ever_to_check_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_that_takes_too_long_to_validate_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("signpost.toolkit.harness.CHECK_TIMEOUT", 0.1)
     slow = {"type": "object", "properties": {"a": {"uniqueItems": True}}}
-    world = answering({"a": [{"n": number} for number in range(20_000)]}, output_schema=slow)
+    world = executor_answering({"a": [{"n": number} for number in range(20_000)]}, output_schema=slow)
     reply = world.call("yard::f")
     assert isinstance(reply, Failure)
     assert reply.code == "result_refused"
-    assert "takes too long to validate" in world.log.of("fault")[0]["fault"]
+    assert "takes too long to validate" in world.log.find_lines("fault")[0]["fault"]
 
 
-def test_a_result_that_comes_too_late_to_be_checked_has_timed_out() -> None:
+def test_a_result_validated_past_the_deadline_has_timed_out() -> None:
     slow = {"type": "object", "properties": {"a": {"uniqueItems": True}}}
-    world = answering({"a": [{"n": number} for number in range(20_000)]}, output_schema=slow)
+    world = executor_answering({"a": [{"n": number} for number in range(20_000)]}, output_schema=slow)
     reply = world.call("yard::f", seconds=0.4)
     assert isinstance(reply, Failure)
     assert reply.code == "timed_out"
 
 
-def test_a_result_against_whose_schema_nothing_can_be_held_is_not_sent() -> None:
+def test_a_result_with_a_dangling_reference_in_its_schema_is_not_sent() -> None:
     nowhere = {"type": "object", "properties": {"a": {"$ref": "#/$defs/missing"}}}
-    world = answering({"a": 1}, output_schema=nowhere)
+    world = executor_answering({"a": 1}, output_schema=nowhere)
     reply = world.call("yard::f")
     assert isinstance(reply, Failure)
     assert reply.code == "result_refused"
 
 
 @pytest.mark.parametrize("isolate", [False, True])
-def test_content_travels_beside_the_value_that_can_be_read_of_it(isolate: bool) -> None:
+def test_content_blocks_are_sent_beside_the_value(isolate: bool) -> None:
     blocks = [Content.text("a"), Content.link("iii://a", "a")]
-    reply = answering(Answer(blocks, evidence=[{"kind": "seen"}]), isolate=isolate).call("yard::f")
+    reply = executor_answering(Answer(blocks, evidence=[{"kind": "seen"}]), isolate=isolate).call("yard::f")
     assert reply == Result("a", [{"kind": "seen"}], ClientPresentation([block.block for block in blocks], {}))
     whole = ToolResult(blocks[:1], structured={"n": 1}, meta={"took": 1})
-    assert answering(whole, isolate=isolate).call("yard::f") == Result(
+    assert executor_answering(whole, isolate=isolate).call("yard::f") == Result(
         {"n": 1}, [], ClientPresentation([blocks[0].block], {"took": 1})
     )
-    failed = answering(ToolResult(blocks, is_error=True), isolate=isolate).call("yard::f")
+    failed = executor_answering(ToolResult(blocks, is_error=True), isolate=isolate).call("yard::f")
     assert isinstance(failed, Failure)
     assert failed.shown == ClientPresentation([block.block for block in blocks], {})
 
 
-def test_who_knows_nothing_of_content_reads_the_value() -> None:
-    world = answering(Content.text("a"))
-    sent: Any = json.loads(as_lambda_sends(world.harness.handle(call_message(call_of("yard::f"), TOKEN), 60_000)))
+def test_the_reply_with_content_has_a_plain_result() -> None:
+    world = executor_answering(Content.text("a"))
+    sent: Any = json.loads(encode_reply(world.harness.handle(call_message(build_call("yard::f"), TOKEN), 60_000)))
     assert sent == {"signpost": 1, "result": "a", "shown": {"content": [{"type": "text", "text": "a"}]}}
 
 
 def test_long_content_is_refused_and_a_long_value_is_kept() -> None:
     long = "x" * LARGEST_REPLY
     for refused in (Content.text(long), ToolResult([Content.text(long)], is_error=True), ToolResult(meta={"a": long})):
-        reply = answering(refused).call("yard::f")
+        reply = executor_answering(refused).call("yard::f")
         assert isinstance(reply, Failure)
         assert (reply.code, reply.outcome) == ("result_too_large", "unknown")
-    world = answering({"n": 1, "note": long}, output=COUNT)
+    world = executor_answering({"n": 1, "note": long}, output=COUNT)
     kept = world.call("yard::f", keep_at="answers/acme/1.json")
     assert isinstance(kept, KeptResult)
 
@@ -192,12 +194,12 @@ def test_long_content_is_refused_and_a_long_value_is_kept() -> None:
         {"meta": json.loads("[" * 90 + "]" * 90)},
     ],
 )
-def test_content_that_is_none_is_a_malformed_reply(shown: Any) -> None:
+def test_malformed_content_is_a_malformed_reply(shown: Any) -> None:
     with pytest.raises(MalformedMessage):
         wire.parse_reply(json.dumps({"signpost": 1, "result": 1, "shown": shown}).encode())
 
 
-def test_the_manifest_says_all_that_an_author_said() -> None:
+def test_the_manifest_carries_all_declared_settings() -> None:
     kit = Toolkit("yard", category="Utility")
 
     @kit.tool(
@@ -209,9 +211,9 @@ def test_the_manifest_says_all_that_an_author_said() -> None:
         """Does it."""
 
     (function,) = kit.functions
-    world = hosted.Hosted([function])
+    world = function_host.FunctionHost([function])
     (read,) = parse_manifest(
-        as_lambda_sends(world.harness.handle({"signpost": 1, "operation": "manifest"}, 1000))
+        encode_reply(world.harness.handle({"signpost": 1, "operation": "manifest"}, 1000))
     ).functions
     assert read == function.hosted
     assert (read.name, read.title, read.category, read.doc) == ("a name", "T", "Utility", "yard/f")
@@ -223,13 +225,13 @@ def test_the_manifest_says_all_that_an_author_said() -> None:
     ("member", "value"),
     [("outputSchema", 5), ("annotations", []), ("icons", {}), ("icons", [5]), ("meta", "x"), ("title", 5), ("doc", 5)],
 )
-def test_a_manifest_that_says_it_otherwise_is_none(member: str, value: Any) -> None:
+def test_an_invalid_member_of_a_manifest_is_malformed(member: str, value: Any) -> None:
     functions = [{"id": "f", member: value}]
     with pytest.raises(MalformedMessage):
         parse_manifest(json.dumps({"signpost": 1, "manifest": {"functions": functions}}).encode())
 
 
-def test_what_an_earlier_executor_does_not_say_is_not_said() -> None:
+def test_a_manifest_without_optional_members_has_their_defaults() -> None:
     old = json.dumps({"signpost": 1, "manifest": {"functions": [{"id": "f"}]}}).encode()
     assert parse_manifest(old) == ExecutorManifest([HostedFunction("f")])
 
@@ -237,24 +239,24 @@ def test_what_an_earlier_executor_does_not_say_is_not_said() -> None:
 # By a client
 
 
-def test_n006_n007_n048_lists_show_what_tools_have_and_leave_out_what_is_hidden(served: Served) -> None:
-    tools = served.tools()
+def test_n006_n007_n048_lists_show_tool_metadata_and_leave_out_hidden_tools(served: ServedToolkits) -> None:
+    tools = served.list_tools()
     assert sorted(tools) == ["skill__fetch", "yard__count", "yard__read", "yard__server_time", "yard__show"]
     assert tools["yard__read"]["_meta"] == {"cost": 1, "category": "Files"}
     assert tools["yard__server_time"]["_meta"] == {"category": "Utility"}
 
 
-def test_n013_n014_n015_what_is_said_where_a_kit_is_registered_counts_in_lists_and_what_is_hidden_answers() -> None:
-    admin = Served(registered(yard(), hidden=True, category="Admin"))
-    assert sorted(admin.tools()) == ["skill__fetch"]
+def test_n013_n014_n015_overrides_of_a_registered_toolkit_apply_to_lists() -> None:
+    admin = ServedToolkits(registered(yard(), hidden=True, category="Admin"))
+    assert sorted(admin.list_tools()) == ["skill__fetch"]
     assert text_of(admin.call("yard__server_time")) == "noon"
-    shown = Served(registered(yard(), visible=True, category="Admin")).tools()
+    shown = ServedToolkits(registered(yard(), visible=True, category="Admin")).list_tools()
     assert {"yard__lookup", "yard__read"} <= shown.keys()
     assert shown["yard__read"]["_meta"] == {"cost": 1, "category": "Admin"}
     assert shown["yard__lookup"]["_meta"] == {"category": "Admin"}
 
 
-def test_n051_a_tool_that_is_registered_again_under_another_name_is_another_tool() -> None:
+def test_n051_a_toolkit_registered_twice_under_two_names_is_two_tools() -> None:
     clock = Toolkit("clock")
 
     @clock.tool
@@ -263,24 +265,24 @@ def test_n051_a_tool_that_is_registered_again_under_another_name_is_another_tool
         return "noon"
 
     again = registered(clock, namespace="shop", name="shop.time", description="The time of the shop.")
-    served = Served(clock, again, endpoint="/mcp/flat")
-    tools = {name: tool["description"] for name, tool in served.tools().items() if name != "skill__fetch"}
+    served = ServedToolkits(clock, again, endpoint="/mcp/flat")
+    tools = {name: tool["description"] for name, tool in served.list_tools().items() if name != "skill__fetch"}
     assert tools == {
         "skill:server_time": "The time. [dynamic]",
         "skill:shop.time": "The time of the shop. [dynamic]",
     }
     assert [text_of(served.call(name)) for name in tools] == ["noon", "noon"]
-    assert served.called == ["clock::server_time", "shop::server_time"]
+    assert served.called_functions == ["clock::server_time", "shop::server_time"]
     assert server_time
 
 
-def test_a066_a067_a073_a074_only_tools_that_have_them_show_title_meta_annotations_and_output_schema() -> None:
+def test_a066_a067_a073_a074_tools_list_only_declared_metadata() -> None:
     plain = Toolkit("plain")
 
     @plain.tool
     def bare() -> None: ...
 
-    tools = Served(yard(), plain).tools()
+    tools = ServedToolkits(yard(), plain).list_tools()
     assert tools["plain__bare"].keys() == {"name", "description", "inputSchema"}
     assert tools["yard__read"]["title"] == "Read"
     assert tools["yard__read"]["annotations"] == {"readOnlyHint": True}
@@ -291,18 +293,18 @@ def test_a066_a067_a073_a074_only_tools_that_have_them_show_title_meta_annotatio
     assert bare
 
 
-def test_older_clients_are_shown_what_they_know() -> None:
-    tools = Served(yard(), version=OLDEST).tools()
+def test_tools_are_listed_with_the_members_of_the_legacy_revision() -> None:
+    tools = ServedToolkits(yard(), version=OLDEST).list_tools()
     assert all(tool.keys() == {"name", "description", "inputSchema"} for tool in tools.values())
 
 
-def test_n011_n018_visible_hidden_and_argumentless_tools_answer(served: Served) -> None:
+def test_n011_n018_visible_hidden_and_argumentless_tools_can_be_called(served: ServedToolkits) -> None:
     assert text_of(served.call("yard__read", path="a")) == "default a"
     assert text_of(served.call("yard__server_time")) == "noon"
     assert json.loads(text_of(served.call("yard__lookup", q="a"))) == ["q"]
 
 
-def test_a075_a077_structured_results_go_with_equal_text_and_others_without_structure(served: Served) -> None:
+def test_a075_a077_only_results_with_an_output_schema_are_structured(served: ServedToolkits) -> None:
     counted = served.call("yard__count", n=5)
     assert counted["structuredContent"] == json.loads(text_of(counted)) == {"n": 5}
     assert counted["isError"] is False
@@ -310,45 +312,45 @@ def test_a075_a077_structured_results_go_with_equal_text_and_others_without_stru
 
 
 @pytest.mark.invariant(59)
-def test_a078_a_client_is_told_that_a_result_does_not_conform_and_not_what_it_is(served: Served) -> None:
+def test_a078_a_client_gets_an_error_without_the_nonconforming_result(served: ServedToolkits) -> None:
     refused = served.call("yard__count", n=0)
     assert refused["isError"]
     assert "structuredContent" not in refused
     assert text_of(refused) == "yard::count ran, but its result does not satisfy its output schema and was not sent."
 
 
-def test_a076_a_reported_error_reaches_the_client_in_its_own_words(served: Served) -> None:
+def test_a076_a_tool_error_reaches_the_client_with_its_message(served: ServedToolkits) -> None:
     refused = served.call("yard__count", n=-1)
     assert (refused["isError"], text_of(refused)) == (True, "There is nothing below zero.")
 
 
-def test_a079_a080_a_call_without_arguments_is_refused_or_has_the_defaults(served: Served) -> None:
-    assert served.ask("tools/call", {"name": "yard__count"})["structuredContent"] == {"n": 1}
-    missing = served.ask("tools/call", {"name": "yard__read"})
+def test_a079_a080_a_call_without_arguments_gets_defaults_or_is_refused(served: ServedToolkits) -> None:
+    assert served.request_result("tools/call", {"name": "yard__count"})["structuredContent"] == {"n": 1}
+    missing = served.request_result("tools/call", {"name": "yard__read"})
     assert missing["isError"]
     assert "`path`" in text_of(missing)
 
 
-def test_n009_bad_arguments_are_an_error_that_names_the_tool_and_the_field(served: Served) -> None:
+def test_n009_bad_arguments_are_an_error_that_names_the_tool_and_the_field(served: ServedToolkits) -> None:
     refused = served.call("yard__read", path=5)
     assert refused["isError"]
     assert text_of(refused).startswith("yard__read was not called: the argument `path`")
 
 
-def test_every_kind_of_content_is_shown(served: Served) -> None:
+def test_every_kind_of_content_is_sent(served: ServedToolkits) -> None:
     text, image, audio = served.call("yard__show")["content"]
     assert text == {"type": "text", "text": "Look:", "annotations": {"audience": ["user"]}}
     assert image == {"type": "image", "data": "AA==", "mimeType": "image/png"}
     assert audio == {"type": "audio", "data": "AA==", "mimeType": "audio/wav"}
 
 
-def test_clients_that_know_no_audio_are_told_that_there_is_some() -> None:
-    audio = Served(yard(), version=OLDEST).call("yard__show")["content"][2]
+def test_audio_is_described_as_text_to_legacy_clients() -> None:
+    audio = ServedToolkits(yard(), version=OLDEST).call("yard__show")["content"][2]
     assert audio["type"] == "text"
     assert "audio" in audio["text"]
 
 
-def test_a_whole_result_is_shown_whole(served: Served) -> None:
+def test_a_tool_result_is_sent_with_content_structure_meta_and_error_flag(served: ServedToolkits) -> None:
     kit = Toolkit("yard")
 
     @kit.tool
@@ -356,7 +358,7 @@ def test_a_whole_result_is_shown_whole(served: Served) -> None:
         words = [Content.text("Five.")]
         return ToolResult(words, structured={"n": 5}, meta={"took": 3}, is_error=wrong)
 
-    other = Served(kit, version=served.version)
+    other = ServedToolkits(kit, version=served.version)
     good, bad = other.call("yard__whole"), other.call("yard__whole", wrong=True)
     assert (text_of(good), good["structuredContent"], good["isError"]) == ("Five.", {"n": 5}, False)
     assert good["_meta"]["took"] == bad["_meta"]["took"] == 3
@@ -364,7 +366,7 @@ def test_a_whole_result_is_shown_whole(served: Served) -> None:
     assert whole
 
 
-def test_what_an_output_schema_asks_for_is_structured_however_long_it_is() -> None:
+def test_a_result_with_an_output_schema_is_structured_at_any_length() -> None:
     kit = Toolkit("yard")
     long = "x" * (LONGEST_STRUCTURED + 1)
 
@@ -380,7 +382,7 @@ def test_what_an_output_schema_asks_for_is_structured_however_long_it_is() -> No
     def is_kept() -> Any:
         return {"note": "x" * LARGEST_REPLY}
 
-    served = Served(kit)
+    served = ServedToolkits(kit)
     assert served.call("yard__is_kept")["isError"]
     assert served.call("yard__conforms")["structuredContent"] == {"note": long}
     assert len(served.call("yard__conforms")["content"][0]["text"]) < LONGEST_STRUCTURED
@@ -388,20 +390,20 @@ def test_what_an_output_schema_asks_for_is_structured_however_long_it_is() -> No
     assert [conforms, says, is_kept]
 
 
-def test_an_output_that_is_no_object_is_checked_and_not_shown_as_a_schema() -> None:
+def test_an_output_schema_of_no_object_is_validated_and_not_listed() -> None:
     kit = Toolkit("yard")
 
     @kit.tool(output_schema={"type": "array", "items": {"type": "integer"}})
     def numbers() -> Any:
         return [1]
 
-    served = Served(kit)
-    assert "outputSchema" not in served.tools()["yard__numbers"]
+    served = ServedToolkits(kit)
+    assert "outputSchema" not in served.list_tools()["yard__numbers"]
     assert json.loads(text_of(served.call("yard__numbers"))) == [1]
     assert numbers
 
 
-def test_where_tools_have_to_be_exposed_those_of_kits_have_to_be_too() -> None:
+def test_require_expose_applies_to_tools_of_toolkits() -> None:
     kit = Toolkit("yard")
 
     @kit.tool(expose=True)
@@ -410,11 +412,11 @@ def test_where_tools_have_to_be_exposed_those_of_kits_have_to_be_too() -> None:
     @kit.tool
     def shut() -> None: ...
 
-    assert "yard__shut" not in Served(kit, REQUIRE_EXPOSE="1").tools()
+    assert "yard__shut" not in ServedToolkits(kit, REQUIRE_EXPOSE="1").list_tools()
     assert [open_, shut]
 
 
-def test_kits_stand_beside_plain_functions() -> None:
-    served = Served(yard(), Function("plain", echo))
-    assert "plain" in served.tools()
+def test_toolkits_and_plain_functions_are_served_together() -> None:
+    served = ServedToolkits(yard(), Function("plain", echo))
+    assert "plain" in served.list_tools()
     assert served.call("plain", a=1)["structuredContent"] == {"a": 1}

@@ -18,8 +18,8 @@ from signpost.mcp.surface import Surface
 from signpost.model import Call, CallToolResult, Json, JsonObject, Tool
 from signpost.wiring.endpoints import build_gateway_surface
 from stage.fixtures import TENANT
-from stage.wiring.gateway import with_fixtures
-from tests.support.memory_gateway import Answer, MemoryGateway, modern
+from stage.wiring.gateway import add_fixtures
+from tests.support.memory_gateway import GatewayAnswer, MemoryGateway, build_modern_request
 
 
 class Stage:
@@ -27,15 +27,17 @@ class Stage:
 
     def __init__(self, surface: Surface | None = None, **environment: str) -> None:
         self.gateway = MemoryGateway(None, **environment)
-        self.gateway.serve(surface or with_fixtures(build_gateway_surface(self.gateway.composition)))
+        self.gateway.serve_surface(surface or add_fixtures(build_gateway_surface(self.gateway.composition)))
         self.credential = str(self.gateway.make_key(TENANT))
 
     def call(self, name: str, arguments: Json = None, **headers: str) -> Any:
         answer = self.send("tools/call", {"name": name, "arguments": arguments or {}}, None, **headers)
         return answer.json["result"]
 
-    def send(self, method: str, params: JsonObject, query: dict[str, str] | None = None, **headers: str) -> Answer:
-        message, sent = modern(method, params)
+    def send(
+        self, method: str, params: JsonObject, query: dict[str, str] | None = None, **headers: str
+    ) -> GatewayAnswer:
+        message, sent = build_modern_request(method, params)
         sent |= {"authorization": f"Bearer {self.credential}"}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         return self.gateway.send(body=json.dumps(message), headers=sent, query=query)
@@ -51,7 +53,7 @@ def stage() -> Stage:
     ("arguments", "field"),
     [({"a": 1}, "`b`"), ({"a": 1, "b": "2"}, "`b`"), ({"a": 1, "b": 2, "c": 3}, "`c`"), ({"a": None, "b": 1}, "`a`")],
 )
-def test_wrong_arguments_are_refused_by_name_and_the_tool_does_not_run(
+def test_invalid_arguments_are_refused_by_name_before_the_tool_is_called(
     stage: Stage, arguments: JsonObject, field: str
 ) -> None:
     result = stage.call("test_add", arguments)
@@ -60,11 +62,11 @@ def test_wrong_arguments_are_refused_by_name_and_the_tool_does_not_run(
     assert "structuredContent" not in result
 
 
-def test_right_arguments_reach_the_tool(stage: Stage) -> None:
+def test_valid_arguments_reach_the_tool(stage: Stage) -> None:
     assert stage.call("test_add", {"a": 1, "b": 2.5})["structuredContent"] == {"sum": 3.5}
 
 
-def test_arguments_that_are_nested_too_deeply_are_a_result_and_no_crash(stage: Stage) -> None:
+def test_arguments_nested_too_deeply_are_an_error_result(stage: Stage) -> None:
     deep: Json = 1
     for _ in range(80):
         deep = [deep]
@@ -74,13 +76,13 @@ def test_arguments_that_are_nested_too_deeply_are_a_result_and_no_crash(stage: S
 
 
 @pytest.mark.invariant(21)
-def test_a_result_that_breaks_its_own_schema_does_not_leave(stage: Stage) -> None:
+def test_a_result_that_violates_its_schema_is_an_internal_error(stage: Stage) -> None:
     answer = stage.send("tools/call", {"name": "test_broken_promise", "arguments": {}}).json
     assert "result" not in answer
     assert answer["error"]["code"] == -32603
 
 
-def test_a_schema_that_is_refused_is_said_and_nothing_runs() -> None:
+def test_a_tool_with_a_refused_schema_is_an_error_and_is_not_called() -> None:
     class Odd:
         def tools(self, call: Call) -> Sequence[Tool]:
             del call
@@ -113,13 +115,13 @@ def test_both_spellings_of_a_name_are_callable(stage: Stage) -> None:
         ("portable", {"names": "canonical"}, "gateway.home"),
     ],
 )
-def test_names_are_spelled_as_asked(setting: str, query: dict[str, str], first: str) -> None:
+def test_names_are_spelled_by_setting_or_query(setting: str, query: dict[str, str], first: str) -> None:
     listed = Stage(TOOL_NAMES=setting).send("tools/list", {}, query).json["result"]["tools"]
     assert listed[0]["name"] == first
 
 
 @pytest.mark.invariant(24)
-def test_portable_names_are_portable_short_and_told_apart() -> None:
+def test_portable_names_are_portable_short_and_unique() -> None:
     names = ["workflow:Tech News Digest", "skill:web_search", "skill_web.search", "a" * 60, "…", "gateway.home"]
     spelled = portable_names(names)
     assert spelled["workflow:Tech News Digest"] == "workflow_tech_news_digest"
@@ -132,7 +134,7 @@ def test_portable_names_are_portable_short_and_told_apart() -> None:
 PORTABLE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def generated(number: int, letters: str) -> Sequence[str]:
+def generate_names(number: int, letters: str) -> Sequence[str]:
     """Always the same, and each once."""
     chosen = Random(number)  # noqa: S311 - nothing is kept secret by it
     return [
@@ -143,8 +145,8 @@ def generated(number: int, letters: str) -> Sequence[str]:
 
 @pytest.mark.invariant(24)
 @pytest.mark.parametrize("letters", ["abcXYZ019_-", "ab.: _", "…ü\ud800 ", "x"])
-def test_ten_thousand_names_have_as_many_portable_ones_whatever_their_order(letters: str) -> None:
-    names = generated(10_000, letters)
+def test_ten_thousand_names_have_unique_portable_names_in_any_order(letters: str) -> None:
+    names = generate_names(10_000, letters)
     spelled = portable_names(names)
     assert len(set(spelled.values())) == len(names) == len(spelled)
     assert all(map(PORTABLE.fullmatch, spelled.values()))
@@ -152,15 +154,15 @@ def test_ten_thousand_names_have_as_many_portable_ones_whatever_their_order(lett
 
 
 @pytest.mark.invariant(24)
-def test_names_of_nothing_but_signs_have_portable_ones_too() -> None:
+def test_names_without_letters_have_unique_portable_names() -> None:
     names = ["…" * times for times in range(1, 10_001)]
     spelled = portable_names(names)
     assert len(set(spelled.values())) == len(names)
     assert all(map(PORTABLE.fullmatch, spelled.values()))
 
 
-def test_a_portable_name_changes_only_if_another_would_have_the_same() -> None:
-    names = generated(500, "ab. ")
+def test_a_portable_name_changes_only_on_a_collision() -> None:
+    names = generate_names(500, "ab. ")
     before, after = portable_names(names[:250]), portable_names(names)
     simple = Counter(map(simplify_name, names))
     changed = {name for name in names[:250] if before[name] != after[name]}
@@ -179,7 +181,7 @@ def test_a_portable_name_changes_only_if_another_would_have_the_same() -> None:
         ({"region": None}, {"mcp_param_region": "eu"}, -32020),
     ],
 )
-def test_an_argument_that_a_header_repeats_must_agree_with_it(
+def test_a_mirrored_argument_must_match_its_header(
     stage: Stage, arguments: JsonObject, headers: dict[str, str], code: int | None
 ) -> None:
     answer = stage.send("tools/call", {"name": "test_mirrored_argument", "arguments": arguments}, None, **headers)
@@ -187,7 +189,7 @@ def test_an_argument_that_a_header_repeats_must_agree_with_it(
 
 
 @pytest.mark.invariant(25)
-def test_a_result_that_is_too_long_becomes_a_link_to_it(stage: Stage) -> None:
+def test_a_result_that_is_too_long_becomes_a_link(stage: Stage) -> None:
     result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER})
     link = result["content"][1]
     assert (link["type"], link["mimeType"], result["isError"]) == ("resource_link", "application/json", False)
@@ -202,7 +204,7 @@ def test_a_long_result_within_the_limit_is_sent(stage: Stage) -> None:
 
 
 @pytest.mark.invariant(25)
-def test_quotation_marks_and_notices_do_not_make_an_answer_longer_than_lambda_can_send(stage: Stage) -> None:
+def test_escapes_and_notifications_count_towards_the_limit_of_an_answer(stage: Stage) -> None:
     # Every answer of the memory gateway is held against Lambda's limit.
     result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER // 2 - 1000, "of": '"'})
     assert len(result["content"][0]["text"]) == LONGEST_ANSWER // 2 - 1000
@@ -214,13 +216,13 @@ def test_quotation_marks_and_notices_do_not_make_an_answer_longer_than_lambda_ca
         "params": {"name": "test_long_answer", "arguments": arguments},
     }
     headers = {"authorization": f"Bearer {stage.credential}", "accept": "text/event-stream"}
-    *notices, answer = events(stage.gateway.send(body=json.dumps(message), headers=headers))
+    *notices, answer = sent_events(stage.gateway.send(body=json.dumps(message), headers=headers))
     assert len(notices) == 2
     assert answer["id"] == 1
 
 
 @pytest.mark.invariant(25)
-def test_messages_of_a_batch_that_do_not_fit_any_more_are_not_carried_out(stage: Stage) -> None:
+def test_messages_of_a_batch_over_the_answer_limit_are_not_executed(stage: Stage) -> None:
     params = {"name": "test_long_answer", "arguments": {"characters": LONGEST_ANSWER // 2}}
     batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params} for number in range(3)]
     headers = {"authorization": f"Bearer {stage.credential}"}
@@ -230,13 +232,13 @@ def test_messages_of_a_batch_that_do_not_fit_any_more_are_not_carried_out(stage:
     assert "was not carried out" in second["error"]["message"]
 
 
-def test_a_result_that_cannot_be_kept_says_that_the_tool_ran(stage: Stage) -> None:
+def test_a_result_that_cannot_be_kept_is_an_error_that_states_the_tool_ran(stage: Stage) -> None:
     class Full:
         def keep(self, tenant: str, text: str) -> str:
             raise Unavailable(f"{tenant} {len(text)}")
 
-    stage.gateway.exchange(long_answers=Full())
-    stage.gateway.serve(with_fixtures(build_gateway_surface(stage.gateway.composition)))
+    stage.gateway.replace_adapters(long_answers=Full())
+    stage.gateway.serve_surface(add_fixtures(build_gateway_surface(stage.gateway.composition)))
     result = stage.call("test_long_answer", {"characters": LONGEST_ANSWER})
     assert result["isError"] is True
     assert "The tool ran" in result["content"][0]["text"]
@@ -245,8 +247,8 @@ def test_a_result_that_cannot_be_kept_says_that_the_tool_ran(stage: Stage) -> No
 SLOW: JsonObject = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
 
 
-def test_checking_a_value_is_given_up_after_two_seconds() -> None:
-    class Unique(Many):
+def test_the_validation_of_a_value_stops_after_two_seconds() -> None:
+    class Unique(ManyTools):
         def tools(self, call: Call) -> Sequence[Tool]:
             del call
             return [Tool("unique", "Wants no two alike.", SLOW)]
@@ -263,7 +265,7 @@ def test_checking_a_value_is_given_up_after_two_seconds() -> None:
     ("version", "kinds"),
     [("2024-11-05", ["text"]), ("2025-03-26", ["audio"]), ("2025-11-25", ["audio"])],
 )
-def test_content_that_came_later_is_told_in_words_to_older_clients(
+def test_newer_content_types_are_described_as_text_to_legacy_clients(
     stage: Stage, version: str, kinds: list[str]
 ) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "test_audio_content"}}
@@ -272,12 +274,12 @@ def test_content_that_came_later_is_told_in_words_to_older_clients(
     assert [block["type"] for block in content] == kinds
 
 
-def test_one_gateway_lists_both_spellings(stage: Stage) -> None:
+def test_one_gateway_lists_canonical_and_portable_names(stage: Stage) -> None:
     for query, first in (({}, "gateway.home"), ({"names": "portable"}, "gateway_home"), ({}, "gateway.home")):
         assert stage.send("tools/list", {}, query).json["result"]["tools"][0]["name"] == first
 
 
-def test_a_portable_name_never_stands_for_another_tools_own_name() -> None:
+def test_a_portable_name_never_equals_the_name_of_another_tool() -> None:
     names = ["a.b", "a:b", "a_b", f"a_b_{hashlib.sha256(b'a.b').hexdigest()[:6]}"]
     spelled = portable_names(names)
     assert len(set(spelled.values())) == len(names)
@@ -285,8 +287,8 @@ def test_a_portable_name_never_stands_for_another_tools_own_name() -> None:
     assert spelled["a.b"] not in names
 
 
-def test_a_listed_tool_is_not_spelled_like_an_unlisted_one() -> None:
-    class Hiding(Many):
+def test_a_portable_name_never_equals_the_name_of_an_unlisted_tool() -> None:
+    class Hiding(ManyTools):
         def tools(self, call: Call) -> Sequence[Tool]:
             return [tool for tool in super().tools(call) if tool.name != "do_it"]
 
@@ -301,11 +303,11 @@ def test_a_listed_tool_is_not_spelled_like_an_unlisted_one() -> None:
     assert stage.call("do_it")["content"][0]["text"] == "do_it"
 
 
-def events(answer: Answer) -> list[Any]:
+def sent_events(answer: GatewayAnswer) -> list[Any]:
     return [json.loads(line.removeprefix("data: ")) for line in answer.text.split("\n") if line.startswith("data: ")]
 
 
-def ask_with_progress(stage: Stage, accept: str) -> Answer:
+def ask_with_progress(stage: Stage, accept: str) -> GatewayAnswer:
     meta: JsonObject = {"progressToken": "p"}
     message = {
         "jsonrpc": "2.0",
@@ -317,16 +319,16 @@ def ask_with_progress(stage: Stage, accept: str) -> Answer:
     return stage.gateway.send(body=json.dumps(message), headers=headers)
 
 
-def test_progress_travels_before_the_answer_as_events(stage: Stage) -> None:
+def test_progress_is_sent_as_events_before_the_answer(stage: Stage) -> None:
     answer = ask_with_progress(stage, "application/json, text/event-stream")
     assert answer.headers["content-type"] == "text/event-stream"
-    *progress, result = events(answer)
+    *progress, result = sent_events(answer)
     assert [event["params"]["progress"] for event in progress] == [0, 50, 100]
     assert {event["params"]["progressToken"] for event in progress} == {"p"}
     assert result["id"] == 1
 
 
-def test_a_client_that_takes_no_events_gets_the_answer_alone(stage: Stage) -> None:
+def test_a_client_that_accepts_no_events_gets_only_the_answer(stage: Stage) -> None:
     answer = ask_with_progress(stage, "application/json")
     assert answer.headers["content-type"] == "application/json"
     assert answer.json["id"] == 1
@@ -335,19 +337,17 @@ def test_a_client_that_takes_no_events_gets_the_answer_alone(stage: Stage) -> No
 @pytest.mark.parametrize(
     ("level", "messages"), [(None, 0), ("debug", 3), ("info", 3), ("warning", 0), ("emergency", 0)]
 )
-def test_log_messages_are_sent_from_the_level_on_that_the_request_names(
-    stage: Stage, level: str | None, messages: int
-) -> None:
+def test_log_messages_are_sent_from_the_requested_level_on(stage: Stage, level: str | None, messages: int) -> None:
     named: JsonObject = {"io.modelcontextprotocol/logLevel": level} if level else {}
-    message, headers = modern("tools/call", {"name": "test_logging_tool", "arguments": {}})
+    message, headers = build_modern_request("tools/call", {"name": "test_logging_tool", "arguments": {}})
     body: dict[str, Any] = json.loads(json.dumps(message))
     body["params"]["_meta"] |= named
     headers |= {"authorization": f"Bearer {stage.credential}", "accept": "text/event-stream"}
     answer = stage.gateway.send(body=json.dumps(body), headers=headers)
-    assert len(events(answer)) == (messages + 1 if messages else 0)
+    assert len(sent_events(answer)) == (messages + 1 if messages else 0)
 
 
-class Many:
+class ManyTools:
     """A provider with more tools than one page holds."""
 
     def __init__(self, number: int) -> None:
@@ -366,8 +366,8 @@ class Many:
         return CallToolResult([{"type": "text", "text": tool.name}])
 
 
-def test_a_long_list_is_read_page_by_page_whatever_comes_and_goes_between() -> None:
-    many = Many(2500)
+def test_a_long_list_is_paged_while_tools_are_added_and_removed() -> None:
+    many = ManyTools(2500)
     stage = Stage(Surface("test", "", tools=(many,)))
     first = stage.send("tools/list", {}).json["result"]
     many.names.insert(0, "tool-new")
@@ -379,8 +379,8 @@ def test_a_long_list_is_read_page_by_page_whatever_comes_and_goes_between() -> N
     assert "nextCursor" not in third
 
 
-def test_a_page_ends_before_it_is_too_long_to_be_sent() -> None:
-    many = Many(900)
+def test_a_page_is_limited_by_its_size() -> None:
+    many = ManyTools(900)
     many.description = "x" * 5000
     stage = Stage(Surface("test", "", tools=(many,)))
     listed, params = 0, {}
@@ -391,8 +391,8 @@ def test_a_page_ends_before_it_is_too_long_to_be_sent() -> None:
     assert listed == 900
 
 
-def test_a_list_with_a_name_twice_ends() -> None:
-    stage = Stage(Surface("test", "", tools=(Many(1500), Many(1500))))
+def test_paging_ends_for_a_list_with_duplicate_names() -> None:
+    stage = Stage(Surface("test", "", tools=(ManyTools(1500), ManyTools(1500))))
     pages, params = 0, {}
     while params is not None:
         result = stage.send("tools/list", params).json["result"]
@@ -401,8 +401,8 @@ def test_a_list_with_a_name_twice_ends() -> None:
     assert pages == 3
 
 
-def test_a_cursor_is_good_for_its_list_and_its_holder_only() -> None:
-    stage = Stage(Surface("test", "", tools=(Many(1001),)))
+def test_a_cursor_is_valid_only_for_its_list_and_principal() -> None:
+    stage = Stage(Surface("test", "", tools=(ManyTools(1001),)))
     cursor = stage.send("tools/list", {}).json["result"]["nextCursor"]
     assert "result" in stage.send("tools/list", {"cursor": cursor}).json
     stage.credential = str(stage.gateway.make_key(TENANT))

@@ -13,13 +13,13 @@ from signpost.entrypoints.workflow_worker import RESERVE, WorkflowWorker
 from signpost.errors import Unavailable
 from signpost.telemetry import Telemetry
 from signpost.workflow.wakes import QueuedWake, WakeMessage
-from tests.support.due import write_due
-from tests.support.memory_gateway import SetClock
+from tests.support.due_instances import write_due_instance
+from tests.support.memory_gateway import ManualClock
 
 NOW = 1_800_000_000.0
 
 
-class Woken:
+class RecordingWaker:
     """Fails at the workflow that it is told."""
 
     def __init__(self, failing: str = "", fault: Exception | None = None) -> None:
@@ -53,52 +53,52 @@ def record(name: str, body: str, attempt: int = 1) -> dict[str, Any]:
     }
 
 
-def handled(woken: Woken, queue: Queue, *records: dict[str, Any]) -> Any:
+def handle_records(woken: RecordingWaker, queue: Queue, *records: dict[str, Any]) -> Any:
     worker = WorkflowWorker(
         waker=woken,
         queue=queue,
         backoff=Backoff(first=10, longest=300),
-        clock=SetClock(NOW),
+        clock=ManualClock(NOW),
         telemetry=Telemetry("worker-under-test"),
     )
     answer: Any = worker.handle({"Records": records}, 900_000, "request")
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 
-def test_a_workflow_is_looked_at_with_the_time_that_there_is_but_for_writing_down_what_came_of_it() -> None:
-    woken = Woken()
-    assert handled(woken, Queue(), record("a", WakeMessage("acme", "wf_a").text)) == []
+def test_an_instance_is_woken_with_the_remaining_time_less_the_reserve() -> None:
+    woken = RecordingWaker()
+    assert handle_records(woken, Queue(), record("a", WakeMessage("acme", "wf_a").text)) == []
     assert woken.calls == [("acme", "wf_a", NOW + 900 - RESERVE)]
 
 
 @pytest.mark.parametrize("fault", [Unavailable("Overloaded."), KeyError("x")])
-def test_what_fails_is_shown_again_a_while_later_and_the_others_are_looked_at(fault: Exception) -> None:
-    woken, queue = Woken("wf_b", fault), Queue()
+def test_a_failed_wake_is_delayed_and_the_others_are_handled(fault: Exception) -> None:
+    woken, queue = RecordingWaker("wf_b", fault), Queue()
     rows = [record(name, WakeMessage("acme", f"wf_{name}").text, attempt=3) for name in "abc"]
-    assert handled(woken, queue, *rows) == ["m-b"]
+    assert handle_records(woken, queue, *rows) == ["m-b"]
     assert [workflow_id for _, workflow_id, _ in woken.calls] == ["wf_a", "wf_b", "wf_c"]
     assert queue.put_back == [("r-b", 40)]
 
 
-class Deaf(Queue):
+class UnavailableQueue(Queue):
     @override
     def put_off(self, receipt: str, seconds: int) -> None:
         raise Unavailable("Overloaded.")
 
 
-def test_what_fails_is_named_also_if_the_queue_hears_nothing_of_a_while() -> None:
+def test_a_failed_wake_is_reported_even_if_it_cannot_be_delayed() -> None:
     rows = [record(name, WakeMessage("acme", f"wf_{name}").text) for name in "ab"]
-    assert handled(Woken("wf_a", KeyError("x")), Deaf(), *rows) == ["m-a"]
+    assert handle_records(RecordingWaker("wf_a", KeyError("x")), UnavailableQueue(), *rows) == ["m-a"]
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "{}", json.dumps({"tenant": "acme"})])
-def test_a_message_that_says_nothing_is_set_aside_in_the_end(body: str) -> None:
-    woken = Woken()
-    assert handled(woken, Queue(), record("a", body)) == ["m-a"]
+def test_a_malformed_message_is_reported_as_failed(body: str) -> None:
+    woken = RecordingWaker()
+    assert handle_records(woken, Queue(), record("a", body)) == ["m-a"]
     assert woken.calls == []
 
 
-class Refusing(MemoryWorkQueue):
+class RefusingWorkQueue(MemoryWorkQueue):
     @override
     def put(self, posted: QueuedWake) -> None:
         if posted.message.workflow_id == "wf_10":
@@ -106,39 +106,39 @@ class Refusing(MemoryWorkQueue):
         super().put(posted)
 
 
-def swept(instances: MemoryInstanceStore, queue: MemoryWorkQueue, clock: SetClock) -> Any:
+def sweep_due(instances: MemoryInstanceStore, queue: MemoryWorkQueue, clock: ManualClock) -> Any:
     sweeper = DueSweeper(due=MemoryDue(instances), queue=queue, clock=clock, telemetry=Telemetry("sweeper-under-test"))
     return sweeper.handle("request")
 
 
-def test_what_is_due_is_woken_oldest_first_and_what_is_not_waits() -> None:
-    clock, instances = SetClock(NOW), MemoryInstanceStore()
+def test_due_instances_are_queued_oldest_first() -> None:
+    clock, instances = ManualClock(NOW), MemoryInstanceStore()
     queue = MemoryWorkQueue(clock)
     for number in range(25):
-        write_due(instances, "acme", f"wf_{number:02}", NOW - number)
-    write_due(instances, "acme", "wf_later", NOW + 0.5)
-    assert swept(instances, queue, clock) == {"woken": 25}
+        write_due_instance(instances, "acme", f"wf_{number:02}", NOW - number)
+    write_due_instance(instances, "acme", "wf_later", NOW + 0.5)
+    assert sweep_due(instances, queue, clock) == {"woken": 25}
     assert queue.take() == [WakeMessage("acme", f"wf_{number:02}") for number in reversed(range(25))]
-    write_due(instances, "acme", "wf_00", None)
+    write_due_instance(instances, "acme", "wf_00", None)
     clock.advance(1)
-    swept(instances, queue, clock)
+    sweep_due(instances, queue, clock)
     woken = queue.take()
     assert WakeMessage("acme", "wf_later") in woken
     assert WakeMessage("acme", "wf_00") not in woken
 
 
-def test_a_run_wakes_so_many_that_it_is_over_before_the_next() -> None:
-    clock, instances = SetClock(NOW), MemoryInstanceStore()
+def test_the_number_of_instances_queued_by_a_sweep_is_limited() -> None:
+    clock, instances = ManualClock(NOW), MemoryInstanceStore()
     for number in range(MOST_DUE_INSTANCES + 1):
-        write_due(instances, "acme", f"wf_{number}", NOW - 1)
-    assert swept(instances, MemoryWorkQueue(clock), clock) == {"woken": MOST_DUE_INSTANCES}
+        write_due_instance(instances, "acme", f"wf_{number}", NOW - 1)
+    assert sweep_due(instances, MemoryWorkQueue(clock), clock) == {"woken": MOST_DUE_INSTANCES}
 
 
-def test_a_queue_that_does_not_take_all_is_told_of_and_takes_what_it_can() -> None:
-    clock, instances = SetClock(NOW), MemoryInstanceStore()
-    queue = Refusing(clock)
+def test_a_sweep_queues_other_instances_and_raises_for_a_refused_one() -> None:
+    clock, instances = ManualClock(NOW), MemoryInstanceStore()
+    queue = RefusingWorkQueue(clock)
     for number in range(12):
-        write_due(instances, "acme", f"wf_{number}", NOW - 12 + number)
+        write_due_instance(instances, "acme", f"wf_{number}", NOW - 12 + number)
     with pytest.raises(Unavailable):
-        swept(instances, queue, clock)
+        sweep_due(instances, queue, clock)
     assert len(queue.take()) == 10

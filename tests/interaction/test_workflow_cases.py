@@ -17,7 +17,7 @@ def is_played_here(case: Case) -> bool:
 CASES = [case for case in load() if is_played_here(case)]
 
 
-def test_there_are_cases() -> None:
+def test_enough_cases_are_played_in_memory() -> None:
     assert len(CASES) >= 102
 
 

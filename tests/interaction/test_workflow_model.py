@@ -16,12 +16,12 @@ from signpost.workflow.engine.steps import ON_ENTER, ExecutorFailure, ExecutorOu
 from signpost.workflow.instance import EvidenceItem
 from signpost.workflow.ports import StepAttempt
 from signpost.workflow.running.service import StepResult, WorkflowRefusal
-from tests.support.effort import examples
-from tests.support.machines import Played
-from tests.support.saying import Say
-from tests.support.workshop import CALL, TENANT, Workshop
+from tests.support.effort import count_examples
+from tests.support.line_output import ShowLine
+from tests.support.memory_workflows import CALL_SECONDS, TENANT, MemoryWorkflows
+from tests.support.played_executors import PlayedExecutor
 
-STEPS, RUNS = 50, examples(450)
+STEPS, RUNS = 50, count_examples(450)
 """More than ten thousand steps, though many runs end early."""
 STATES = ("a", "b", "c", "d")
 END, LATE = "end", "late"
@@ -34,7 +34,7 @@ CALLERS = {
 }
 
 
-class Weather:
+class ChangingExecutors:
     """Some executors work only while it is fine."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ _DEFINITIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(dict.fromkeys(STATE
 
 
 @dataclass
-class Model:
+class WorkflowModel:
     """The rules, told as a story rather than as types."""
 
     written: Mapping[str, Any]
@@ -208,16 +208,16 @@ class Model:
 steps_taken = count()
 
 
-class Together(RuleBasedStateMachine):
+class WorkflowStateMachine(RuleBasedStateMachine):
     @initialize(written=_DEFINITIONS, caller=st.sampled_from(sorted(CALLERS)))
     def start(self, written: Any, caller: str) -> None:
-        self.weather = Weather()
-        machine = Played(self.weather.perform)
-        self.shop = Workshop({"ok": machine, "fair": machine, "no": machine})
+        self.weather = ChangingExecutors()
+        machine = PlayedExecutor(self.weather.perform)
+        self.shop = MemoryWorkflows({"ok": machine, "fair": machine, "no": machine})
         self.shop.publish("demo", written)
         self.clock, self.began = self.shop.clock, self.shop.clock.now()
-        self.model = Model(written)
-        self.agree(self.shop.begun(CALLERS[caller]), self.model.begin(CALLERS[caller]))
+        self.model = WorkflowModel(written)
+        self.agree(self.shop.request_start(CALLERS[caller]), self.model.begin(CALLERS[caller]))
 
     @rule(
         name=st.sampled_from(["x", "y", "z", "nothing", ON_ENTER, ON_ENTER]),
@@ -229,7 +229,7 @@ class Together(RuleBasedStateMachine):
         principal, arguments = CALLERS[caller], {"go": go}
         version = self.model.version + off
         submitted = Submission(version, name, arguments, principal)
-        told = self.shop.workflows.submit(self.workflow_id, submitted, self.clock.now() + CALL)
+        told = self.shop.workflows.submit(self.workflow_id, submitted, self.clock.now() + CALL_SECONDS)
         if self.overdue:
             self.model.time_out()
             self.agree(told, None)
@@ -247,7 +247,7 @@ class Together(RuleBasedStateMachine):
 
     @rule(caller=st.sampled_from(sorted(CALLERS)))
     def look(self, caller: str) -> None:
-        told = self.shop.workflows.get(self.workflow_id, CALLERS[caller], self.clock.now() + CALL)
+        told = self.shop.workflows.get(self.workflow_id, CALLERS[caller], self.clock.now() + CALL_SECONDS)
         if self.overdue:
             self.model.time_out()
         self.agree(told, None)
@@ -269,7 +269,7 @@ class Together(RuleBasedStateMachine):
         if not getattr(self, "workflow_id", ""):
             return
         next(steps_taken)
-        kept, model = self.shop.stand(self.workflow_id), self.model
+        kept, model = self.shop.load_instance(self.workflow_id), self.model
         assert kept.claim is None
         assert (kept.state, kept.version, kept.context) == (model.state, model.version, {"n": model.n})
         tally = kept.evidence.get("scan")
@@ -283,15 +283,15 @@ class Together(RuleBasedStateMachine):
             assert [as_object(link["args"])["transition"] for link in shown] == model.linked(caller)
 
 
-Together.TestCase.settings = settings(
+WorkflowStateMachine.TestCase.settings = settings(
     max_examples=RUNS,
     stateful_step_count=STEPS,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-TestWorkflowsAndTheirModel = Together.TestCase
+TestWorkflowsAndTheirModel = WorkflowStateMachine.TestCase
 
 
-def test_ten_thousand_steps_were_compared(say: Say) -> None:
+def test_at_least_ten_thousand_steps_agree_with_the_model(show_line: ShowLine) -> None:
     compared = next(steps_taken)
-    say(f"{compared} steps of random workflows agreed with the model")
+    show_line(f"{compared} steps of random workflows agreed with the model")
     assert compared >= 10_000

@@ -9,10 +9,10 @@ import pytest
 from signpost.mcp.results import LONGEST_REPEATED
 from signpost.model import JsonObject, Principal
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, INSTRUCTIONS, PAGE
+from tests.support.gateway_workflows import TENANT, GatewayWorkflows
 from tests.support.imports import imported_by
 from tests.support.manifests import publish
 from tests.support.memory_gateway import MemoryGateway
-from tests.support.workflow_world import TENANT, WorkflowWorld
 
 LIST_ISSUES: JsonObject = {
     "type": "object",
@@ -62,7 +62,7 @@ CALLERS = {
 }
 
 
-class Desk:
+class ToolsClient:
     """A gateway with the manifest, and who asks it."""
 
     def __init__(self) -> None:
@@ -74,8 +74,10 @@ class Desk:
         publish(adapters.content, adapters.values, adapters.definitions, tenant, manifest)
 
     def result(self, tool: str, *, tenant: str = TENANT, **args: Any) -> Any:
-        credential = self.gateway.token(tenant=tenant, sub="somebody")
-        return self.gateway.ask("tools/call", {"name": tool, "arguments": args}, credential=credential).json["result"]
+        credential = self.gateway.make_token(tenant=tenant, sub="somebody")
+        return self.gateway.request("tools/call", {"name": tool, "arguments": args}, credential=credential).json[
+            "result"
+        ]
 
     def ask(self, tool: str, **args: Any) -> Any:
         result = self.result(tool, **args)
@@ -94,22 +96,22 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def client() -> ToolsClient:
+    return ToolsClient()
 
 
 @pytest.fixture
-def world() -> WorkflowWorld:
-    world = WorkflowWorld(CALLERS)
+def world() -> GatewayWorkflows:
+    world = GatewayWorkflows(CALLERS)
     world.publish_manifest(MANIFEST)
     return world
 
 
-class TestTheList:
+class TestToolList:
     @pytest.mark.parametrize("manifest", [{"version": 1}, MANIFEST])
-    def test_there_are_exactly_seven_whatever_is_published(self, desk: Desk, manifest: Mapping[str, Any]) -> None:
-        desk.publish(manifest, tenant="default")
-        assert [tool["name"] for tool in desk.gateway.ask("tools/list").json["result"]["tools"]] == [
+    def test_exactly_seven_tools_are_listed(self, client: ToolsClient, manifest: Mapping[str, Any]) -> None:
+        client.publish(manifest, tenant="default")
+        assert [tool["name"] for tool in client.gateway.request("tools/list").json["result"]["tools"]] == [
             "gateway.home",
             "gateway.search",
             "gateway.describe",
@@ -119,27 +121,27 @@ class TestTheList:
             "workflow.explain",
         ]
 
-    def test_each_has_a_schema_of_what_it_takes_and_of_what_it_answers(self) -> None:
+    def test_each_tool_has_a_title_an_input_schema_and_an_output_schema(self) -> None:
         for tool in GATEWAY_TOOLS:
             assert tool.input_schema["additionalProperties"] is False
             assert tool.output_schema is not None
             assert tool.title
 
-    def test_they_are_listed_without_what_runs_them(self) -> None:
+    def test_listing_the_tools_does_not_import_their_runners(self) -> None:
         """It would be felt at every cold start."""
         listing = "signpost.surfaces.gateway.tool_specs"
         running = {"jsonschema", "rapidfuzz", "signpost.search.ranking", "signpost.workflow.definition"}
         assert imported_by("import signpost.wiring.gateway", {listing, *running}) == {listing}
 
-    def test_what_is_not_listed_can_be_called_all_the_same(self, desk: Desk) -> None:
-        answer = desk.result("skill__fetch", uri="iii://skills")
+    def test_an_unlisted_tool_can_be_called(self, client: ToolsClient) -> None:
+        answer = client.result("skill__fetch", uri="iii://skills")
         assert "There is no tool" not in json.dumps(answer)
 
-    def test_both_spellings_are_callable(self, desk: Desk) -> None:
+    def test_canonical_and_portable_names_can_be_called(self, client: ToolsClient) -> None:
         for name in ("workflow.explain", "workflow_explain"):
-            assert desk.ask(name, definitionId="deploy_pipeline")["initialState"] == "ready_to_deploy"
+            assert client.ask(name, definitionId="deploy_pipeline")["initialState"] == "ready_to_deploy"
 
-    def test_the_instructions_name_the_tools_of_the_loop(self) -> None:
+    def test_the_instructions_name_the_tools_and_the_members_of_a_step(self) -> None:
         for said in (
             "gateway.home",
             "gateway.search",
@@ -152,16 +154,16 @@ class TestTheList:
         assert INSTRUCTIONS.endswith("Stop when `terminal` is true.")
 
 
-class TestTheCatalogue:
-    def test_a_search_answers_scores_and_items_with_their_links(self, desk: Desk) -> None:
-        (first, *_) = desk.ask("gateway.search", query="deploy")["results"]
+class TestDiscovery:
+    def test_a_search_returns_scores_and_items_with_links(self, client: ToolsClient) -> None:
+        (first, *_) = client.ask("gateway.search", query="deploy")["results"]
         assert first["score"] == 17.0
         assert first["item"] == next(
-            item for item in desk.ask("gateway.home")["items"] if item["id"] == "deploy_pipeline"
+            item for item in client.ask("gateway.home")["items"] if item["id"] == "deploy_pipeline"
         )
 
-    def test_a_search_without_words_finds_everything_by_id(self, desk: Desk) -> None:
-        results = desk.ask("gateway.search")["results"]
+    def test_a_search_without_a_query_returns_all_items_by_id(self, client: ToolsClient) -> None:
+        results = client.ask("gateway.search")["results"]
         assert [(one["score"], one["item"]["id"]) for one in results] == [
             (1.0, "clock.now"),
             (1.0, "deploy_pipeline"),
@@ -170,31 +172,31 @@ class TestTheCatalogue:
             (1.0, "private_matter"),
         ]
 
-    def test_kind_and_limit_narrow_a_search(self, desk: Desk) -> None:
-        results = desk.ask("gateway.search", query="", kind="workflow", limit=1)["results"]
+    def test_kind_and_limit_narrow_a_search(self, client: ToolsClient) -> None:
+        results = client.ask("gateway.search", query="", kind="workflow", limit=1)["results"]
         assert [one["item"]["id"] for one in results] == ["deploy_pipeline"]
 
     @pytest.mark.parametrize(("limit", "found"), [({}, 10), ({"limit": 0}, 10), ({"limit": 10**9}, PAGE)])
-    def test_a_search_is_no_way_to_a_catalogue_of_any_size(self, desk: Desk, limit: Any, found: int) -> None:
+    def test_a_search_returns_at_most_one_page(self, client: ToolsClient, limit: Any, found: int) -> None:
         exposed = [{"name": f"c.{number:04}"} for number in range(PAGE + 50)]
-        desk.publish({"version": 1, "proxy": {"expose": exposed}})
-        assert len(desk.ask("gateway.search", query="", **limit)["results"]) == found
+        client.publish({"version": 1, "proxy": {"expose": exposed}})
+        assert len(client.ask("gateway.search", query="", **limit)["results"]) == found
 
-    def test_a_tenant_may_choose_the_ranking(self, desk: Desk) -> None:
-        desk.publish({**MANIFEST, "discovery": {"ranking": "fused"}})
-        (first, *_) = desk.ask("gateway.search", query="deploy")["results"]
+    def test_a_tenant_can_choose_the_ranking(self, client: ToolsClient) -> None:
+        client.publish({**MANIFEST, "discovery": {"ranking": "fused"}})
+        (first, *_) = client.ask("gateway.search", query="deploy")["results"]
         assert first["item"]["id"] == "deploy_pipeline"
         assert 0 < first["score"] <= 1
 
     @pytest.mark.parametrize("tool", ["gateway.home", "gateway.search"])
-    def test_a_connection_is_shown_where_the_author_wants_it_and_cannot_be_started(self, desk: Desk, tool: str) -> None:
-        desk.publish({**MANIFEST, "discovery": {"include": ["connections"]}})
-        answer = desk.ask(tool)
+    def test_an_included_connection_is_listed_without_links(self, client: ToolsClient, tool: str) -> None:
+        client.publish({**MANIFEST, "discovery": {"include": ["connections"]}})
+        answer = client.ask(tool)
         (item,) = answer["items"] if tool == "gateway.home" else [one["item"] for one in answer["results"]]
         assert (item["kind"], item["title"], item["links"]) == ("connection", "tracker", [])
 
-    def test_a_description_has_the_schema_of_what_is_taken_in_its_link(self, desk: Desk) -> None:
-        workflow = desk.ask("gateway.describe", id="deploy_pipeline")
+    def test_a_description_has_the_input_schema_in_its_link(self, client: ToolsClient) -> None:
+        workflow = client.ask("gateway.describe", id="deploy_pipeline")
         assert workflow["links"] == [
             {
                 "rel": "start",
@@ -203,18 +205,18 @@ class TestTheCatalogue:
                 "input_schema": MANIFEST["workflows"]["deploy_pipeline"]["inputSchema"],
             }
         ]
-        capability = desk.ask("gateway.describe", id="github.list_issues")
+        capability = client.ask("gateway.describe", id="github.list_issues")
         (link,) = capability["links"]
         assert link["args"] == {"definitionId": "proxy_default", "input": {"capability": "github.list_issues"}}
         assert link["input_schema"] == LIST_ISSUES
 
     @pytest.mark.parametrize("item", ["clock.now", "private_matter"])
-    def test_what_takes_nothing_has_no_schema(self, desk: Desk, item: str) -> None:
-        (link,) = desk.ask("gateway.describe", id=item)["links"]
+    def test_the_link_of_an_item_without_input_has_no_schema(self, client: ToolsClient, item: str) -> None:
+        (link,) = client.ask("gateway.describe", id=item)["links"]
         assert link.keys() == {"rel", "method", "args"}
 
-    def test_an_id_that_is_none_is_an_error_that_says_what_was_meant(self, desk: Desk) -> None:
-        answered = desk.fails("gateway.describe", id="deploy_pipelin")
+    def test_an_unknown_id_is_an_error_with_the_nearest_one(self, client: ToolsClient) -> None:
+        answered = client.fails("gateway.describe", id="deploy_pipelin")
         assert answered["error"]["code"] == "NOT_FOUND"
         assert "Did you mean deploy_pipeline?" in answered["error"]["message"]
         assert answered["links"][0] == {
@@ -222,10 +224,10 @@ class TestTheCatalogue:
             "method": "gateway.describe",
             "args": {"id": "deploy_pipeline"},
         }
-        assert desk.fails("gateway.describe", id="§§§")["links"] == ANYWHERE
+        assert client.fails("gateway.describe", id="§§§")["links"] == ANYWHERE
 
 
-class TestMistakes:
+class TestErrors:
     @pytest.mark.parametrize(
         ("tool", "args", "says"),
         [
@@ -240,13 +242,13 @@ class TestMistakes:
             ("workflow.explain", {}, "definitionId"),
         ],
     )
-    def test_arguments_that_are_none_are_named(self, desk: Desk, tool: str, args: Any, says: str) -> None:
-        error = desk.fails(tool, **args)["error"]
+    def test_invalid_arguments_are_named(self, client: ToolsClient, tool: str, args: Any, says: str) -> None:
+        error = client.fails(tool, **args)["error"]
         assert error["code"] == "INPUT_SCHEMA_VIOLATION"
         assert says in error["message"]
 
-    def test_a_malformed_step_leads_back_to_its_workflow(self, desk: Desk) -> None:
-        links = desk.fails("workflow.submit", workflowId="wf_0", transition="deploy")["links"]
+    def test_a_malformed_submission_links_to_its_workflow(self, client: ToolsClient) -> None:
+        links = client.fails("workflow.submit", workflowId="wf_0", transition="deploy")["links"]
         assert links[0] == {"rel": "self", "method": "workflow.get", "args": {"workflowId": "wf_0"}}
 
     @pytest.mark.parametrize(
@@ -257,68 +259,68 @@ class TestMistakes:
             ("workflow.start", {"definitionId": "x" * 500_000}),
         ],
     )
-    def test_no_name_is_so_long_that_answers_and_audit_would_swell(self, desk: Desk, tool: str, args: Any) -> None:
-        answered = desk.fails(tool, **args)
+    def test_overlong_names_are_refused_with_a_short_answer(self, client: ToolsClient, tool: str, args: Any) -> None:
+        answered = client.fails(tool, **args)
         assert answered["error"]["code"] == "INPUT_SCHEMA_VIOLATION"
         assert len(json.dumps(answered)) < 2_000
 
     @pytest.mark.parametrize("tool", ["workflow.get", "workflow.submit"])
-    def test_a_workflow_that_is_not_there_is_an_error(self, desk: Desk, tool: str) -> None:
+    def test_an_unknown_workflow_is_an_error(self, client: ToolsClient, tool: str) -> None:
         submitted: Mapping[str, Any] = {"expectedVersion": 1, "transition": "deploy"}
         args = submitted if tool == "workflow.submit" else {}
-        assert desk.fails(tool, workflowId="wf_0", **args)["error"]["code"] == "NOT_FOUND"
+        assert client.fails(tool, workflowId="wf_0", **args)["error"]["code"] == "NOT_FOUND"
 
     @pytest.mark.parametrize("tool", ["workflow.start", "workflow.explain"])
-    def test_a_definition_that_is_none_is_an_error_that_says_what_was_meant(self, desk: Desk, tool: str) -> None:
-        answered = desk.fails(tool, definitionId="deploy-pipeline")
+    def test_an_unknown_definition_is_an_error_with_the_nearest_one(self, client: ToolsClient, tool: str) -> None:
+        answered = client.fails(tool, definitionId="deploy-pipeline")
         assert "Did you mean deploy_pipeline?" in answered["error"]["message"]
         assert answered["links"][0]["args"] == {"id": "deploy_pipeline"}
 
-    def test_who_takes_a_capability_for_a_workflow_is_told_how_to_start_it(self, desk: Desk) -> None:
-        answered = desk.fails("workflow.start", definitionId="github.list_issues", input={"repo": "o/r"})
+    def test_starting_a_capability_as_a_workflow_is_refused_with_a_hint(self, client: ToolsClient) -> None:
+        answered = client.fails("workflow.start", definitionId="github.list_issues", input={"repo": "o/r"})
         assert "is a capability" in answered["error"]["message"]
         assert answered["links"][0]["args"] == {"id": "github.list_issues"}
 
-    def test_input_that_the_workflow_does_not_take_leads_to_its_schema(self, desk: Desk) -> None:
-        answered = desk.fails("workflow.start", definitionId="deploy_pipeline", input={})
+    def test_invalid_input_is_an_error_that_links_to_the_schema(self, client: ToolsClient) -> None:
+        answered = client.fails("workflow.start", definitionId="deploy_pipeline", input={})
         assert answered["error"]["code"] == "INPUT_SCHEMA_VIOLATION"
         assert "service" in answered["error"]["message"]
         assert answered["links"][0]["args"] == {"id": "deploy_pipeline"}
 
-    def test_a_transition_that_is_none_is_explained_by_what_was_meant(self, desk: Desk) -> None:
-        answered = desk.fails("workflow.explain", definitionId="deploy_pipeline", transition="deplyo")
+    def test_an_unknown_transition_is_an_error_with_the_nearest_one(self, client: ToolsClient) -> None:
+        answered = client.fails("workflow.explain", definitionId="deploy_pipeline", transition="deplyo")
         assert "Did you mean deploy?" in answered["error"]["message"]
         assert answered["links"][0]["args"] == {"definitionId": "deploy_pipeline"}
 
 
-def test_a_refusal_is_an_ordinary_answer_with_the_way_on(desk: Desk) -> None:
-    started = desk.ask("workflow.start", definitionId="deploy_pipeline", input={"service": "payments"})
+def test_a_refusal_is_an_answer_with_links(client: ToolsClient) -> None:
+    started = client.ask("workflow.start", definitionId="deploy_pipeline", input={"service": "payments"})
     workflow_id = started["workflowId"]
-    refused = desk.ask("workflow.submit", workflowId=workflow_id, expectedVersion=1, transition="deplyo")
+    refused = client.ask("workflow.submit", workflowId=workflow_id, expectedVersion=1, transition="deplyo")
     assert refused["error"]["code"] == "INVALID_TRANSITION"
     assert refused["error"]["message"].endswith("Did you mean deploy?")
     assert [link["rel"] for link in refused["links"]] == ["self", "transition", "transition"]
     itself, deploy, _ = refused["links"]
-    assert desk.ask(itself["method"], **itself["args"])["state"] == "ready_to_deploy"
-    ended = desk.ask(deploy["method"], **deploy["args"])
+    assert client.ask(itself["method"], **itself["args"])["state"] == "ready_to_deploy"
+    ended = client.ask(deploy["method"], **deploy["args"])
     assert (ended["state"], ended["version"], ended["terminal"], ended["links"]) == ("deployed", 2, True, [])
-    late = desk.ask("workflow.submit", workflowId=workflow_id, expectedVersion=1, transition="abort")
+    late = client.ask("workflow.submit", workflowId=workflow_id, expectedVersion=1, transition="abort")
     assert late["error"]["code"] == "STALE_WORKFLOW_VERSION"
 
 
 @pytest.mark.invariant(50)
-def test_a_workflow_of_another_tenant_is_not_there(desk: Desk) -> None:
-    desk.publish(MANIFEST, tenant="other")
-    started = desk.ask("workflow.start", definitionId="deploy_pipeline", input={"service": "payments"})
+def test_an_instance_of_another_tenant_is_not_found(client: ToolsClient) -> None:
+    client.publish(MANIFEST, tenant="other")
+    started = client.ask("workflow.start", definitionId="deploy_pipeline", input={"service": "payments"})
     mine: Mapping[str, Any] = {"workflowId": started["workflowId"]}
     step = {**mine, "expectedVersion": 1, "transition": "deploy"}
-    assert desk.fails("workflow.get", tenant="other", **mine)["error"]["code"] == "NOT_FOUND"
-    assert desk.fails("workflow.submit", tenant="other", **step)["error"]["code"] == "NOT_FOUND"
-    assert desk.ask("workflow.get", **mine)["version"] == 1
+    assert client.fails("workflow.get", tenant="other", **mine)["error"]["code"] == "NOT_FOUND"
+    assert client.fails("workflow.submit", tenant="other", **step)["error"]["code"] == "NOT_FOUND"
+    assert client.ask("workflow.get", **mine)["version"] == 1
 
 
 @pytest.mark.invariant(50)
-def test_only_readers_of_a_definition_see_its_runs(world: WorkflowWorld) -> None:
+def test_only_readers_of_a_definition_see_its_instances(world: GatewayWorkflows) -> None:
     started = world.call("workflow.start", {"definitionId": "private_matter"}, "hr")
     step = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "close"}
     for tool, args in (("workflow.get", {"workflowId": started["workflowId"]}), ("workflow.submit", step)):
@@ -326,21 +328,21 @@ def test_only_readers_of_a_definition_see_its_runs(world: WorkflowWorld) -> None
     assert world.call("workflow.submit", step, "hr")["state"] == "closed"
 
 
-def test_what_is_published_no_longer_is_not_started_and_runs_on_where_it_runs(desk: Desk) -> None:
-    started = desk.ask("workflow.start", definitionId="deploy_pipeline", input={"service": "payments"})
-    desk.publish({"version": 1})
-    assert desk.fails("workflow.start", definitionId="deploy_pipeline", input={"service": "payments"})
+def test_instances_of_a_removed_workflow_continue(client: ToolsClient) -> None:
+    started = client.ask("workflow.start", definitionId="deploy_pipeline", input={"service": "payments"})
+    client.publish({"version": 1})
+    assert client.fails("workflow.start", definitionId="deploy_pipeline", input={"service": "payments"})
     (deploy, _) = started["links"]
-    assert desk.ask(deploy["method"], **deploy["args"])["state"] == "deployed"
+    assert client.ask(deploy["method"], **deploy["args"])["state"] == "deployed"
 
 
 class TestCapabilities:
-    def start(self, desk: Desk, **given: Any) -> Any:
+    def start(self, desk: ToolsClient, **given: Any) -> Any:
         return desk.ask("workflow.start", definitionId="proxy_default", input=given)
 
-    def test_its_link_leads_to_the_capability_and_to_no_other(self, desk: Desk) -> None:
-        (start,) = desk.ask("gateway.describe", id="github.list_issues")["links"]
-        started = desk.ask(start["method"], **start["args"])
+    def test_the_start_link_of_a_capability_leads_only_to_it(self, client: ToolsClient) -> None:
+        (start,) = client.ask("gateway.describe", id="github.list_issues")["links"]
+        started = client.ask(start["method"], **start["args"])
         (link,) = started["links"]
         assert started["state"] == "ready"
         assert link["args"]["transition"] == "github.list_issues"
@@ -348,55 +350,57 @@ class TestCapabilities:
         assert link["inputSchema"] == LIST_ISSUES
 
     @pytest.mark.parametrize("given", [{"repo": "o/r"}, {"arguments": {"repo": "o/r"}}])
-    def test_what_was_given_with_it_is_filled_in(self, desk: Desk, given: Mapping[str, Any]) -> None:
+    def test_given_arguments_are_prefilled_in_the_link(self, client: ToolsClient, given: Mapping[str, Any]) -> None:
         schema: JsonObject = {"type": "object", "required": ["repo", "text"], "properties": {"repo": {}, "text": {}}}
-        desk.publish({"version": 1, "proxy": {"expose": [{"name": "github.comment", "inputSchema": schema}]}})
-        (link,) = self.start(desk, capability="github.comment", **given)["links"]
+        client.publish({"version": 1, "proxy": {"expose": [{"name": "github.comment", "inputSchema": schema}]}})
+        (link,) = self.start(client, capability="github.comment", **given)["links"]
         assert link["args"]["arguments"] == {"repo": "o/r"}
         arguments = {**link["args"]["arguments"], "text": "hi"}
-        done = desk.ask(link["method"], **{**link["args"], "arguments": arguments})
+        done = client.ask(link["method"], **{**link["args"], "arguments": arguments})
         assert (done["state"], done["version"], done["context"]) == ("ready", 2, {"lastResult": {}})
         assert [one["args"]["transition"] for one in done["links"]] == ["github.comment"]
 
     @pytest.mark.parametrize("given", [{"repo": "o/r"}, {"arguments": {"repo": "o/r"}}])
-    def test_what_is_given_everything_runs_at_once(self, desk: Desk, given: Mapping[str, Any]) -> None:
-        done = self.start(desk, capability="github.list_issues", **given)
+    def test_a_capability_with_complete_arguments_is_executed_at_once(
+        self, client: ToolsClient, given: Mapping[str, Any]
+    ) -> None:
+        done = self.start(client, capability="github.list_issues", **given)
         assert (done["state"], done["version"], done["context"]) == ("ready", 2, {"lastResult": {}})
         (link,) = done["links"]
         assert (link["args"]["transition"], link["args"]["arguments"]) == ("github.list_issues", {"repo": "o/r"})
 
-    def test_an_argument_of_that_name_is_one(self, desk: Desk) -> None:
+    def test_an_argument_named_arguments_is_passed_as_one(self, client: ToolsClient) -> None:
         schema = {"type": "object", "properties": {"arguments": {"type": "object"}}}
-        desk.publish({"version": 1, "proxy": {"expose": [{"name": "shell.run", "inputSchema": schema}]}})
-        (link,) = self.start(desk, capability="shell.run", arguments={"path": "a"})["links"]
+        client.publish({"version": 1, "proxy": {"expose": [{"name": "shell.run", "inputSchema": schema}]}})
+        (link,) = self.start(client, capability="shell.run", arguments={"path": "a"})["links"]
         assert link["args"]["arguments"] == {"arguments": {"path": "a"}}
 
-    def test_the_session_is_open_to_the_other_capabilities(self, desk: Desk) -> None:
-        started = self.start(desk, capability="github.list_issues")
+    def test_another_capability_can_be_called_in_the_same_instance(self, client: ToolsClient) -> None:
+        started = self.start(client, capability="github.list_issues")
         step = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "clock.now"}
-        assert desk.ask("workflow.submit", **step)["version"] == 2
+        assert client.ask("workflow.submit", **step)["version"] == 2
 
-    def test_without_one_all_of_them_are_linked_in_their_order(self, desk: Desk) -> None:
-        links = desk.ask("workflow.start")["links"]
+    def test_a_start_without_a_capability_links_all_in_order(self, client: ToolsClient) -> None:
+        links = client.ask("workflow.start")["links"]
         exposed = ["github.list_issues", "github.close_issue", "clock.now"]
         assert [link["args"]["transition"] for link in links] == exposed
 
     @pytest.mark.parametrize("capability", ["github.list_issue", 7, ["github.list_issues"], {}])
-    def test_one_that_is_none_is_an_error(self, desk: Desk, capability: Any) -> None:
+    def test_an_unknown_capability_is_an_error(self, client: ToolsClient, capability: Any) -> None:
         given = {"capability": capability}
-        answered = desk.fails("workflow.start", definitionId="proxy_default", input=given)
+        answered = client.fails("workflow.start", definitionId="proxy_default", input=given)
         assert answered["error"]["code"] == "NOT_FOUND"
         if isinstance(capability, str):
             assert answered["links"][0]["args"] == {"id": "github.list_issues"}
 
     @pytest.mark.parametrize(("wanted", "shown"), [({"a": 1}, '{"a": 1}'), ("x" * 900_000, "x" * 200)])
-    def test_what_it_shows_of_it_is_json_and_short(self, desk: Desk, wanted: Any, shown: str) -> None:
-        answer = desk.fails("workflow.start", input={"capability": wanted})
+    def test_an_unknown_capability_is_quoted_as_short_json(self, client: ToolsClient, wanted: Any, shown: str) -> None:
+        answer = client.fails("workflow.start", input={"capability": wanted})
         assert answer["error"]["message"].startswith(f"There is no capability {shown} that")
 
-    def test_where_there_are_none_there_is_no_session(self, desk: Desk) -> None:
-        desk.publish({"version": 1})
-        assert desk.fails("workflow.start", definitionId="proxy_default")["error"]["code"] == "NOT_FOUND"
+    def test_without_capabilities_there_is_no_proxy_workflow(self, client: ToolsClient) -> None:
+        client.publish({"version": 1})
+        assert client.fails("workflow.start", definitionId="proxy_default")["error"]["code"] == "NOT_FOUND"
 
 
 class TestLongAnswers:
@@ -409,23 +413,23 @@ class TestLongAnswers:
             "workflows": {"notes": {"initialState": "open", "states": {"open": {"transitions": transitions}}}},
         }
 
-    def test_what_is_long_is_not_sent_twice_to_who_reads_both(self, desk: Desk) -> None:
-        desk.publish(self.keeping())
-        started = desk.ask("workflow.start", definitionId="notes")
+    def test_a_long_context_is_sent_only_as_structured_content(self, client: ToolsClient) -> None:
+        client.publish(self.keeping())
+        started = client.ask("workflow.start", definitionId="notes")
         step: Mapping[str, Any] = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "keep"}
-        result = desk.result("workflow.submit", **step, arguments={"text": self.LONG})
+        result = client.result("workflow.submit", **step, arguments={"text": self.LONG})
         assert result["structuredContent"]["context"] == {"kept": self.LONG}
         short, said = (block["text"] for block in result["content"])
         whole = result["structuredContent"]
         assert json.loads(short) == {name: whole[name] for name in whole if name != "context"}
         assert "context" in said
 
-    def test_who_reads_only_text_is_sent_all_of_it(self, desk: Desk) -> None:
-        desk.publish(self.keeping())
-        started = desk.ask("workflow.start", definitionId="notes")
+    def test_a_client_without_structured_content_gets_the_whole_text(self, client: ToolsClient) -> None:
+        client.publish(self.keeping())
+        started = client.ask("workflow.start", definitionId="notes")
         step = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "keep"}
         params: JsonObject = {"name": "workflow.submit", "arguments": {**step, "arguments": {"text": self.LONG}}}
-        credential = desk.gateway.token(tenant=TENANT, sub="somebody")
-        answer = desk.gateway.ask_legacy("tools/call", params, "2025-03-26", credential)
+        credential = client.gateway.make_token(tenant=TENANT, sub="somebody")
+        answer = client.gateway.request_legacy("tools/call", params, "2025-03-26", credential)
         (block,) = answer.json["result"]["content"]
         assert json.loads(block["text"])["context"] == {"kept": self.LONG}

@@ -26,7 +26,7 @@ time.sleep(600)
 """
 
 
-def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+def test_the_emulator_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Whatever ends that: a worker of pytest-xdist that is killed stops nothing."""
     command = [sys.executable, "-c", STARTS_ONE, str(tmp_path), str(free_port())]
     starter = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
@@ -39,12 +39,12 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     wait_for("the emulator to end", lambda: command_of(pid), lambda command: "emulator_app" not in command)
 
 
-def test_it_saves_nothing(tmp_path: Path) -> None:
-    assert "kept-queue" not in state_of(tmp_path / "run", record=tmp_path / "decisions.jsonl")
-    assert "kept-queue" in state_of(tmp_path / "laptop", record=None)
+def test_the_emulator_of_a_test_run_saves_no_state(tmp_path: Path) -> None:
+    assert "kept-queue" not in saved_state_of(tmp_path / "run", record=tmp_path / "decisions.jsonl")
+    assert "kept-queue" in saved_state_of(tmp_path / "laptop", record=None)
 
 
-def state_of(home: Path, record: Path | None) -> str:
+def saved_state_of(home: Path, record: Path | None) -> str:
     """All that an emulator has saved that had a queue."""
     home.mkdir()
     emulator = Emulator(home, free_port(), record=record)

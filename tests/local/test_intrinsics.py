@@ -36,7 +36,7 @@ def scope(**parameters: str) -> Scope:
     return Scope(parameter_values(template, {"Needed": "n", **parameters}), conditions, names)
 
 
-def parsed(value: str) -> Json:
+def parse_value(value: str) -> Json:
     return parse_template(f"value: {value}")["value"]
 
 
@@ -57,7 +57,7 @@ def parsed(value: str) -> Json:
     ],
 )
 def test_a_value_is_resolved_as_cloudformation_would(value: str, expected: Json) -> None:
-    assert resolve(parsed(value), scope()) == expected
+    assert resolve(parse_value(value), scope()) == expected
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_conditions_follow_the_parameters(parameters: dict[str, str], holding: s
         ("!Equals [1]", "expected a list of 2 arguments"),
     ],
 )
-def test_what_cannot_be_resolved_is_refused(value: str, message: str) -> None:
+def test_a_value_that_cannot_be_resolved_is_refused(value: str, message: str) -> None:
     with pytest.raises(TemplateError, match=message):
-        resolve(parsed(value), scope())
+        resolve(parse_value(value), scope())
 
 
 @pytest.mark.parametrize(
@@ -131,20 +131,20 @@ def built(tmp_path: Path) -> BuiltTemplate:
     return BuiltTemplate.read(tmp_path / "template.yaml")
 
 
-def test_a_function_has_what_globals_and_its_own_properties_say(built: BuiltTemplate, tmp_path: Path) -> None:
+def test_a_function_has_the_properties_of_globals_and_its_own(built: BuiltTemplate, tmp_path: Path) -> None:
     function = built.function("Gateway", {"Mode": "jwt"}, {"Table": "table-1"})
     assert (function.handler, function.timeout, function.memory) == ("app.handler", 30, 512)
     assert function.search_path == (tmp_path / "GatewayFolder", tmp_path / "SharedFolder" / "python")
     assert function.environment == {"MODE": "jwt", "LEVEL": "DEBUG", "TABLE": "table-1", "FLAG": "true"}
 
 
-def test_only_functions_count_as_functions(built: BuiltTemplate, tmp_path: Path) -> None:
+def test_only_serverless_functions_are_listed_as_functions(built: BuiltTemplate, tmp_path: Path) -> None:
     assert built.functions() == {"Gateway": tmp_path / "GatewayFolder"}
     with pytest.raises(TemplateError, match="no function Table"):
         built.function("Table", {}, {})
 
 
-def test_a_template_that_was_not_built_is_named_with_its_remedy(tmp_path: Path) -> None:
+def test_a_template_that_was_not_built_is_refused_with_a_next_step(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match="run sam build"):
         BuiltTemplate.read(tmp_path / "template.yaml")
 
@@ -158,7 +158,7 @@ def test_a_template_must_be_a_mapping() -> None:
     "environ",
     [{}, {"AWS_ACCESS_KEY_ID": "real", "AWS_SECRET_ACCESS_KEY": "real"}, {"AWS_ENDPOINT_URL": ""}],
 )
-def test_without_an_endpoint_no_call_leaves_the_machine_and_no_credential_is_passed_on(
+def test_without_an_endpoint_no_endpoint_and_no_credentials_are_passed_on(
     environ: JsonObject,
 ) -> None:
     variables = Account.from_environment({name: str(value) for name, value in environ.items()}).variables()
@@ -166,7 +166,7 @@ def test_without_an_endpoint_no_call_leaves_the_machine_and_no_credential_is_pas
     assert "real" not in variables.values()
 
 
-def test_with_an_endpoint_the_callers_credentials_go_to_it() -> None:
+def test_with_an_endpoint_the_callers_credentials_are_passed_on() -> None:
     environ = {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ACCESS_KEY_ID": "k", "AWS_REGION": "eu-west-1"}
     variables = Account.from_environment(environ).variables()
     assert variables["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4566"

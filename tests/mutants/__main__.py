@@ -9,9 +9,9 @@ from pathlib import Path
 from local.interruption import STOPPING, Interruption
 from local.progress import Progress
 from tests.mutants.catalogue import MUTANTS
-from tests.mutants.copied_project import copy_of
+from tests.mutants.copied_project import copy_project
 from tests.mutants.mutant import Mutant
-from tests.mutants.trial import Finding, Trial, table
+from tests.mutants.trial import Finding, MutantTrial, format_table
 
 PROJECT = Path(__file__).resolve().parents[2]
 LOGS = PROJECT / ".local/mutants"
@@ -20,7 +20,7 @@ LOGS = PROJECT / ".local/mutants"
 def main() -> int:
     options = _parser().parse_args()
     progress = Progress(sys.stdout)
-    mutants = chosen(MUTANTS, options.only, cloud=options.cloud)
+    mutants = choose_mutants(MUTANTS, options.only, cloud=options.cloud)
     if options.list:
         for mutant in mutants:
             progress.say(f"{mutant.name}: invariant {mutant.invariant}, {mutant.file}")
@@ -31,24 +31,24 @@ def main() -> int:
     findings: list[Finding] = []
     with contextlib.suppress(KeyboardInterrupt), Interruption(progress, STOPPING):
         _try_all(mutants, progress, findings)
-    for line in ["", *table(findings)]:
+    for line in ["", *format_table(findings)]:
         progress.say(line)
     noticed = sum(finding.verdict == "noticed" for finding in findings)
     progress.say(f"\n{noticed} of {len(mutants)} mutants were noticed, {len(mutants) - len(findings)} not tried.")
     return 0 if noticed == len(mutants) else 1
 
 
-def chosen(mutants: Sequence[Mutant], names: Sequence[str], *, cloud: bool) -> Sequence[Mutant]:
+def choose_mutants(mutants: Sequence[Mutant], names: Sequence[str], *, cloud: bool) -> Sequence[Mutant]:
     """Return the mutants with these names, or all; those that need the laptop cloud only with `cloud`."""
     available = [mutant for mutant in mutants if cloud or mutant.needs != "cloud"]
     return [mutant for mutant in available if not names or mutant.name in names]
 
 
 def _try_all(mutants: Sequence[Mutant], progress: Progress, findings: list[Finding]) -> None:
-    with copy_of(PROJECT) as project:
-        trial = Trial(project, LOGS)
+    with copy_project(PROJECT) as project:
+        trial = MutantTrial(project, LOGS)
         for number, mutant in enumerate(mutants, 1):
-            finding = trial.of(mutant)
+            finding = trial.try_mutant(mutant)
             progress.say(
                 f"{number} of {len(mutants)}  {mutant.name}  {finding.verdict}  {progress.dim(finding.reason)}"
             )

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from tests.mutants.access_mutants import ACCESS_MUTANTS
+from tests.mutants.content_mutants import CONTENT_MUTANTS
+from tests.mutants.functions_mutants import FUNCTION_MUTANTS
 from tests.mutants.mutant import Mutant
-from tests.mutants.of_access import OF_ACCESS
-from tests.mutants.of_content import OF_CONTENT
-from tests.mutants.of_functions import OF_FUNCTIONS
-from tests.mutants.of_template import OF_TEMPLATE
-from tests.mutants.of_workflows import OF_WORKFLOWS
+from tests.mutants.template_mutants import TEMPLATE_MUTANTS
+from tests.mutants.workflows_mutants import WORKFLOW_MUTANTS
 
-MUTANTS: Sequence[Mutant] = (*OF_ACCESS, *OF_FUNCTIONS, *OF_CONTENT, *OF_WORKFLOWS, *OF_TEMPLATE)
+MUTANTS: Sequence[Mutant] = (*ACCESS_MUTANTS, *FUNCTION_MUTANTS, *CONTENT_MUTANTS, *WORKFLOW_MUTANTS, *TEMPLATE_MUTANTS)

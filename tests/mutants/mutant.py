@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-type Needs = Literal["memory", "table", "cloud"]
+type NeededStores = Literal["memory", "table", "cloud"]
 """The stores of a mutant's tests: ports in memory, a DynamoDB engine alone, or the laptop cloud."""
 
 ENGINE = "dynoxide" if (platform.system(), platform.machine()) == ("Linux", "x86_64") else "ministack"
 """The engine of tests/contract for the tests of adapters on this machine. dynoxide starts at once, but is published for
 one kind of machine only."""
-OPTIONS: Mapping[Needs, Sequence[str]] = {
+PYTEST_OPTIONS: Mapping[NeededStores, Sequence[str]] = {
     "memory": ("-m", "not cloud"),
     "table": ("-k", ENGINE),
     "cloud": ("-m", "cloud"),
@@ -35,9 +35,9 @@ class Mutant:
     instead: str
     tests: tuple[str, ...]
     """Files of tests, or single tests in pytest's notation. At least one of them must fail."""
-    needs: Needs = "memory"
+    needs: NeededStores = "memory"
 
-    def changed(self, source: str) -> str:
+    def apply_to(self, source: str) -> str:
         """Return the text of the file with the mutant in it. Raises MisfitError."""
         count = source.count(self.there)
         if count != 1:

@@ -7,14 +7,14 @@ from typing import Literal
 
 from local.pytest_run import Outcome, read_failures, run_pytest
 from tests.mutants.copied_project import CopiedProject
-from tests.mutants.mutant import OPTIONS, MisfitError, Mutant
+from tests.mutants.mutant import PYTEST_OPTIONS, MisfitError, Mutant
 
 type Verdict = Literal["noticed", "SURVIVED", "UNDECIDED"]
 """The result for a mutant. It is undecided if the mutant does not fit, or if the tests fail for another reason."""
 
-BY_ASSERTION = ("assert ", "AssertionError", "Failed: ")
+ASSERTION_PREFIXES = ("assert ", "AssertionError", "Failed: ")
 """The first words of pytest's report of a failed check."""
-ALWAYS = ("--exitfirst", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=300")
+COMMON_OPTIONS = ("--exitfirst", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=300")
 """Options of every run. A mutant may make a test wait for ever, hence the timeout."""
 
 
@@ -28,13 +28,13 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class MutantTrial:
     project: CopiedProject
     logs: Path
     _unchanged: dict[tuple[object, ...], Outcome] = field(default_factory=dict[tuple[object, ...], Outcome])
     """Runs without a mutant, which mutants with the same tests share."""
 
-    def of(self, mutant: Mutant) -> Finding:
+    def try_mutant(self, mutant: Mutant) -> Finding:
         key = (mutant.tests, mutant.needs)
         if key not in self._unchanged:
             self._unchanged[key] = self._run(mutant, self.logs / f"{mutant.name}.unchanged.log")
@@ -42,15 +42,15 @@ class Trial:
         if problem := _problem_of(self._unchanged[key], log):
             return Finding(mutant, "UNDECIDED", problem)
         try:
-            with self.project.mutated(mutant):
+            with self.project.apply_mutant(mutant):
                 outcome = self._run(mutant, log)
         except MisfitError as fault:
             return Finding(mutant, "UNDECIDED", str(fault))
-        verdict, reason = judge(outcome, read_failures(log))
+        verdict, reason = judge_run(outcome, read_failures(log))
         return Finding(mutant, verdict, reason, outcome.seconds)
 
     def _run(self, mutant: Mutant, log: Path) -> Outcome:
-        arguments = [*ALWAYS, *OPTIONS[mutant.needs], *mutant.tests]
+        arguments = [*COMMON_OPTIONS, *PYTEST_OPTIONS[mutant.needs], *mutant.tests]
         return run_pytest(arguments, log, folder=self.project.root, environment=self.project.environment)
 
 
@@ -62,20 +62,20 @@ def _problem_of(unchanged: Outcome, log: Path) -> str | None:
     return None if unchanged.tests else "none of its tests runs on this machine"
 
 
-def judge(changed: Outcome, failures: Mapping[str, str]) -> tuple[Verdict, str]:
+def judge_run(changed: Outcome, failures: Mapping[str, str]) -> tuple[Verdict, str]:
     """Return the verdict of a run with a mutant, and its reason. A test that stops by an error other than an assertion
     has checked nothing."""
     if changed.has_passed:
         return "SURVIVED", f"{changed.tests} tests pass with it"
     for test, message in failures.items():
-        if message.startswith(BY_ASSERTION):
+        if message.startswith(ASSERTION_PREFIXES):
             return "noticed", test
     message = next(iter(failures.values()), "").partition("\n")[0]
     failed = next(iter(changed.failed), f"pytest ended with {changed.exit_code}")
     return "UNDECIDED", f"no assertion failed, but {failed}{message and f': {message}'}"
 
 
-def table(findings: Sequence[Finding]) -> Sequence[str]:
+def format_table(findings: Sequence[Finding]) -> Sequence[str]:
     """Return a Markdown table with a row for each mutant."""
     rows = [
         f"| {it.mutant.name} | {it.mutant.invariant} | {it.verdict} | {it.reason} | {it.seconds:.1f} |"

@@ -17,20 +17,20 @@ from signpost.model import JsonObject
 from signpost.toolkit import Function, executor
 from stage import effects
 
-type Form = Callable[[], object]
+type BlockingForm = Callable[[], object]
 
-LONG = 60
+LONG_SECONDS = 60
 """Seconds that each function takes if it is not stopped: far longer than the sandbox lives."""
 
 
 def _spin() -> None:
-    until = time.monotonic() + LONG
+    until = time.monotonic() + LONG_SECONDS
     while time.monotonic() < until:
         pass
 
 
 def _join() -> None:
-    thread = threading.Thread(target=time.sleep, args=(LONG,), name="the thread that was joined", daemon=True)
+    thread = threading.Thread(target=time.sleep, args=(LONG_SECONDS,), name="the thread that was joined", daemon=True)
     thread.start()
     thread.join()
 
@@ -42,7 +42,7 @@ def _socket() -> None:
 
 
 def _subprocess() -> None:
-    subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({LONG})"]).wait()
+    subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({LONG_SECONDS})"]).wait()
 
 
 def _pbkdf2() -> None:
@@ -59,40 +59,40 @@ def _sqlite() -> None:
 
 
 def _swallow() -> None:
-    until = time.monotonic() + LONG
+    until = time.monotonic() + LONG_SECONDS
     while time.monotonic() < until:
         with contextlib.suppress(BaseException):
-            time.sleep(LONG)
+            time.sleep(LONG_SECONDS)
 
 
 def _ignore() -> None:
     signal.signal(signal.SIGALRM, signal.SIG_IGN)
-    time.sleep(LONG)
+    time.sleep(LONG_SECONDS)
 
 
 def _reset() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
-    time.sleep(LONG)
+    time.sleep(LONG_SECONDS)
 
 
 def _mask() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
-    time.sleep(LONG)
+    time.sleep(LONG_SECONDS)
 
 
-SOON_AFTER = 2.6
+OVERRUN_SECONDS = 2.6
 """Seconds until a function ends after the deadline that tests give it, and before Lambda ends the sandbox."""
 
 
 def _outlast() -> None:
-    until = time.monotonic() + SOON_AFTER
+    until = time.monotonic() + OVERRUN_SECONDS
     while time.monotonic() < until:
         with contextlib.suppress(BaseException):
             time.sleep(until - time.monotonic())
 
 
-FORMS: Mapping[str, Form] = {
-    "sleep": lambda: time.sleep(LONG),
+FORMS: Mapping[str, BlockingForm] = {
+    "sleep": lambda: time.sleep(LONG_SECONDS),
     "spin": _spin,
     "join": _join,
     "socket": _socket,
@@ -104,13 +104,13 @@ FORMS: Mapping[str, Form] = {
     "ignore": _ignore,
     "reset": _reset,
     "mask": _mask,
-    "nap": lambda: time.sleep(SOON_AFTER),
+    "nap": lambda: time.sleep(OVERRUN_SECONDS),
     "outlast": _outlast,
     "return": lambda: None,
 }
 
 
-def _function(name: str, form: Form, *, isolate: bool) -> Function:
+def _function(name: str, form: BlockingForm, *, isolate: bool) -> Function:
     def run(arguments: JsonObject) -> str:
         effects.count(f"{arguments['effect']}.started")
         form()
@@ -121,8 +121,8 @@ def _function(name: str, form: Form, *, isolate: bool) -> Function:
     return Function(f"{prefix}::{name}", run, isolate=isolate)
 
 
-def functions() -> list[Function]:
+def build_functions() -> list[Function]:
     return [_function(name, form, isolate=isolate) for isolate in (False, True) for name, form in FORMS.items()]
 
 
-handler = executor(*functions())
+handler = executor(*build_functions())

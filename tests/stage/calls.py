@@ -24,7 +24,7 @@ CALL_FUNCTION = Tool(
 )
 
 
-class FunctionCalls:
+class CallFunctionProvider:
     def __init__(self, executors: FunctionInvoker) -> None:
         self._executors = executors
 

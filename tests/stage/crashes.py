@@ -12,19 +12,19 @@ from typing import Any
 
 import boto3
 
-MORTAL = "MORTAL"
+MORTAL_VARIABLE = "MORTAL"
 """The environment variable of a function that says which process dies at the chosen step: `PROCESS` or `SANDBOX`."""
 PROCESS, SANDBOX = "process", "sandbox"
 """A process that carries out this call and nothing else; or the sandbox that Lambda has started, and has to start
 again."""
-DIES_AT = "dies-at"
+CRASH_STEP = "dies-at"
 """The header of a request, or the member of an event, with the number of a step, from 0, or its name."""
-DIED_AT, PASSED = "died-at", "passed"
+CRASHED_AT, PASSED_STEPS = "died-at", "passed"
 """The members of an answer with the step at which the process died, or with all steps that it passed."""
-BETWEEN = ", "
+STEP_SEPARATOR = ", "
 
 
-class Crashes:
+class CrashInjector:
     """Kills the process at the armed step. Every call to AWS is a step.
 
     Create it before the clients: they take the event handlers of the session when they are created.
@@ -54,16 +54,16 @@ class Crashes:
 
 
 @dataclass(frozen=True, slots=True)
-class Lived:
+class ProcessResult:
     """The result of a process that carried out one call."""
 
-    passed: Sequence[str]
+    passed_steps: Sequence[str]
     answer: Any = None
-    died: bool = False
+    has_crashed: bool = False
     """Whether it died, at the last step that it passed."""
 
 
-def lived(crashes: Crashes, work: Callable[[], Any], at: int | str | None) -> Lived:
+def run_in_fork(crashes: CrashInjector, work: Callable[[], Any], at: int | str | None) -> ProcessResult:
     """Run `work` in a forked process that has only the memory that init filled, and that may die.
 
     It leaves nothing in this process, which takes a second to be started again; the connections of this process are
@@ -81,12 +81,12 @@ def lived(crashes: Crashes, work: Callable[[], Any], at: int | str | None) -> Li
     _, status = os.waitpid(child, 0)
     passed = [line["step"] for line in lines if "step" in line]
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
-        return Lived(passed, died=True)
+        return ProcessResult(passed, has_crashed=True)
     assert status == 0, status
-    return Lived(passed, lines[-1]["answer"])
+    return ProcessResult(passed, lines[-1]["answer"])
 
 
-def _live(crashes: Crashes, work: Callable[[], Any], at: int | str | None, pipe: int) -> None:
+def _live(crashes: CrashInjector, work: Callable[[], Any], at: int | str | None, pipe: int) -> None:
     status = 1
     try:
         crashes.arm(at, lambda step: _write(pipe, {"step": step}))
@@ -110,30 +110,34 @@ def _ignore_step(step: str) -> None:
     del step
 
 
-class Mortal:
+class MortalFunction:
     """A function of the product that dies at the step that its event names."""
 
     def __init__(self, compose: Callable[[], Any], dies: str) -> None:
-        self._crashes = Crashes()
+        self._crashes = CrashInjector()
         self._product = compose()
         self._dies = dies
 
     def handle(self, event: Mapping[str, Any], *more: Any) -> Any:
         headers: Mapping[str, Any] = event.get("headers") or {}
-        at = headers.get(DIES_AT) or event.get(DIES_AT)
+        at = headers.get(CRASH_STEP) or event.get(CRASH_STEP)
         if self._dies == PROCESS:
-            return self._told(event, lived(self._crashes, lambda: self._product.handle(event, *more), at))
+            return self._told(event, run_in_fork(self._crashes, lambda: self._product.handle(event, *more), at))
         self._crashes.arm(at)
         return self._product.handle(event, *more)
 
-    def _told(self, event: Mapping[str, Any], run: Lived) -> Any:
-        crash_report = {DIED_AT: run.passed[-1]} if run.died else {PASSED: BETWEEN.join(run.passed)}
+    def _told(self, event: Mapping[str, Any], run: ProcessResult) -> Any:
+        crash_report = (
+            {CRASHED_AT: run.passed_steps[-1]}
+            if run.has_crashed
+            else {PASSED_STEPS: STEP_SEPARATOR.join(run.passed_steps)}
+        )
         answer: dict[str, Any] = run.answer or {}
         if "requestContext" not in event:
             return answer | crash_report
         return {"statusCode": 502, "body": "", **answer, "headers": answer.get("headers", {}) | crash_report}
 
 
-def mortal(environment: Mapping[str, str], compose: Callable[[], Any]) -> Any:
+def make_mortal(environment: Mapping[str, str], compose: Callable[[], Any]) -> Any:
     """Return the composed function so that it can be killed."""
-    return Mortal(compose, environment.get(MORTAL, SANDBOX))
+    return MortalFunction(compose, environment.get(MORTAL_VARIABLE, SANDBOX))

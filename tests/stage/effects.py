@@ -15,7 +15,7 @@ def _client() -> "DynamoDBClient":
     return boto3.client("dynamodb")
 
 
-def script_of(tenant: str, function: str) -> str:
+def build_script_key(tenant: str, function: str) -> str:
     """Return the partition key under which the stub finds its script and records its calls."""
     return f"stub#{tenant}#{function}"
 

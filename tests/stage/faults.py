@@ -9,24 +9,24 @@ from typing import Any
 import boto3
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 
-FAULTS = "x-faults"
+FAULTS_HEADER = "x-faults"
 """The header of a request with the seed, and of the answer with the faults that happened."""
-HOW_OFTEN: Mapping[str, float] = {"PutItem": 0.3, "UpdateItem": 0.5, "TransactWriteItems": 0.5}
+FAULT_SHARES: Mapping[str, float] = {"PutItem": 0.3, "UpdateItem": 0.5, "TransactWriteItems": 0.5}
 """The share of writes that get a fault."""
-REFUSED = ("TransactionConflictException", "ThrottlingException", "ProvisionedThroughputExceededException")
-CANCELLED = ("TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded")
+REFUSAL_CODES = ("TransactionConflictException", "ThrottlingException", "ProvisionedThroughputExceededException")
+CANCELLATION_CODES = ("TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded")
 LOST_REQUEST, LOST_ANSWER = "lost request", "lost answer"
-IN_PROGRESS = "TransactionInProgressException"
+IN_PROGRESS_CODE = "TransactionInProgressException"
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedResponse:
     """The part of an HTTP response that botocore reads from a refused request."""
 
     status_code: int = 400
 
 
-class Faults:
+class FaultInjector:
     """Fails DynamoDB calls at random while it is armed.
 
     Create it before the clients: they take the event handlers of the session when they are created.
@@ -43,23 +43,23 @@ class Faults:
         session.events.register("after-call.dynamodb", self._answered)
 
     def arm(self, headers: Mapping[str, str]) -> None:
-        seed = headers.get(FAULTS)
+        seed = headers.get(FAULTS_HEADER)
         self._chance = random.Random(seed) if seed else None  # noqa: S311 - no secret
         self._happened = []
 
     @property
-    def happened(self) -> Sequence[str]:
+    def injected_faults(self) -> Sequence[str]:
         """The faults since it was armed."""
         return self._happened
 
-    def _leaves(self, model: Any, **_: Any) -> tuple[Refused, Mapping[str, Any]] | None:
+    def _leaves(self, model: Any, **_: Any) -> tuple[RefusedResponse, Mapping[str, Any]] | None:
         """Return the answer to use in place of the call, or None if the call is sent."""
         self._loses_answer = False
-        if self._chance is None or self._chance.random() >= HOW_OFTEN.get(model.name, 0):
+        if self._chance is None or self._chance.random() >= FAULT_SHARES.get(model.name, 0):
             return None
         return self._hit(model.name, self._chance)
 
-    def _hit(self, operation: str, chance: random.Random) -> tuple[Refused, Mapping[str, Any]] | None:
+    def _hit(self, operation: str, chance: random.Random) -> tuple[RefusedResponse, Mapping[str, Any]] | None:
         is_transaction = operation == "TransactWriteItems"
         kind = chance.choice((LOST_REQUEST, LOST_ANSWER, "refused", "cancelled" if is_transaction else "refused"))
         self._happened.append(f"{operation} {kind}")
@@ -69,9 +69,9 @@ class Faults:
             self._loses_answer = True
             return None
         if kind == "cancelled":
-            return Refused(), self._cancelled(chance)
-        code = chance.choice((*REFUSED, IN_PROGRESS) if is_transaction else REFUSED)
-        return Refused(), {"Error": {"Code": code, "Message": "a fault"}}
+            return RefusedResponse(), self._cancelled(chance)
+        code = chance.choice((*REFUSAL_CODES, IN_PROGRESS_CODE) if is_transaction else REFUSAL_CODES)
+        return RefusedResponse(), {"Error": {"Code": code, "Message": "a fault"}}
 
     def _answered(self, **_: Any) -> None:
         if self._loses_answer:
@@ -79,6 +79,6 @@ class Faults:
             raise ConnectionClosedError(endpoint_url="the table")
 
     def _cancelled(self, chance: random.Random) -> Mapping[str, Any]:
-        reasons = [{"Code": "None"}, {"Code": chance.choice(CANCELLED), "Message": "a fault"}]
+        reasons = [{"Code": "None"}, {"Code": chance.choice(CANCELLATION_CODES), "Message": "a fault"}]
         error = {"Code": "TransactionCanceledException", "Message": "a fault"}
         return {"Error": error, "CancellationReasons": reasons}

@@ -20,7 +20,7 @@ from signpost.model import (
     ResourceTemplate,
     Tool,
 )
-from stage.tools import BEHAVIOURS, IMAGE, content_of, embedded, question, text
+from stage.tools import BEHAVIOURS, IMAGE, build_embedded_resource, build_question, build_text, read_content
 
 TENANT = "fixtures"
 STATIC_TEXT = "test://static-text"
@@ -45,7 +45,7 @@ PROMPTS = (
 )
 
 
-class Fixtures:
+class FixtureProvider:
     def tools(self, call: Call) -> Sequence[Tool]:
         return [tool for tool, _ in BEHAVIOURS.values()] if _is_ours(call) else ()
 
@@ -104,24 +104,24 @@ class Fixtures:
 def _contents(name: str, arguments: Mapping[str, str]) -> Sequence[JsonObject]:
     values = {"arg1": "", "arg2": "", "resourceUri": "", "name": "everybody", **arguments}
     return {
-        "test_simple_prompt": [text("This is a simple prompt for testing.")],
+        "test_simple_prompt": [build_text("This is a simple prompt for testing.")],
         "test_prompt_with_arguments": [
-            text(f"Prompt with arguments: arg1='{values['arg1']}', arg2='{values['arg2']}'"),
+            build_text(f"Prompt with arguments: arg1='{values['arg1']}', arg2='{values['arg2']}'"),
         ],
         "test_prompt_with_embedded_resource": [
-            embedded(values["resourceUri"], "text/plain", "Embedded resource content for testing."),
-            text("Please process the embedded resource above."),
+            build_embedded_resource(values["resourceUri"], "text/plain", "Embedded resource content for testing."),
+            build_text("Please process the embedded resource above."),
         ],
-        "test_prompt_with_image": [IMAGE, text("Please analyze the image above.")],
-        "test_prompt": [text(f"Greet {values['name']}.")],
+        "test_prompt_with_image": [IMAGE, build_text("Please analyze the image above.")],
+        "test_prompt": [build_text(f"Greet {values['name']}.")],
     }.get(name, [])
 
 
 def _prompt_after_a_question(call: Call) -> GetPromptResult | InputRequired:
-    context = (content_of(call, "user_context") or {}).get("context")
+    context = (read_content(call, "user_context") or {}).get("context")
     if not isinstance(context, str):
-        return InputRequired({"user_context": question("What context should the prompt use?", "context")})
-    return GetPromptResult([{"role": "user", "content": text(f"In this context: {context}")}])
+        return InputRequired({"user_context": build_question("What context should the prompt use?", "context")})
+    return GetPromptResult([{"role": "user", "content": build_text(f"In this context: {context}")}])
 
 
 def _is_ours(call: Call) -> bool:

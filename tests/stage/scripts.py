@@ -9,7 +9,7 @@ from signpost.model import Json, JsonObject
 from signpost.toolkit import ToolError
 
 
-def answered(entry: Mapping[str, Any], arguments: JsonObject) -> Json:
+def play_entry(entry: Mapping[str, Any], arguments: JsonObject) -> Json:
     time.sleep(entry.get("delayMs", 0) / 1000)
     if entry.get("timeout"):
         time.sleep(3600)

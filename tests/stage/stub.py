@@ -19,17 +19,17 @@ from signpost.toolkit import Answer, Context, Function
 from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.production import build_harness
 from stage import effects
-from stage.scripts import answered
+from stage.scripts import play_entry
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
 
-class Scripted(Mapping[str, Function]):
+class ScriptedFunctions(Mapping[str, Function]):
     """Hosts every function id, of any form. An id without a script answers null."""
 
     def __getitem__(self, function: str) -> Function:
-        return ANY
+        return SCRIPTED_FUNCTION
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
@@ -38,18 +38,18 @@ class Scripted(Mapping[str, Function]):
         return 0
 
 
-def play(arguments: JsonObject, ctx: Context) -> Answer:
-    script_key = effects.script_of(ctx.principal.tenant, ctx.function)
+def play_script(arguments: JsonObject, ctx: Context) -> Answer:
+    script_key = effects.build_script_key(ctx.principal.tenant, ctx.function)
     number = effects.count(script_key)
     call_record = {"arguments": arguments, "idempotencyKey": ctx.idempotency_key, "step": ctx.step, "call": ctx.call_id}
     effects.write(script_key, f"call#{number:06}", json.dumps({**call_record, "at": time.time()}))
     script: list[dict[str, Any]] = json.loads(effects.read(script_key, "script") or "[{}]")
     entry = script[min(number, len(script)) - 1]
-    return Answer(answered(entry, arguments), evidence=entry.get("evidence", []))
+    return Answer(play_entry(entry, arguments), evidence=entry.get("evidence", []))
 
 
-ANY = Function("stub", play)
-harness = build_harness(ExecutorFunctions(Scripted()), os.environ)
+SCRIPTED_FUNCTION = Function("stub", play_script)
+harness = build_harness(ExecutorFunctions(ScriptedFunctions()), os.environ)
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> JsonObject:

@@ -34,115 +34,117 @@ IMAGE: JsonObject = {"type": "image", "data": _red_pixel(), "mimeType": "image/p
 AUDIO: JsonObject = {"type": "audio", "data": _silence(), "mimeType": "audio/wav"}
 
 
-def text(words: str) -> JsonObject:
+def build_text(words: str) -> JsonObject:
     return {"type": "text", "text": words}
 
 
-def embedded(uri: str, mime_type: str, words: str) -> JsonObject:
+def build_embedded_resource(uri: str, mime_type: str, words: str) -> JsonObject:
     return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": words}}
 
 
-def question(message: str, name: str, kind: str = "string") -> JsonObject:
+def build_question(message: str, name: str, kind: str = "string") -> JsonObject:
     """Return an elicitation of one value."""
     schema: JsonObject = {"type": "object", "properties": {name: {"type": kind}}, "required": [name]}
     return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
 
 
-def sampling(words: str, longest: int) -> JsonObject:
-    message: JsonObject = {"role": "user", "content": text(words)}
+def build_sampling(words: str, longest: int) -> JsonObject:
+    message: JsonObject = {"role": "user", "content": build_text(words)}
     return {"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": longest}}
 
 
 ROOTS: JsonObject = {"method": "roots/list", "params": {}}
 
 
-def content_of(call: Call, key: str) -> JsonObject | None:
+def read_content(call: Call, key: str) -> JsonObject | None:
     """Return the content that a person filled in; None if there is none."""
     answer = as_object(call.answers.get(key))
     content = answer.get("content")
     return content if answer.get("action") == "accept" and isinstance(content, Mapping) else None
 
 
-def says(*content: JsonObject, is_error: bool = False) -> Behaviour:
+def answer_with(*content: JsonObject, is_error: bool = False) -> Behaviour:
     return lambda _arguments, _call: CallToolResult(content, is_error=is_error)
 
 
 def _with_logging(_arguments: JsonObject, call: Call) -> CallToolResult:
     for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         call.notifications.send_log(call, "info", words)
-    return CallToolResult([text("Logged.")])
+    return CallToolResult([build_text("Logged.")])
 
 
 def _with_progress(_arguments: JsonObject, call: Call) -> CallToolResult:
     for done in (0, 50, 100):
         call.notifications.send_progress(call, done, 100)
-    return CallToolResult([text("Progressed.")])
+    return CallToolResult([build_text("Progressed.")])
 
 
 def _ask_name(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
-    name = (content_of(call, "user_name") or {}).get("name")
+    name = (read_content(call, "user_name") or {}).get("name")
     if not isinstance(name, str):
-        return InputRequired({"user_name": question("What is your name?", "name")})
-    return CallToolResult([text(f"Hello, {name}!")])
+        return InputRequired({"user_name": build_question("What is your name?", "name")})
+    return CallToolResult([build_text(f"Hello, {name}!")])
 
 
 def _sample_capital(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     answer = as_object(as_object(call.answers.get("capital_question")).get("content")).get("text")
     if not isinstance(answer, str):
-        return InputRequired({"capital_question": sampling("What is the capital of France?", 100)})
-    return CallToolResult([text(answer)])
+        return InputRequired({"capital_question": build_sampling("What is the capital of France?", 100)})
+    return CallToolResult([build_text(answer)])
 
 
 def _list_roots(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     roots = as_object(call.answers.get("client_roots")).get("roots")
     return (
-        CallToolResult([text(f"Roots: {roots}")]) if isinstance(roots, list) else InputRequired({"client_roots": ROOTS})
+        CallToolResult([build_text(f"Roots: {roots}")])
+        if isinstance(roots, list)
+        else InputRequired({"client_roots": ROOTS})
     )
 
 
 def _with_state(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
-    if content_of(call, "confirm") is None or call.state != "asked":
-        return InputRequired({"confirm": question("Please confirm", "ok", "boolean")}, state="asked")
-    return CallToolResult([text("state-ok")])
+    if read_content(call, "confirm") is None or call.state != "asked":
+        return InputRequired({"confirm": build_question("Please confirm", "ok", "boolean")}, state="asked")
+    return CallToolResult([build_text("state-ok")])
 
 
 def _ask_three(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     if {"user_name", "greeting", "client_roots"} <= set(call.answers) and call.state == "asked":
-        return CallToolResult([text("All three were answered.")])
+        return CallToolResult([build_text("All three were answered.")])
     requests = {
-        "user_name": question("What is your name?", "name"),
-        "greeting": sampling("Generate a greeting", 50),
+        "user_name": build_question("What is your name?", "name"),
+        "greeting": build_sampling("Generate a greeting", 50),
         "client_roots": ROOTS,
     }
     return InputRequired(requests, state="asked")
 
 
 def _two_rounds(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
-    first = as_object(call.state).get("name") or (content_of(call, "step1") or {}).get("name")
+    first = as_object(call.state).get("name") or (read_content(call, "step1") or {}).get("name")
     if not isinstance(first, str):
-        return InputRequired({"step1": question("Step 1: What is your name?", "name")}, state={"round": 1})
-    color = (content_of(call, "step2") or {}).get("color")
+        return InputRequired({"step1": build_question("Step 1: What is your name?", "name")}, state={"round": 1})
+    color = (read_content(call, "step2") or {}).get("color")
     if not isinstance(color, str):
-        asked = {"step2": question("Step 2: What is your favorite color?", "color")}
+        asked = {"step2": build_question("Step 2: What is your favorite color?", "color")}
         return InputRequired(asked, state={"round": 2, "name": first})
-    return CallToolResult([text(f"{first} likes {color}.")])
+    return CallToolResult([build_text(f"{first} likes {color}.")])
 
 
 def _what_is_declared(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     """Send only the input requests for which the client has declared the capability."""
     requests: dict[str, JsonObject] = {}
     if "elicitation" in call.client.capabilities:
-        requests["user_name"] = question("What is your name?", "name")
+        requests["user_name"] = build_question("What is your name?", "name")
     if "sampling" in call.client.capabilities:
-        requests["greeting"] = sampling("Generate a greeting", 50)
+        requests["greeting"] = build_sampling("Generate a greeting", 50)
     if not requests or set(requests) <= set(call.answers):
-        return CallToolResult([text("Nothing left to ask.")])
+        return CallToolResult([build_text("Nothing left to ask.")])
     return InputRequired(requests)
 
 
 def _needs_sampling(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
     del call
-    return InputRequired({"answer": sampling("Anything", 10)})
+    return InputRequired({"answer": build_sampling("Anything", 10)})
 
 
 def _crash(arguments: JsonObject, _call: Call) -> CallToolResult:
@@ -151,36 +153,36 @@ def _crash(arguments: JsonObject, _call: Call) -> CallToolResult:
 
 def _add(arguments: JsonObject, _call: Call) -> CallToolResult:
     numbers = [number for number in (arguments.get("a"), arguments.get("b")) if isinstance(number, int | float)]
-    return CallToolResult([text(str(sum(numbers)))], structured={"sum": sum(numbers)})
+    return CallToolResult([build_text(str(sum(numbers)))], structured={"sum": sum(numbers)})
 
 
 def _break_its_word(_arguments: JsonObject, _call: Call) -> CallToolResult:
-    return CallToolResult([text("two")], structured={"sum": "two"})
+    return CallToolResult([build_text("two")], structured={"sum": "two"})
 
 
 def _long(arguments: JsonObject, call: Call) -> CallToolResult:
     size, kind = arguments.get("characters"), arguments.get("of", "x")
     for _ in range(as_int(arguments.get("notices"))):
         call.notifications.send_log(call, "info", "x" * 100_000)
-    return CallToolResult([text(str(kind) * as_int(size))])
+    return CallToolResult([build_text(str(kind) * as_int(size))])
 
 
 def as_int(value: Json) -> int:
     return value if isinstance(value, int) else 0
 
 
-SUM: JsonObject = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
-TWO_NUMBERS: JsonObject = {
+SUM_SCHEMA: JsonObject = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
+TWO_NUMBERS_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
     "required": ["a", "b"],
     "additionalProperties": False,
 }
-MIRRORED: JsonObject = {
+MIRRORED_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {"region": {"type": "string", "x-mcp-header": "Region"}, "limit": {"type": "integer"}},
 }
-RICH: JsonObject = {
+RICH_SCHEMA: JsonObject = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "$defs": {
@@ -203,9 +205,11 @@ RICH: JsonObject = {
     "else": {"required": ["email"]},
     "additionalProperties": False,
 }
-MIXED = (text("Multiple content types test:"), IMAGE)
-MIXED_RESOURCE = embedded("test://mixed-content-resource", "application/json", '{"test":"data","value":123}')
-FAILED = text("This tool intentionally returns an error for testing")
+MIXED_CONTENT = (build_text("Multiple content types test:"), IMAGE)
+MIXED_RESOURCE = build_embedded_resource(
+    "test://mixed-content-resource", "application/json", '{"test":"data","value":123}'
+)
+ERROR_TEXT = build_text("This tool intentionally returns an error for testing")
 
 
 def _tool(name: str, description: str, schema: JsonObject = NO_ARGUMENTS, output: JsonObject | None = None) -> Tool:
@@ -220,15 +224,25 @@ def _takes(name: str) -> JsonObject:
 BEHAVIOURS: Mapping[str, tuple[Tool, Behaviour]] = {
     tool.name: (tool, behaviour)
     for tool, behaviour in (
-        (_tool("test_simple_text", "Answers a fixed text."), says(text("This is a simple text response for testing."))),
-        (_tool("test_image_content", "Answers a picture."), says(IMAGE)),
-        (_tool("test_audio_content", "Answers a sound."), says(AUDIO)),
+        (
+            _tool("test_simple_text", "Answers a fixed text."),
+            answer_with(build_text("This is a simple text response for testing.")),
+        ),
+        (_tool("test_image_content", "Answers a picture."), answer_with(IMAGE)),
+        (_tool("test_audio_content", "Answers a sound."), answer_with(AUDIO)),
         (
             _tool("test_embedded_resource", "Answers a resource."),
-            says(embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")),
+            answer_with(
+                build_embedded_resource(
+                    "test://embedded-resource", "text/plain", "This is an embedded resource content."
+                )
+            ),
         ),
-        (_tool("test_multiple_content_types", "Answers three kinds at once."), says(*MIXED, MIXED_RESOURCE)),
-        (_tool("test_error_handling", "Always reports an error."), says(FAILED, is_error=True)),
+        (
+            _tool("test_multiple_content_types", "Answers three kinds at once."),
+            answer_with(*MIXED_CONTENT, MIXED_RESOURCE),
+        ),
+        (_tool("test_error_handling", "Always reports an error."), answer_with(ERROR_TEXT, is_error=True)),
         (_tool("test_tool_with_logging", "Logs three times."), _with_logging),
         (_tool("test_logging_tool", "Logs three times."), _with_logging),
         (_tool("test_tool_with_progress", "Reports progress three times."), _with_progress),
@@ -245,10 +259,19 @@ BEHAVIOURS: Mapping[str, tuple[Tool, Behaviour]] = {
         (_tool("test_input_required_result_multiple_inputs", "Asks three things at once."), _ask_three),
         (_tool("test_input_required_result_multi_round", "Asks one thing after the other."), _two_rounds),
         (_tool("test_input_required_result_capabilities", "Asks what the client supports."), _what_is_declared),
-        (_tool("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", RICH), says(text("Valid."))),
-        (_tool("test_mirrored_argument", "Has an argument that a header repeats.", MIRRORED), says(text("Agreed."))),
-        (_tool("test_add", "Adds two numbers.", TWO_NUMBERS, SUM), _add),
-        (_tool("test_broken_promise", "Returns a result that its output schema forbids.", output=SUM), _break_its_word),
+        (
+            _tool("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", RICH_SCHEMA),
+            answer_with(build_text("Valid.")),
+        ),
+        (
+            _tool("test_mirrored_argument", "Has an argument that a header repeats.", MIRRORED_SCHEMA),
+            answer_with(build_text("Agreed.")),
+        ),
+        (_tool("test_add", "Adds two numbers.", TWO_NUMBERS_SCHEMA, SUM_SCHEMA), _add),
+        (
+            _tool("test_broken_promise", "Returns a result that its output schema forbids.", output=SUM_SCHEMA),
+            _break_its_word,
+        ),
         (_tool("test_long_answer", "Answers as much as is asked for.", {"type": "object"}), _long),
         (_tool("test_crash", "Raises an unexpected error.", {"type": "object"}), _crash),
     )

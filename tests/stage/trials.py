@@ -113,14 +113,14 @@ def _counted(trial: Trial) -> Trial:
     return run
 
 
-CHECKED: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+CHECKED_SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 handler = executor(
     *(Function(f"trials::{name}", _counted(trial), permissions=("mail", "web")) for name, trial in TRIALS.items()),
     Function(
         "trials::checked",
         _counted(_show),
-        input_schema=CHECKED,
+        input_schema=CHECKED_SCHEMA,
         permissions=("web", "write"),
         description="Returns the facts of its call.",
     ),

@@ -12,9 +12,9 @@ from tests.support.policy_judge import Context, Request
 
 LEADING_KEYS = "dynamodb:leadingkeys"
 EXECUTOR_TAG = "aws:resourcetag/signpost:executor-keys"
-PREFIX = "s3:prefix"
+PREFIX_KEY = "s3:prefix"
 
-KEYED = {
+KEYED_ACTIONS = {
     f"dynamodb:{name}"
     for name in (
         *("BatchGetItem", "BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query"),
@@ -23,10 +23,10 @@ KEYED = {
 }
 """The actions that name partition keys. Other actions, such as a scan, name none, and a `ForAllValues` condition on
 absent keys is satisfied."""
-OF_MANY_ROWS = {"dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"}
-LISTING = {"s3:ListBucket", "s3:ListBucketVersions"}
+BATCH_ACTIONS = {"dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"}
+LISTING_ACTIONS = {"s3:ListBucket", "s3:ListBucketVersions"}
 
-HARMFUL: Mapping[str, Sequence[str]] = {
+HARMFUL_ACTIONS: Mapping[str, Sequence[str]] = {
     "dynamodb": ["BatchWriteItem", "CreateBackup", "DeleteTable", "ExportTableToPointInTime", "PartiQLSelect", "Scan"],
     "events": ["DeleteEventBus", "PutRule", "PutTargets"],
     "lambda": ["AddPermission", "DeleteFunction", "UpdateFunctionCode", "UpdateFunctionConfiguration"],
@@ -42,7 +42,7 @@ HARMFUL: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
+class RequestClass:
     """A class of requests that the review treats as allowed or denied together."""
 
     action: str
@@ -57,14 +57,14 @@ class Candidate:
     """A request, and the classes that all have to be permitted for it."""
 
     request: Request
-    classes: Sequence[Class]
+    classes: Sequence[RequestClass]
 
 
 type Resources = Mapping[str, str]
 """ARNs by the review's names. ARNs of objects end in a key."""
 
 
-def key_families(tenant: str) -> Sequence[str]:
+def list_key_families(tenant: str) -> Sequence[str]:
     """Return a partition key of each existing family, and of two families that do not exist."""
     families, scopes = [keys.api_keys_of(tenant), keys.issuer_keys("i")["pk"]["S"]], ScopeNames("skills", "prompts")
     partitions = dict.fromkeys(kind.partition(scopes) for kind in ENTRY_LISTS.values())
@@ -76,7 +76,7 @@ def key_families(tenant: str) -> Sequence[str]:
     return [*families, due_shard(0), f"tenant#{tenant}#unheard-of", "unheard-of"]
 
 
-def family_of(key: str) -> str:
+def parse_family(key: str) -> str:
     """Return the family of a partition key: the key without its tenant and without the id of a workflow."""
     scope, _, rest = key.partition("#")
     if scope != "tenant":
@@ -85,11 +85,11 @@ def family_of(key: str) -> str:
     return f"tenant#{kind}" if kind else "tenant"
 
 
-def candidates(actions: Collection[str], resources: Resources) -> Sequence[Candidate]:
+def list_candidates(actions: Collection[str], resources: Resources) -> Sequence[Candidate]:
     """Return each action on each resource of its service, with each context that matters to it."""
-    every = {*actions, *(f"{service}:{name}" for service, names in HARMFUL.items() for name in names)}
+    every = {*actions, *(f"{service}:{name}" for service, names in HARMFUL_ACTIONS.items() for name in names)}
     return [
-        Candidate(Request(action, arn, context), classes_of(Request(action, arn, context), {arn: name}))
+        Candidate(Request(action, arn, context), classify_request(Request(action, arn, context), {arn: name}))
         for action in sorted(every)
         for name, arn in resources.items()
         if arn.split(":")[2] == action.partition(":")[0].replace("sts", "iam")  # a role is assumed through STS
@@ -98,31 +98,31 @@ def candidates(actions: Collection[str], resources: Resources) -> Sequence[Candi
 
 
 def _contexts(action: str, resource: str) -> Iterator[Context]:
-    if action in KEYED:
-        families = key_families("acme")
+    if action in KEYED_ACTIONS:
+        families = list_key_families("acme")
         yield from ({LEADING_KEYS: [key]} for key in families)
-        if action in OF_MANY_ROWS:
+        if action in BATCH_ACTIONS:
             yield from ({LEADING_KEYS: [keys.breakers_of("acme"), key]} for key in families)
-    elif action in LISTING:
+    elif action in LISTING_ACTIONS:
         yield {}
-        yield from ({PREFIX: [f"{prefix}/"]} for prefix in PREFIXES)
+        yield from ({PREFIX_KEY: [f"{prefix}/"]} for prefix in OBJECT_PREFIXES)
     elif "executor keys" in resource:
         yield {EXECUTOR_TAG: ["core"]}
     else:
         yield {}
 
 
-PREFIXES = ("answers", "content", "publications", "sweeper", "values", "unheard-of")
+OBJECT_PREFIXES = ("answers", "content", "publications", "sweeper", "values", "unheard-of")
 """The first parts of the keys of objects, and one that no object has."""
 
 
-def classes_of(request: Request, names: Mapping[str, str]) -> Sequence[Class]:
+def classify_request(request: Request, names: Mapping[str, str]) -> Sequence[RequestClass]:
     """Return the classes of a request, by the names of resources. A resource without a name is called by its ARN."""
     resource = names.get(request.resource) or names.get(_folder_of(request.resource), request.resource)
-    values = [family_of(key) for key in request.context.get(LEADING_KEYS, ())]
-    values += [prefix.split("/")[0] for prefix in request.context.get(PREFIX, ())]
-    return [Class(request.action, resource, family) for family in dict.fromkeys(values)] or [
-        Class(request.action, resource)
+    values = [parse_family(key) for key in request.context.get(LEADING_KEYS, ())]
+    values += [prefix.split("/")[0] for prefix in request.context.get(PREFIX_KEY, ())]
+    return [RequestClass(request.action, resource, family) for family in dict.fromkeys(values)] or [
+        RequestClass(request.action, resource)
     ]
 
 

@@ -12,7 +12,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PageAnswer:
     status: int
     headers: Mapping[str, str]  # names in lower case
     text: str
@@ -24,7 +24,7 @@ class Answer:
         return dict(parse_qsl(urlsplit(self.headers["location"]).query))
 
 
-def fetch(method: str, url: str, body: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:
+def fetch(method: str, url: str, body: str | None = None, headers: Mapping[str, str] | None = None) -> PageAnswer:
     """Send one request; redirects are returned, not followed."""
     parts = urlsplit(url)
     connection = HTTPConnection(parts.netloc, timeout=10)
@@ -33,16 +33,16 @@ def fetch(method: str, url: str, body: str | None = None, headers: Mapping[str, 
         connection.request(method, target, body, dict(headers or {}))
         answer = connection.getresponse()
         names = {name.lower(): value for name, value in answer.getheaders()}
-        return Answer(answer.status, names, answer.read().decode())
+        return PageAnswer(answer.status, names, answer.read().decode())
     finally:
         connection.close()
 
 
-def post(url: str, form: Mapping[str, str], headers: Mapping[str, str] | None = None) -> Answer:
+def post(url: str, form: Mapping[str, str], headers: Mapping[str, str] | None = None) -> PageAnswer:
     return fetch("POST", url, urlencode(form), {**FORM, **(headers or {})})
 
 
-def choose(page_url: str, person: str) -> Answer:
+def choose_person(page_url: str, person: str) -> PageAnswer:
     """Open the page, press the button of a person, and return the redirect."""
     page = Page(fetch("GET", page_url).text)
     assert person in page.buttons

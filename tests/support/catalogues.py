@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.support.laptop import Laptop, Stack
 
 
-def put_in_place(
+def store_catalogue(
     content: ContentStore,
     texts: TextStore,
     tenant: str,
@@ -32,16 +32,16 @@ def put_in_place(
     content.apply(tenant, [CatalogueChange(content.catalogue(tenant), digest)])
 
 
-def put_in_place_of(laptop: "Laptop", stack: "Stack", tenant: str, items: Sequence[CatalogueItem]) -> None:
+def store_stack_catalogue(laptop: "Laptop", stack: "Stack", tenant: str, items: Sequence[CatalogueItem]) -> None:
     """Replace the catalogue of a tenant of a deployed stack."""
     table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
     s3 = laptop.client("s3")
     publications, values = S3ChangeBatchStore(lambda: s3, bucket), S3Values(lambda: s3, bucket)
     content = DynamoContentStore(laptop.client("dynamodb"), table, publications, ScopeNames("skills", "prompts"))
-    put_in_place(content, values, tenant, items)
+    store_catalogue(content, values, tenant, items)
 
 
-def catalogues(content: ContentStore, texts: TextStore | None = None) -> CataloguePublisher:
+def build_catalogue_publisher(content: ContentStore, texts: TextStore | None = None) -> CataloguePublisher:
     """Return a catalogue publisher on stores in memory."""
     text_store = texts or MemoryTextStore()
     return CataloguePublisher(content=content, values=text_store, definitions=text_store)

@@ -12,11 +12,11 @@ from local.emulator import PROJECT
 
 NODE_MODULES = PROJECT / ".tools/node/node_modules"
 NODE_PROGRAMS = NODE_MODULES / ".bin"
-SECONDS_TO_ANSWER = 60.0
+PROGRAM_TIMEOUT = 60.0
 _NOWHERE = "http://127.0.0.1:9"
 
 
-def environment(home: Path) -> Mapping[str, str]:
+def build_environment(home: Path) -> Mapping[str, str]:
     """Return an environment in which connections beyond loopback are refused."""
     npx = Path(shutil.which("npx") or "npx")
     return {
@@ -31,13 +31,13 @@ def environment(home: Path) -> Mapping[str, str]:
     }
 
 
-def run(command: Sequence[str | Path], home: Path, *, within: float = SECONDS_TO_ANSWER) -> str:
+def run_program(command: Sequence[str | Path], home: Path, *, within: float = PROGRAM_TIMEOUT) -> str:
     """Run the program and return its output, stdout and stderr together. A program that takes too long is killed with
     all processes that it started."""
     with subprocess.Popen(
         command,
         cwd=home,
-        env=environment(home),
+        env=build_environment(home),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -9,10 +9,10 @@ from typing import Any
 
 from tests.support.laptop import Laptop
 
-type Run = Callable[..., "subprocess.CompletedProcess[str]"]
+type ProcessRunner = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def runner(laptop: Laptop) -> Run:
+def build_process_runner(laptop: Laptop) -> ProcessRunner:
     environment: Mapping[str, str] = {**laptop.emulator.environment(), "PATH": os.environ["PATH"]}
 
     def run(*arguments: str, **added: str) -> "subprocess.CompletedProcess[str]":
@@ -25,5 +25,5 @@ def runner(laptop: Laptop) -> Run:
     return run
 
 
-def rows(printed: str) -> list[dict[str, Any]]:
+def parse_json_lines(printed: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in printed.splitlines()]

@@ -6,7 +6,7 @@ from typing import Any
 NEVER = 10_000
 
 
-class Killed(BaseException):
+class ProcessKilled(BaseException):
     """Ends the process in which it is raised, as a kill of the kernel does: no `except Exception` stops it."""
 
 
@@ -18,20 +18,20 @@ class CrashPoints:
     """
 
     def __init__(self, at: int = NEVER, interfere: Callable[[], object] | None = None) -> None:
-        self.passed: list[str] = []
+        self.passed_points: list[str] = []
         self._at = at
         self._interfere = interfere or self.kill
         self._is_dead = False
 
     @property
     def was_reached(self) -> bool:
-        return len(self.passed) > self._at
+        return len(self.passed_points) > self._at
 
     def kill(self) -> None:
         self._is_dead = True
-        raise Killed
+        raise ProcessKilled
 
-    def port(self, port: object) -> Any:
+    def wrap_port(self, port: object) -> Any:
         """Return the same port with a crash point before and after each call."""
         return _Port(port, self)
 
@@ -43,9 +43,9 @@ class CrashPoints:
 
     def _reach(self, name: str) -> None:
         if self._is_dead:
-            raise Killed
-        self.passed.append(name)
-        if len(self.passed) - 1 == self._at:
+            raise ProcessKilled
+        self.passed_points.append(name)
+        if len(self.passed_points) - 1 == self._at:
             self._interfere()
 
 

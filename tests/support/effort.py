@@ -10,11 +10,11 @@ def is_proof() -> bool:
     return os.environ.get(PROVE) == "1"
 
 
-def examples(usually: int) -> int:
+def count_examples(usually: int) -> int:
     """Return the number of generated examples in this run: ten times as many in `make prove`."""
-    return times(usually, 10 * usually)
+    return count_repetitions(usually, 10 * usually)
 
 
-def times(usually: int, proof: int) -> int:
+def count_repetitions(usually: int, proof: int) -> int:
     """Return the number of repetitions in this run: `usually` in `make test`, `proof` in `make prove`."""
     return proof if is_proof() else usually

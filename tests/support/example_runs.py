@@ -10,11 +10,11 @@ from signpost.adapters.source_files import read_values
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Principal
 from tests.acceptance.callers import Credentials
-from tests.support.commands import runner
+from tests.support.commands import build_process_runner
 from tests.support.example_workflows import EXAMPLES
+from tests.support.gateway_workflows import TENANT, GatewayWorkflows
 from tests.support.laptop import Laptop, Stack
-from tests.support.tool_answers import said
-from tests.support.workflow_world import TENANT, WorkflowWorld
+from tests.support.tool_answers import read_tool_answer
 
 
 def _person(subject: str, *roles: str) -> Principal:
@@ -40,7 +40,7 @@ PEOPLE: Mapping[str, Principal] = {
 }
 
 
-class Stage(Protocol):
+class ExampleGateway(Protocol):
     """The gateway on which an example is played."""
 
     def publish(self, example: str) -> str:
@@ -52,9 +52,9 @@ class Stage(Protocol):
     def wait(self, seconds: float) -> None: ...
 
 
-class InMemory:
+class MemoryExamples:
     def __init__(self) -> None:
-        self._world = WorkflowWorld(PEOPLE)
+        self._world = GatewayWorkflows(PEOPLE)
 
     def publish(self, example: str) -> str:
         ((name, document),) = read_values(EXAMPLES[example] / "manifest.yaml")["workflows"].items()
@@ -68,13 +68,13 @@ class InMemory:
         self._world.clock.advance(seconds)
 
 
-class Deployed:
+class DeployedExamples:
     """A deployed stack: examples are published by the command and called over HTTP, by people who have logged in and by
     machines with keys."""
 
     def __init__(self, laptop: Laptop, stack: Stack) -> None:
         self._stack = stack
-        self._signpost = runner(laptop)
+        self._signpost = build_process_runner(laptop)
         self._credentials = Credentials(laptop, stack)
         tenant = f"examples-{uuid.uuid4().hex[:8]}"
         self._callers = {name: replace(caller, tenant=tenant) for name, caller in PEOPLE.items()}
@@ -90,48 +90,50 @@ class Deployed:
 
     def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
         credential = self._credentials.of(self._callers[caller])
-        return said(self._stack.ask(credential, "tools/call", {"name": tool, "arguments": args}))
+        return read_tool_answer(self._stack.request(credential, "tools/call", {"name": tool, "arguments": args}))
 
     def wait(self, seconds: float) -> None:
         raise NotImplementedError("The clock of a deployed stack cannot be advanced.")
 
 
-class Run:
+class ExampleRun:
     """One workflow instance as its callers see it."""
 
-    def __init__(self, stage: Stage, example: str, workflow_input: Mapping[str, Any], by: str = "agent") -> None:
+    def __init__(
+        self, stage: ExampleGateway, example: str, workflow_input: Mapping[str, Any], by: str = "agent"
+    ) -> None:
         self._stage = stage
         started: Mapping[str, Any] = {"definitionId": stage.publish(example), "input": workflow_input}
-        self.now = stage.call("workflow.start", started, by)
+        self.answer = stage.call("workflow.start", started, by)
 
     @property
     def state(self) -> str:
-        return self.now["state"]
+        return self.answer["state"]
 
     @property
     def chain(self) -> Sequence[str]:
-        return [hop["transition"] for hop in self.now.get("chain", [])]
+        return [hop["transition"] for hop in self.answer.get("chain", [])]
 
-    def links(self, who: str) -> Sequence[str]:
-        seen = self._stage.call("workflow.get", {"workflowId": self.now["workflowId"]}, who)
+    def list_transitions(self, who: str) -> Sequence[str]:
+        seen = self._stage.call("workflow.get", {"workflowId": self.answer["workflowId"]}, who)
         return [link["args"]["transition"] for link in seen["links"] if link["rel"] == "transition"]
 
-    def prefilled(self, transition: str) -> Mapping[str, Any]:
-        links = {link["args"]["transition"]: link for link in self.now["links"]}
+    def read_prefill(self, transition: str) -> Mapping[str, Any]:
+        links = {link["args"]["transition"]: link for link in self.answer["links"]}
         return links[transition]["args"]["arguments"]
 
-    def take(self, transition: str, who: str = "agent", **arguments: Any) -> str | None:
+    def submit(self, transition: str, who: str = "agent", **arguments: Any) -> str | None:
         """Submit a transition and return the code of its error; None if it has none."""
         args = {
-            "workflowId": self.now["workflowId"],
-            "expectedVersion": self.now["version"],
+            "workflowId": self.answer["workflowId"],
+            "expectedVersion": self.answer["version"],
             "transition": transition,
             "arguments": arguments,
         }
         answer = self._stage.call("workflow.submit", args, who)
-        self.now = {**answer, "chain": answer.get("chain", [])}
+        self.answer = {**answer, "chain": answer.get("chain", [])}
         return answer.get("error", {}).get("code")
 
     def wait(self, seconds: float) -> None:
         self._stage.wait(seconds)
-        self.now = self._stage.call("workflow.get", {"workflowId": self.now["workflowId"]}, "agent")
+        self.answer = self._stage.call("workflow.get", {"workflowId": self.answer["workflowId"]}, "agent")

@@ -18,20 +18,20 @@ from signpost.directory.offers import Offers
 from signpost.directory.placement import Placer
 from signpost.model import Json, JsonObject, SettingValue
 from stage.calls import CALL_FUNCTION
-from stage.effects import script_of
+from stage.effects import build_script_key
 from tests.support.laptop import Laptop, Stack
 
 STACK = "stage-executors"
 TIMEOUT_MS = 3_000
 SHORT_LEASE_MARGIN_MS = "1000"
 """The parameter LeaseMarginMs of stacks in which tests wait for the end of a lease."""
-NAMES = ("blocking", "trials", "stub", "patient", "stranger", "doomed")
+EXECUTOR_NAMES = ("blocking", "trials", "stub", "patient", "stranger", "doomed")
 
 
-def arns(stack: str) -> Sequence[str]:
+def list_arns(stack: str) -> Sequence[str]:
     """Return the ARNs of the executors, known before they are deployed, so that the gateway's stack can be allowed to
     call them."""
-    return [f"arn:aws:lambda:us-east-1:000000000000:function:{stack}-{name}" for name in NAMES]
+    return [f"arn:aws:lambda:us-east-1:000000000000:function:{stack}-{name}" for name in EXECUTOR_NAMES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Executors:
     stack: str
     outputs: Mapping[str, str]
 
-    def executor(self, name: str) -> Executor:
+    def find_executor(self, name: str) -> Executor:
         arn = f"arn:aws:lambda:us-east-1:000000000000:function:{self.stack}-{name}"
         return Executor(arn, self.outputs.get(f"{name.capitalize()}Keys", self.outputs["StubKeys"]), TIMEOUT_MS)
 
@@ -51,11 +51,11 @@ class Executors:
         self, name: str, hosted: Sequence[HostedFunction], tenant: str | None, *, timeout_ms: int = TIMEOUT_MS
     ) -> None:
         """Place functions that the executor's manifest does not list; any id is possible."""
-        self._placer.place_as(replace(self.executor(name), timeout_ms=timeout_ms), hosted, tenant)
+        self._placer.place_as(replace(self.find_executor(name), timeout_ms=timeout_ms), hosted, tenant)
 
-    def place_as_it_says(self, name: str, tenant: str | None) -> None:
+    def place_manifest(self, name: str, tenant: str | None) -> None:
         """Place the functions that the executor's manifest lists."""
-        assert self._placer.place(self.executor(name).arn, tenant)
+        assert self._placer.place(self.find_executor(name).arn, tenant)
 
     @property
     def _placer(self) -> Placer:
@@ -81,54 +81,58 @@ class Executors:
         assert "FunctionError" not in answer, answer["Payload"].read()
         return answer["Payload"].read()
 
-    def set(self, tenant: str, **settings: SettingValue) -> None:
+    def set_settings(self, tenant: str, **settings: SettingValue) -> None:
         table = self.gateway.deployed.outputs["RegistryTableName"]
         stored = DynamoRuntimeSettings(self.laptop.client("dynamodb"), table)
         for name, value in settings.items():
             stored.set(tenant, None, name, value)
 
-    def key(self, tenant: str) -> str:
+    def make_key(self, tenant: str) -> str:
         """Return a credential of the tenant."""
-        return self.laptop.key(self.gateway, tenant)
+        return self.laptop.make_key(self.gateway, tenant)
 
     def call(self, key: str, function: str, arguments: JsonObject | None = None, **request: Json) -> Any:
         """Call a function, and return the reply as the gateway received it."""
         request_arguments: JsonObject = {"function": function, "arguments": arguments or {}, **request}
-        answer = self.gateway.ask(key, "tools/call", {"name": CALL_FUNCTION.name, "arguments": request_arguments})
+        answer = self.gateway.request(key, "tools/call", {"name": CALL_FUNCTION.name, "arguments": request_arguments})
         assert answer.status == 200, answer.text
         assert "result" in answer.json, answer.text
         return answer.json["result"]["structuredContent"]
 
     def restart(self, name: str) -> None:
-        self.laptop.restart(f"{self.stack}-{name}")
+        self.laptop.restart_function(f"{self.stack}-{name}")
 
     def restart_gateway(self) -> None:
-        self.laptop.restart(self.gateway.deployed.outputs["GatewayFunctionName"])
+        self.laptop.restart_function(self.gateway.deployed.outputs["GatewayFunctionName"])
 
-    def log_of(self, function: str) -> str:
+    def read_log(self, function: str) -> str:
         """Return everything that a Lambda function has logged so far."""
         pages = self.laptop.client("logs").get_paginator("filter_log_events")
         group = self.gateway.deployed.outputs["GatewayLogGroup"] if function == "gateway" else self._group(function)
         return "\n".join(event["message"] for page in pages.paginate(logGroupName=group) for event in page["events"])
 
-    def lines_of(self, function: str) -> list[dict[str, Any]]:
+    def read_log_lines(self, function: str) -> list[dict[str, Any]]:
         """Return the lines of a function's log that are JSON."""
-        lines = [line for line in self.log_of(function).split("\n") if line.startswith("{")]
+        lines = [line for line in self.read_log(function).split("\n") if line.startswith("{")]
         return [json.loads(line) for line in lines]
 
     def _group(self, name: str) -> str:
         return f"/aws/lambda/{self.stack}-{name}"
 
-    def happened(self, effect: str) -> int:
+    def count_effect(self, effect: str) -> int:
         """Return how often an effect happened, from the table that only the functions write."""
         row = self._row(effect, "count")
         return int(row["happened"]["N"]) if row else 0
 
-    def script(self, tenant: str, function: str, entries: Sequence[Mapping[str, Any]]) -> None:
-        row = {"pk": {"S": script_of(tenant, function)}, "sk": {"S": "script"}, "text": {"S": json.dumps(entries)}}
+    def write_script(self, tenant: str, function: str, entries: Sequence[Mapping[str, Any]]) -> None:
+        row = {
+            "pk": {"S": build_script_key(tenant, function)},
+            "sk": {"S": "script"},
+            "text": {"S": json.dumps(entries)},
+        }
         self.laptop.client("dynamodb").put_item(TableName=self.outputs["EffectsTable"], Item=row)
 
-    def calls(self, tenant: str, function: str) -> Sequence[Any]:
+    def list_calls(self, tenant: str, function: str) -> Sequence[Any]:
         """Return the recorded calls of the stub, the first call first."""
         pages = (
             self.laptop.client("dynamodb")
@@ -136,7 +140,7 @@ class Executors:
             .paginate(
                 TableName=self.outputs["EffectsTable"],
                 KeyConditionExpression="pk = :pk AND begins_with(sk, :call)",
-                ExpressionAttributeValues={":pk": {"S": script_of(tenant, function)}, ":call": {"S": "call#"}},
+                ExpressionAttributeValues={":pk": {"S": build_script_key(tenant, function)}, ":call": {"S": "call#"}},
             )
         )
         return [json.loads(row["text"]["S"]) for page in pages for row in page["Items"]]
@@ -147,7 +151,7 @@ class Executors:
         return self.laptop.client("dynamodb").get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
 
 
-def deploy(laptop: Laptop, gateway: Stack, stack: str) -> Executors:
+def deploy_executors(laptop: Laptop, gateway: Stack, stack: str) -> Executors:
     """Create the stack from the text of the template: there is nothing to build, because the code is in the layer."""
     cloudformation = laptop.client("cloudformation")
     outputs = gateway.deployed.outputs

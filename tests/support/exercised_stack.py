@@ -18,13 +18,13 @@ from signpost.contract import BreakerState, Executor, HostedFunction
 from signpost.model import CatalogueItem, Json
 from stage.calls import CALL_FUNCTION
 from stage.fixtures import TENANT
-from tests.support.catalogues import put_in_place_of
-from tests.support.functions import Functions, functions_of
+from tests.support.catalogues import store_stack_catalogue
+from tests.support.functions import Functions, connect_functions
 from tests.support.laptop import Laptop, Stack
 from tests.support.receiver import Receiver
 
-STRANGER = "stranger"
-STRANGE = "strange::function"
+FOREIGN_LAMBDA = "stranger"
+FOREIGN_FUNCTION = "strange::function"
 """A Lambda function of another stack, and the function that it hosts; it answers with something that is no reply."""
 RELEASE: Mapping[str, Any] = {
     "initialState": "draft",
@@ -52,7 +52,7 @@ WORK: Mapping[str, Any] = {
                     "target": "done",
                     "executor": {"kind": "function", "function": "core::wait", "arguments": {"seconds": 0}},
                 },
-                "fail": {"target": "done", "executor": {"kind": "function", "function": STRANGE}},
+                "fail": {"target": "done", "executor": {"kind": "function", "function": FOREIGN_FUNCTION}},
             }
         },
         "asked": {"transitions": {"approve": {"target": "done", "actor": "human"}}},
@@ -71,12 +71,12 @@ class ExercisedStack:
     stack: Stack
     functions: Functions
 
-    def output(self, name: str) -> str:
+    def read_output(self, name: str) -> str:
         return self.stack.deployed.outputs[name]
 
     @property
     def table(self) -> str:
-        return self.output("RegistryTableName")
+        return self.read_output("RegistryTableName")
 
     @property
     def dynamodb(self) -> Any:
@@ -91,37 +91,37 @@ class ExercisedStack:
         return DynamoBreakers(self.dynamodb, self.table)
 
     @property
-    def publications(self) -> S3ChangeBatchStore:
+    def change_batches(self) -> S3ChangeBatchStore:
         s3 = self.laptop.client("s3")
-        return S3ChangeBatchStore(lambda: s3, self.output("ContentBucketName"))
+        return S3ChangeBatchStore(lambda: s3, self.read_output("ContentBucketName"))
 
     @property
     def values(self) -> S3Values:
         s3 = self.laptop.client("s3")
-        return S3Values(lambda: s3, self.output("ContentBucketName"))
+        return S3Values(lambda: s3, self.read_output("ContentBucketName"))
 
-    def leave_publication(self, tenant: str, changes: Sequence[Change], version: int) -> None:
+    def leave_overlay(self, tenant: str, changes: Sequence[Change], version: int) -> None:
         """Publish changes of a tenant as a change batch that is not yet written into its rows."""
-        overlay = ChangeBatch(1, changes).save(tenant, self.publications)
+        overlay = ChangeBatch(1, changes).save(tenant, self.change_batches)
         self.dynamodb.put_item(
             TableName=self.table, Item=head_row(tenant, ContentHead(version=version, overlay=overlay))
         )
 
-    def ask_registry(self, function_id: str, payload: Mapping[str, Any]) -> Any:
+    def call_registry(self, function_id: str, payload: Mapping[str, Any]) -> Any:
         return self.functions.invoke("Registry", {"function_id": function_id, "payload": payload})
 
-    def token(self, person: str) -> str:
+    def make_token(self, person: str) -> str:
         return self.laptop.issuer.access_token(person, self.stack.url, tenant=TENANT)
 
-    def use_tool(self, token: str, name: str, arguments: Mapping[str, Json]) -> Any:
+    def call_tool(self, token: str, name: str, arguments: Mapping[str, Json]) -> Any:
         """Call a tool and return its result; empty if it has none."""
-        answer = self.stack.ask(token, "tools/call", {"name": name, "arguments": dict(arguments)})
+        answer = self.stack.request(token, "tools/call", {"name": name, "arguments": dict(arguments)})
         return answer.json.get("result", {})
 
     def call_function(self, token: str, function: str, **arguments: Json) -> Any:
         """Call a function, and return the executor's reply as the gateway received it."""
         called: Mapping[str, Json] = {"function": function, "arguments": arguments or {"seconds": 0}}
-        return self.use_tool(token, CALL_FUNCTION.name, called).get("structuredContent", {})
+        return self.call_tool(token, CALL_FUNCTION.name, called).get("structuredContent", {})
 
     def define(self, name: str, document: Mapping[str, Any]) -> CatalogueItem:
         """Store a workflow definition, and return the catalogue item that names it."""
@@ -130,10 +130,10 @@ class ExercisedStack:
 
     def set_breakers(self) -> None:
         """Close the breaker of the function that fails, and open that of a working function until now."""
-        self.breakers.close(TENANT, STRANGE)
+        self.breakers.close(TENANT, FOREIGN_FUNCTION)
         self.breakers.open(TENANT, "core::wait", BreakerState(opened_until=0, failures=1, last_failure="crashed"))
 
-    def open_breakers(self) -> set[str]:
+    def list_open_breakers(self) -> set[str]:
         return set(self.breakers.of_tenant(TENANT))
 
 
@@ -141,12 +141,12 @@ def _create_stranger(laptop: Laptop) -> str:
     """Create a Lambda function of another stack that answers with something that is no reply, and return its ARN."""
     trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
-    role = laptop.client("iam").create_role(RoleName=STRANGER, AssumeRolePolicyDocument=policy)["Role"]["Arn"]
+    role = laptop.client("iam").create_role(RoleName=FOREIGN_LAMBDA, AssumeRolePolicyDocument=policy)["Role"]["Arn"]
     code = io.BytesIO()
     with ZipFile(code, "w") as archive:
         archive.writestr("index.py", "def handler(event, context):\n    return {'statusCode': 200, 'body': 'hello'}\n")
     created = laptop.client("lambda").create_function(
-        FunctionName=STRANGER,
+        FunctionName=FOREIGN_LAMBDA,
         Runtime="python3.13",
         Role=role,
         Handler="index.handler",
@@ -155,7 +155,7 @@ def _create_stranger(laptop: Laptop) -> str:
     return created["FunctionArn"]
 
 
-def deploy_exercised(laptop: Laptop, receiver: Receiver) -> ExercisedStack:
+def deploy_exercised_stack(laptop: Laptop, receiver: Receiver) -> ExercisedStack:
     """Deploy the stack, with a catalogue, two definitions, a search provider and an executor of another stack."""
     stranger = _create_stranger(laptop)
     secret = laptop.client("secretsmanager").create_secret(Name=f"search-{uuid.uuid4().hex[:8]}", SecretString="key")
@@ -169,17 +169,17 @@ def deploy_exercised(laptop: Laptop, receiver: Receiver) -> ExercisedStack:
         SearchEndpoint=f"{receiver.url}/{{query}}",
         SearchKeySecretArn=secret["ARN"],
     )
-    exercised = ExercisedStack(laptop, stack, functions_of(laptop, stack))
+    exercised = ExercisedStack(laptop, stack, connect_functions(laptop, stack))
     items = [CatalogueItem(f"item-{number:03}", "workflow", "Item") for number in range(201)]
     defined = [exercised.define("release", RELEASE), exercised.define("work", WORK)]
-    put_in_place_of(laptop, stack, TENANT, [*items, *defined])
-    put_in_place_of(laptop, stack, "default", items)
-    DynamoRuntimeSettings(exercised.dynamodb, exercised.table).set(TENANT, STRANGE, "breaker_failures", 1)
+    store_stack_catalogue(laptop, stack, TENANT, [*items, *defined])
+    store_stack_catalogue(laptop, stack, "default", items)
+    DynamoRuntimeSettings(exercised.dynamodb, exercised.table).set(TENANT, FOREIGN_FUNCTION, "breaker_failures", 1)
     exercised.functions.configure("Sweeper", HURRIED="0.001")
     for name in ("Delivery", "Worker"):  # only the test takes messages from their queues
-        exercised.functions.source(name, Enabled=False)
+        exercised.functions.configure_event_source(name, Enabled=False)
     # Started in advance, because a call of it has only three seconds.
     exercised.functions.lambdas.invoke(FunctionName=stranger, Payload=b"{}")
     for tenant in (TENANT, "default"):
-        exercised.directory.place(tenant, Executor(stranger, "none", 3_000), [HostedFunction(STRANGE)])
+        exercised.directory.place(tenant, Executor(stranger, "none", 3_000), [HostedFunction(FOREIGN_FUNCTION)])
     return exercised

@@ -34,22 +34,22 @@ from signpost.workflow.instance import (
 from signpost.workflow.running.serialization import audit_text
 from signpost.workflow.wakes import Wake, WakeMessage
 from stage.fixtures import TENANT
-from tests.support.exercised_stack import STRANGE, WORK, ExercisedStack
+from tests.support.exercised_stack import FOREIGN_FUNCTION, WORK, ExercisedStack
 from tests.support.receiver import Receiver
 
-LISTENER = "listener"
+SUBSCRIBED_TENANT = "listener"
 """A tenant that has just published a subscription."""
-ALL_DONE: Mapping[str, Any] = {"batchItemFailures": []}
+NO_FAILURES: Mapping[str, Any] = {"batchItemFailures": []}
 
 
-def exercise_relay(exercised: ExercisedStack) -> None:
+def exercise_content_relay(exercised: ExercisedStack) -> None:
     """Exercise the content relay with a change batch, as the stream shows it."""
     publication = ChangeBatch(1, [SkillChange("relayed", None)])
-    image = row_of_change_batch("exercise", publication, publication.save("exercise", exercised.publications))
-    assert exercised.functions.invoke("Relay", _shown(image)) == ALL_DONE
+    image = row_of_change_batch("exercise", publication, publication.save("exercise", exercised.change_batches))
+    assert exercised.functions.invoke("Relay", _shown(image)) == NO_FAILURES
 
 
-def exercise_herald(exercised: ExercisedStack) -> None:
+def exercise_workflow_relay(exercised: ExercisedStack) -> None:
     """Exercise the workflow relay with the rows of a step and of a wake, as the stream shows them."""
     step = {
         **keys.workflow_row("exercise", "wf_1", keys.audit(1.0, "cor_1")),
@@ -58,7 +58,7 @@ def exercise_herald(exercised: ExercisedStack) -> None:
         "text": {"S": audit_text([AuditEvent(AuditRecord("workflow.started", {}), 1.0, "cor_1", "ann")])},
     }
     head = {**keys.workflow_row("exercise", "wf_1", keys.HEAD), **wake_attributes([Wake("wf_1")])}
-    assert exercised.functions.invoke("Herald", _shown(step, head)) == ALL_DONE
+    assert exercised.functions.invoke("Herald", _shown(step, head)) == NO_FAILURES
 
 
 def _shown(*images: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,38 +70,38 @@ def _shown(*images: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"Records": records}
 
 
-def exercise_subscriber(exercised: ExercisedStack) -> None:
+def exercise_change_fanout(exercised: ExercisedStack) -> None:
     """Exercise the change fan-out with a change of a tenant that has an overlay."""
-    trigger = Subscription("trigger", "skills::on-change", STRANGE, "2026-11-18T12:00:00.000Z")
-    exercised.leave_publication(LISTENER, [SubscriptionChange(trigger.name, trigger)], version=1)
+    trigger = Subscription("trigger", "skills::on-change", FOREIGN_FUNCTION, "2026-11-18T12:00:00.000Z")
+    exercised.leave_overlay(SUBSCRIBED_TENANT, [SubscriptionChange(trigger.name, trigger)], version=1)
     event = {
         "detail-type": "skills::on-change",
         "detail": {"op": "register", "id": "a"},
-        "resources": ["iii://a", "urn:signpost:seq:1", f"urn:signpost:tenant:{LISTENER}"],
+        "resources": ["iii://a", "urn:signpost:seq:1", f"urn:signpost:tenant:{SUBSCRIBED_TENANT}"],
     }
     message = {"messageId": "m", "body": json.dumps(event)}
-    assert exercised.functions.invoke("Subscriber", {"Records": [message]}) == ALL_DONE
+    assert exercised.functions.invoke("Subscriber", {"Records": [message]}) == NO_FAILURES
 
 
 def exercise_delivery(exercised: ExercisedStack, receiver: Receiver) -> None:
     """Exercise the delivery to a failing function (its breaker opens and the message is postponed), to a function that
     works again, and to a webhook."""
     exercised.set_breakers()
-    assert not _deliver(exercised, "trigger", STRANGE)
+    assert not _deliver(exercised, "trigger", FOREIGN_FUNCTION)
     assert _deliver(exercised, "trigger", "core::wait")
     assert _deliver(exercised, "webhook", receiver.url)
-    assert exercised.open_breakers() == {STRANGE}
+    assert exercised.list_open_breakers() == {FOREIGN_FUNCTION}
 
 
 def _deliver(exercised: ExercisedStack, kind: SubscriberKind, target: str) -> bool:
     """Deliver one message and return whether that succeeded. If not, the message must be visible again at once, because
     the test stage postpones messages by zero seconds."""
-    sqs, queue = exercised.laptop.client("sqs"), exercised.output("DeliveryQueueUrl")
+    sqs, queue = exercised.laptop.client("sqs"), exercised.read_output("DeliveryQueueUrl")
     sqs.purge_queue(QueueUrl=queue)
     delivery = Delivery(TENANT, 1, "skills::on-change", {"seconds": 0}, kind, target)
     sqs.send_message(QueueUrl=queue, MessageBody=to_text(delivery))
     (message,) = sqs.receive_message(QueueUrl=queue, VisibilityTimeout=600, WaitTimeSeconds=5)["Messages"]
-    is_delivered = exercised.functions.invoke("Delivery", _taken(message)) == ALL_DONE
+    is_delivered = exercised.functions.invoke("Delivery", _taken(message)) == NO_FAILURES
     if not is_delivered:
         assert sqs.receive_message(QueueUrl=queue).get("Messages"), "The message was not delayed."
     return is_delivered
@@ -128,7 +128,7 @@ def exercise_worker(exercised: ExercisedStack) -> None:
         _resume(exercised, _instance(exercised, "asked", request=_asked(), ends_at=2.0)),
     ]
     assert reached == ["done", "in_doubt", "done"]
-    assert exercised.open_breakers() == {STRANGE}
+    assert exercised.list_open_breakers() == {FOREIGN_FUNCTION}
     _put_off_nonsense(exercised)
 
 
@@ -149,7 +149,7 @@ def _asked() -> ApprovalRequest:
 
 def _resume(exercised: ExercisedStack, instance: Instance) -> str:
     """Have the worker continue an instance, and return its state, or the standing of its claim if it has one."""
-    instances = DynamoInstanceStore(exercised.dynamodb, exercised.output("WorkflowsTableName"), exercised.values)
+    instances = DynamoInstanceStore(exercised.dynamodb, exercised.read_output("WorkflowsTableName"), exercised.values)
     assert instances.save(TENANT, InstanceWrite(instance, token=uuid.uuid4().hex), replacing=None)
     body = WakeMessage(TENANT, instance.id).text
     exercised.functions.invoke("Worker", _taken({"MessageId": "m", "ReceiptHandle": "none", "Body": body}))
@@ -160,7 +160,7 @@ def _resume(exercised: ExercisedStack, instance: Instance) -> str:
 
 def _put_off_nonsense(exercised: ExercisedStack) -> None:
     """Check that a message that the worker cannot read is postponed and reported as failed."""
-    sqs, queue = exercised.laptop.client("sqs"), exercised.output("WorkQueueUrl")
+    sqs, queue = exercised.laptop.client("sqs"), exercised.read_output("WorkQueueUrl")
     nonsense = uuid.uuid4().hex
     sqs.send_message(QueueUrl=queue, MessageBody=nonsense)
     message = _receive(sqs, queue, nonsense)
@@ -182,13 +182,13 @@ def exercise_sweeper(exercised: ExercisedStack) -> None:
     """Exercise the sweeper with an overlay to be written into rows, unreferenced objects, and a due workflow."""
     name, tenant = uuid.uuid4().hex, "swept"
     changes = [PromptChange(name, StoredPrompt(name, "", "mail::letter", (), "")), SkillChange(name, None)]
-    exercised.leave_publication(tenant, changes, version=2)
+    exercised.leave_overlay(tenant, changes, version=2)
     exercised.dynamodb.put_item(TableName=exercised.table, Item=row_of_scope(tenant))
-    s3, bucket = exercised.laptop.client("s3"), exercised.output("ContentBucketName")
+    s3, bucket = exercised.laptop.client("s3"), exercised.read_output("ContentBucketName")
     S3Bodies(lambda: s3, bucket).keep(tenant, f"{PART}{name}", b"[]")
-    unnamed = ChangeBatch(1, changes).save("unnamed", exercised.publications)
+    unnamed = ChangeBatch(1, changes).save("unnamed", exercised.change_batches)
     due = {**keys.workflow_row(tenant, "wf_1", keys.HEAD), **due_attributes("wf_1", 1.0)}
-    exercised.dynamodb.put_item(TableName=exercised.output("WorkflowsTableName"), Item=due)
+    exercised.dynamodb.put_item(TableName=exercised.read_output("WorkflowsTableName"), Item=due)
     swept = exercised.functions.invoke("Sweeper", {"source": "aws.events"})
     assert swept["completed"] > 0, swept
     assert swept["removed"] > 0, swept

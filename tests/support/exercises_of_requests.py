@@ -16,42 +16,42 @@ from signpost.content.model import PromptChange, StoredPrompt
 from signpost.contract import BreakerState, Executor, HostedFunction
 from signpost.mcp.dispatch import LONGEST_ANSWER
 from signpost.workflow.running.serialization import text_of
-from tests.support.exercised_stack import STRANGE, STRANGER, ExercisedStack
+from tests.support.exercised_stack import FOREIGN_FUNCTION, FOREIGN_LAMBDA, ExercisedStack
 
 
 def exercise_gateway(exercised: ExercisedStack) -> None:
     """Exercise the gateway: a token under an issuer key that is not stored yet, a page with a cursor, a shipped
     document, a prompt in an overlay, an answer too long to be sent, a failing function, a function that works again, a
     workflow that people approve and one that calls functions."""
-    token = exercised.token("reader")
-    home = exercised.use_tool(token, "gateway.home", {})
+    token = exercised.make_token("reader")
+    home = exercised.call_tool(token, "gateway.home", {})
     assert "nextCursor" in home.get("structuredContent", {}), home
     _read_document(exercised, token)
     _list_pending_prompt(exercised)
-    long = exercised.use_tool(token, "test_long_answer", {"characters": LONGEST_ANSWER})
+    long = exercised.call_tool(token, "test_long_answer", {"characters": LONGEST_ANSWER})
     with urlopen(long["content"][1]["uri"]) as answer:  # noqa: S310 - an address of the emulator
         assert len(answer.read()) > LONGEST_ANSWER
     exercised.set_breakers()
-    failure = exercised.call_function(token, STRANGE).get("failure", {})
+    failure = exercised.call_function(token, FOREIGN_FUNCTION).get("failure", {})
     assert failure.get("code") == "malformed_reply", failure
     _wait(exercised, token)
-    assert exercised.open_breakers() == {STRANGE}
+    assert exercised.list_open_breakers() == {FOREIGN_FUNCTION}
     _release(exercised)
 
 
 def _read_document(exercised: ExercisedStack, token: str) -> None:
     """Read the second listed document: the first is the index."""
-    listed = exercised.stack.ask(token, "resources/list").json["result"]["resources"]
-    read = exercised.stack.ask(token, "resources/read", {"uri": listed[1]["uri"]})
+    listed = exercised.stack.request(token, "resources/list").json["result"]["resources"]
+    read = exercised.stack.request(token, "resources/read", {"uri": listed[1]["uri"]})
     assert "result" in read.json, read.text
 
 
 def _list_pending_prompt(exercised: ExercisedStack) -> None:
-    exercised.leave_publication(
+    exercised.leave_overlay(
         "pending", [PromptChange("soon", StoredPrompt("soon", "", "mail::letter", (), ""))], version=1
     )
     token = exercised.laptop.issuer.access_token("reader", exercised.stack.url, tenant="pending")
-    listed = exercised.stack.ask(token, "prompts/list")
+    listed = exercised.stack.request(token, "prompts/list")
     assert [prompt["name"] for prompt in listed.json["result"]["prompts"]] == ["soon"], listed.text
 
 
@@ -61,10 +61,10 @@ def _wait(exercised: ExercisedStack, token: str) -> None:
 
 def _release(exercised: ExercisedStack) -> None:
     """Open and close an approval request, with a context that is too long for a row."""
-    token = exercised.token("approver")
+    token = exercised.make_token("approver")
 
     def follow(tool: str, arguments: Mapping[str, Any]) -> Any:
-        result = exercised.use_tool(token, tool, arguments)
+        result = exercised.call_tool(token, tool, arguments)
         assert result.get("isError") is False, result
         return result["structuredContent"]
 
@@ -79,7 +79,7 @@ def _release(exercised: ExercisedStack) -> None:
 
 def exercise_core(exercised: ExercisedStack) -> None:
     """Exercise a function, and a search with the key from a secret."""
-    token = exercised.token("reader")
+    token = exercised.make_token("reader")
     _wait(exercised, token)
     found = exercised.call_function(token, "core::web_search", query="tea").get("result")
     assert found == {"query": "tea", "results": []}
@@ -134,7 +134,7 @@ def _update_shipped_functions(exercised: ExercisedStack, cloudformation: _CloudF
         "StackId": "stack",
         "LogicalResourceId": "ShippedFunctions",
         "ResponseURL": f"http://127.0.0.1:{cloudformation.server_port}/",
-        "ResourceProperties": {"Executors": [exercised.output("ExecutorCoreFunctionArn")]},
+        "ResourceProperties": {"Executors": [exercised.read_output("ExecutorCoreFunctionArn")]},
         "OldResourceProperties": {"Executors": [former.arn]},
     }
     exercised.functions.invoke("Registry", event)
@@ -145,10 +145,10 @@ def _update_shipped_functions(exercised: ExercisedStack, cloudformation: _CloudF
 def _register_document(exercised: ExercisedStack) -> None:
     """Register a document, read it and remove it."""
     body = f"# {uuid.uuid4().hex}"
-    registered = exercised.ask_registry("skills::register", {"id": "exercise", "skill": body})
-    read = exercised.ask_registry("skills::resources-read", {"uri": "iii://exercise"})
-    removed = exercised.ask_registry("skills::unregister", {"id": "exercise"})
-    listed = exercised.ask_registry("skills::list", {})
+    registered = exercised.call_registry("skills::register", {"id": "exercise", "skill": body})
+    read = exercised.call_registry("skills::resources-read", {"uri": "iii://exercise"})
+    removed = exercised.call_registry("skills::unregister", {"id": "exercise"})
+    listed = exercised.call_registry("skills::list", {})
     assert "error" not in registered | read | removed | listed
     assert read["contents"][0]["text"] == body
 
@@ -156,9 +156,9 @@ def _register_document(exercised: ExercisedStack) -> None:
 def _publish_definition(exercised: ExercisedStack) -> None:
     """Publish a catalogue with a new definition that replaces the one before."""
     document = {"title": uuid.uuid4().hex, "initialState": "a", "states": {"a": {"terminal": True}}}
-    sent = exercised.ask_registry("manifest::bodies", {"definitions": {"version": 1, "workflows": {"w": document}}})
+    sent = exercised.call_registry("manifest::bodies", {"definitions": {"version": 1, "workflows": {"w": document}}})
     named = [{"id": "w", "digest": sha256(text_of(document).encode()).hexdigest()}]
-    published = exercised.ask_registry("manifest::publish", {"workflows": named, "parts": [sent["part"]]})
+    published = exercised.call_registry("manifest::publish", {"workflows": named, "parts": [sent["part"]]})
     assert "error" not in published, published
 
 
@@ -168,13 +168,13 @@ def _publish_prompts(exercised: ExercisedStack) -> None:
         {"name": f"prompt-{number}", "description": "Writes.", "function_id": "mail::letter"}
         for number in range(CHANGES_AT_ONCE + 1)
     ]
-    published = exercised.ask_registry("manifest::publish", {"prompts": prompts})
+    published = exercised.call_registry("manifest::publish", {"prompts": prompts})
     assert "error" not in published, published
 
 
 def _ask_stranger_for_its_functions(exercised: ExercisedStack) -> None:
     """Load a Lambda function that the deployment allows, but that is no executor by its configuration."""
-    answer = exercised.ask_registry("skills::load", {"executor": STRANGER})
+    answer = exercised.call_registry("skills::load", {"executor": FOREIGN_LAMBDA})
     assert "EXECUTOR_KEY_SECRET_ARN" in answer["error"]["message"], answer
 
 
@@ -184,6 +184,6 @@ def _read_sections(exercised: ExercisedStack) -> None:
     opened = BreakerState(opened_until=0, failures=3, last_failure="crashed")
     exercised.breakers.open("default", "core::wait", opened)
     for section, cause in (("core/wait", "invalid_arguments"), ("strange/function", "malformed_reply")):
-        answer = exercised.ask_registry("skills::resources-read", {"uri": f"iii://fn/{section}"})
+        answer = exercised.call_registry("skills::resources-read", {"uri": f"iii://fn/{section}"})
         assert answer["error"]["data"]["cause"] == cause, answer
     exercised.breakers.close("default", "core::wait")

@@ -10,10 +10,10 @@ from tests.support.laptop import Laptop
 
 LAPTOP = pytest.StashKey[Laptop]()
 """The laptop cloud of this process, as soon as a test has asked for it."""
-LINES = 60
+MAX_LINES = 60
 
 
-def logged_since(laptop: Laptop, seconds: float) -> Iterator[str]:
+def read_logs_since(laptop: Laptop, seconds: float) -> Iterator[str]:
     """Return the last log lines of each function that has logged since this time."""
     logs = laptop.client("logs")
     groups = [
@@ -25,7 +25,7 @@ def logged_since(laptop: Laptop, seconds: float) -> Iterator[str]:
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=int(seconds * 1000))
         lines = [event["message"].rstrip() for page in pages for event in page["events"]]
         if lines:
-            yield "\n".join([f"{group}:", *lines[-LINES:]])
+            yield "\n".join([f"{group}:", *lines[-MAX_LINES:]])
 
 
 def attach_logs(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
@@ -34,7 +34,7 @@ def attach_logs(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.Te
     if laptop is None or not report.failed or "laptop" not in getattr(item, "fixturenames", ()):
         return
     try:
-        text = "\n\n".join(logged_since(laptop, call.start))
+        text = "\n\n".join(read_logs_since(laptop, call.start))
     except (BotoCoreError, ClientError) as error:
         text = f"The logs could not be read from the emulator: {error}. Its own log is {laptop.emulator.log}."
     report.sections.append(("The logs of the functions since the test began", text or "nothing"))

@@ -7,12 +7,12 @@ from typing import Any
 
 from local.intrinsics import parse_template
 from local.stack import PROJECT, resource_names
-from tests.support.aws_requests import EXECUTOR_TAG, PREFIXES, Resources
+from tests.support.aws_requests import EXECUTOR_TAG, OBJECT_PREFIXES, Resources
 from tests.support.exercised_stack import ExercisedStack
 from tests.support.policy_judge import Request, Statement, read_policy
 
 TEMPLATE: Any = parse_template((PROJECT / "template.yaml").read_text())
-OUTPUTS: Mapping[str, str] = {
+FUNCTION_OUTPUTS: Mapping[str, str] = {
     **{
         name: f"{name}FunctionName"
         for name in ("Gateway", "Registry", "Relay", "Herald", "Worker", "Sweeper", "Subscriber", "Delivery")
@@ -21,12 +21,14 @@ OUTPUTS: Mapping[str, str] = {
 }
 """The outputs that name the functions, by the names of the functions."""
 
-LOGGING = ("logs:CreateLogStream", "logs:PutLogEvents")
-STREAMING = tuple(f"dynamodb:{name}" for name in ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"))
-QUEUEING = ("sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage")
+LOGGING_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
+STREAM_ACTIONS = tuple(
+    f"dynamodb:{name}" for name in ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+)
+QUEUE_ACTIONS = ("sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage")
 
 
-def template_statements(function: str) -> Sequence[Statement]:
+def read_template_statements(function: str) -> Sequence[Statement]:
     """Return the statements of a role. Their resources are the template's expressions, not yet ARNs."""
     resources, role = TEMPLATE["Resources"], f"{function}Role"
     documents = [policy["PolicyDocument"] for policy in resources[role]["Properties"]["Policies"]]
@@ -48,21 +50,21 @@ class DeployedRoles:
         self._iam = exercised.laptop.client("iam")
         self._names = resource_names(exercised.laptop.emulator, exercised.stack.deployed.name)
         self._configurations = {
-            function: self._lambda.get_function_configuration(FunctionName=exercised.output(output))
-            for function, output in OUTPUTS.items()
+            function: self._lambda.get_function_configuration(FunctionName=exercised.read_output(output))
+            for function, output in FUNCTION_OUTPUTS.items()
         }
 
-    def role_arn(self, function: str) -> str:
+    def find_role_arn(self, function: str) -> str:
         return self._configurations[function]["Role"]
 
-    def session(self, function: str) -> tuple[str, str]:
+    def find_session(self, function: str) -> tuple[str, str]:
         """Return the names of the role and of the session in which Lambda runs a function."""
         return self._role(function), self._configurations[function]["FunctionName"]
 
     def _role(self, function: str) -> str:
-        return self.role_arn(function).rsplit("/", 1)[-1]
+        return self.find_role_arn(function).rsplit("/", 1)[-1]
 
-    def statements(self, function: str) -> Sequence[Statement]:
+    def read_statements(self, function: str) -> Sequence[Statement]:
         """Return the statements of a role as IAM has them."""
         role = self._role(function)
         assert self._iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"] == []
@@ -71,20 +73,22 @@ class DeployedRoles:
         documents = [json.loads(text) if isinstance(text, str) else text for text in written]
         return [statement for document in documents for statement in read_policy(document)]
 
-    def requests_of_lambda(self, function: str) -> Iterator[Request]:
+    def list_lambda_requests(self, function: str) -> Iterator[Request]:
         """Return the requests that Lambda itself makes in the role, as its developer guide lists them: it writes the
         log, reads the streams and queues of event source mappings, and sends failures to their destinations. The
         emulator does all that without a permission."""
         log = f"{_arn('logs', self._log_group(function))}:log-stream:stream"
-        yield from (Request(action, log) for action in LOGGING)
+        yield from (Request(action, log) for action in LOGGING_ACTIONS)
         name = self._configurations[function]["FunctionName"]
         for source in self._lambda.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]:
             is_stream = ":dynamodb:" in source["EventSourceArn"]
-            yield from (Request(action, source["EventSourceArn"]) for action in (STREAMING if is_stream else QUEUEING))
+            yield from (
+                Request(action, source["EventSourceArn"]) for action in (STREAM_ACTIONS if is_stream else QUEUE_ACTIONS)
+            )
             failed = source.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
             yield from [Request("sqs:SendMessage", failed)] if failed else []
 
-    def resources(self) -> Resources:
+    def list_resources(self) -> Resources:
         """Return the resources of the stack, and foreign resources that look like them."""
         resources = {**self._data(), **self._secrets(), **dict(self._compute())}
         unnamed = {name: arn for name, arn in resources.items() if not arn.startswith("arn:")}
@@ -95,12 +99,12 @@ class DeployedRoles:
         return f"log-group:{self._configurations[function]['LoggingConfig']['LogGroup']}"
 
     def _data(self) -> Resources:
-        bucket = f"arn:aws:s3:::{self._exercised.output('ContentBucketName')}"
+        bucket = f"arn:aws:s3:::{self._exercised.read_output('ContentBucketName')}"
         resources = {"bucket": bucket, "another bucket": "arn:aws:s3:::another"}
-        resources |= {f"bucket/{prefix}": f"{bucket}/{prefix}/object" for prefix in PREFIXES}
+        resources |= {f"bucket/{prefix}": f"{bucket}/{prefix}/object" for prefix in OBJECT_PREFIXES}
         resources |= {"another bucket/values": "arn:aws:s3:::another/values/object"}
         for name, output in (("registry", "RegistryTableName"), ("workflows", "WorkflowsTableName")):
-            table = self._exercised.output(output)
+            table = self._exercised.read_output(output)
             described = self._exercised.dynamodb.describe_table(TableName=table)["Table"]
             arn = described["TableArn"]
             resources |= {name: arn, f"{name} stream": described["LatestStreamArn"]}
@@ -115,7 +119,7 @@ class DeployedRoles:
         core = configuration["EXECUTOR_KEY_SECRET_ARN"]
         assert EXECUTOR_TAG.removeprefix("aws:resourcetag/") in str(secrets.describe_secret(SecretId=core)["Tags"])
         return {
-            "master keys": self._exercised.output("MasterSecretArn"),
+            "master keys": self._exercised.read_output("MasterSecretArn"),
             "core executor keys": core,
             "search key": configuration["SEARCH_KEY_SECRET_ARN"],
             "another secret": _arn("secretsmanager", "secret:another-abcdef"),
@@ -131,14 +135,14 @@ class DeployedRoles:
         for logical_id, resource in TEMPLATE["Resources"].items():
             if resource["Type"] == "AWS::SQS::Queue":
                 yield f"{logical_id} queue", _arn("sqs", self._names[logical_id].rsplit("/", 1)[-1])
-        yield "bus", self._exercised.output("EventBusArn")
+        yield "bus", self._exercised.read_output("EventBusArn")
         yield "stranger", self._configurations["Registry"]["Environment"]["Variables"]["EXECUTOR_FUNCTIONS"]
-        yield "gateway role", self.role_arn("Gateway")
-        for name, service, resource in STRANGERS:
+        yield "gateway role", self.find_role_arn("Gateway")
+        for name, service, resource in FOREIGN_RESOURCES:
             yield name, _arn(service, resource)
 
 
-STRANGERS = (
+FOREIGN_RESOURCES = (
     ("another function", "lambda", "function:another"),
     ("another log", "logs", "log-group:/another:log-stream:stream"),
     ("another log of the stack", "logs", "log-group:/signpost/exercised/another:log-stream:stream"),

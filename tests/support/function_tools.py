@@ -15,7 +15,7 @@ YARD = Executor("arn:yard", "secret:yard", 60_000)
 SHELF = Executor("arn:shelf", "secret:shelf", 60_000)
 
 
-class Client:
+class FunctionToolClient:
     """A client of an endpoint that has functions for tools, with the executors that host these."""
 
     def __init__(self, version: str, endpoint: str, **environment: str) -> None:
@@ -43,37 +43,37 @@ class Client:
         all_of_them = [item if isinstance(item, HostedFunction) else HostedFunction(item) for item in hosted]
         assert self.directory.place(TENANT, YARD, all_of_them) == []
 
-    def ask(self, method: str, params: JsonObject | None = None, path: str | None = None) -> Any:
+    def request(self, method: str, params: JsonObject | None = None, path: str | None = None) -> Any:
         path = path or self.endpoint
         if self.version == MODERN:
-            return self.gateway.ask(method, params, credential=self.key, path=path).json
-        return self.gateway.ask_legacy(method, params, self.version, self.key, path).json
+            return self.gateway.request(method, params, credential=self.key, path=path).json
+        return self.gateway.request_legacy(method, params, self.version, self.key, path).json
 
-    def tools(self) -> Sequence[Any]:
-        return self.ask("tools/list")["result"]["tools"]
+    def list_tools(self) -> Sequence[Any]:
+        return self.request("tools/list")["result"]["tools"]
 
-    def names(self) -> Sequence[str]:
-        return [tool["name"] for tool in self.tools()]
+    def list_tool_names(self) -> Sequence[str]:
+        return [tool["name"] for tool in self.list_tools()]
 
     def call(self, name: str, arguments: Json = None, *, token: Json = None) -> Any:
         """Call a tool and return its result. The token is the client's own name for the call."""
-        return self.answer(name, arguments, token=token)["result"]
+        return self.request_call(name, arguments, token=token)["result"]
 
-    def answer(self, name: str, arguments: Json = None, *, token: Json = None) -> Any:
+    def request_call(self, name: str, arguments: Json = None, *, token: Json = None) -> Any:
         meta: JsonObject = {} if token is None else {"_meta": {"signpost/clientToken": token}}
-        return self.ask("tools/call", {"name": name, "arguments": arguments or {}, **meta})
+        return self.request("tools/call", {"name": name, "arguments": arguments or {}, **meta})
 
     def is_unknown(self, name: str) -> bool:
         """Return whether a call of the tool is refused with the error for a tool that does not exist."""
-        answer = self.ask("tools/call", {"name": name, "arguments": {}})
+        answer = self.request("tools/call", {"name": name, "arguments": {}})
         expected = f"There is no tool {name!r}. Find tools with tools/list."
         return answer.get("error") == {"code": -32602, "message": expected}
 
-    def passes(self, seconds: float) -> None:
+    def advance_clock(self, seconds: float) -> None:
         self.gateway.clock.advance(seconds)
 
 
-def text_of(result: Any) -> str:
+def read_text(result: Any) -> str:
     (content,) = result["content"]
     assert content["type"] == "text"
     return content["text"]

@@ -13,7 +13,7 @@ from botocore.config import Config
 from local.stack import client_settings
 from tests.support.laptop import Laptop, Stack
 
-SECONDS_TO_ANSWER = 180
+INVOCATION_TIMEOUT = 180
 """More than most functions may take, since a busy machine takes half a minute to start several sandboxes at once."""
 
 
@@ -25,12 +25,12 @@ class Functions:
     """A Lambda client. It is shared because making a client takes longer than its calls."""
     outputs: Mapping[str, str]
 
-    def name(self, function: str) -> str:
+    def find_name(self, function: str) -> str:
         return self.outputs[f"{function}FunctionName"]
 
     def invoke(self, function: str, event: Mapping[str, Any]) -> Any:
         """Invoke a function and return its answer; None if it failed or died."""
-        answer = self.lambdas.invoke(FunctionName=self.name(function), Payload=json.dumps(event).encode())
+        answer = self.lambdas.invoke(FunctionName=self.find_name(function), Payload=json.dumps(event).encode())
         text = answer["Payload"].read()
         if "FunctionError" not in answer:
             return json.loads(text)
@@ -39,33 +39,35 @@ class Functions:
 
     def configure(self, function: str, **variables: str | None) -> None:
         """Set variables of its environment, which restarts it. Does nothing if they have these values already."""
-        before = self.lambdas.get_function_configuration(FunctionName=self.name(function))["Environment"]["Variables"]
+        before = self.lambdas.get_function_configuration(FunctionName=self.find_name(function))["Environment"][
+            "Variables"
+        ]
         after = {name: value for name, value in {**before, **variables}.items() if value is not None}
         if after != before:
             self.lambdas.update_function_configuration(
-                FunctionName=self.name(function), Environment={"Variables": after}
+                FunctionName=self.find_name(function), Environment={"Variables": after}
             )
 
-    def source(self, function: str, **settings: Any) -> None:
+    def configure_event_source(self, function: str, **settings: Any) -> None:
         """Change settings of its event source."""
-        mappings = self.lambdas.list_event_source_mappings(FunctionName=self.name(function))
+        mappings = self.lambdas.list_event_source_mappings(FunctionName=self.find_name(function))
         (source,) = mappings["EventSourceMappings"]
         self.lambdas.update_event_source_mapping(UUID=source["UUID"], **settings)
 
     @contextmanager
-    def asleep(self, *functions: str) -> Generator[None]:
+    def disable_event_sources(self, *functions: str) -> Generator[None]:
         """Disable the event sources of these functions in the block, so that only the test invokes them."""
         for function in functions:
-            self.source(function, Enabled=False)
+            self.configure_event_source(function, Enabled=False)
         try:
             yield
         finally:
             for function in functions:
-                self.source(function, Enabled=True)
+                self.configure_event_source(function, Enabled=True)
 
 
-def functions_of(laptop: Laptop, stack: Stack) -> Functions:
+def connect_functions(laptop: Laptop, stack: Stack) -> Functions:
     session, config = client_settings(laptop.emulator)
-    patient = config.merge(Config(read_timeout=SECONDS_TO_ANSWER))
+    patient = config.merge(Config(read_timeout=INVOCATION_TIMEOUT))
     lambdas = session.client("lambda", endpoint_url=laptop.emulator.url, config=patient)
     return Functions(lambdas, stack.deployed.outputs)

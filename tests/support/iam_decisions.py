@@ -38,7 +38,7 @@ class UnexpectedDenialsError(AssertionError):
     """Functions made requests that their roles do not allow, and no test had declared that they would."""
 
 
-class DenialWatch:
+class DenialCheck:
     """Compares the denials of a run with the denials that its tests expected."""
 
     def __init__(self, record: Path) -> None:
@@ -48,28 +48,28 @@ class DenialWatch:
         """The prefix of a stack's sessions, and the number of recorded decisions at the start and the end of its
         deletion."""
 
-    def decisions(self) -> Sequence[Decision]:
+    def read_decisions(self) -> Sequence[Decision]:
         """Return the decisions that `local.emulator` has recorded so far; none if no role has made a request."""
         if not self.record.exists():
             return []
         return [_decision(json.loads(line)) for line in self.record.read_text().splitlines()]
 
-    def expect(self, session: str, action: str, *resources: str) -> None:
+    def expect_denial(self, session: str, action: str, *resources: str) -> None:
         """Declare that a test makes a session of a role send requests that are denied."""
         self._expected.update((session, action, resource) for resource in resources)
 
     @contextmanager
-    def expect_during(self, prefix: str) -> Generator[None]:
+    def expect_denials_during(self, prefix: str) -> Generator[None]:
         """Declare that a stack is deleted in the block: its functions may lose their permissions before they end."""
-        before = len(self.decisions())
+        before = len(self.read_decisions())
         yield
-        self._deletions.append((prefix, before, len(self.decisions())))
+        self._deletions.append((prefix, before, len(self.read_decisions())))
 
     def ensure_expected(self) -> None:
         """Raise an error that lists the denials that no test expected."""
         denied = (
             (number, decision)
-            for number, decision in enumerate(self.decisions())
+            for number, decision in enumerate(self.read_decisions())
             if decision.decision != "Allow" and decision.role
         )
         unexpected = [str(decision) for number, decision in denied if not self._is_expected(number, decision)]

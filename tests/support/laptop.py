@@ -19,8 +19,8 @@ from local.stack import DeployedStack, Variant, build, client_settings, deploy, 
 from signpost.adapters.dynamodb import DynamoApiKeys
 from signpost.cli.keys import new_key, stored_key
 from signpost.model import JsonObject
-from tests.support.iam_decisions import Decision, DenialWatch
-from tests.support.memory_gateway import Answer, modern
+from tests.support.iam_decisions import Decision, DenialCheck
+from tests.support.memory_gateway import GatewayAnswer, build_modern_request
 from tests.support.waiting import wait_for
 
 
@@ -33,30 +33,32 @@ class Stack:
     def url(self) -> str:
         return f"http://localhost:{self.port}/mcp"
 
-    def send(self, method: str, path: str, *, body: str = "", headers: Mapping[str, str] | None = None) -> Answer:
+    def send(
+        self, method: str, path: str, *, body: str = "", headers: Mapping[str, str] | None = None
+    ) -> GatewayAnswer:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=40)
         try:
             connection.request(method, path, body.encode(), dict(headers or {}))
             response = connection.getresponse()
             response_headers = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, response_headers, response.read().decode())
+            return GatewayAnswer(response.status, response_headers, response.read().decode())
         finally:
             connection.close()
 
-    def ask(
+    def request(
         self,
         credential: str | None,
         method: str = "tools/list",
         params: JsonObject | None = None,
         path: str = "/mcp",
-    ) -> Answer:
-        message, headers = modern(method, params or {})
+    ) -> GatewayAnswer:
+        message, headers = build_modern_request(method, params or {})
         authorization = {"authorization": f"Bearer {credential}"} if credential else {}
         return self.send("POST", path, body=json.dumps(message), headers={**headers, **authorization})
 
-    def home(self, credential: str) -> Any:
+    def list_home_items(self, credential: str) -> Any:
         """Return the items that gateway.home lists for the holder of this credential."""
-        answer = self.ask(credential, "tools/call", {"name": "gateway.home", "arguments": {}})
+        answer = self.request(credential, "tools/call", {"name": "gateway.home", "arguments": {}})
         assert answer.status == 200, answer.text
         return answer.json["result"]["structuredContent"]["items"]
 
@@ -67,7 +69,7 @@ type MakeKey = Callable[[Stack], str]
 class Laptop:
     def __init__(self, home: Path) -> None:
         self.home = home
-        self._denials = DenialWatch(home / "decisions.jsonl")
+        self._denials = DenialCheck(home / "decisions.jsonl")
         self.emulator = Emulator(home, free_port(), record=self._denials.record)
         self.issuer = Issuer(home, 0)
         self._deployed: dict[str, DeployedStack] = {}
@@ -87,13 +89,13 @@ class Laptop:
         if error is None:
             self._denials.ensure_expected()
 
-    def decisions(self) -> Sequence[Decision]:
+    def read_decisions(self) -> Sequence[Decision]:
         """Return the decisions so far: each distinct request that was allowed, every request that was denied."""
-        return self._denials.decisions()
+        return self._denials.read_decisions()
 
     def expect_denial(self, session: str, action: str, *resources: str) -> None:
         """Declare that a test makes a function, or another session of a role, send a request that is denied."""
-        self._denials.expect(session, action, *resources)
+        self._denials.expect_denial(session, action, *resources)
 
     def deploy(self, name: str, variant: Variant = "product", **parameters: str) -> Stack:
         """Deploy the template under this name, or update the stack of this name. An empty parameter keeps its
@@ -113,19 +115,19 @@ class Laptop:
         self._deployed[name] = deploy(self.emulator, name, built, non_empty, log=log, progress=progress)
         return Stack(self._deployed[name], door.port)
 
-    def stacks(self) -> set[str]:
+    def list_stacks(self) -> set[str]:
         """Return the names of the deployed stacks."""
         pages = self.client("cloudformation").get_paginator("describe_stacks").paginate()
         return {stack["StackName"] for page in pages for stack in page["Stacks"]}
 
     def delete(self, name: str) -> None:
         """Delete a stack with its functions and their sandboxes; retained tables and buckets stay."""
-        with self._denials.expect_during(f"{name}-"):
+        with self._denials.expect_denials_during(f"{name}-"):
             self.client("cloudformation").delete_stack(StackName=name)
-            wait_for(f"the stack {name} to be gone", self.stacks, lambda stacks: name not in stacks)
+            wait_for(f"the stack {name} to be gone", self.list_stacks, lambda stacks: name not in stacks)
         self._deployed.pop(name, None)
 
-    def key(
+    def make_key(
         self,
         stack: Stack,
         tenant: str,
@@ -140,7 +142,7 @@ class Laptop:
         assert DynamoApiKeys(self.client("dynamodb"), stack.deployed.outputs["RegistryTableName"]).add(stored)
         return str(key)
 
-    def restart(self, function: str) -> None:
+    def restart_function(self, function: str) -> None:
         """Make Lambda restart a function, by a new environment variable."""
         functions = self.client("lambda")
         variables = functions.get_function_configuration(FunctionName=function)["Environment"]["Variables"]

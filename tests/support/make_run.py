@@ -17,12 +17,12 @@ import pytest
 
 from local.errors import CloudError
 from local.ports import Ports, ensure_free, free_port
-from tests.support.memory_gateway import modern
+from tests.support.memory_gateway import build_modern_request
 
 PATIENCE = 120
 
 
-class MakeRun:
+class MakeRunProcess:
     """`python -m local run`, the command of `make run`, with its output in a file."""
 
     def __init__(self, home: Path, port: int) -> None:
@@ -33,14 +33,14 @@ class MakeRun:
         self._out: TextIO | None = None
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self._log.read_text()
 
     def start(self) -> None:
         with self._log.open("w") as out:
             command = [sys.executable, "-m", "local", "run", "--home", str(self.home), "--port", str(self.port)]
             self._child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
-        self.wait_for("Signpost answers on")
+        self.wait_for_output("Signpost answers on")
 
     def stop(self) -> int:
         """Stop it as Ctrl-C does, and return its exit code."""
@@ -50,24 +50,24 @@ class MakeRun:
         child.send_signal(signal.SIGINT)
         return child.wait(PATIENCE)
 
-    def kill_everything(self) -> None:
+    def kill(self) -> None:
         assert self._child is not None
         self._child.kill()
         self._child.wait()
-        self.kill_the_emulator()
+        self.kill_emulator()
         self._child = None
 
-    def kill_the_emulator(self) -> None:
+    def kill_emulator(self) -> None:
         os.kill(int((self.home / "emulator" / "pid").read_text()), signal.SIGKILL)
 
     @property
     def key(self) -> str:
-        found = re.search(r"sp_default_[0-9a-f]+_[0-9a-f]+", self.said)
+        found = re.search(r"sp_default_[0-9a-f]+_[0-9a-f]+", self.output)
         assert found
         return found[0]
 
-    def answers(self, key: str) -> bool:
-        message, headers = modern("tools/call", {"name": "gateway.home", "arguments": {}})
+    def is_answering(self, key: str) -> bool:
+        message, headers = build_modern_request("tools/call", {"name": "gateway.home", "arguments": {}})
         connection = HTTPConnection("127.0.0.1", self.port, timeout=40)
         try:
             connection.request("POST", "/mcp", json.dumps(message), {**headers, "authorization": f"Bearer {key}"})
@@ -77,21 +77,21 @@ class MakeRun:
         finally:
             connection.close()
 
-    def wait_for(self, text: str) -> None:
-        self._wait(lambda: text in self.said, f"{text!r} did not appear in its output")
+    def wait_for_output(self, text: str) -> None:
+        self._wait(lambda: text in self.output, f"{text!r} did not appear in its output")
 
-    def wait_until_it_answers(self, key: str) -> None:
-        self._wait(lambda: self.answers(key), "the gateway did not answer")
+    def wait_until_answering(self, key: str) -> None:
+        self._wait(lambda: self.is_answering(key), "the gateway did not answer")
 
     def _wait(self, condition: Callable[[], bool], failure: str) -> None:
         deadline = time.monotonic() + PATIENCE
         while not condition():
             if time.monotonic() > deadline or (self._child is not None and self._child.poll() is not None):
-                pytest.fail(f"{failure}:\n{self.said}")
+                pytest.fail(f"{failure}:\n{self.output}")
             time.sleep(0.1)  # a real process: there is no clock to turn
 
 
-def three_free_ports() -> int:
+def find_free_ports() -> int:
     """Return the first of three consecutive free ports."""
     while True:
         ports = Ports(free_port())

@@ -12,7 +12,7 @@ from signpost.ports import TextStore
 from signpost.workflow.definition import parse_published_definition
 from signpost.workflow.proxy_default import document_of
 from signpost.workflow.running.serialization import text_of
-from tests.support.catalogues import put_in_place
+from tests.support.catalogues import store_catalogue
 
 
 def publish(
@@ -28,7 +28,7 @@ def publish(
     proxy = definitions.keep(tenant, text_of(document_of(transitions))) if transitions else ""
     connections = as_object(manifest.get("connections"))
     published = CatalogueSnapshot(proxy=proxy, connections=connections, discovery=as_object(manifest.get("discovery")))
-    put_in_place(content, values, tenant, [*defined.items, *connection_items(connections)], published)
+    store_catalogue(content, values, tenant, [*defined.items, *connection_items(connections)], published)
 
 
 def publish_documents(
@@ -55,4 +55,4 @@ def publish_documents(
         )
         for definition in parsed
     ]
-    put_in_place(content, values, tenant, items, CatalogueSnapshot(proxy=digests.get(PROXY_WORKFLOW, "")))
+    store_catalogue(content, values, tenant, items, CatalogueSnapshot(proxy=digests.get(PROXY_WORKFLOW, "")))

@@ -42,7 +42,7 @@ from signpost.wiring.endpoints import build_gateway_surface, build_surfaces
 from signpost.wiring.gateway import Gateway, build_front_door, build_nested_call_handler
 from signpost.wiring.gateway_adapters import GatewayAdapters
 from signpost.workflow.ports import StepExecutor
-from tests.support.catalogues import put_in_place
+from tests.support.catalogues import store_catalogue
 from tests.support.oracle import check_exchange
 from tests.support.tokens import ISSUER, Signer
 
@@ -75,7 +75,7 @@ META: JsonObject = {PROTOCOL_VERSION: MODERN, CLIENT_CAPABILITIES: {}}
 _numbers = count()
 
 
-class SetClock:
+class ManualClock:
     def __init__(self, now: float = 1_800_000_000.0) -> None:
         self._now = now
 
@@ -86,10 +86,10 @@ class SetClock:
         self._now += seconds
 
 
-WITNESS = Tool("witness", "Records every call.", {"type": "object"})
+RECORDER_TOOL = Tool("witness", "Records every call.", {"type": "object"})
 
 
-class Witness:
+class CallRecorder:
     """A tool provider that records every call that it receives; none if the front door refused the request."""
 
     def __init__(self) -> None:
@@ -97,11 +97,11 @@ class Witness:
 
     def tools(self, call: Call) -> Sequence[Tool]:
         self.calls.append(call)
-        return [WITNESS]
+        return [RECORDER_TOOL]
 
     def tool(self, name: str, call: Call) -> Tool | None:
         self.calls.append(call)
-        return WITNESS if name == WITNESS.name else None
+        return RECORDER_TOOL if name == RECORDER_TOOL.name else None
 
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
         del tool, arguments
@@ -110,7 +110,7 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GatewayAnswer:
     status: int
     headers: Mapping[str, str]
     text: str
@@ -123,7 +123,7 @@ class Answer:
 LONGEST_LAMBDA_ANSWER = 6_291_556
 
 
-def as_lambda_would(answered: Mapping[str, Any]) -> Answer:
+def encode_as_lambda(answered: Mapping[str, Any]) -> GatewayAnswer:
     """Convert an answer as Lambda's runtime does, which encodes the whole answer. An answer that it cannot encode
     crashes the function, and one that is too long is not delivered."""
     assert len(json.dumps(answered, ensure_ascii=False).encode()) <= LONGEST_LAMBDA_ANSWER
@@ -132,12 +132,12 @@ def as_lambda_would(answered: Mapping[str, Any]) -> Answer:
         body = base64.b64decode(body)
     if answered["headers"].get("content-encoding") == "gzip":
         body = gzip.decompress(body)
-    return Answer(answered["statusCode"], answered["headers"], body.decode())
+    return GatewayAnswer(answered["statusCode"], answered["headers"], body.decode())
 
 
 class MemoryGateway:
     def __init__(self, surface: Surface | None = None, **environment: str) -> None:
-        self.clock = SetClock()
+        self.clock = ManualClock()
         self.signer = Signer()
         self.key_set_source = FixedKeySet({self.signer.kid: self.signer.jwk})
         # A logger keeps the output stream it was made with, and a test's output ends with the test: hence a new name.
@@ -146,7 +146,7 @@ class MemoryGateway:
         self.functions = FunctionTable(deployment=self.settings.tuning)
         self.executors: dict[str, ExecutorHandler] = {}
         self.instances = MemoryInstanceStore()
-        self.machines: dict[str, StepExecutor] = {}
+        self.step_executors: dict[str, StepExecutor] = {}
         """The step executors of workflows, by kind; to be filled before the first workflow."""
         content = MemoryContentStore(self.functions)
         self.adapters = GatewayAdapters(
@@ -164,7 +164,7 @@ class MemoryGateway:
             values=MemoryTextStore(),
             definitions=MemoryTextStore(),
             instances=lambda: self.instances,
-            step_executors=lambda: self.machines,
+            step_executors=lambda: self.step_executors,
             pause=lambda: self.clock.advance,
             lease_margin=self.settings.lease_margin,
             link=MemoryLambdaTransport(self.executors),
@@ -175,15 +175,15 @@ class MemoryGateway:
         )
         self.composition = compose_gateway(self.adapters, self.telemetry)
         self.front_door: FrontDoor
-        self.serve(surface or build_gateway_surface(self.composition))
+        self.serve_surface(surface or build_gateway_surface(self.composition))
 
-    def exchange(self, **adapters: Any) -> None:
+    def replace_adapters(self, **adapters: Any) -> None:
         """Replace these adapters, and compose the gateway again."""
         self.adapters = replace(self.adapters, **adapters)
         self.composition = compose_gateway(self.adapters, self.telemetry)
-        self.serve(build_gateway_surface(self.composition))
+        self.serve_surface(build_gateway_surface(self.composition))
 
-    def serve(self, surface: Surface) -> None:
+    def serve_surface(self, surface: Surface) -> None:
         self.front_door = build_front_door(
             self.settings,
             self.composition,
@@ -199,17 +199,17 @@ class MemoryGateway:
         """Return the gateway function's answer to an event."""
         return self._gateway.handle(event, remaining_ms)
 
-    def offer(self, tenant: str, *items: CatalogueItem) -> None:
+    def store_catalogue(self, tenant: str, *items: CatalogueItem) -> None:
         """Replace the catalogue by these items. They cannot be started, because there are no definitions."""
-        put_in_place(self.adapters.content, self.adapters.values, tenant, items)
+        store_catalogue(self.adapters.content, self.adapters.values, tenant, items)
 
     def make_key(self, tenant: str = "default", *, lasting: float | None = None) -> PresentedKey:
         key = new_key(tenant)
         assert self.adapters.api_keys.add(stored_key(key, "a test", created_at=self.clock.now(), lifetime=lasting))
         return key
 
-    def token(self, **claims: Any) -> str:
-        return self.signer.token(self.clock.now(), **claims)
+    def make_token(self, **claims: Any) -> str:
+        return self.signer.make_token(self.clock.now(), **claims)
 
     def send(
         self,
@@ -221,7 +221,7 @@ class MemoryGateway:
         query: Mapping[str, str] | None = None,
         source_ip: str = "198.51.100.7",
         remaining_ms: int = 30_000,
-    ) -> Answer:
+    ) -> GatewayAnswer:
         event = {
             "version": "2.0",
             "rawPath": path,
@@ -235,21 +235,21 @@ class MemoryGateway:
                 "http": {"method": method, "path": path, "sourceIp": source_ip},
             },
         }
-        answer = as_lambda_would(self.front_door.handle(event, remaining_ms=remaining_ms))
+        answer = encode_as_lambda(self.front_door.handle(event, remaining_ms=remaining_ms))
         check_exchange(body, headers or {}, answer.headers, answer.text)
         return answer
 
-    def ask(
+    def request(
         self, method: str, params: JsonObject | None = None, *, credential: str | None = None, path: str = "/mcp"
-    ) -> Answer:
+    ) -> GatewayAnswer:
         """Send one modern request as a well-behaved client does."""
-        message, headers = modern(method, params or {})
+        message, headers = build_modern_request(method, params or {})
         token = credential or str(self.make_key())
         return self.send(path=path, body=json.dumps(message), headers={**headers, "authorization": f"Bearer {token}"})
 
-    def ask_legacy(
+    def request_legacy(
         self, method: str, params: JsonObject | None, version: str, credential: str, path: str = "/mcp"
-    ) -> Answer:
+    ) -> GatewayAnswer:
         """Send one request of an older revision."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
         headers = {"content-type": "application/json", "mcp-protocol-version": version}
@@ -257,7 +257,7 @@ class MemoryGateway:
         return self.send(path=path, body=json.dumps(message), headers=authorized)
 
 
-def modern(method: str, params: JsonObject, meta: JsonObject = META) -> tuple[JsonObject, dict[str, str]]:
+def build_modern_request(method: str, params: JsonObject, meta: JsonObject = META) -> tuple[JsonObject, dict[str, str]]:
     """Return the body and the headers of a request of the newest revision."""
     merged_meta = {**meta, **as_object(params.get("_meta"))}
     message: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": merged_meta}}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from signpost.adapters.egress import GuardedWeb
 from signpost.policy.egress import build_egress_rules
 
-PUBLIC = "93.184.216.34"
+PUBLIC_ADDRESS = "93.184.216.34"
 
 
 @dataclass
@@ -17,20 +17,20 @@ class Network:
     server."""
 
     port: int
-    names: Callable[[str], Sequence[str]] = lambda _: ["127.0.0.1"]
-    resolved: list[str] = field(default_factory=list[str])
-    dialled: list[str] = field(default_factory=list[str])
-    deaf: frozenset[str] = frozenset()
+    lookup: Callable[[str], Sequence[str]] = lambda _: ["127.0.0.1"]
+    resolved_names: list[str] = field(default_factory=list[str])
+    dialled_addresses: list[str] = field(default_factory=list[str])
+    refusing_addresses: frozenset[str] = frozenset()
 
     def resolve(self, host: str, _port: int) -> Sequence[str]:
-        self.resolved.append(host)
-        return self.names(host)
+        self.resolved_names.append(host)
+        return self.lookup(host)
 
     def dial(self, address: str, _port: int, seconds: float) -> socket.socket:
-        self.dialled.append(address)
-        if address in self.deaf:
+        self.dialled_addresses.append(address)
+        if address in self.refusing_addresses:
             raise ConnectionRefusedError
         return socket.create_connection(("127.0.0.1", self.port), seconds)
 
-    def web(self, *allowed: str, tls: Callable[[], ssl.SSLContext] = ssl.create_default_context) -> GuardedWeb:
+    def build_web(self, *allowed: str, tls: Callable[[], ssl.SSLContext] = ssl.create_default_context) -> GuardedWeb:
         return GuardedWeb(build_egress_rules(allowed), resolve=self.resolve, dial=self.dial, tls=tls)

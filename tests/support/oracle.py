@@ -24,7 +24,7 @@ CAPABILITY_FOR = {
 }
 """The capability that a client must have declared for each method of an input request."""
 
-SKILL: JsonObject = {
+SKILL_SCHEMA: JsonObject = {
     "type": "object",
     "required": ["uri", "frontmatter", "resources"],
     "additionalProperties": False,
@@ -55,19 +55,19 @@ SKILL: JsonObject = {
         },
     },
 }
-EXTENSIONS = {
-    "skills/list": {"required": ["skills", "ttlMs", "cacheScope"], "properties": {"skills": {"items": SKILL}}},
+EXTENSION_SCHEMAS = {
+    "skills/list": {"required": ["skills", "ttlMs", "cacheScope"], "properties": {"skills": {"items": SKILL_SCHEMA}}},
     "skills/get": {
         "required": ["skill", "ttlMs", "cacheScope"],
-        "properties": {"skill": SKILL, "nextCursor": False},
+        "properties": {"skill": SKILL_SCHEMA, "nextCursor": False},
     },
 }
 """Results that the official models do not know, as JSON Schemas by the specifications of the extensions."""
-AS_ANOTHER = {"resources/directory/read": "resources/list"}
+SAME_RESULT_METHODS = {"resources/directory/read": "resources/list"}
 """Methods of extensions that have the result of another method, except for the cache fields."""
 
 
-def check(method: str, version: str, request_params: JsonObject, answer_json: Any) -> None:
+def check_answer(method: str, version: str, request_params: JsonObject, answer_json: Any) -> None:
     """Check that this message is an answer that the revision knows for the method."""
     assert answer_json["jsonrpc"] == "2.0", answer_json
     assert ("result" in answer_json) != ("error" in answer_json), answer_json
@@ -75,12 +75,12 @@ def check(method: str, version: str, request_params: JsonObject, answer_json: An
         check_error(answer_json["error"])
         return
     result: dict[str, Any] = answer_json["result"]
-    if method in EXTENSIONS:
-        Draft202012Validator(EXTENSIONS[method]).validate(result)
+    if method in EXTENSION_SCHEMAS:
+        Draft202012Validator(EXTENSION_SCHEMAS[method]).validate(result)
         assert (version, result["resultType"]) == (MODERN_VERSIONS[0], "complete"), result
         return
-    if method in AS_ANOTHER:
-        validate_server_result(AS_ANOTHER[method], version, {"ttlMs": 0, "cacheScope": "private", **result})
+    if method in SAME_RESULT_METHODS:
+        validate_server_result(SAME_RESULT_METHODS[method], version, {"ttlMs": 0, "cacheScope": "private", **result})
         return
     validate_server_result(method, version, result)
     if result.get("resultType") == "input_required":
@@ -105,19 +105,19 @@ def check_exchange(body: str | bytes, headers: Mapping[str, str], answer_headers
     sent = _documents(body)
     requests = {document["id"]: document for document in sent if _is_request(document)}
     header = {name.lower(): value.strip(" \t") for name, value in headers.items()}.get("mcp-protocol-version")
-    for message in messages_of(answer_headers, text):
+    for message in parse_messages(answer_headers, text):
         version = _version(requests, header)
         if "method" in message:
             parse_server_notification(message["method"], version, message.get("params"))
         elif message.get("id") in requests:
             request = requests[message["id"]]
-            check(request["method"], version, _object(request.get("params")), message)
+            check_answer(request["method"], version, _object(request.get("params")), message)
         elif "jsonrpc" in message:
             check_error(message["error"])
             assert message["id"] is None or message["id"] in [_object(document).get("id") for document in sent], message
 
 
-def messages_of(headers: Mapping[str, str], text: str) -> list[Any]:
+def parse_messages(headers: Mapping[str, str], text: str) -> list[Any]:
     """Return the messages of an answer: one, those of a batch, or those of a stream, in their order."""
     kind = headers.get("content-type", "").partition(";")[0]
     if kind == "text/event-stream":

@@ -6,40 +6,47 @@ from typing import Literal
 
 from tests.support.policy_judge import Condition, Request, Statement, Values, applies
 
-type Kind = Literal["removal", "loosening"]
+type MutantKind = Literal["removal", "loosening"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mutant:
+class PolicyMutant:
     """The statements of a role after one change to one of them."""
 
     name: str
-    kind: Kind
+    kind: MutantKind
     statements: Sequence[Statement]
-    changed: Statement | None
+    changed_statement: Statement | None
     """The changed statement; None if it was removed."""
 
     def may_allow(self, request: Request) -> bool:
         """Return False for a request to which a loosened Allow does not apply: the mutant decides it as before."""
-        return self.changed is None or self.changed.effect == "Deny" or applies(self.changed, request)
+        return (
+            self.changed_statement is None
+            or self.changed_statement.effect == "Deny"
+            or applies(self.changed_statement, request)
+        )
 
 
-type Change = tuple[str, Statement | None]
+type StatementChange = tuple[str, Statement | None]
 """The name of the change, and the changed statement."""
 
 
-def mutants(statements: Sequence[Statement]) -> Iterator[Mutant]:
+def generate_mutants(statements: Sequence[Statement]) -> Iterator[PolicyMutant]:
     """Yield every mutant of a role. Names are unique if every statement has a Sid of its own."""
     for place, statement in enumerate(statements):
         before, behind = statements[:place], statements[place + 1 :]
-        changes: dict[Kind, Iterator[Change]] = {"removal": _removals(statement), "loosening": _loosenings(statement)}
+        changes: dict[MutantKind, Iterator[StatementChange]] = {
+            "removal": _removals(statement),
+            "loosening": _loosenings(statement),
+        }
         for kind, changed in changes.items():
             for name, left in changed:
                 after = [*before, *([left] if left else []), *behind]
-                yield Mutant(f"{statement.sid} {name}", kind, after, left)
+                yield PolicyMutant(f"{statement.sid} {name}", kind, after, left)
 
 
-def _removals(statement: Statement) -> Iterator[Change]:
+def _removals(statement: Statement) -> Iterator[StatementChange]:
     """Yield the changes that permit less. A Deny has none."""
     if statement.effect == "Deny":
         return
@@ -49,7 +56,7 @@ def _removals(statement: Statement) -> Iterator[Change]:
         yield f"without resource {place}", replace(statement, resources=_without(statement.resources, resource))
 
 
-def _without_each_action(statement: Statement) -> Iterator[Change]:
+def _without_each_action(statement: Statement) -> Iterator[StatementChange]:
     for action in statement.actions if len(statement.actions) > 1 else ():
         yield f"without {action}", replace(statement, actions=_without(statement.actions, action))
 
@@ -58,7 +65,7 @@ def _without(values: Values, value: str) -> Values:
     return tuple(kept for kept in values if kept != value)
 
 
-def _loosenings(statement: Statement) -> Iterator[Change]:
+def _loosenings(statement: Statement) -> Iterator[StatementChange]:
     """Yield the changes that permit more: a Deny that denies less, or an Allow that allows more."""
     if statement.effect == "Deny":
         yield "removed", None
@@ -90,7 +97,7 @@ def _beside(resource: str) -> str:
     return ":".join([*service, f"{place}*"])
 
 
-def _with_narrower_values(statement: Statement, condition: Condition) -> Iterator[Change]:
+def _with_narrower_values(statement: Statement, condition: Condition) -> Iterator[StatementChange]:
     """Yield the statement with each wildcard of a condition replaced by one for fewer values."""
     rest = [other for other in statement.conditions if other is not condition]
     for value in condition.expected:
@@ -106,7 +113,9 @@ def _with_narrower_values(statement: Statement, condition: Condition) -> Iterato
             )
 
 
-def _with_wider_values(statement: Statement, condition: Condition, rest: Sequence[Condition]) -> Iterator[Change]:
+def _with_wider_values(
+    statement: Statement, condition: Condition, rest: Sequence[Condition]
+) -> Iterator[StatementChange]:
     """Yield the statement with each value of a condition replaced by a wildcard, unless it is one already."""
     for value in condition.expected if condition.expected != ("*",) else ():
         operator = condition.operator.replace("StringEquals", "StringLike")

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from local.stack import PROJECT
 
-MADE_BY_TOOLS = (".aws-sam", ".local", ".git")
+TOOL_OUTPUT = (".aws-sam", ".local", ".git")
 
 
-def project_view(folder: Path) -> Path:
+def link_project(folder: Path) -> Path:
     """Create a folder with links to all files of the project except the output of tools, so that concurrent builds do
     not share it."""
     folder.mkdir(parents=True, exist_ok=True)
     for entry in PROJECT.iterdir():
-        if entry.name not in MADE_BY_TOOLS:
+        if entry.name not in TOOL_OUTPUT:
             (folder / entry.name).symlink_to(entry)
     return folder

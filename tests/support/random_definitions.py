@@ -40,7 +40,7 @@ _PREFILLS: Any = {
 }
 
 
-def definition(random: Random, *, requests_expire: bool = False) -> Any:
+def generate_definition(random: Random, *, requests_expire: bool = False) -> Any:
     return _Author(random, requests_expire=requests_expire).definition()
 
 

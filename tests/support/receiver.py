@@ -11,7 +11,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedRequest:
     method: str
     path: str
     headers: Mapping[str, str]
@@ -20,22 +20,22 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReceiverReply:
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-type Answer = Callable[[Received], Reply]
+type MakeReply = Callable[[ReceivedRequest], ReceiverReply]
 
 
 class Receiver(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, answer: Answer, tls: SSLContext | None) -> None:
+    def __init__(self, answer: MakeReply, tls: SSLContext | None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer = answer
-        self.received: SimpleQueue[Received] = SimpleQueue()
+        self.make_reply = answer
+        self.received_requests: SimpleQueue[ReceivedRequest] = SimpleQueue()
         if tls is not None:
             self.socket = tls.wrap_socket(self.socket, server_side=True)
 
@@ -54,9 +54,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        received = Received(self.command, self.path, headers, body)
-        self.server.received.put(received)
-        reply = self.server.answer(received)
+        received = ReceivedRequest(self.command, self.path, headers, body)
+        self.server.received_requests.put(received)
+        reply = self.server.make_reply(received)
         self.send_response(reply.status)
         for name, value in {"content-length": str(len(reply.body)), **reply.headers}.items():
             self.send_header(name, value)
@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def receiving(answer: Answer = lambda _: Reply(), tls: SSLContext | None = None) -> Generator[Receiver]:
+def start_receiver(answer: MakeReply = lambda _: ReceiverReply(), tls: SSLContext | None = None) -> Generator[Receiver]:
     server = Receiver(answer, tls)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

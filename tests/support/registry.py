@@ -31,75 +31,75 @@ from signpost.contract import CallReply, CallRequest, Executor, Failure, HostedF
 from signpost.list_revisions import RevisionView
 from signpost.model import InputRequired, Json, JsonObject, Principal
 from signpost.policy.access import UnrestrictedAccess
-from tests.support.memory_gateway import SetClock
+from tests.support.memory_gateway import ManualClock
 
-type Answers = Callable[[JsonObject], Json] | CallReply | Json
+type FunctionAnswer = Callable[[JsonObject], Json] | CallReply | Json
 TENANT = "acme"
-SOMEBODY = Principal("agent", TENANT, "signpost:api-key")
-TIME = 20.0
+PRINCIPAL = Principal("agent", TENANT, "signpost:api-key")
+CALLER_SECONDS = 20.0
 """Seconds until the deadline of a caller."""
 SEGMENTS = st.text("abfnz09-_", min_size=1, max_size=64)
 SKILL_IDS = st.lists(SEGMENTS, min_size=1, max_size=8).map("/".join).filter(lambda text: text.split("/")[0] != "fn")
 
 
-class CountedContent(MemoryContentStore):
+class RecordingContent(MemoryContentStore):
     """Records the names of the methods that are called."""
 
     def __init__(self, table: FunctionTable) -> None:
         super().__init__(table)
-        self.asked: list[str] = []
+        self.called_methods: list[str] = []
 
     @override
     def versions(self, tenant: str) -> tuple[int, int, str | None, str | None]:
-        self.asked.append("versions")
+        self.called_methods.append("versions")
         return super().versions(tenant)
 
     @override
     def skill(self, tenant: str, skill_id: str) -> Layers[Skill]:
-        self.asked.append("skill")
+        self.called_methods.append("skill")
         return super().skill(tenant, skill_id)
 
     @override
     def prompt(self, tenant: str, name: str) -> Layers[StoredPrompt]:
-        self.asked.append("prompt")
+        self.called_methods.append("prompt")
         return super().prompt(tenant, name)
 
     @override
     def skills(self, tenant: str | None) -> Any:
-        self.asked.append(f"skills of {tenant}")
+        self.called_methods.append(f"skills of {tenant}")
         return super().skills(tenant)
 
     @override
     def prompts(self, tenant: str | None) -> Any:
-        self.asked.append(f"prompts of {tenant}")
+        self.called_methods.append(f"prompts of {tenant}")
         return super().prompts(tenant)
 
     @override
     def apply(self, tenant: str | None, changes: Any) -> Any:
-        self.asked.append("apply")
+        self.called_methods.append("apply")
         return super().apply(tenant, changes)
 
 
-class CountedBodies(MemoryBodies):
+class RecordingBodies(MemoryBodies):
     def __init__(self) -> None:
         super().__init__()
-        self.kept: list[str] = []
-        self.reads: list[str] = []
+        self.kept_digests: list[str] = []
+        self.read_digests: list[str] = []
 
     @override
     def keep(self, tenant: str | None, digest: str, body: bytes) -> None:
-        self.kept.append(digest)
+        self.kept_digests.append(digest)
         super().keep(tenant, digest, body)
 
     @override
     def read(self, tenant: str | None, digest: str) -> bytes:
-        self.reads.append(digest)
+        self.read_digests.append(digest)
         return super().read(tenant, digest)
 
 
 @dataclass
 class RecordingExecutors:
-    functions: dict[str, Answers]
+    functions: dict[str, FunctionAnswer]
     requests: list[CallRequest]
 
     def invoke(self, request: CallRequest) -> CallReply:
@@ -120,12 +120,12 @@ class CountingTimestamps:
         return f"2026-11-18T12:00:00.{self._given:06}+00:00"
 
 
-class Registry:
+class MemoryRegistry:
     def __init__(self) -> None:
         table = FunctionTable()
-        self.clock = SetClock()
-        self.content = CountedContent(table)
-        self.bodies = CountedBodies()
+        self.clock = ManualClock()
+        self.content = RecordingContent(table)
+        self.bodies = RecordingBodies()
         self.executors = RecordingExecutors({}, [])
         self.settings = MemoryRuntimeSettings(table)
         self._directory = MemoryDirectory(table)
@@ -150,28 +150,32 @@ class Registry:
         )
         self.functions = RegistryFunctions(skills=self.skills, prompts=self.prompts)
 
-    def caller(self, tenant: str | None = TENANT, *, fresh: bool = True, seconds: float = TIME) -> Caller:
+    def make_caller(
+        self, tenant: str | None = TENANT, *, fresh: bool = True, seconds: float = CALLER_SECONDS
+    ) -> Caller:
         principal = Principal("agent", tenant or TENANT, "signpost:api-key")
         return Caller(tenant, principal, self.clock.now() + seconds, fresh=fresh)
 
-    def host(self, function: str, answers: Answers, *, readable: bool = True, tenant: str | None = TENANT) -> None:
+    def host(
+        self, function: str, answers: FunctionAnswer, *, readable: bool = True, tenant: str | None = TENANT
+    ) -> None:
         self.executors.functions[function] = answers
         executor = Executor(f"arn:{function}", "arn:keys", 900_000)
         self._directory.place(tenant, executor, [HostedFunction(function, readable=readable)])
 
     def call(self, function: str, payload: Json = None, tenant: str | None = TENANT) -> Any:
         """Return the answer of a call that must succeed."""
-        answer = self.functions.call(function, {} if payload is None else payload, self.caller(tenant))
+        answer = self.functions.call(function, {} if payload is None else payload, self.make_caller(tenant))
         assert not isinstance(answer, RegistryRefusal), answer
         return answer
 
-    def refusal(self, function: str, payload: Json = None, tenant: str | None = TENANT) -> RegistryRefusal:
-        answer = self.functions.call(function, {} if payload is None else payload, self.caller(tenant))
+    def expect_refusal(self, function: str, payload: Json = None, tenant: str | None = TENANT) -> RegistryRefusal:
+        answer = self.functions.call(function, {} if payload is None else payload, self.make_caller(tenant))
         assert isinstance(answer, RegistryRefusal), answer
         return answer
 
     def read(self, uri: str, tenant: str | None = TENANT) -> str:
         return self.call("skills::resources-read", {"uri": uri}, tenant)["contents"][0]["text"]
 
-    def called(self) -> list[tuple[str, JsonObject]]:
+    def list_calls(self) -> list[tuple[str, JsonObject]]:
         return [(request.function, request.arguments) for request in self.executors.requests]

@@ -15,7 +15,7 @@ import pytest
 from local.stack import PROJECT
 
 LAST_RUN = PROJECT / ".local/tests/last-run.json"
-SLOWEST = 20
+SLOWEST_COUNT = 20
 BUDGETS: Mapping[str, int] = {
     "acceptance": 180,
     "architecture": 15,
@@ -37,12 +37,12 @@ BUDGETS: Mapping[str, int] = {
 class RunReport:
     """A plugin of the process that the user started. Workers send it the reports of their tests."""
 
-    lines: bool
+    shows_lines: bool
     """Whether a line is shown for each file, instead of pytest's dots."""
-    takes_all: bool = False
+    has_all_tests: bool = False
     """Whether all tests were selected."""
     workers: int = 1
-    began: float = field(default_factory=time.monotonic)
+    started_at: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     """Seconds by test, with its setup and its teardown."""
     expected: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -62,13 +62,13 @@ class RunReport:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        if self.lines and report.passed:
+        if self.shows_lines and report.passed:
             return ("passed" if report.when == "call" else "", "", "PASSED")
         return None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.seconds[report.nodeid] += report.duration
-        file = file_of(report.nodeid)
+        file = parse_file(report.nodeid)
         if report.when == "call" or report.outcome != "passed":
             self.outcomes[file][report.outcome] += 1
         if report.when == "teardown" and report.nodeid in self.expected.get(file, ()):
@@ -78,28 +78,28 @@ class RunReport:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         write = terminalreporter.write_line
-        terminalreporter.section(f"slowest {SLOWEST} tests")
-        for nodeid, seconds in sorted(self.seconds.items(), key=lambda entry: -entry[1])[:SLOWEST]:
+        terminalreporter.section(f"slowest {SLOWEST_COUNT} tests")
+        for nodeid, seconds in sorted(self.seconds.items(), key=lambda entry: -entry[1])[:SLOWEST_COUNT]:
             write(f"{seconds:8.1f} s  {nodeid}")
         terminalreporter.section("seconds of workers by folder")
-        for folder, seconds in sorted(by_folder(self.seconds).items()):
+        for folder, seconds in sorted(sum_by_folder(self.seconds).items()):
             budget = BUDGETS.get(folder, 0)
             write(f"{seconds:8.1f} s of {budget:5} s  {folder}{'' if seconds <= budget else '  OVER ITS BUDGET'}")
-        write(f"{time.monotonic() - self.began:8.1f} s of wall time")
+        write(f"{time.monotonic() - self.started_at:8.1f} s of wall time")
         self._keep()
 
     def _expect(self, ids: Sequence[str]) -> None:
         for nodeid in ids:
-            self.expected[file_of(nodeid)].add(nodeid)
+            self.expected[parse_file(nodeid)].add(nodeid)
         self.files = len(self.expected)
 
     def _show(self, file: str) -> None:
-        if not self.lines:
+        if not self.shows_lines:
             return
         ended = sum(not left for left in self.expected.values())
-        seconds = sum(duration for nodeid, duration in self.seconds.items() if file_of(nodeid) == file)
+        seconds = sum(duration for nodeid, duration in self.seconds.items() if parse_file(nodeid) == file)
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes[file].items()))
-        wall = time.monotonic() - self.began
+        wall = time.monotonic() - self.started_at
         sys.stdout.write(
             f"\n{wall // 60:3.0f}:{wall % 60:02.0f}  {ended:3} of {self.files} files  {file}: {counts}, {seconds:.1f} s"
         )
@@ -110,33 +110,33 @@ class RunReport:
         taken = {nodeid: round(seconds, 3) for nodeid, seconds in sorted(self.seconds.items())}
         report = {
             "date": datetime.now(UTC).date().isoformat(),
-            "wall": round(time.monotonic() - self.began, 1),
+            "wall": round(time.monotonic() - self.started_at, 1),
             "workers": self.workers,
-            "is_whole": self.takes_all and bool(self.expected) and not any(self.expected.values()),
+            "is_whole": self.has_all_tests and bool(self.expected) and not any(self.expected.values()),
             "tests": taken,
         }
         LAST_RUN.write_text(json.dumps(report, indent=0))
 
 
-def file_of(nodeid: str) -> str:
+def parse_file(nodeid: str) -> str:
     return nodeid.split("::", 1)[0]
 
 
-def by_folder(seconds: Mapping[str, float]) -> Mapping[str, float]:
+def sum_by_folder(seconds: Mapping[str, float]) -> Mapping[str, float]:
     """Return the sums by the folder of `tests/` that a test lies in."""
     sums: dict[str, float] = defaultdict(float)
     for nodeid, taken in seconds.items():
-        sums[folder_of(nodeid)] += taken
+        sums[parse_folder(nodeid)] += taken
     return sums
 
 
-def folder_of(nodeid: str) -> str:
-    parts = Path(file_of(nodeid)).parts
+def parse_folder(nodeid: str) -> str:
+    parts = Path(parse_file(nodeid)).parts
     return parts[1] if len(parts) > 2 else "tests"
 
 
-def by_file(seconds: Mapping[str, float]) -> Mapping[str, float]:
+def sum_by_file(seconds: Mapping[str, float]) -> Mapping[str, float]:
     sums: dict[str, float] = defaultdict(float)
     for nodeid, taken in seconds.items():
-        sums[file_of(nodeid)] += taken
+        sums[parse_file(nodeid)] += taken
     return sums

@@ -20,13 +20,15 @@ _CATEGORIES: Mapping[Any, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GeneratedArguments:
     value: dict[str, Any]
-    overruled: Sequence[str]
+    rejected_prefills: Sequence[str]
     """The names of prefilled values that do not satisfy the schema."""
 
 
-def arguments_for(schema: Mapping[str, Any], prefill: Mapping[str, Any], random: Random) -> Made | None:
+def generate_arguments(
+    schema: Mapping[str, Any], prefill: Mapping[str, Any], random: Random
+) -> GeneratedArguments | None:
     """Return arguments that satisfy the schema; None if none were found. Only the library decides whether they do."""
     validator = Draft202012Validator(cast("Any", schema))
     maker = _Maker(schema, random)
@@ -35,7 +37,7 @@ def arguments_for(schema: Mapping[str, Any], prefill: Mapping[str, Any], random:
         made = maker.value(schema, {} if attempt > ATTEMPTS // 2 else kept)
         if isinstance(made, dict) and validator.is_valid(cast("Any", made)):
             value = cast("dict[str, Any]", made)
-            return Made(
+            return GeneratedArguments(
                 value, [name for name, prefilled in prefill.items() if name not in value or value[name] != prefilled]
             )
     return None

@@ -9,20 +9,20 @@ from typing import Any
 
 from local.prove.records import GENERATED_PARTS
 from local.stack import PROJECT
-from tests.support.run_report import BUDGETS, LAST_RUN, by_file, by_folder, folder_of
+from tests.support.run_report import BUDGETS, LAST_RUN, parse_folder, sum_by_file, sum_by_folder
 
 PAGE = PROJECT / "docs/testing.md"
 
 
-def with_times(page: str, run: Any) -> str:
+def insert_times(page: str, run: Any) -> str:
     """Return the page with the times of this run between its marks."""
-    return GENERATED_PARTS["docs/testing.md"].replaced(page, times_of(run))
+    return GENERATED_PARTS["docs/testing.md"].replaced(page, describe_times(run))
 
 
-def times_of(run: Any) -> str:
+def describe_times(run: Any) -> str:
     """Return a sentence and a table: the seconds of each folder, its budget, and its longest file."""
-    files, folders = by_file(run["tests"]), by_folder(run["tests"])
-    counts = Counter(folder_of(nodeid) for nodeid in run["tests"])
+    files, folders = sum_by_file(run["tests"]), sum_by_folder(run["tests"])
+    counts = Counter(parse_folder(nodeid) for nodeid in run["tests"])
     took = f"{run['wall'] // 60:.0f} min {run['wall'] % 60:.0f} s"
     sentence = (
         f"On {run['date']} {sum(counts.values()):,} tests took {took} in {run['workers']} workers, coverage measured."
@@ -45,7 +45,7 @@ def times_of(run: Any) -> str:
 
 
 def _longest(files: Mapping[str, float], folder: str) -> str:
-    seconds, file = max((seconds, file) for file, seconds in files.items() if folder_of(file) == folder)
+    seconds, file = max((seconds, file) for file, seconds in files.items() if parse_folder(file) == folder)
     return f"`{Path(file).name}`, {seconds:.0f} s"
 
 
@@ -53,4 +53,4 @@ if __name__ == "__main__":
     last = json.loads(LAST_RUN.read_text())
     if not last["is_whole"]:
         sys.exit("The last run had not all tests; run make test.")
-    PAGE.write_text(with_times(PAGE.read_text(), last))
+    PAGE.write_text(insert_times(PAGE.read_text(), last))

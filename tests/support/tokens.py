@@ -32,7 +32,7 @@ class Signer:
         published: dict[str, Any] = json.loads(RSAAlgorithm.to_jwk(self._key.public_key()))
         return {**published, "kid": self.kid, "use": "sig", "alg": "RS256"}
 
-    def token(self, now: float, *, headers: dict[str, Any] | None = None, **claims: Any) -> str:
+    def make_token(self, now: float, *, headers: dict[str, Any] | None = None, **claims: Any) -> str:
         """Return a token that is valid for an hour unless the claims say otherwise; a claim of None is left out."""
         payload = {
             "iss": ISSUER, "aud": AUDIENCE, "sub": "somebody", "iat": now, "nbf": now, "exp": now + 3600, **claims,
@@ -43,19 +43,19 @@ class Signer:
         )
 
 
-def unsigned(token: str) -> str:
+def remove_signature(token: str) -> str:
     header = jwt.get_unverified_header(token)
     return f"{_text({**header, 'alg': 'none'})}.{token.split('.')[1]}."
 
 
-def tampered(token: str) -> str:
+def tamper_subject(token: str) -> str:
     """Return the token with another subject under the same signature."""
     head, _, signature = token.split(".")
     claims: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
     return f"{head}.{_text({**claims, 'sub': 'operator'})}.{signature}"
 
 
-def signed_with_the_public_key(token: str, jwk: dict[str, Any]) -> str:
+def sign_with_public_key(token: str, jwk: dict[str, Any]) -> str:
     """Return a token for the algorithm confusion attack: HMAC with the published key as its secret. PyJWT refuses to
     make one, so it is made by hand."""
     key = RSAAlgorithm.from_jwk(jwk)

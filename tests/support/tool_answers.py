@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from tests.support.memory_gateway import Answer
+from tests.support.memory_gateway import GatewayAnswer
 
 
-def said(answer: Answer) -> Any:
+def read_tool_answer(answer: GatewayAnswer) -> Any:
     """Return the content of a tool's answer. A refusal, an error result and a protocol error have the same form."""
     message = answer.json
     if "error" in message:

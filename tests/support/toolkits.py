@@ -12,58 +12,58 @@ from signpost.model import JsonObject, as_object
 from signpost.toolkit import Function, Toolkit
 from signpost.toolkit.hosting import functions_by_id
 from signpost.toolkit.registration import RegisteredToolkit
-from tests.support.hosted import Hosted, MemoryKeptResults, as_lambda_sends
+from tests.support.function_host import FunctionHost, MemoryKeptResults, encode_reply
 from tests.support.memory_gateway import MODERN, MemoryGateway
 
 BRIDGE = "/mcp/functions"
-WORKSHOP = Executor("arn:workshop", "secret:workshop", 60_000)
+TOOLKIT_EXECUTOR = Executor("arn:workshop", "secret:workshop", 60_000)
 
 
-class Taken:
+class RecordingTool:
     """A tool that records its arguments."""
 
     def __init__(self, fields: Any, **settings: Any) -> None:
         self.kit = Toolkit("yard")
-        self.given: list[Any] = []
+        self.received_arguments: list[Any] = []
 
         def take(args: Any) -> None:
-            self.given.append(args)
+            self.received_arguments.append(args)
 
         self.kit.tool(input=fields, **settings)(take)
         (self.function,) = self.kit.functions
 
-    def of(self, arguments: Mapping[str, Any]) -> Any:
+    def cast_arguments(self, arguments: Mapping[str, Any]) -> Any:
         """Return the value that the function receives for these arguments."""
         assert self.kit.test("take", arguments).value is None
-        return self.given.pop()
+        return self.received_arguments.pop()
 
-    def refusal(self, arguments: Mapping[str, Any]) -> str:
+    def read_refusal(self, arguments: Mapping[str, Any]) -> str:
         """Return the message with which these arguments are refused."""
         failed = self.kit.test("take", arguments).failure
         assert isinstance(failed, Failure)
-        assert (failed.code, failed.outcome, self.given) == ("invalid_arguments", "none", [])
+        assert (failed.code, failed.outcome, self.received_arguments) == ("invalid_arguments", "none", [])
         return failed.message
 
-    def takes(self, arguments: Mapping[str, Any]) -> bool:
+    def accepts(self, arguments: Mapping[str, Any]) -> bool:
         failed = self.kit.test("take", arguments).failure
-        self.given.clear()
+        self.received_arguments.clear()
         return failed is None
 
 
-def published(fields: Any, **settings: Any) -> JsonObject:
+def read_schema(fields: Any, **settings: Any) -> JsonObject:
     """Return the schema of a field spec."""
-    schema = Taken(fields, **settings).function.input_schema
+    schema = RecordingTool(fields, **settings).function.input_schema
     assert schema is not None
     return schema
 
 
-def property_of(field: Any) -> JsonObject:
+def read_field_schema(field: Any) -> JsonObject:
     """Return the schema of one field."""
-    properties = cast("Mapping[str, JsonObject]", published({"one": field})["properties"])
+    properties = cast("Mapping[str, JsonObject]", read_schema({"one": field})["properties"])
     return properties["one"]
 
 
-class AnyToken:
+class AnyTokenCheck:
     """Replaces the check of tokens, which has its own tests."""
 
     def refusal(self, token: str, call: object) -> str | None:
@@ -71,7 +71,7 @@ class AnyToken:
         return None
 
 
-class Served:
+class ServedToolkits:
     """Toolkits behind a gateway, as a client sees them at /mcp/functions or another endpoint."""
 
     def __init__(
@@ -85,36 +85,38 @@ class Served:
         self.endpoint = endpoint
         self.gateway = MemoryGateway(None, **environment)
         self.key = str(self.gateway.make_key())
-        tokens: Any = AnyToken()
-        self.executor = Hosted(list(functions_by_id(hosts).values()), tokens=tokens, kept_results=MemoryKeptResults())
-        self.called: list[str] = []
+        tokens: Any = AnyTokenCheck()
+        self.executor = FunctionHost(
+            list(functions_by_id(hosts).values()), tokens=tokens, kept_results=MemoryKeptResults()
+        )
+        self.called_functions: list[str] = []
         """The called functions in their order."""
-        self.gateway.executors[WORKSHOP.arn] = self._handle
+        self.gateway.executors[TOOLKIT_EXECUTOR.arn] = self._handle
         manifest = self.executor.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
         placed = MemoryDirectory(self.gateway.functions).place(
-            "default", WORKSHOP, parse_manifest(as_lambda_sends(manifest)).functions
+            "default", TOOLKIT_EXECUTOR, parse_manifest(encode_reply(manifest)).functions
         )
         assert placed == []
 
-    def ask(self, method: str, params: JsonObject | None = None) -> Any:
-        return self.answer(method, params)["result"]
+    def request_result(self, method: str, params: JsonObject | None = None) -> Any:
+        return self.request(method, params)["result"]
 
-    def error(self, method: str, params: JsonObject | None = None) -> Any:
-        return self.answer(method, params)["error"]
+    def request_error(self, method: str, params: JsonObject | None = None) -> Any:
+        return self.request(method, params)["error"]
 
-    def answer(self, method: str, params: JsonObject | None = None) -> Any:
+    def request(self, method: str, params: JsonObject | None = None) -> Any:
         # The gateway's clock sets deadlines, and executors compare them with the machine's clock.
         self.gateway.clock.advance(time.time() - self.gateway.clock.now())
         if self.version == MODERN:
-            return self.gateway.ask(method, params, credential=self.key, path=self.endpoint).json
-        return self.gateway.ask_legacy(method, params, self.version, self.key, self.endpoint).json
+            return self.gateway.request(method, params, credential=self.key, path=self.endpoint).json
+        return self.gateway.request_legacy(method, params, self.version, self.key, self.endpoint).json
 
     def _handle(self, message: JsonObject) -> JsonObject:
-        self.called.append(str(as_object(message["call"])["function"]))
+        self.called_functions.append(str(as_object(message["call"])["function"]))
         return self.executor.harness.handle(message, 60_000)
 
-    def tools(self) -> Mapping[str, Any]:
-        return {tool["name"]: tool for tool in self.ask("tools/list")["tools"]}
+    def list_tools(self) -> Mapping[str, Any]:
+        return {tool["name"]: tool for tool in self.request_result("tools/list")["tools"]}
 
     def call(self, name: str, **arguments: Any) -> Any:
-        return self.ask("tools/call", {"name": name, "arguments": json.loads(json.dumps(arguments))})
+        return self.request_result("tools/call", {"name": name, "arguments": json.loads(json.dumps(arguments))})

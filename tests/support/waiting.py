@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 PATIENCE = 90.0
 """Seconds to wait for events without a promised time: many times the need of a quiet machine."""
-LOOK_AGAIN_AFTER = 0.1
+POLL_INTERVAL = 0.1
 
 
 def wait_for[Seen](
@@ -19,9 +19,9 @@ def wait_for[Seen](
         if holds(seen):
             return seen
         assert asked < ends_at, f"Waited {patience:.1f} s for {what}; saw last: {seen!r}"
-        time.sleep(LOOK_AGAIN_AFTER)
+        time.sleep(POLL_INTERVAL)
 
 
-def seen_within[Seen](seconds: float, what: str, look: Callable[[], Seen], holds: Callable[[Seen], object]) -> Seen:
+def wait_within[Seen](seconds: float, what: str, look: Callable[[], Seen], holds: Callable[[Seen], object]) -> Seen:
     """Wait for a promise of so many seconds: the first look after them must succeed, however slow it is."""
     return wait_for(what, look, holds, patience=seconds)

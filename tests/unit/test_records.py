@@ -56,7 +56,7 @@ VALUES = st.tuples(st.text(), st.tuples(st.integers(), st.integers()), st.none()
 
 
 @given(VALUES, VALUES)
-def test_values_compare_and_hash_and_are_written_as_by_the_standard_library(one: Any, other: Any) -> None:
+def test_values_compare_hash_and_print_as_in_the_standard_library(one: Any, other: Any) -> None:
     (a, b), (x, y) = (Ours(*one), Ours(*other)), (Theirs(*one), Theirs(*other))
     assert (a == b) == (x == y)
     assert a == Ours(*one)
@@ -66,7 +66,7 @@ def test_values_compare_and_hash_and_are_written_as_by_the_standard_library(one:
     assert dataclasses.astuple(a) == dataclasses.astuple(x)
 
 
-def test_a_field_is_never_changed() -> None:
+def test_a_field_cannot_be_changed() -> None:
     ours = Ours("a", (1,))
     for change in (lambda: setattr(ours, "name", "b"), lambda: delattr(ours, "name"), lambda: setattr(ours, "new", 1)):
         with pytest.raises(FrozenInstanceError):
@@ -74,7 +74,7 @@ def test_a_field_is_never_changed() -> None:
     assert ours.name == "a"
 
 
-def test_a_default_is_made_anew_for_each() -> None:
+def test_a_default_factory_runs_for_each_value() -> None:
     one, other = Ours("a", ()), Ours("a", ())
     one.more["x"] = 1
     assert other.more == {}
@@ -107,7 +107,7 @@ def test_a_value_of_another_class_is_another_value() -> None:
     assert [one.name for one in fields(Layers)] == ["own", "shipped"]
 
 
-def test_what_asks_for_more_is_made_by_the_standard_library() -> None:
+def test_other_options_use_the_dataclass_of_the_standard_library() -> None:
     @dataclass(frozen=True, slots=True)
     class Secret:
         name: str

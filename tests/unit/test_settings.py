@@ -20,7 +20,7 @@ from tests.support.memory_gateway import ENVIRONMENT, MemoryGateway
         ({"DEFAULT_TENANT": "Default Tenant"}, "DefaultTenant"),
     ],
 )
-def test_a_setting_that_cannot_work_is_named_and_nothing_is_served(change: dict[str, str], says: str) -> None:
+def test_an_invalid_setting_is_named_and_nothing_is_served(change: dict[str, str], says: str) -> None:
     problem = problem_with(gateway_settings({**ENVIRONMENT, **change}).identity)
     assert problem is not None
     assert says in problem
@@ -37,7 +37,7 @@ def test_a_setting_that_cannot_work_is_named_and_nothing_is_served(change: dict[
         {"AUTH_MODE": "local", "AWS_ENDPOINT_URL": "http://127.0.0.1:8766"},
     ],
 )
-def test_settings_that_work_have_no_problem(change: dict[str, str]) -> None:
+def test_valid_settings_have_no_problem(change: dict[str, str]) -> None:
     assert problem_with(gateway_settings({**ENVIRONMENT, **change}).identity) is None
 
 
@@ -58,7 +58,7 @@ def test_the_audience_is_any_endpoint_unless_another_is_given() -> None:
     assert gateway_settings({**ENVIRONMENT, "OIDC_AUDIENCE": "api://x"}).identity.oidc_audiences == {"api://x"}
 
 
-def test_what_the_deployment_sets_is_what_tenants_may_set() -> None:
+def test_deployment_settings_are_valid_tenant_settings() -> None:
     given = {"STATE_TIMEOUT_MS": "2000", "REQUIRE_EXPOSE": "1", "HIDDEN_PREFIXES": "a::, b::"}
     tuning = gateway_settings({**ENVIRONMENT, **given}).tuning
     assert tuning == {"state_timeout_ms": 2_000, "require_expose": 1, "hidden_prefixes": "a::, b::"}
@@ -66,6 +66,6 @@ def test_what_the_deployment_sets_is_what_tenants_may_set() -> None:
         assert tuning_problem(name, value, function=None, placement=None) is None
 
 
-def test_origins_are_listed_with_commas_and_our_own_is_among_them() -> None:
+def test_origins_are_separated_by_commas_and_include_the_gateway_itself() -> None:
     settings = gateway_settings({**ENVIRONMENT, "ALLOWED_ORIGINS": " https://a.test/ , https://b.test,"})
     assert settings.allowed_origins == {"https://a.test", "https://b.test", "https://gateway.test"}

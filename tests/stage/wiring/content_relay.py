@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from signpost.entrypoints.content_relay import ContentRelay
 from signpost.wiring.content_relay import build_content_relay as product
-from stage.crashes import mortal
+from stage.crashes import make_mortal
 
 
 def build_content_relay(environment: Mapping[str, str]) -> ContentRelay:
-    return mortal(environment, lambda: product(environment))
+    return make_mortal(environment, lambda: product(environment))

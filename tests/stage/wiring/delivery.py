@@ -6,8 +6,8 @@ from signpost.content.deliveries import Backoff
 from signpost.entrypoints.delivery import DeliveryHandler
 from signpost.wiring.delivery import compose_delivery
 
-AT_ONCE = Backoff(first=0, longest=0)
+NO_DELAY = Backoff(first=0, longest=0)
 
 
 def build_delivery(environment: Mapping[str, str]) -> DeliveryHandler:
-    return compose_delivery(environment, AT_ONCE)
+    return compose_delivery(environment, NO_DELAY)

@@ -12,47 +12,47 @@ from signpost.wiring.composition import GatewayComposition, compose_gateway
 from signpost.wiring.endpoints import build_gateway_surface, build_surfaces
 from signpost.wiring.gateway import Gateway, build_front_door, build_nested_call_handler
 from signpost.wiring.gateway_adapters import build_aws_adapters
-from stage.calls import FunctionCalls
-from stage.crashes import mortal
-from stage.faults import FAULTS, Faults
-from stage.fixtures import Fixtures
+from stage.calls import CallFunctionProvider
+from stage.crashes import make_mortal
+from stage.faults import FAULTS_HEADER, FaultInjector
+from stage.fixtures import FixtureProvider
 
 
 class StageGateway:
-    def __init__(self, product: Gateway, faults: Faults) -> None:
+    def __init__(self, product: Gateway, faults: FaultInjector) -> None:
         self._product = product
         self._faults = faults
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int) -> Mapping[str, Any]:
         self._faults.arm(event.get("headers") or {})
         answer = self._product.handle(event, remaining_ms)
-        if not self._faults.happened:
+        if not self._faults.injected_faults:
             return answer
-        return {**answer, "headers": {**answer["headers"], FAULTS: ", ".join(self._faults.happened)}}
+        return {**answer, "headers": {**answer["headers"], FAULTS_HEADER: ", ".join(self._faults.injected_faults)}}
 
 
 def build_gateway(environment: Mapping[str, str]) -> StageGateway:
-    return mortal(environment, lambda: faulty(environment))
+    return make_mortal(environment, lambda: build_faulty_gateway(environment))
 
 
-def faulty(environment: Mapping[str, str]) -> StageGateway:
-    faults = Faults()
-    return StageGateway(composed_with_fixtures(environment), faults)
+def build_faulty_gateway(environment: Mapping[str, str]) -> StageGateway:
+    faults = FaultInjector()
+    return StageGateway(compose_gateway_with_fixtures(environment), faults)
 
 
-def composed_with_fixtures(environment: Mapping[str, str]) -> Gateway:
+def compose_gateway_with_fixtures(environment: Mapping[str, str]) -> Gateway:
     settings = gateway_settings(environment)
     telemetry = Telemetry("gateway")
     composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)
-    default = with_calls(with_fixtures(build_gateway_surface(composition)), composition)
+    default = add_call_function(add_fixtures(build_gateway_surface(composition)), composition)
     return Gateway(
         front_door=build_front_door(settings, composition, telemetry, {**build_surfaces(composition), "/mcp": default}),
         nested_calls=build_nested_call_handler(composition, telemetry),
     )
 
 
-def with_fixtures(surface: Surface) -> Surface:
-    fixtures = Fixtures()
+def add_fixtures(surface: Surface) -> Surface:
+    fixtures = FixtureProvider()
     return replace(
         surface,
         tools=(*surface.tools, fixtures),
@@ -62,5 +62,5 @@ def with_fixtures(surface: Surface) -> Surface:
     )
 
 
-def with_calls(surface: Surface, composition: GatewayComposition) -> Surface:
-    return replace(surface, tools=(*surface.tools, FunctionCalls(composition.calling.executors)))
+def add_call_function(surface: Surface, composition: GatewayComposition) -> Surface:
+    return replace(surface, tools=(*surface.tools, CallFunctionProvider(composition.calling.executors)))

@@ -13,12 +13,22 @@ from signpost.wiring.registry import (
     build_operator_handler,
     compose_registry,
 )
-from stage.crashes import BETWEEN, DIED_AT, MORTAL, PASSED, PROCESS, SANDBOX, Crashes, Lived, lived
+from stage.crashes import (
+    CRASHED_AT,
+    MORTAL_VARIABLE,
+    PASSED_STEPS,
+    PROCESS,
+    SANDBOX,
+    STEP_SEPARATOR,
+    CrashInjector,
+    ProcessResult,
+    run_in_fork,
+)
 
 
 class StageRegistry:
     def __init__(
-        self, product: RegistryFunction, composition: RegistryComposition, crashes: Crashes, dies: str
+        self, product: RegistryFunction, composition: RegistryComposition, crashes: CrashInjector, dies: str
     ) -> None:
         self._product = product
         self._crashes = crashes
@@ -41,15 +51,17 @@ class StageRegistry:
         if at is None:
             return done.answer
         return (
-            {DIED_AT: done.passed[-1]} if done.died else {**as_object(done.answer), PASSED: BETWEEN.join(done.passed)}
+            {CRASHED_AT: done.passed_steps[-1]}
+            if done.has_crashed
+            else {**as_object(done.answer), PASSED_STEPS: STEP_SEPARATOR.join(done.passed_steps)}
         )
 
-    def _lived(self, work: Callable[[], Json], at: int | None) -> Lived:
+    def _lived(self, work: Callable[[], Json], at: int | None) -> ProcessResult:
         if self._dies == PROCESS:
-            return lived(self._crashes, work, at)
+            return run_in_fork(self._crashes, work, at)
         passed: list[str] = []
         self._crashes.arm(at, passed.append)
-        return Lived(passed, work())
+        return ProcessResult(passed, work())
 
     def _handled(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
         if "tenant" in event:
@@ -58,8 +70,8 @@ class StageRegistry:
 
 
 def build_registry(environment: Mapping[str, str]) -> StageRegistry:
-    crashes = Crashes()
+    crashes = CrashInjector()
     composition = compose_registry(environment)
     door = build_operator_handler(composition, composition.settings.operator_tenant)
-    dies = environment.get(MORTAL, SANDBOX)
+    dies = environment.get(MORTAL_VARIABLE, SANDBOX)
     return StageRegistry(RegistryFunction(composition.stack_resource, door), composition, crashes, dies)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from signpost.entrypoints.workflow_relay import WorkflowRelay
 from signpost.wiring.workflow_relay import build_workflow_relay as product
-from stage.crashes import mortal
+from stage.crashes import make_mortal
 
 
 def build_workflow_relay(environment: Mapping[str, str]) -> WorkflowRelay:
-    return mortal(environment, lambda: product(environment))
+    return make_mortal(environment, lambda: product(environment))

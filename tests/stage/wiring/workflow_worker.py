@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from signpost.entrypoints.workflow_worker import WorkflowWorker
 from signpost.wiring.workflow_worker import compose_worker
-from stage.crashes import mortal
-from stage.wiring.delivery import AT_ONCE
+from stage.crashes import make_mortal
+from stage.wiring.delivery import NO_DELAY
 
 
 def build_worker(environment: Mapping[str, str]) -> WorkflowWorker:
-    return mortal(environment, lambda: compose_worker(environment, AT_ONCE, step_executors={}))
+    return make_mortal(environment, lambda: compose_worker(environment, NO_DELAY, step_executors={}))

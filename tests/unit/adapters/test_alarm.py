@@ -9,7 +9,7 @@ from signpost.adapters.alarm import alarm
 from signpost.errors import DeadlinePassed
 
 
-class Destroyed:
+class SlowDestructor:
     """Takes until after the deadline to be destroyed."""
 
     def __del__(self) -> None:
@@ -30,7 +30,7 @@ def test_work_is_ended_at_the_deadline() -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_deadline_that_passes_in_a_destructor_is_raised_after_it() -> None:
     def destroy() -> None:
-        destroyed = Destroyed()
+        destroyed = SlowDestructor()
         del destroyed
         spin(60)
 
@@ -57,7 +57,7 @@ def test_the_outer_deadline_counts_after_the_inner_one() -> None:
         work()
 
 
-def test_nothing_is_raised_afterwards() -> None:
+def test_no_alarm_fires_after_its_block() -> None:
     before = signal.getsignal(signal.SIGALRM)
     with pytest.raises(DeadlinePassed), alarm(0.02):
         spin(60)

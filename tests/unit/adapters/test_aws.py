@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 from signpost.adapters.aws import call
 from signpost.errors import Unavailable
 
-PASSING = (
+TRANSIENT_CODES = (
     "InternalError",
     "InternalServerError",
     "InternalServiceError",
@@ -20,35 +20,35 @@ PASSING = (
     "SlowDown",
     "ThrottlingException",
 )
-LASTING = ("AccessDenied", "AccessDeniedException", "NoSuchBucket", "NoSuchKey", "ValidationException", "")
+PERMANENT_CODES = ("AccessDenied", "AccessDeniedException", "NoSuchBucket", "NoSuchKey", "ValidationException", "")
 
 
-def failing(fault: Exception) -> Callable[[], object]:
+def failing_operation(fault: Exception) -> Callable[[], object]:
     def operation() -> object:
         raise fault
 
     return operation
 
 
-def refused(code: str) -> ClientError:
+def client_error(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "in the way"}}, "Operation")
 
 
-@pytest.mark.parametrize("code", PASSING)
-def test_an_overload_and_a_fault_of_theirs_may_pass(code: str) -> None:
+@pytest.mark.parametrize("code", TRANSIENT_CODES)
+def test_overloads_and_aws_faults_are_unavailable(code: str) -> None:
     with pytest.raises(Unavailable):
-        call(failing(refused(code)))
+        call(failing_operation(client_error(code)))
 
 
-@pytest.mark.parametrize("code", LASTING)
-def test_what_is_a_fault_of_ours_stays_one(code: str) -> None:
+@pytest.mark.parametrize("code", PERMANENT_CODES)
+def test_other_client_errors_are_raised_unchanged(code: str) -> None:
     with pytest.raises(ClientError):
-        call(failing(refused(code)))
+        call(failing_operation(client_error(code)))
 
 
 @pytest.mark.parametrize(
     "fault", [EndpointConnectionError(endpoint_url="http://nowhere"), ReadTimeoutError(endpoint_url="http://nowhere")]
 )
-def test_what_cannot_be_reached_may_come_back(fault: Exception) -> None:
+def test_connection_errors_are_unavailable(fault: Exception) -> None:
     with pytest.raises(Unavailable):
-        call(failing(fault))
+        call(failing_operation(fault))

@@ -26,8 +26,8 @@ from signpost.adapters.lambdas import (
 from signpost.calling.failures import FAILURES
 from signpost.contract import TransportFailure
 from signpost.wiring.aws_clients import CALL_CONFIG
-from tests.support.machine import shortest
-from tests.support.memory_gateway import SetClock
+from tests.support.memory_gateway import ManualClock
+from tests.support.slowdown import shortest
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 ARN = "arn:aws:lambda:us-east-1:000000000000:function:mail"
 PATH = "/2015-03-31/functions/arn%3Aaws%3Alambda%3Aus-east-1%3A000000000000%3Afunction%3Amail/invocations"
 PAYLOAD, REPLY = b'{"signpost": 1}', b'{"signpost": 1, "result": "sent"}'
-SOON = 10.0
+PATIENCE_SECONDS = 10.0
 
 type Behaviour = Callable[["Connection"], None]
 
@@ -121,7 +121,7 @@ def closes(connection: Connection) -> None:
     connection.close_connection = True
 
 
-def talks_of_something_else(connection: Connection) -> None:
+def sends_another_protocol(connection: Connection) -> None:
     connection.wfile.write(b"220 mail.example.com ESMTP\r\n")
     connection.close_connection = True
 
@@ -137,7 +137,7 @@ def closes_amid_the_first_line(connection: Connection) -> None:
 
 
 def waits(connection: Connection) -> None:
-    connection.lambdas.hurry.wait(SOON)
+    connection.lambdas.hurry.wait(PATIENCE_SECONDS)
     connection.close_connection = True
 
 
@@ -146,7 +146,7 @@ def waits_amid_the_answer(connection: Connection) -> None:
     waits(connection)
 
 
-def loses_what_comes_later(connection: Connection) -> None:
+def drops_later_requests(connection: Connection) -> None:
     """As the other end of a connection that is gone, of which nothing tells us."""
     if connection.requests_here == 1:
         answers()(connection)
@@ -164,7 +164,7 @@ def lambdas() -> Iterator[Lambda]:
         thread.join()
         server.hang_up()
         for call in (one for one in threading.enumerate() if one.name.startswith("call of ")):
-            call.join(SOON)
+            call.join(PATIENCE_SECONDS)
 
 
 class Caller:
@@ -174,7 +174,7 @@ class Caller:
         self._url = url
         self._config = config
         self._clients: list[LambdaClient] = []
-        self.clock = SetClock()
+        self.clock = ManualClock()
         self.left_behind: list[str] = []
         self.link = BotoLambdaTransport(self._client, clock=self.clock, log_abandoned_call=self.left_behind.append)
 
@@ -186,7 +186,7 @@ class Caller:
         self._clients.append(client)
         return client
 
-    def send(self, arn: str = ARN, *, within: float = SOON) -> InvocationAnswer:
+    def send(self, arn: str = ARN, *, within: float = PATIENCE_SECONDS) -> InvocationAnswer:
         return self.link.send(arn, PAYLOAD, self.clock.now() + within)
 
     def code(self, **how: Any) -> str:
@@ -220,7 +220,7 @@ def modelled_refusals() -> Mapping[str, int]:
 
 
 MODELLED = modelled_refusals()
-OF_EVERY_SERVICE = {"AccessDeniedException": 403}
+COMMON_REFUSALS = {"AccessDeniedException": 403}
 """In no model."""
 
 
@@ -230,27 +230,25 @@ def test_an_answer_arrives_as_it_was_sent(caller: Caller, lambdas: Lambda) -> No
     assert caller.left_behind == []
 
 
-def test_an_answer_of_the_executor_is_not_looked_into(caller: Caller, lambdas: Lambda) -> None:
+def test_the_body_of_an_answer_is_not_interpreted(caller: Caller, lambdas: Lambda) -> None:
     lambdas.does = answers(b'{"errorType": "Sandbox.Timedout"}')
     assert caller.send() == b'{"errorType": "Sandbox.Timedout"}'
 
 
-def test_every_refusal_that_is_told_apart_is_one_that_lambda_makes() -> None:
-    assert set(REFUSAL_CODES) <= set(MODELLED) | set(OF_EVERY_SERVICE)
+def test_every_known_refusal_code_is_one_that_lambda_returns() -> None:
+    assert set(REFUSAL_CODES) <= set(MODELLED) | set(COMMON_REFUSALS)
 
 
 @pytest.mark.parametrize(("code", "expected"), REFUSAL_CODES.items())
-def test_what_lambda_refuses_before_it_runs_did_nothing(
-    caller: Caller, lambdas: Lambda, code: str, expected: str
-) -> None:
-    lambdas.does = refuses(code, {**MODELLED, **OF_EVERY_SERVICE}[code])
+def test_a_refusal_before_the_run_has_no_effect(caller: Caller, lambdas: Lambda, code: str, expected: str) -> None:
+    lambdas.does = refuses(code, {**MODELLED, **COMMON_REFUSALS}[code])
     assert caller.code() == expected
     assert FAILURES[expected].outcome == "none"
     assert called_once(lambdas)
 
 
 @pytest.mark.parametrize("code", sorted(MODELLED.keys() - REFUSAL_CODES.keys()))
-def test_any_other_refusal_may_have_had_an_effect_and_is_not_repeated(
+def test_any_other_refusal_has_an_unknown_outcome_and_is_not_repeated(
     caller: Caller, lambdas: Lambda, code: str
 ) -> None:
     lambdas.does = refuses(code, MODELLED[code])
@@ -273,14 +271,14 @@ NO_REFUSALS_OF_LAMBDA: Mapping[str, Behaviour] = {
 
 
 @pytest.mark.parametrize("does", NO_REFUSALS_OF_LAMBDA.values(), ids=NO_REFUSALS_OF_LAMBDA.keys())
-def test_a_refusal_that_says_nothing_known_is_a_service_error(caller: Caller, lambdas: Lambda, does: Behaviour) -> None:
+def test_an_unknown_refusal_is_a_service_error(caller: Caller, lambdas: Lambda, does: Behaviour) -> None:
     lambdas.does = does
     assert caller.code() == "service_error"
     assert called_once(lambdas)
 
 
 DEEP = b'{"errorType": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-ENDS: Mapping[str, tuple[Behaviour, str]] = {
+CRASHES: Mapping[str, tuple[Behaviour, str]] = {
     **{name: (ends_with(name), code) for name, code in CRASH_CODES.items()},
     "killed": (ends_with("Runtime.ExitError", "RequestId: 1 Error: Runtime exited with error: signal: killed"),
                "out_of_memory"),
@@ -298,8 +296,8 @@ ENDS: Mapping[str, tuple[Behaviour, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("does", "expected"), ENDS.values(), ids=ENDS.keys())
-def test_how_lambda_ended_the_executor_says_what_became_of_the_call(
+@pytest.mark.parametrize(("does", "expected"), CRASHES.values(), ids=CRASHES.keys())
+def test_the_error_type_of_a_crash_determines_the_failure_code(
     caller: Caller, lambdas: Lambda, does: Behaviour, expected: str
 ) -> None:
     lambdas.does = does
@@ -307,7 +305,7 @@ def test_how_lambda_ended_the_executor_says_what_became_of_the_call(
     assert called_once(lambdas)
 
 
-def test_where_nobody_listens_nothing_was_sent() -> None:
+def test_a_call_to_a_closed_port_is_unreachable_without_effect() -> None:
     with Lambda() as gone:
         url = gone.url
     caller = Caller(url)
@@ -317,10 +315,10 @@ def test_where_nobody_listens_nothing_was_sent() -> None:
 
 @pytest.mark.parametrize(
     "does",
-    [closes, closes_amid_the_first_line, closes_amid_the_answer, talks_of_something_else],
+    [closes, closes_amid_the_first_line, closes_amid_the_answer, sends_another_protocol],
     ids=lambda one: one.__name__,
 )
-def test_a_connection_that_is_lost_after_the_request_leaves_open_what_happened(
+def test_a_connection_lost_after_the_request_has_an_unknown_outcome(
     caller: Caller, lambdas: Lambda, does: Behaviour
 ) -> None:
     lambdas.does = does
@@ -329,11 +327,11 @@ def test_a_connection_that_is_lost_after_the_request_leaves_open_what_happened(
     assert called_once(lambdas)
 
 
-LATE = pytest.mark.parametrize("does", [waits, waits_amid_the_answer], ids=lambda one: one.__name__)
+LATE_ANSWERS = pytest.mark.parametrize("does", [waits, waits_amid_the_answer], ids=lambda one: one.__name__)
 
 
-@LATE
-def test_who_answers_too_late_is_not_waited_for(caller: Caller, lambdas: Lambda, does: Behaviour) -> None:
+@LATE_ANSWERS
+def test_a_late_answer_is_a_timeout_and_its_call_is_abandoned(caller: Caller, lambdas: Lambda, does: Behaviour) -> None:
     lambdas.does = does
 
     def seconds_to_answer() -> float:
@@ -350,8 +348,8 @@ def test_who_answers_too_late_is_not_waited_for(caller: Caller, lambdas: Lambda,
     assert shortest(seconds_to_answer, 0.5) < 0.5
 
 
-@LATE
-def test_a_client_that_loses_its_patience_first_says_the_same(lambdas: Lambda, does: Behaviour) -> None:
+@LATE_ANSWERS
+def test_a_read_timeout_of_the_client_is_a_timeout(lambdas: Lambda, does: Behaviour) -> None:
     lambdas.does = does
     caller = Caller(lambdas.url, CALL_CONFIG.merge(Config(read_timeout=0.1)))
     assert caller.code() == "timed_out"
@@ -360,7 +358,7 @@ def test_a_client_that_loses_its_patience_first_says_the_same(lambdas: Lambda, d
     caller.close()
 
 
-def test_a_call_that_stays_behind_does_not_disturb_the_next(caller: Caller, lambdas: Lambda) -> None:
+def test_an_abandoned_call_does_not_disturb_the_next(caller: Caller, lambdas: Lambda) -> None:
     lambdas.does = waits
     assert caller.code(within=0.1) == "timed_out"
     lambdas.does = answers()
@@ -371,34 +369,34 @@ def test_a_call_that_stays_behind_does_not_disturb_the_next(caller: Caller, lamb
     assert len(lambdas.requests) == 3
 
 
-def test_a_fault_of_ours_is_raised_where_somebody_waits(caller: Caller, lambdas: Lambda) -> None:
+def test_an_invalid_parameter_is_raised_to_the_caller(caller: Caller, lambdas: Lambda) -> None:
     with pytest.raises(ParamValidationError, match="FunctionName"):
         caller.send("")
     assert lambdas.requests == []
 
 
-def test_a_client_that_cannot_be_made_is_a_fault_of_ours_too() -> None:
+def test_a_client_that_cannot_be_created_is_raised_to_the_caller() -> None:
     with pytest.raises(ValueError, match="Invalid endpoint"):
         Caller("nowhere").send()
 
 
-def test_a_connection_is_used_again(caller: Caller, lambdas: Lambda) -> None:
+def test_a_connection_is_reused(caller: Caller, lambdas: Lambda) -> None:
     for _ in range(3):
         assert caller.send() == REPLY
         caller.clock.advance(IDLE_SECONDS)
     assert (lambdas.connections, len(lambdas.requests)) == (1, 3)
 
 
-def test_a_connection_that_idled_for_long_is_not(caller: Caller, lambdas: Lambda) -> None:
-    lambdas.does = loses_what_comes_later
+def test_a_connection_that_was_idle_for_long_is_not_reused(caller: Caller, lambdas: Lambda) -> None:
+    lambdas.does = drops_later_requests
     assert caller.send() == REPLY
     caller.clock.advance(IDLE_SECONDS + 1)
     assert caller.send() == REPLY
     assert (lambdas.connections, len(lambdas.requests)) == (2, 2)
 
 
-def test_a_call_on_a_connection_that_was_gone_already_is_not_repeated(caller: Caller, lambdas: Lambda) -> None:
-    lambdas.does = loses_what_comes_later
+def test_a_call_on_a_closed_connection_is_not_repeated(caller: Caller, lambdas: Lambda) -> None:
+    lambdas.does = drops_later_requests
     assert caller.send() == REPLY
     assert caller.code() == "connection_lost"
     assert (lambdas.connections, len(lambdas.requests)) == (1, 2)
@@ -426,5 +424,5 @@ def in_a_fork(holds: Callable[[], bool]) -> bool:
     return os.waitstatus_to_exitcode(status) == 0
 
 
-def test_every_code_of_the_tables_is_a_row_of_the_failures() -> None:
+def test_every_code_of_the_transport_has_a_failure_row() -> None:
     assert {*REFUSAL_CODES.values(), *CRASH_CODES.values()} <= FAILURES.keys()

@@ -77,11 +77,11 @@ def test_keys_for_other_uses_and_without_an_id_are_left_out(serve: Serve) -> Non
         {DISCOVERY: DISCOVERED, "/keys": '{"keys": ["a"]}'},
     ],
 )
-def test_what_is_no_issuer_is_unavailable(serve: Serve, texts: dict[str, str]) -> None:
+def test_a_server_that_is_no_issuer_is_unavailable(serve: Serve, texts: dict[str, str]) -> None:
     with pytest.raises(Unavailable):
         HttpKeySetSource().fetch(serve(texts))
 
 
-def test_nobody_listening_is_unavailable() -> None:
+def test_an_unreachable_issuer_is_unavailable() -> None:
     with pytest.raises(Unavailable):
         HttpKeySetSource().fetch(f"http://127.0.0.1:{free_port()}")

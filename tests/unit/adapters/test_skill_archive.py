@@ -37,7 +37,7 @@ GOOD: Mapping[str, bytes] = {
 type Members = Sequence[tuple[str, bytes]]
 
 
-def zipped(members: Members, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def make_zip(members: Members, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", method) as archive:
         for name, body in members:
@@ -48,7 +48,7 @@ def zipped(members: Members, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     return written.getvalue()
 
 
-def tarred(members: Members, mode: str = "w:gz") -> bytes:
+def make_tar(members: Members, mode: str = "w:gz") -> bytes:
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode=mode) as archive:  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the mode is chosen at run time
         for name, body in members:
@@ -58,15 +58,15 @@ def tarred(members: Members, mode: str = "w:gz") -> bytes:
     return written.getvalue()
 
 
-PACK: Mapping[str, Callable[[Members], bytes]] = {
-    "pdf.zip": zipped,
-    "pdf.tar.gz": tarred,
-    "pdf.tgz": tarred,
-    "pdf.tar": lambda members: tarred(members, "w"),
+PACKERS: Mapping[str, Callable[[Members], bytes]] = {
+    "pdf.zip": make_zip,
+    "pdf.tar.gz": make_tar,
+    "pdf.tgz": make_tar,
+    "pdf.tar": lambda members: make_tar(members, "w"),
 }
 
 
-def found_in(folder: Path, name: str, archive: bytes) -> FoundFolders:
+def read_archive(folder: Path, name: str, archive: bytes) -> FoundFolders:
     (folder / name).write_bytes(archive)
     return skills_in_archive(folder / name)
 
@@ -75,9 +75,9 @@ def with_skill(*members: tuple[str, bytes]) -> Members:
     return [("pdf/SKILL.md", skill_md()), *members]
 
 
-@pytest.mark.parametrize("name", PACK)
+@pytest.mark.parametrize("name", PACKERS)
 def test_every_folder_with_a_skill_md_is_a_skill(tmp_path: Path, name: str) -> None:
-    found = found_in(tmp_path, name, PACK[name](list(GOOD.items())))
+    found = read_archive(tmp_path, name, PACKERS[name](list(GOOD.items())))
     assert found.problems == []
     pdf, nested = found.skills
     assert (pdf.id, pdf.body.encode()) == ("pdf", GOOD["pdf/SKILL.md"])
@@ -89,18 +89,18 @@ def test_every_folder_with_a_skill_md_is_a_skill(tmp_path: Path, name: str) -> N
     assert (nested.id, dict(nested.files)) == ("pdf/nested", {"data.zip": GOOD["pdf/nested/data.zip"]})
 
 
-@pytest.mark.parametrize("name", PACK)
+@pytest.mark.parametrize("name", PACKERS)
 def test_a_skill_md_at_the_top_makes_the_archive_a_skill_of_its_name(tmp_path: Path, name: str) -> None:
     members = [("./SKILL.md", skill_md()), ("./a.txt", b"A"), ("./sub/SKILL.md", skill_md("sub")), ("./sub/b", b"B")]
-    found = found_in(tmp_path, name, PACK[name](members))
+    found = read_archive(tmp_path, name, PACKERS[name](members))
     assert found.problems == []
     assert [(skill.id, list(skill.files)) for skill in found.skills] == [("pdf", ["a.txt"]), ("pdf/sub", ["b"])]
 
 
-@pytest.mark.parametrize("name", PACK)
-def test_what_is_hidden_does_not_count(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", PACKERS)
+def test_hidden_files_are_ignored(tmp_path: Path, name: str) -> None:
     hidden = ("pdf/.env", "pdf/.git/config", ".DS_Store", "__MACOSX/pdf/._SKILL.md", "pdf/._a.txt")
-    found = found_in(tmp_path, name, PACK[name](with_skill(*((path, b"secret") for path in hidden))))
+    found = read_archive(tmp_path, name, PACKERS[name](with_skill(*((path, b"secret") for path in hidden))))
     assert found.problems == []
     assert [dict(skill.files) for skill in found.skills] == [{}]
 
@@ -136,8 +136,8 @@ PATHS = {
 @pytest.mark.parametrize("name", ["pdf.zip", "pdf.tar.gz"])
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_path_that_leads_out_or_is_no_file_of_a_skill_is_refused(tmp_path: Path, name: str, path: str) -> None:
-    found = found_in(tmp_path, name, PACK[name](with_skill((path, skill_md("evil")))))
+def test_a_path_that_leads_out_or_belongs_to_no_skill_is_refused(tmp_path: Path, name: str, path: str) -> None:
+    found = read_archive(tmp_path, name, PACKERS[name](with_skill((path, skill_md("evil")))))
     assert any(PATHS[path] in problem for problem in found.problems), found.problems
     assert all(str(tmp_path / name) in problem for problem in found.problems)
     assert not (tmp_path.parent / "evil.txt").exists()
@@ -155,13 +155,15 @@ def test_a_path_that_leads_out_or_is_no_file_of_a_skill_is_refused(tmp_path: Pat
         ("pdf/x", "pdf/x/y"),
     ],
 )
-def test_names_that_are_one_on_some_disks_are_refused(tmp_path: Path, name: str, first: str, second: str) -> None:
-    found = found_in(tmp_path, name, PACK[name](with_skill((first, b"1"), (second, b"2"))))
+def test_names_that_collide_on_some_file_systems_are_refused(
+    tmp_path: Path, name: str, first: str, second: str
+) -> None:
+    found = read_archive(tmp_path, name, PACKERS[name](with_skill((first, b"1"), (second, b"2"))))
     assert len(found.problems) == 1
     assert found.skills == []
 
 
-def special(kind: bytes, target: str = "") -> bytes:
+def make_special_tar(kind: bytes, target: str = "") -> bytes:
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w:gz") as archive:
         strange = tarfile.TarInfo("pdf/strange")
@@ -184,8 +186,8 @@ def special(kind: bytes, target: str = "") -> bytes:
         (b"Z", "", "is neither a file nor a folder"),
     ],
 )
-def test_what_is_no_ordinary_file_in_a_tar_is_refused(tmp_path: Path, kind: bytes, target: str, says: str) -> None:
-    found = found_in(tmp_path, "pdf.tar.gz", special(kind, target))
+def test_a_tar_entry_that_is_no_regular_file_is_refused(tmp_path: Path, kind: bytes, target: str, says: str) -> None:
+    found = read_archive(tmp_path, "pdf.tar.gz", make_special_tar(kind, target))
     assert [f"'pdf/strange' {says}" in problem for problem in found.problems] == [True], found.problems
 
 
@@ -199,18 +201,18 @@ def test_what_is_no_ordinary_file_in_a_tar_is_refused(tmp_path: Path, kind: byte
         (stat.S_IFDIR | 0o755, "is neither a file nor a folder"),
     ],
 )
-def test_what_is_no_ordinary_file_in_a_zip_is_refused(tmp_path: Path, mode: int, says: str) -> None:
+def test_a_zip_entry_that_is_no_regular_file_is_refused(tmp_path: Path, mode: int, says: str) -> None:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         archive.writestr("pdf/SKILL.md", skill_md())
         info = zipfile.ZipInfo("pdf/id_rsa.example")
         info.external_attr = mode << 16
         archive.writestr(info, "../../../etc/passwd")
-    found = found_in(tmp_path, "pdf.zip", written.getvalue())
+    found = read_archive(tmp_path, "pdf.zip", written.getvalue())
     assert [says in problem for problem in found.problems] == [True]
 
 
-def test_modes_are_not_taken_over(tmp_path: Path) -> None:
+def test_file_modes_are_ignored(tmp_path: Path) -> None:
     """There is no place for them: a file of a skill is a path and bytes."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
@@ -218,11 +220,11 @@ def test_modes_are_not_taken_over(tmp_path: Path) -> None:
         info = zipfile.ZipInfo("pdf/tools/escalate")
         info.external_attr = (stat.S_IFREG | 0o4755) << 16
         archive.writestr(info, "#!")
-    (skill,) = found_in(tmp_path, "pdf.zip", written.getvalue()).skills
+    (skill,) = read_archive(tmp_path, "pdf.zip", written.getvalue()).skills
     assert dict(skill.files) == {"tools/escalate": b"#!"}
 
 
-def patched(archive: bytes, signature: bytes, offset: int, form: str, value: int) -> bytes:
+def patch_header(archive: bytes, signature: bytes, offset: int, form: str, value: int) -> bytes:
     """With another value in the last header of a kind."""
     at = archive.rindex(signature) + offset
     return archive[:at] + struct.pack(form, value) + archive[at + struct.calcsize(form) :]
@@ -232,78 +234,80 @@ CENTRAL, LOCAL = b"PK\x01\x02", b"PK\x03\x04"
 
 
 @pytest.mark.parametrize("bits", [0x1, 0x41, 0x2000])
-def test_what_is_encrypted_is_refused(tmp_path: Path, bits: int) -> None:
-    archive = patched(zipped(with_skill(("pdf/secret", b"x"))), CENTRAL, 8, "<H", bits)
-    found = found_in(tmp_path, "pdf.zip", archive)
+def test_an_encrypted_entry_is_refused(tmp_path: Path, bits: int) -> None:
+    archive = patch_header(make_zip(with_skill(("pdf/secret", b"x"))), CENTRAL, 8, "<H", bits)
+    found = read_archive(tmp_path, "pdf.zip", archive)
     assert [problem.endswith("'pdf/secret' is encrypted") for problem in found.problems] == [True]
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_compressions_are_refused(tmp_path: Path, method: int) -> None:
-    found = found_in(tmp_path, "pdf.zip", zipped(with_skill(), method))
+def test_unsupported_compressions_are_refused(tmp_path: Path, method: int) -> None:
+    found = read_archive(tmp_path, "pdf.zip", make_zip(with_skill(), method))
     assert "unsupported compression" in found.problems[0]
 
 
 class TestBombs:
-    def test_a_file_that_is_too_large_is_not_even_unpacked(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_file_that_is_too_large_is_not_unpacked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def unpacked(*_: Any) -> bytes:
             raise AssertionError
 
-        archive = zipped([("pdf/bomb", b"\0" * (128 * MIB))])
+        archive = make_zip([("pdf/bomb", b"\0" * (128 * MIB))])
         monkeypatch.setattr(skill_archive, "_read_zip_entry", unpacked)
-        found = found_in(tmp_path, "pdf.zip", archive)
+        found = read_archive(tmp_path, "pdf.zip", archive)
         assert f"has {128 * MIB} bytes" in found.problems[0]
 
     @pytest.mark.parametrize("name", ["pdf.zip", "pdf.tar.gz"])
-    def test_many_that_are_large_together_end_it(self, tmp_path: Path, name: str) -> None:
+    def test_an_archive_with_too_high_a_compression_ratio_is_refused(self, tmp_path: Path, name: str) -> None:
         members = [(f"pdf/{number}", b"\0" * LARGEST_FILE) for number in range(8)]
-        found = found_in(tmp_path, name, PACK[name](with_skill(*members)))
+        found = read_archive(tmp_path, name, PACKERS[name](with_skill(*members)))
         assert any("too much for an archive of its size" in problem for problem in found.problems)
 
-    def test_however_well_it_is_packed_there_is_an_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_archive_beyond_the_limit_of_unpacked_bytes_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(skill_archive, "LARGEST_RATIO", 1_000_000)
         members = [
             (f"s{number // 5}/{number}", b"\0" * LARGEST_FILE) for number in range(LARGEST_UNPACKED // LARGEST_FILE + 2)
         ]
-        found = found_in(tmp_path, "pdf.zip", zipped(members))
+        found = read_archive(tmp_path, "pdf.zip", make_zip(members))
         assert any(f"more than {LARGEST_UNPACKED} bytes" in problem for problem in found.problems)
 
-    def test_a_stream_without_an_end_is_left(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_tar_header_that_unpacks_without_end_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """A header of a tar may say that gigabytes of headers follow."""
         monkeypatch.setattr(skill_archive, "LONGEST_TAR", 4 * MIB)
         header = tarfile.TarInfo("././@PaxHeader")
         header.type, header.size = tarfile.XHDTYPE, 1024 * MIB
         archive = gzip.compress(header.tobuf() + b"\0" * (16 * MIB))
-        found = found_in(tmp_path, "pdf.tar.gz", archive)
+        found = read_archive(tmp_path, "pdf.tar.gz", archive)
         assert "unpacks to more than" in found.problems[0]
 
     @pytest.mark.parametrize("name", ["pdf.zip", "pdf.tar.gz"])
-    def test_so_many_entries_are_too_many(self, tmp_path: Path, name: str) -> None:
+    def test_an_archive_with_too_many_entries_is_refused(self, tmp_path: Path, name: str) -> None:
         members = [(f"pdf/{number}", b"") for number in range(MOST_ENTRIES + 1)]
-        found = found_in(tmp_path, name, PACK[name](members))
+        found = read_archive(tmp_path, name, PACKERS[name](members))
         assert any(f"more than {MOST_ENTRIES} entries" in problem for problem in found.problems)
 
     @pytest.mark.parametrize("name", ["pdf.zip", "pdf.tar.gz"])
-    def test_so_many_files_are_too_many_for_a_skill(self, tmp_path: Path, name: str) -> None:
+    def test_a_skill_with_too_many_files_is_refused(self, tmp_path: Path, name: str) -> None:
         members = [(f"pdf/{number}", b"") for number in range(MOST_FILES)]
-        found = found_in(tmp_path, name, PACK[name](with_skill(*members)))
+        found = read_archive(tmp_path, name, PACKERS[name](with_skill(*members)))
         assert [f"has {MOST_FILES + 1} files" in problem for problem in found.problems] == [True]
 
-    def test_a_skill_has_so_many_bytes(self, tmp_path: Path) -> None:
+    def test_a_skill_with_too_many_bytes_is_refused(self, tmp_path: Path) -> None:
         noise = zlib.compress(b"") * 10  # something; random bytes would do
         members = [(f"pdf/{number}", (noise + bytes([number])) * 30_000) for number in range(8)]
         assert sum(len(body) for _, body in members) > 16 * MIB
-        found = found_in(tmp_path, "pdf.zip", zipped(with_skill(*members), zipfile.ZIP_STORED))
+        found = read_archive(tmp_path, "pdf.zip", make_zip(with_skill(*members), zipfile.ZIP_STORED))
         assert [f"a skill may have {16 * MIB} at most" in problem for problem in found.problems] == [True]
 
     @pytest.mark.parametrize("size", [1, 10 * MIB])
-    def test_a_size_that_is_a_lie_is_found_out(self, tmp_path: Path, size: int) -> None:
-        archive = zipped(with_skill(("pdf/liar", b"\0" * MIB)))
+    def test_a_false_size_in_a_header_is_detected(self, tmp_path: Path, size: int) -> None:
+        archive = make_zip(with_skill(("pdf/liar", b"\0" * MIB)))
         for signature, offset in ((CENTRAL, 24), (LOCAL, 22)):
-            archive = patched(archive, signature, offset, "<L", size)
-        found = found_in(tmp_path, "pdf.zip", archive)
+            archive = patch_header(archive, signature, offset, "<L", size)
+        found = read_archive(tmp_path, "pdf.zip", archive)
         assert found.problems
         assert all(skill.files == {} for skill in found.skills)
 
@@ -316,12 +320,12 @@ DAMAGED: Mapping[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", PACK)
+@pytest.mark.parametrize("name", PACKERS)
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path, name: str, damage: str) -> None:
+def test_a_damaged_archive_is_a_problem_or_read_intact(tmp_path: Path, name: str, damage: str) -> None:
     noise = bytes(range(256)) * 40
-    archive = DAMAGED[damage](PACK[name](with_skill(("pdf/noise", noise))))
-    found = found_in(tmp_path, name, archive)
+    archive = DAMAGED[damage](PACKERS[name](with_skill(("pdf/noise", noise))))
+    found = read_archive(tmp_path, name, archive)
     assert found.problems or all(skill.files.get("noise") == noise for skill in found.skills)
 
 
@@ -341,13 +345,13 @@ def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path, name: str, damage: 
     ],
 )
 @pytest.mark.parametrize("name", ["x.zip", "x.tar.gz"])
-def test_what_is_no_skill_is_said(tmp_path: Path, name: str, members: Members, says: str) -> None:
-    found = found_in(tmp_path, name, (zipped if name == "x.zip" else tarred)(members))
+def test_an_invalid_skill_is_a_problem_with_its_reason(tmp_path: Path, name: str, members: Members, says: str) -> None:
+    found = read_archive(tmp_path, name, (make_zip if name == "x.zip" else make_tar)(members))
     assert any(says in problem for problem in found.problems), found.problems
     assert found.skills == []
 
 
-def test_everything_that_is_wrong_is_named_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_an_archive_are_reported_at_once(tmp_path: Path) -> None:
     members = [("../a", b""), ("pdf/b\\c", b""), ("stray", b""), ("pdf/SKILL.md", b"#"), ("two/SKILL.md", skill_md())]
-    found = found_in(tmp_path, "pdf.zip", zipped(members))
+    found = read_archive(tmp_path, "pdf.zip", make_zip(members))
     assert len(found.problems) == 5

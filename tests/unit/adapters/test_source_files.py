@@ -11,7 +11,7 @@ from signpost.adapters.source_files import UnreadableFile, read_source, read_val
 from signpost.model import Json
 from signpost.workflow.definition import Pointer
 
-SAYS: Json = {"a": [1, {"b": [[], [2, "x"]], "c": {}}], "d": None, "é": "😀"}
+EXPECTED_VALUES: Json = {"a": [1, {"b": [[], [2, "x"]], "c": {}}], "d": None, "é": "😀"}
 AS_JSON = '{\n\t"a": [1, {"b": [[], [2, "x"]],\n  "c": {}}],\n "d": null, "é":"\\ud83d\\ude00"}'
 AS_YAML = "a:\n  - 1\n  - b: [[], [2, x]]\n    c: {}\nd:\né: 😀\n"
 DOCUMENTS = st.recursive(
@@ -20,13 +20,13 @@ DOCUMENTS = st.recursive(
 )
 
 
-def file(folder: Path, text: str, suffix: str = ".yaml") -> Path:
+def write_file(folder: Path, text: str, suffix: str = ".yaml") -> Path:
     path = folder / f"m{suffix}"
     path.write_text(text)
     return path
 
 
-def refusal(path: Path) -> UnreadableFile:
+def read_refusal(path: Path) -> UnreadableFile:
     with pytest.raises(UnreadableFile) as refused:
         read_source(path)
     return refused.value
@@ -39,30 +39,30 @@ def refusal(path: Path) -> UnreadableFile:
         (".yaml", AS_YAML, {("a",): (1, 1), ("a", 1, "b", 1, 1): (3, 17), ("a", 1, "c"): (4, 5), ("é",): (6, 4)}),
     ],
 )
-def test_everything_knows_its_line_and_column(
+def test_every_value_has_its_line_and_column(
     tmp_path: Path, suffix: str, text: str, places: dict[Pointer, tuple[int, int]]
 ) -> None:
-    path = file(tmp_path, text, suffix)
-    assert read_values(path) == SAYS
+    path = write_file(tmp_path, text, suffix)
+    assert read_values(path) == EXPECTED_VALUES
     found = read_source(path, "shown")
     assert {at: (found.place_of(at).line, found.place_of(at).column) for at in places} == places
     assert found.place.file == "shown"
 
 
-def test_what_is_not_there_is_where_it_would_be(tmp_path: Path) -> None:
-    found = read_source(file(tmp_path, "a:\n  b: 1\n"))
+def test_a_missing_value_has_the_place_of_its_parent(tmp_path: Path) -> None:
+    found = read_source(write_file(tmp_path, "a:\n  b: 1\n"))
     assert found.place_of(("a", "c", 3)).line == 1
 
 
 def test_words_are_texts_as_in_yaml_1_2(tmp_path: Path) -> None:
-    path = file(tmp_path, "on: no\nat: 2026-11-18\nis: true\nn: 0x10\ns: '1'\n")
+    path = write_file(tmp_path, "on: no\nat: 2026-11-18\nis: true\nn: 0x10\ns: '1'\n")
     assert read_values(path) == {"on": "no", "at": "2026-11-18", "is": True, "n": 16, "s": "1"}
 
 
-def test_aliases_and_merges_stand_for_what_they_name(tmp_path: Path) -> None:
-    path = file(tmp_path, "x: &x {a: 1, b: 2}\ny: {<<: *x, b: 3}\nz: {<<: [{a: 0}, *x]}\nq: {'<<': 1}\n")
+def test_aliases_and_merges_are_resolved(tmp_path: Path) -> None:
+    path = write_file(tmp_path, "x: &x {a: 1, b: 2}\ny: {<<: *x, b: 3}\nz: {<<: [{a: 0}, *x]}\nq: {'<<': 1}\n")
     assert read_values(path) == {"x": {"a": 1, "b": 2}, "y": {"a": 1, "b": 3}, "z": {"a": 0, "b": 2}, "q": {"<<": 1}}
-    path = file(tmp_path, "x: &x\n  a:\n    b: 1\ny:\n  <<: *x\n  c: 1\n")
+    path = write_file(tmp_path, "x: &x\n  a:\n    b: 1\ny:\n  <<: *x\n  c: 1\n")
     assert read_source(path).place_of(("y", "a")).line == 2
 
 
@@ -98,27 +98,25 @@ DEEP_BY_ALIASES = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{'[' * 39}*a{n - 1}{'
     ],
     ids=lambda value: str(value)[:12],
 )
-def test_what_cannot_be_read_is_said_with_its_line(
+def test_an_unreadable_file_is_refused_with_its_line(
     tmp_path: Path, suffix: str, text: str, line: int, says: str
 ) -> None:
-    refused = refusal(file(tmp_path, text, suffix))
+    refused = read_refusal(write_file(tmp_path, text, suffix))
     assert (refused.place.line, says in refused.fault) == (line, True), refused.fault
     assert str(refused).startswith(f"{tmp_path}/m{suffix} is not valid: ")
 
 
-def test_a_file_that_is_no_text_or_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_bytes(b"\xe9")
-    assert "not valid UTF-8" in str(refusal(tmp_path / "m.yaml"))
-    assert "There is no file" in str(refusal(tmp_path / "n.yaml"))
-    assert "cannot be read" in str(refusal(tmp_path))
+    assert "not valid UTF-8" in str(read_refusal(tmp_path / "m.yaml"))
+    assert "There is no file" in str(read_refusal(tmp_path / "n.yaml"))
+    assert "cannot be read" in str(read_refusal(tmp_path))
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(DOCUMENTS, st.booleans())
-def test_what_is_written_as_json_reads_the_same_as_json_and_as_yaml(
-    tmp_path: Path, document: Json, is_spread: bool
-) -> None:
+def test_a_json_text_reads_the_same_as_json_and_as_yaml(tmp_path: Path, document: Json, is_spread: bool) -> None:
     text = json.dumps(document, indent=1 if is_spread else None)
-    assert read_values(file(tmp_path, text, ".json")) == document
+    assert read_values(write_file(tmp_path, text, ".json")) == document
     if "\\ud" not in text:  # YAML knows no pairs of surrogates
-        assert read_values(file(tmp_path, text)) == document
+        assert read_values(write_file(tmp_path, text)) == document

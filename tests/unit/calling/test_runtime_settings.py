@@ -36,18 +36,18 @@ def state(
     )
 
 
-def declaring(timeout: int | None) -> Placement:
+def placement_with_timeout(timeout: int | None) -> Placement:
     return replace(PLACEMENT, hosted=HostedFunction("email::send", timeout_ms=timeout))
 
 
-def test_what_is_set_for_a_function_goes_before_its_tenants_and_that_before_the_default() -> None:
+def test_a_function_setting_overrides_the_tenants_and_that_the_default() -> None:
     assert effective_setting(state(1, 2, "breaker_failures"), "breaker_failures") == 1
     assert effective_setting(state(None, 2, "breaker_failures"), "breaker_failures") == 2
     assert effective_setting(NOTHING_KNOWN, "breaker_failures") == 3
     assert effective_setting(state(0, 2, "breaker_failures"), "breaker_failures") == 0
 
 
-def test_what_is_for_tenants_only_is_not_looked_for_elsewhere() -> None:
+def test_a_setting_for_tenants_is_not_read_from_a_function() -> None:
     assert effective_setting(state(0, None, "shipped_content"), "shipped_content") == 1
 
 
@@ -63,13 +63,13 @@ def test_what_is_for_tenants_only_is_not_looked_for_elsewhere() -> None:
         (None, None, 90_000, 60_000),
     ],
 )
-def test_the_timeout_is_the_most_particular_one_and_never_above_the_executors(
+def test_the_timeout_is_the_most_specific_one_and_at_most_the_executors(
     of_function: int | None, declared: int | None, of_tenant: int | None, counts: int
 ) -> None:
-    assert timeout_ms(state(of_function, of_tenant), declaring(declared)) == counts
+    assert timeout_ms(state(of_function, of_tenant), placement_with_timeout(declared)) == counts
 
 
-def test_the_tenants_own_function_goes_before_the_shipped_one() -> None:
+def test_an_own_function_hides_the_shipped_one() -> None:
     shipped = replace(PLACEMENT, executor=Executor("arn:shipped", "arn:shipped-keys", 1))
     assert placement_of(state(own=PLACEMENT, shipped=shipped)) is PLACEMENT
     assert placement_of(state(shipped=shipped)) is shipped
@@ -82,7 +82,7 @@ def test_a_tenant_without_shipped_content_has_its_own_functions_only() -> None:
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_the_ends_of_the_range_can_be_set_and_what_is_beyond_cannot(name: str) -> None:
+def test_values_within_the_range_can_be_set_and_values_beyond_cannot(name: str) -> None:
     setting = NUMBERS[name]
     for value in (setting.least, setting.most, setting.default):
         assert problem_with(name, value, function=None, placement=None) is None
@@ -99,18 +99,18 @@ def test_the_ends_of_the_range_can_be_set_and_what_is_beyond_cannot(name: str) -
         ("zebra", "The settings are tool_timeout_ms, breaker_failures, "),
     ],
 )
-def test_an_unknown_name_is_refused_with_one_that_is_known(name: str, says: str) -> None:
+def test_an_unknown_setting_is_refused_with_a_known_one(name: str, says: str) -> None:
     problem = problem_with(name, 1, function=None, placement=None)
     assert problem is not None
     assert says in problem
 
 
-def test_what_is_for_tenants_only_cannot_be_set_for_a_function() -> None:
+def test_a_setting_for_tenants_cannot_be_set_for_a_function() -> None:
     problem = problem_with("shipped_content", 0, function="email::send", placement=None)
     assert problem == "shipped_content can only be set for a whole tenant: leave out --function."
 
 
-def test_a_timeout_that_its_executor_would_not_live_to_see_is_refused_with_both_numbers() -> None:
+def test_a_timeout_longer_than_the_executors_is_refused_with_both_numbers() -> None:
     problem = problem_with("tool_timeout_ms", 60_001, function="email::send", placement=PLACEMENT)
     assert problem is not None
     assert "60001 ms" in problem
@@ -120,7 +120,7 @@ def test_a_timeout_that_its_executor_would_not_live_to_see_is_refused_with_both_
     assert problem_with("tool_timeout_ms", 60_001, function="email::send", placement=None) is None
 
 
-def test_every_setting_is_documented_as_it_is() -> None:
+def test_every_setting_is_documented_with_its_default_and_range() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+ \| [^|]+) \|", OPERATIONS.read_text(), re.MULTILINE))
     for name, setting in SETTINGS.items():
         default = "none" if setting.default == "" else setting.default
@@ -135,19 +135,19 @@ def test_prefixes_can_be_set(text: str) -> None:
 
 
 @pytest.mark.parametrize("value", [",", "a,", "a,,b", " a", "a b", "a\n", "ä", "*", "a" * 1_001, 1])
-def test_what_is_no_list_of_prefixes_cannot_be_set(value: int | str) -> None:
+def test_an_invalid_list_of_prefixes_cannot_be_set(value: int | str) -> None:
     """An empty prefix would hide everything."""
     problem = problem_with("hidden_prefixes", value, function=None, placement=None)
     assert problem is not None
     assert problem.startswith("hidden_prefixes must be prefixes of function ids, separated by commas, not ")
 
 
-def test_words_are_read_one_by_one() -> None:
+def test_a_list_setting_is_split_at_commas() -> None:
     assert tenant_words({"hidden_prefixes": "a::, b::,c"}, "hidden_prefixes") == ["a::", "b::", "c"]
     assert tenant_words({}, "hidden_prefixes") == []
 
 
-def test_a_value_of_another_kind_is_as_if_it_had_not_been_set() -> None:
+def test_a_stored_value_of_another_type_is_ignored() -> None:
     assert tenant_setting({"require_expose": "yes"}, "require_expose") == 0
     assert tenant_words({"hidden_prefixes": 1}, "hidden_prefixes") == []
 
@@ -164,6 +164,6 @@ def test_a_value_of_another_kind_is_as_if_it_had_not_been_set() -> None:
         ("zebra", "1", 1),
     ],
 )
-def test_what_is_written_is_read_as_what_is_set(name: str, written: str, value: int | str) -> None:
+def test_a_written_value_is_parsed_by_the_type_of_its_setting(name: str, written: str, value: int | str) -> None:
     assert parse_value(name, written) == value
     assert (problem_with(name, value, function=None, placement=None) is None) == (value in (5_000, "7"))

@@ -9,7 +9,7 @@ from signpost.cli.deliveries import DeliveryRetry
 from signpost.errors import Unavailable
 
 
-class Given:
+class FakeDeadLetters:
     def __init__(self, *bodies: str) -> None:
         self.waiting = [QueueMessage(f"r{number}", body) for number, body in enumerate(bodies)]
         self.taken = list[QueueMessage]()
@@ -31,7 +31,7 @@ class Given:
         return [message.body for message in self.waiting]
 
 
-class Queue:
+class FakeQueue:
     """Takes so much and no more."""
 
     def __init__(self, takes: int = 100) -> None:
@@ -47,30 +47,35 @@ class Queue:
         raise NotImplementedError
 
 
-def silent(_: str) -> None: ...
+def ignore_line(_: str) -> None: ...
 
 
 def test_changes_and_deliveries_go_back_to_their_queues() -> None:
-    changes, deliveries = Queue(), Queue()
-    unheard, failed = Given('{"id": 1}', '{"id": 2}'), Given("a", "b", "c")
-    assert DeliveryRetry(unheard, failed, changes, deliveries).run(silent, dry=False) == (2, 3)
+    changes, deliveries = FakeQueue(), FakeQueue()
+    unheard, failed = FakeDeadLetters('{"id": 1}', '{"id": 2}'), FakeDeadLetters("a", "b", "c")
+    assert DeliveryRetry(unheard, failed, changes, deliveries).run(ignore_line, dry=False) == (2, 3)
     assert (changes.put_in, deliveries.put_in) == (['{"id": 1}', '{"id": 2}'], ["a", "b", "c"])
     assert (unheard.left, failed.left) == ([], [])
 
 
-def test_a_dry_run_counts_and_leaves_everything() -> None:
-    changes, deliveries, unheard, failed = Queue(), Queue(), Given("{}"), Given("a", "b")
+def test_a_dry_run_counts_and_moves_nothing() -> None:
+    changes, deliveries, unheard, failed = FakeQueue(), FakeQueue(), FakeDeadLetters("{}"), FakeDeadLetters("a", "b")
     said: list[str] = []
     assert DeliveryRetry(unheard, failed, changes, deliveries).run(said.append, dry=True) == (1, 2)
     assert (changes.put_in, deliveries.put_in, unheard.left, failed.left) == ([], [], ["{}"], ["a", "b"])
     assert said == ["1 changes to be sent again", "2 deliveries to be sent again"]
 
 
-def test_what_cannot_be_sent_stays_where_it_was() -> None:
-    changes, deliveries, unheard, failed = Queue(1), Queue(1), Given("1", "2", "3"), Given("a", "b")
+def test_messages_that_cannot_be_sent_stay_in_their_queue() -> None:
+    changes, deliveries, unheard, failed = (
+        FakeQueue(1),
+        FakeQueue(1),
+        FakeDeadLetters("1", "2", "3"),
+        FakeDeadLetters("a", "b"),
+    )
     with pytest.raises(Unavailable):
-        DeliveryRetry(unheard, failed, changes, deliveries).run(silent, dry=False)
+        DeliveryRetry(unheard, failed, changes, deliveries).run(ignore_line, dry=False)
     assert (unheard.left, failed.left) == (["2", "3"], ["a", "b"])
     with pytest.raises(Unavailable):
-        DeliveryRetry(Given(), failed, changes, deliveries).run(silent, dry=False)
+        DeliveryRetry(FakeDeadLetters(), failed, changes, deliveries).run(ignore_line, dry=False)
     assert failed.left == ["b"]

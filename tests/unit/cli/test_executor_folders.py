@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def sam_that(says: str, ends: int, programs: Path) -> Path:
+def write_fake_sam(says: str, ends: int, programs: Path) -> Path:
     """A program of the name that notes what it is asked."""
     programs.mkdir()
     sam = programs / "sam"
@@ -26,9 +26,7 @@ def sam_that(says: str, ends: int, programs: Path) -> Path:
     return programs / "asked"
 
 
-def test_a_template_is_written_once_and_is_its_authors_from_then_on(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_template_is_written_once_and_never_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["executors", "template", str(folder)]) == 0
     assert (folder / "template.yaml").read_text() == executor_folders.read_template()
     (folder / "template.yaml").write_text("mine")
@@ -45,7 +43,7 @@ def test_a_folder_without_an_app_is_no_executor(tmp_path: Path, capsys: pytest.C
     assert not list(tmp_path.iterdir())
 
 
-def test_the_template_asks_for_nothing_but_what_a_stack_says_of_itself() -> None:
+def test_the_template_needs_only_parameters_that_a_stack_outputs() -> None:
     document = parse_template(executor_folders.read_template())
     parameters = section(document, "Parameters")
     needed = [name for name in parameters if "Default" not in section(document, "Parameters", name)]
@@ -56,12 +54,12 @@ def test_the_template_asks_for_nothing_but_what_a_stack_says_of_itself() -> None
 @pytest.mark.parametrize(
     ("named", "called"), [("yard", "signpost-executor-yard"), ("My_Tools", "signpost-executor-my-tools")]
 )
-def test_an_executor_is_called_like_its_folder(tmp_path: Path, named: str, called: str) -> None:
+def test_an_executor_is_named_after_its_folder(tmp_path: Path, named: str, called: str) -> None:
     assert executor_folders.stack_name(tmp_path / named, "signpost") == called
 
 
 @pytest.mark.parametrize("named", ["1st", "a.b", "ä", "a" * 33])
-def test_a_folder_whose_name_is_none_for_a_stack_is_refused(tmp_path: Path, named: str) -> None:
+def test_a_folder_name_that_no_stack_can_have_is_refused(tmp_path: Path, named: str) -> None:
     with pytest.raises(CommandFailed, match="is not valid"):
         executor_folders.stack_name(tmp_path / named, "signpost")
 
@@ -73,30 +71,30 @@ def test_a_name_that_is_too_long_for_a_lambda_function_is_refused(tmp_path: Path
         executor_folders.stack_name(tmp_path / "yard", beside + "s")
 
 
-PLACE = "arn:aws:lambda:eu-west-1:123456789012:function:"
-GATEWAY = f"{PLACE}signpost-gateway"
+ARN_PREFIX = "arn:aws:lambda:eu-west-1:123456789012:function:"
+GATEWAY = f"{ARN_PREFIX}signpost-gateway"
 
 
 @pytest.mark.parametrize(
     "allowed",
     [
-        f"{PLACE}signpost-executor-yard",
-        f"{PLACE}other, {PLACE}signpost-executor-*",
+        f"{ARN_PREFIX}signpost-executor-yard",
+        f"{ARN_PREFIX}other, {ARN_PREFIX}signpost-executor-*",
         "arn:aws:lambda:*:123456789012:function:signpost-*",
     ],
 )
-def test_what_the_stack_may_call_is_deployed(allowed: str) -> None:
+def test_an_executor_that_the_stack_may_call_is_allowed(allowed: str) -> None:
     executor_folders.check_allowed("signpost-executor-yard", GATEWAY, allowed)
 
 
 @pytest.mark.parametrize(
     ("allowed", "wider"),
     [
-        ("", f"{PLACE}signpost-executor-yard"),
-        (f"{PLACE}other", f"{PLACE}other,{PLACE}signpost-executor-yard"),
+        ("", f"{ARN_PREFIX}signpost-executor-yard"),
+        (f"{ARN_PREFIX}other", f"{ARN_PREFIX}other,{ARN_PREFIX}signpost-executor-yard"),
     ],
 )
-def test_what_the_stack_may_not_call_is_not_built(
+def test_an_executor_that_the_stack_may_not_call_is_not_built(
     folder: Path,
     tmp_path: Path,
     allowed: str,
@@ -104,7 +102,7 @@ def test_what_the_stack_may_not_call_is_not_built(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = sam_that("done", 0, tmp_path / "programs")
+    asked = write_fake_sam("done", 0, tmp_path / "programs")
     monkeypatch.setenv("PATH", str(asked.parent))
     known = {"McpUrl": "https://a.test/mcp", "GatewayFunctionArn": GATEWAY, "ExecutorFunctions": allowed}
     monkeypatch.setattr(stack, "read_executor_parameters", {"signpost": known}.get)
@@ -116,10 +114,10 @@ def test_what_the_stack_may_not_call_is_not_built(
     assert not (folder / "template.yaml").exists()
 
 
-def test_it_is_built_and_deployed_in_its_folder_with_what_is_known(
+def test_an_executor_is_built_and_deployed_in_its_folder_with_parameters(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = sam_that("done", 0, tmp_path / "programs")
+    asked = write_fake_sam("done", 0, tmp_path / "programs")
     monkeypatch.setenv("PATH", str(asked.parent))
     told: list[str] = []
     known = {"LayerArn": "arn:layer", "EndpointUrl": ""}
@@ -131,8 +129,10 @@ def test_it_is_built_and_deployed_in_its_folder_with_what_is_known(
     assert deploy.endswith(" --parameter-overrides LayerArn=arn:layer")
 
 
-def test_what_sam_says_is_said_when_it_fails(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = sam_that("no such region", 1, tmp_path / "programs")
+def test_the_output_of_a_failed_sam_command_is_shown(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = write_fake_sam("no such region", 1, tmp_path / "programs")
     monkeypatch.setenv("PATH", str(asked.parent))
     told: list[str] = []
     with pytest.raises(CommandFailed, match=r"`sam build` failed in .*/yard\. See its output above"):
@@ -141,7 +141,7 @@ def test_what_sam_says_is_said_when_it_fails(folder: Path, tmp_path: Path, monke
     assert len(asked.read_text().splitlines()) == 1
 
 
-def test_without_the_sam_cli_it_says_so(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_sam_cli_is_reported(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CommandFailed, match="The SAM CLI is not on the PATH"):
         executor_folders.deploy(folder, "any", {}, print)

@@ -24,7 +24,7 @@ from signpost.cli import main, private_file
 from signpost.cli.failure import CommandFailed
 from signpost.cli.login.flow import LoginSession
 from signpost.cli.login.token_store import TokenStore, default_path
-from tests.support.browser import Answer, choose, fetch
+from tests.support.browser import PageAnswer, choose_person, fetch
 from tests.support.imports import imported_by
 
 
@@ -118,12 +118,12 @@ def logged_in(session: LoginSession, gateway: StandIn) -> LoginSession:
 
 def person_chooses(person: str) -> Callable[[str], None]:
     def show(page: str) -> None:
-        assert come_back(choose(page, person)).status == 200
+        assert follow_redirect(choose_person(page, person)).status == 200
 
     return show
 
 
-def come_back(redirect: Answer) -> Answer:
+def follow_redirect(redirect: PageAnswer) -> PageAnswer:
     return fetch("GET", redirect.headers["location"])
 
 
@@ -132,7 +132,7 @@ def claims(token: str) -> dict[str, object]:
 
 
 class TestLogin:
-    def test_brings_a_token_of_the_chosen_person_for_this_server(
+    def test_a_login_brings_a_token_of_the_chosen_person_for_the_server(
         self, logged_in: LoginSession, gateway: StandIn, issuer: Issuer
     ) -> None:
         token = claims(logged_in.access_token(gateway.mcp))
@@ -145,7 +145,7 @@ class TestLogin:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert sorted(kept.name for kept in path.parent.iterdir()) == ["credentials.json", "credentials.lock"]
 
-    def test_asks_for_the_scopes_that_the_server_names(
+    def test_a_login_requests_the_scopes_that_the_server_names(
         self, session: LoginSession, stand_in: StandIn, issuer: Issuer
     ) -> None:
         stand_in.protects(issuer.url, scopes_supported=["signpost.admin"])
@@ -166,16 +166,16 @@ class TestLogin:
         session.log_in(f"{gateway.mcp}/flat", "signpost-cli", person_chooses("reader"))
         assert claims(session.access_token(f"{gateway.mcp}/flat"))["aud"] == gateway.mcp
 
-    def test_a_cancelled_login_says_so(self, session: LoginSession, gateway: StandIn) -> None:
+    def test_a_cancelled_login_is_reported(self, session: LoginSession, gateway: StandIn) -> None:
         with pytest.raises(CommandFailed, match="The login was cancelled"):
             session.log_in(gateway.mcp, "signpost-cli", person_chooses(""))
 
-    def test_waits_only_so_long(self, session: LoginSession, gateway: StandIn) -> None:
+    def test_a_login_waits_a_limited_time(self, session: LoginSession, gateway: StandIn) -> None:
         hasty = LoginSession(session.store, session.clock, patience=0)
         with pytest.raises(CommandFailed, match="in time"):
             hasty.log_in(gateway.mcp, "signpost-cli", lambda _: None)
 
-    def test_an_answer_with_another_state_is_turned_away(self, session: LoginSession, gateway: StandIn) -> None:
+    def test_an_answer_with_another_state_is_refused(self, session: LoginSession, gateway: StandIn) -> None:
         def show(page: str) -> None:
             callback = parse_qs(urlsplit(page).query)["redirect_uri"][0]
             assert fetch("GET", f"{callback}?code=stolen&state=guessed").status == 404
@@ -196,7 +196,7 @@ class TestLogin:
 
     def test_a_refused_code_is_explained_without_the_code(self, session: LoginSession, gateway: StandIn) -> None:
         def show(page: str) -> None:
-            redirect = choose(page, "reader").headers["location"]
+            redirect = choose_person(page, "reader").headers["location"]
             fetch("GET", redirect.replace("code=", "code=not-"))
 
         with pytest.raises(CommandFailed, match="refused the login: The code is unknown") as refused:
@@ -213,14 +213,14 @@ class TestDiscovery:
         with pytest.raises(CommandFailed, match="offers no login"):
             log_in()
 
-    def test_a_server_that_calls_itself_otherwise_is_not_believed(
+    def test_a_server_that_names_another_resource_is_refused(
         self, log_in: Callable[[], None], stand_in: StandIn, issuer: Issuer
     ) -> None:
         stand_in.protects(issuer.url, resource="http://127.0.0.1:1/mcp")
         with pytest.raises(CommandFailed, match=r"another resource, http://127\.0\.0\.1:1/mcp"):
             log_in()
 
-    def test_an_issuer_that_calls_itself_otherwise_is_not_believed(
+    def test_an_issuer_that_names_another_issuer_is_refused(
         self, log_in: Callable[[], None], stand_in: StandIn
     ) -> None:
         stand_in.protects(stand_in.url)
@@ -228,14 +228,14 @@ class TestDiscovery:
         with pytest.raises(CommandFailed, match=r"names the issuer https://elsewhere\.example"):
             log_in()
 
-    def test_what_a_terminal_would_obey_is_not_shown(
+    def test_control_characters_of_a_server_are_not_shown(
         self, log_in: Callable[[], None], stand_in: StandIn, issuer: Issuer
     ) -> None:
         stand_in.protects(issuer.url, resource="http://127.0.0.1:1/\x1b[2J")
         with pytest.raises(CommandFailed, match="has no field resource"):
             log_in()
 
-    def test_an_issuer_with_a_path_is_asked_in_every_known_place(
+    def test_metadata_of_an_issuer_with_a_path_is_read_at_every_known_place(
         self, log_in: Callable[[], None], stand_in: StandIn
     ) -> None:
         stand_in.protects(f"{stand_in.url}/realm")
@@ -279,7 +279,7 @@ class TestDiscovery:
             session.log_in("http://127.0.0.1:1/mcp", "signpost-cli", pytest.fail)
 
     @pytest.mark.parametrize(("status", "body"), [(500, {}), (200, "<html>"), (200, [])])
-    def test_an_answer_that_makes_no_sense_is_named(
+    def test_an_invalid_answer_is_reported(
         self, log_in: Callable[[], None], stand_in: StandIn, status: int, body: object
     ) -> None:
         stand_in.answers("/.well-known/oauth-protected-resource/mcp", body, status)
@@ -288,7 +288,9 @@ class TestDiscovery:
 
 
 class TestToken:
-    def test_a_fresh_token_is_given_as_it_is(self, logged_in: LoginSession, gateway: StandIn, issuer: Issuer) -> None:
+    def test_a_fresh_token_is_returned_unchanged(
+        self, logged_in: LoginSession, gateway: StandIn, issuer: Issuer
+    ) -> None:
         token = logged_in.access_token(gateway.mcp)
         issuer.stop()
         assert logged_in.access_token(gateway.mcp) == token
@@ -311,11 +313,11 @@ class TestToken:
             tokens = set(several.map(logged_in.access_token, [gateway.mcp] * 4))
         assert len(tokens) == 1
 
-    def test_without_a_login_says_what_to_do(self, session: LoginSession) -> None:
+    def test_a_missing_login_is_reported_with_the_command_to_run(self, session: LoginSession) -> None:
         with pytest.raises(CommandFailed, match="`signpost login --url http://localhost:8765/mcp`"):
             session.access_token("http://localhost:8765/mcp")
 
-    def test_a_login_that_was_ended_says_what_to_do(
+    def test_an_ended_login_is_reported_with_the_command_to_run(
         self, logged_in: LoginSession, gateway: StandIn, clock: FakeClock
     ) -> None:
         clock.now += 31 * 24 * 3600
@@ -326,7 +328,7 @@ class TestToken:
         self, session: LoginSession, stand_in: StandIn, clock: FakeClock
     ) -> None:
         plain_issuer(stand_in, {"access_token": "opaque", "token_type": "bearer", "expires_in": 600})
-        session.log_in(stand_in.mcp, "signpost-cli", answers_at_once)
+        session.log_in(stand_in.mcp, "signpost-cli", answer_at_once)
         assert session.access_token(stand_in.mcp) == "opaque"
         clock.now += 600
         with pytest.raises(CommandFailed, match="has expired"):
@@ -337,7 +339,7 @@ class TestToken:
     ) -> None:
         first = {"access_token": "a", "token_type": "Bearer", "expires_in": 600, "refresh_token": "kept"}
         plain_issuer(stand_in, first)
-        session.log_in(stand_in.mcp, "signpost-cli", answers_at_once)
+        session.log_in(stand_in.mcp, "signpost-cli", answer_at_once)
         stand_in.answers("/token", {"access_token": "b", "token_type": "Bearer", "expires_in": 600})
         for _ in range(2):
             clock.now += 600
@@ -355,26 +357,28 @@ class TestToken:
     ) -> None:
         plain_issuer(stand_in, tokens)
         with pytest.raises(CommandFailed, match=complaint):
-            session.log_in(stand_in.mcp, "signpost-cli", answers_at_once)
+            session.log_in(stand_in.mcp, "signpost-cli", answer_at_once)
 
-    def test_an_issuer_in_trouble_is_named(self, session: LoginSession, stand_in: StandIn) -> None:
+    def test_a_failing_issuer_is_reported_with_its_status(self, session: LoginSession, stand_in: StandIn) -> None:
         plain_issuer(stand_in, {})
         stand_in.answers("/token", {}, status=503)
         with pytest.raises(CommandFailed, match="status 503; try again later"):
-            session.log_in(stand_in.mcp, "signpost-cli", answers_at_once)
+            session.log_in(stand_in.mcp, "signpost-cli", answer_at_once)
 
-    def test_a_folder_that_cannot_be_written_says_what_to_do(self, session: LoginSession, tmp_path: Path) -> None:
+    def test_an_unwritable_folder_is_reported(self, session: LoginSession, tmp_path: Path) -> None:
         (tmp_path / "config").write_text("a file where the folder should be")
         with pytest.raises(CommandFailed, match="cannot be written"):
             session.log_out("http://localhost:8765/mcp")
 
-    def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(self, tmp_path: Path) -> None:
+    def test_a_failed_replacement_of_a_file_leaves_no_temporary_file(self, tmp_path: Path) -> None:
         (tmp_path / "taken").mkdir()
         with pytest.raises(OSError, match="directory"):
             private_file.write(tmp_path / "taken", "secret")
         assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
-    def test_a_file_that_cannot_be_read_says_what_to_do(self, session: LoginSession, tmp_path: Path) -> None:
+    def test_an_unreadable_token_file_is_reported_with_the_next_step(
+        self, session: LoginSession, tmp_path: Path
+    ) -> None:
         path = tmp_path / "config" / "credentials.json"
         path.parent.mkdir()
         path.write_text('{"http://localhost:8765/mcp": {}}')
@@ -395,7 +399,7 @@ def plain_issuer(stand_in: StandIn, tokens: Mapping[str, object]) -> None:
     stand_in.answers("/token", tokens)
 
 
-def answers_at_once(page: str) -> None:
+def answer_at_once(page: str) -> None:
     asked = {name: values[0] for name, values in parse_qs(urlsplit(page).query).items()}
     fetch("GET", f"{asked['redirect_uri']}?code=any&state={asked['state']}")
 
@@ -424,9 +428,7 @@ class TestCommands:
         assert main(["login", "--url", gateway.mcp]) == 0
         assert f"You are logged in to {gateway.mcp}." in capsys.readouterr().out
 
-    def test_a_token_without_a_login_leaves_stdout_empty_and_says_what_to_do(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_token_without_a_login_prints_only_to_stderr(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["token"]) == 1
         said = capsys.readouterr()
         assert said.out == ""
@@ -457,5 +459,5 @@ def log_in_as_a_process(url: str, person: str) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         page = next(line.strip() for line in process.stdout if "/authorize?" in line)
-        come_back(choose(page, person))
+        follow_redirect(choose_person(page, person))
         assert process.wait(timeout=30) == 0

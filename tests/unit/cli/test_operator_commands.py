@@ -85,7 +85,7 @@ def test_a_setting_may_be_a_text(table: FunctionTable, signpost: Signpost) -> No
     assert MemoryRuntimeSettings(table).of_tenant("default") == {None: {"hidden_prefixes": "private::, 7"}}
 
 
-def test_what_a_newer_release_set_can_be_unset(table: FunctionTable, signpost: Signpost) -> None:
+def test_an_unknown_setting_of_a_newer_release_can_be_unset(table: FunctionTable, signpost: Signpost) -> None:
     MemoryRuntimeSettings(table).set("default", None, "from_the_future", 1)
     signpost("settings", "unset", "from_the_future")
     assert signpost("settings", "list") == []
@@ -105,7 +105,7 @@ def test_what_a_newer_release_set_can_be_unset(table: FunctionTable, signpost: S
         (("unset", "tool_timeout_ms", "--function", "slow::report"), "not set for function slow::report"),
     ],
 )
-def test_what_cannot_be_set_or_unset_is_said_in_a_sentence_and_changes_nothing(
+def test_an_invalid_setting_is_refused_in_a_sentence_and_changes_nothing(
     table: FunctionTable, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
 ) -> None:
     MemoryDirectory(table).place(None, Executor("arn:slow", "arn:slow-keys", 6_000), [HostedFunction("slow::report")])
@@ -154,7 +154,7 @@ def test_breakers_are_listed_and_reset(table: FunctionTable, signpost: Signpost)
         (("breakers", "list", "--tenant", "a#b"), "tenant name"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_what_does(
+def test_invalid_arguments_are_refused_with_the_expected_form(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
 ) -> None:
     with pytest.raises(SystemExit) as left:
@@ -163,7 +163,7 @@ def test_what_makes_no_sense_is_refused_with_what_does(
     assert says in capsys.readouterr().err
 
 
-def test_the_help_says_what_can_be_set(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["settings", "set", "--help"])
     printed = capsys.readouterr().out
@@ -172,5 +172,5 @@ def test_the_help_says_what_can_be_set(capsys: pytest.CaptureFixture[str]) -> No
         assert f"{name}  {setting.form}, by default {default}: {setting.says}" in printed
 
 
-def test_what_a_sentence_needs_is_not_imported_before_it_is_said() -> None:
+def test_rapidfuzz_is_not_imported_before_it_is_needed() -> None:
     assert imported_by("import signpost.cli, signpost.calling.runtime_settings", {"rapidfuzz", "boto3"}) == set()

@@ -12,7 +12,7 @@ from signpost.calling.lookup import FunctionLists
 from signpost.catalogue.cache import CatalogueView
 from signpost.cli import main, stack
 from signpost.ports import TextStore
-from tests.support.governed import Governed
+from tests.support.guest_gateway import GuestGateway
 
 RULES: Mapping[str, Any] = {
     "default": "deny",
@@ -32,16 +32,18 @@ class MemoryAdapters:
     function_lists: FunctionLists
 
 
-type Asks = Callable[..., Sequence[Any]]
+type RunPolicy = Callable[..., Sequence[Any]]
 
 
 @pytest.fixture
-def governed() -> Governed:
-    return Governed(with_vault=True, policies=RULES)
+def governed() -> GuestGateway:
+    return GuestGateway(with_vault=True, policies=RULES)
 
 
 @pytest.fixture
-def ask(governed: Governed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Asks:
+def run_policy(
+    governed: GuestGateway, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> RunPolicy:
     composition, adapters = governed.gateway.composition, governed.gateway.adapters
     read = MemoryAdapters(composition.catalogue, adapters.definitions, composition.function_lists)
 
@@ -60,19 +62,19 @@ def ask(governed: Governed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return asked
 
 
-def test_rules_are_listed_by_name_after_what_goes_where_none_decides(ask: Asks) -> None:
-    default, *rules = ask("list")
+def test_rules_are_listed_by_name_after_the_default(run_policy: RunPolicy) -> None:
+    default, *rules = run_policy("list")
     assert default == {"default": "deny"}
     assert [rule["id"] for rule in rules] == ["all", "beta", "no-whispers", "vault"]
     assert rules[-1] == {"id": "vault", "kind": "deny", "who": ["role:guest"], "what": ["skill:vault.*", "vault://*"]}
 
 
-def test_a_tenant_without_rules_allows_everything(ask: Asks) -> None:
-    assert ask("list", "--tenant", "other") == [{"default": "allow"}]
+def test_a_tenant_without_rules_allows_everything(run_policy: RunPolicy) -> None:
+    assert run_policy("list", "--tenant", "other") == [{"default": "allow"}]
 
 
-def test_it_is_said_which_rule_decides_for_whom(ask: Asks) -> None:
-    (guests,) = ask("explain", "vault__open", "--role", "guest", "--subject", "agent-7")
+def test_an_explanation_names_the_rule_that_decides_for_a_principal(run_policy: RunPolicy) -> None:
+    (guests,) = run_policy("explain", "vault__open", "--role", "guest", "--subject", "agent-7")
     denied = {"allowed": False, "rule": "vault", "reason": "a rule denies it"}
     assert guests == {
         "names": ["vault::open", "vault__open", "skill:vault.open"],
@@ -80,12 +82,12 @@ def test_it_is_said_which_rule_decides_for_whom(ask: Asks) -> None:
         "for_functions": denied,
         "shown_by": None,
     }
-    (others,) = ask("explain", "vault::open", "--role", "staff")
+    (others,) = run_policy("explain", "vault::open", "--role", "staff")
     assert others["for_clients"] == {"allowed": True, "rule": "all", "reason": "a rule allows it"}
 
 
-def test_what_is_restricted_and_what_is_shown_is_said_apart(ask: Asks) -> None:
-    (found,) = ask("explain", "skill:whisper", "--permission", "beta")
+def test_an_explanation_separates_restriction_and_visibility(run_policy: RunPolicy) -> None:
+    (found,) = run_policy("explain", "skill:whisper", "--permission", "beta")
     assert (found["for_clients"]["rule"], found["for_functions"]["rule"]) == ("no-whispers", "all")
     assert found["shown_by"] == "beta"
 
@@ -98,22 +100,22 @@ def test_what_is_restricted_and_what_is_shown_is_said_apart(ask: Asks) -> None:
         ("vault://ledger", "vault"),
     ],
 )  # fmt: skip
-def test_everything_can_be_asked_about_by_any_of_its_names(ask: Asks, name: str, rule: str) -> None:
-    (found,) = ask("explain", name, "--role", "guest")
+def test_every_item_is_explained_by_each_of_its_names(run_policy: RunPolicy, name: str, rule: str) -> None:
+    (found,) = run_policy("explain", name, "--role", "guest")
     assert name in found["names"]
     assert found["for_clients"]["rule"] == rule
 
 
-def test_what_is_decided_is_what_clients_see(governed: Governed, ask: Asks) -> None:
+def test_explained_decisions_match_the_lists_of_clients(governed: GuestGateway, run_policy: RunPolicy) -> None:
     for role in ("guest", "staff"):
-        governed.become("agent-7", role)
-        (found,) = ask("explain", "skill:vault.open", "--subject", "agent-7", "--role", role)
-        listed = governed.names("tools/list", "tools", "/mcp/flat")
+        governed.log_in_as("agent-7", role)
+        (found,) = run_policy("explain", "skill:vault.open", "--subject", "agent-7", "--role", role)
+        listed = governed.list_names("tools/list", "tools", "/mcp/flat")
         assert ("skill:vault.open" in listed) is found["for_clients"]["allowed"]
 
 
-def test_a_name_that_nothing_has_is_told_apart_from_what_is_denied(ask: Asks) -> None:
-    (said,) = ask("explain", "skill:vault.opne", fails=True)
+def test_an_unknown_name_is_not_reported_as_denied(run_policy: RunPolicy) -> None:
+    (said,) = run_policy("explain", "skill:vault.opne", fails=True)
     assert "has no item named 'skill:vault.opne'. Did you mean skill:vault.open?" in said
-    (said,) = ask("explain", "skill://vault/manual/SKILL.md", fails=True)
+    (said,) = run_policy("explain", "skill://vault/manual/SKILL.md", fails=True)
     assert "use the name iii://" in said

@@ -23,14 +23,14 @@ from signpost.cli.redrive import (
     split_rows,
 )
 from signpost.contract import TransportFailure
-from tests.support.memory_gateway import SetClock
+from tests.support.memory_gateway import ManualClock
 
-NOW = SetClock().now()
+NOW = ManualClock().now()
 MOMENT = NOW - 3600
 
 
 @dataclass
-class Queue:
+class FakeUndeliveredBatches:
     there: list[UndeliveredBatch]
     received_now: list[UndeliveredBatch] = field(default_factory=list[UndeliveredBatch])
 
@@ -47,7 +47,7 @@ class Queue:
 
 
 @dataclass
-class Outbox:
+class FakeOutbox:
     rows: Mapping[str, Sequence[tuple[float, Mapping[str, Any]]]]
 
     def read_periods(self, periods: Sequence[tuple[float, float]]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
@@ -56,7 +56,7 @@ class Outbox:
 
 
 @dataclass
-class Functions:
+class FakeRelayFunctions:
     """Answer with each of these, and then that the bus has taken everything."""
 
     answers: list[Any] = field(default_factory=list[Any])
@@ -80,7 +80,7 @@ def batch(at: float = MOMENT, function: str = "relay", number: int = 1) -> Undel
     return UndeliveredBatch(QueueMessage(f"receipt at {at} of {number}", ""), function, place, at, at + 1)
 
 
-OUTBOX = Outbox({
+OUTBOX = FakeOutbox({
     "acme": [(MOMENT - 4000, row("long before")), (MOMENT, row("a")), (MOMENT + 4000, row("long after"))],
     "umbrella": [(MOMENT + 30, row("b"))],
     "shipped content": [(MOMENT - 30, row("shipped"))],
@@ -90,8 +90,10 @@ IN_STREAM: Mapping[int, Sequence[Mapping[str, Any]]] = {1: [row("step"), row("wa
 """By the number of the first in a batch; what is not there, the stream has forgotten."""
 
 
-def redriven(queue: Queue, functions: Functions, *, dry: bool = False, forget: bool = False) -> RedriveResult:
-    clock, said = SetClock(), list[str]()
+def run_redrive(
+    queue: FakeUndeliveredBatches, functions: FakeRelayFunctions, *, dry: bool = False, forget: bool = False
+) -> RedriveResult:
+    clock, said = ManualClock(), list[str]()
     relays: Sequence[RedriveRelay[UndeliveredBatch]] = [
         RedriveRelay("relay", OutboxRecovery(OUTBOX, retention=RETENTION_SECONDS, clock=clock)),
         RedriveRelay("herald", StreamRecovery(lambda batch: IN_STREAM.get(int(batch.place.first)))),
@@ -100,76 +102,81 @@ def redriven(queue: Queue, functions: Functions, *, dry: bool = False, forget: b
     return redrive.run(said.append, dry=dry, forget=forget)
 
 
-def test_what_was_changed_at_that_time_is_sent_by_the_relay_and_the_queue_is_empty() -> None:
-    queue, relay = Queue([batch(), batch(MOMENT + 10)]), Functions()
-    assert redriven(queue, relay) == RedriveResult(batches=2, changes=3, too_old=0)
+def test_changes_of_failed_batches_are_sent_and_the_queue_is_emptied() -> None:
+    queue, relay = FakeUndeliveredBatches([batch(), batch(MOMENT + 10)]), FakeRelayFunctions()
+    assert run_redrive(queue, relay) == RedriveResult(batches=2, changes=3, too_old=0)
     assert relay.sent == [[row("a"), row("b"), row("shipped")]]
     assert (queue.there, queue.received_now) == ([], [])
 
 
-def test_each_function_tells_what_it_gave_up_and_nothing_else() -> None:
-    functions = Functions()
-    assert redriven(Queue([batch(function="herald")]), functions) == RedriveResult(batches=1, changes=2, too_old=0)
+def test_each_relay_receives_only_the_rows_of_its_own_batches() -> None:
+    functions = FakeRelayFunctions()
+    assert run_redrive(FakeUndeliveredBatches([batch(function="herald")]), functions) == RedriveResult(
+        batches=1, changes=2, too_old=0
+    )
     assert (functions.called, functions.sent) == (["herald"], [[row("step"), row("wake")]])
-    both = Functions()
-    assert redriven(Queue([batch(function="herald"), batch()]), both).changes == 5
+    both = FakeRelayFunctions()
+    assert run_redrive(FakeUndeliveredBatches([batch(function="herald"), batch()]), both).changes == 5
     assert both.called == ["relay", "herald"]
 
 
-def test_of_steps_exactly_those_are_sent_that_were_in_the_batches() -> None:
-    queue, functions = Queue([batch(function="herald", number=number) for number in (21, 11, 1)]), Functions()
-    assert redriven(queue, functions) == RedriveResult(batches=3, changes=3, too_old=0)
+def test_exactly_the_steps_of_the_batches_are_sent() -> None:
+    queue, functions = (
+        FakeUndeliveredBatches([batch(function="herald", number=number) for number in (21, 11, 1)]),
+        FakeRelayFunctions(),
+    )
+    assert run_redrive(queue, functions) == RedriveResult(batches=3, changes=3, too_old=0)
     assert (queue.there, functions.sent) == ([], [[row("another"), row("step"), row("wake")]])
 
 
-def test_steps_that_the_stream_has_forgotten_leave_the_queue_only_if_it_is_told_to() -> None:
+def test_batches_that_the_stream_no_longer_has_are_settled_only_with_forget() -> None:
     forgotten = batch(function="herald", number=31)
-    queue, functions = Queue([forgotten, batch(function="herald")]), Functions()
-    assert redriven(queue, functions) == RedriveResult(batches=2, changes=2, too_old=1)
+    queue, functions = FakeUndeliveredBatches([forgotten, batch(function="herald")]), FakeRelayFunctions()
+    assert run_redrive(queue, functions) == RedriveResult(batches=2, changes=2, too_old=1)
     assert (queue.there, functions.sent) == ([forgotten], [[row("step"), row("wake")]])
-    again = Functions()
-    assert redriven(queue, again, forget=True) == RedriveResult(batches=1, changes=0, too_old=1)
+    again = FakeRelayFunctions()
+    assert run_redrive(queue, again, forget=True) == RedriveResult(batches=1, changes=0, too_old=1)
     assert (queue.there, again.sent) == ([], [])
 
 
-def test_what_a_function_of_another_stack_gave_up_stays_where_it_is() -> None:
-    queue, functions = Queue([batch(), batch(function="stranger")]), Functions()
+def test_batches_of_another_stack_stay_in_the_queue() -> None:
+    queue, functions = FakeUndeliveredBatches([batch(), batch(function="stranger")]), FakeRelayFunctions()
     with pytest.raises(CommandFailed, match="stranger"):
-        redriven(queue, functions)
+        run_redrive(queue, functions)
     assert (len(queue.there), functions.sent) == (2, [])
 
 
-def test_where_nothing_was_given_up_nothing_is_read_or_sent() -> None:
-    relay = Functions()
-    assert redriven(Queue([]), relay) == RedriveResult(0, 0, 0)
+def test_an_empty_queue_sends_nothing() -> None:
+    relay = FakeRelayFunctions()
+    assert run_redrive(FakeUndeliveredBatches([]), relay) == RedriveResult(0, 0, 0)
     assert relay.sent == []
 
 
 def test_a_dry_run_sends_nothing_and_leaves_the_queue() -> None:
-    queue, relay = Queue([batch()]), Functions()
-    assert redriven(queue, relay, dry=True, forget=True).changes == 3
+    queue, relay = FakeUndeliveredBatches([batch()]), FakeRelayFunctions()
+    assert run_redrive(queue, relay, dry=True, forget=True).changes == 3
     assert (relay.sent, queue.there) == ([], [batch()])
 
 
 @pytest.mark.invariant(44)
 @pytest.mark.parametrize("answer", [TransportFailure("timed_out"), {"batchItemFailures": [{"itemIdentifier": "1"}]}])
-def test_what_the_bus_did_not_take_stays_in_the_queue(answer: Any) -> None:
-    queue = Queue([batch()])
+def test_changes_that_the_relay_did_not_publish_stay_in_the_queue(answer: Any) -> None:
+    queue = FakeUndeliveredBatches([batch()])
     with pytest.raises(CommandFailed, match="3 changes are left"):
-        redriven(queue, Functions([answer]))
+        run_redrive(queue, FakeRelayFunctions([answer]))
     assert queue.there == [batch()]
 
 
-def test_what_the_outbox_may_have_forgotten_leaves_the_queue_only_if_it_is_told_to() -> None:
+def test_batches_older_than_the_outbox_are_settled_only_with_forget() -> None:
     old = batch(NOW - RETENTION_SECONDS - 1)
-    queue = Queue([old, batch()])
-    assert redriven(queue, Functions()) == RedriveResult(batches=2, changes=3, too_old=1)
+    queue = FakeUndeliveredBatches([old, batch()])
+    assert run_redrive(queue, FakeRelayFunctions()) == RedriveResult(batches=2, changes=3, too_old=1)
     assert queue.there == [old]
-    redriven(queue, Functions(), forget=True)
+    run_redrive(queue, FakeRelayFunctions(), forget=True)
     assert queue.there == []
 
 
-def test_the_relay_is_sent_no_more_than_it_manages() -> None:
+def test_rows_are_split_to_the_limits_of_the_relay() -> None:
     def sizes(rows: Sequence[Mapping[str, Any]]) -> list[int]:
         return [len(some) for some in split_rows(rows)]
 

@@ -13,7 +13,7 @@ from signpost.cli.publish.upload import RegistryCall
 from signpost.cli.terminal import ShowLine
 from signpost.content.api.errors import RegistryRefusal
 from signpost.model import CatalogueItem, JsonObject
-from tests.support.catalogues import catalogues, put_in_place
+from tests.support.catalogues import build_catalogue_publisher, store_catalogue
 
 TENANT = "acme"
 ITEMS = [
@@ -45,8 +45,8 @@ class Command:
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """Of a registry in memory."""
     content, texts = MemoryContentStore(FunctionTable()), MemoryTextStore()
-    put_in_place(content, texts, TENANT, ITEMS)
-    publisher = catalogues(content, texts)
+    store_catalogue(content, texts, TENANT, ITEMS)
+    publisher = build_catalogue_publisher(content, texts)
 
     def ask(function_id: str, payload: JsonObject) -> JsonObject:
         assert function_id == "manifest::switch"
@@ -71,7 +71,7 @@ def test_only_workflows_are_switched(command: Command, action: str, name: str, k
     )
 
 
-def test_a_mistyped_workflow_is_guessed(command: Command) -> None:
+def test_a_mistyped_workflow_gets_a_suggestion(command: Command) -> None:
     said = command.refusal("disable", "expense_aproval")
     assert said == "signpost: There is no workflow 'expense_aproval'. Did you mean 'expense_approval'?\n"
     assert command.refusal("disable", "zzz") == "signpost: There is no workflow 'zzz'.\n"

@@ -15,18 +15,27 @@ from signpost.catalogue.cache import CachedCatalogue, CatalogueView
 from signpost.cli import stack
 from signpost.model import CatalogueItem, JsonObject
 from tests.support.example_workflows import EXAMPLES
-from tests.support.operated_workflows import CLAIM, DEPLOY, EXPENSE, OperatedWorkflows, Printed, claimed, started, take
-from tests.support.workflow_world import TENANT
+from tests.support.gateway_workflows import TENANT
+from tests.support.operator_workflows import (
+    CLAIM,
+    DEPLOY,
+    EXPENSE,
+    CommandRunner,
+    OperatorWorkflows,
+    start_expense_claim,
+    start_workflow,
+    submit_transition,
+)
 
 # What there is.
 
 
-def test_all_of_the_catalogue_is_listed_with_what_cannot_be_started(
-    operated: OperatedWorkflows, signpost: Printed
+def test_the_whole_catalogue_is_listed_with_disabled_workflows(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner
 ) -> None:
     small = {"title": "Small", "initialState": "done", "states": {"done": {"terminal": True}}}
-    operated.publish("old", {**small, "title": "Old", "enabled": False}, enabled=False)
-    operated.publish("off", {**small, "title": "Off\x1b[2J\u202e"}, switched_off=True)
+    operator_workflows.publish("old", {**small, "title": "Old", "enabled": False}, enabled=False)
+    operator_workflows.publish("off", {**small, "title": "Off\x1b[2J\u202e"}, switched_off=True)
     lines = signpost("workflow", "list").splitlines()
     assert [re.split(r"  +", line) for line in lines] == [
         ["ID", "KIND", "STATE", "TITLE"],
@@ -44,11 +53,11 @@ def test_all_of_the_catalogue_is_listed_with_what_cannot_be_started(
     assert rows[2]["title"] == "Off\x1b[2J\u202e"
 
 
-def test_a_tenant_that_has_nothing_is_told_what_to_do(signpost: Printed) -> None:
+def test_an_empty_catalogue_is_reported_with_the_command_to_publish(signpost: CommandRunner) -> None:
     assert "signpost publish" in signpost("workflow", "list", tenant="nobody")
 
 
-def test_a_workflow_is_shown_with_who_may_do_what(signpost: Printed) -> None:
+def test_a_workflow_is_shown_with_actors_and_guards_of_its_transitions(signpost: CommandRunner) -> None:
     printed = signpost("workflow", "show", EXPENSE)
     assert printed.startswith("expense_approval: Approve an expense\nSmall expenses are paid at once")
     assert "\ndraft (initial state)\n" in printed
@@ -69,16 +78,16 @@ def test_a_workflow_is_shown_with_who_may_do_what(signpost: Printed) -> None:
     ]
 
 
-def test_the_document_of_a_workflow_is_printed_in_the_order_in_which_it_was_written(signpost: Printed) -> None:
+def test_the_document_of_a_workflow_is_printed_in_its_written_order(signpost: CommandRunner) -> None:
     document = read_values(EXAMPLES["expense-approval"] / "manifest.yaml")["workflows"][EXPENSE]
     assert json.dumps(json.loads(signpost("workflow", "show", EXPENSE, "--json"))) == json.dumps(document)
 
 
-def test_a_workflow_that_is_switched_off_can_be_looked_at_and_says_so(
-    operated: OperatedWorkflows, signpost: Printed
+def test_a_workflow_that_is_switched_off_is_shown_as_such(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner
 ) -> None:
     states = {"done": {"terminal": True}}
-    operated.publish("off", {"initialState": "done", "states": states, "enabled": False}, switched_off=True)
+    operator_workflows.publish("off", {"initialState": "done", "states": states, "enabled": False}, switched_off=True)
     printed = signpost("workflow", "show", "off")
     assert "signpost workflow enable" in printed
     assert "its author has disabled it" in printed
@@ -97,18 +106,22 @@ def test_a_workflow_that_is_switched_off_can_be_looked_at_and_says_so(
         (("approvals", "show", "hr_1"), "`signpost approvals list --tenant acme`"),
     ],
 )
-def test_what_is_not_there_is_said_with_what_to_do(refused: Printed, arguments: tuple[str, ...], says: str) -> None:
-    assert says in refused(*arguments)
+def test_an_unknown_name_is_reported_with_the_next_step(
+    failing_signpost: CommandRunner, arguments: tuple[str, ...], says: str
+) -> None:
+    assert says in failing_signpost(*arguments)
 
 
 # What has happened.
 
 
-def test_the_timeline_tells_who_did_what_and_what_was_refused(operated: OperatedWorkflows, signpost: Printed) -> None:
-    run, request = claimed(operated)
-    take(operated, run, "approve", "ann")
-    take(operated, run, "approve", "fay")
-    take(operated, run, "approve", "finn")
+def test_the_timeline_shows_principals_hops_and_refusals(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner
+) -> None:
+    run, request = start_expense_claim(operator_workflows)
+    submit_transition(operator_workflows, run, "approve", "ann")
+    submit_transition(operator_workflows, run, "approve", "fay")
+    submit_transition(operator_workflows, run, "approve", "finn")
     lines = signpost("workflow", "timeline", run).splitlines()
     assert lines[0].startswith(f"{run}: Approve an expense (expense_approval, definition ")
     assert lines[1] == "ended in paid, version 6"
@@ -116,7 +129,7 @@ def test_the_timeline_tells_who_did_what_and_what_was_refused(operated: Operated
     headed = re.findall(r"^2027-01-15 08:00:00Z  (\S+)  cor_[0-9a-f]{32}$", calls, re.MULTILINE)
     assert headed == ["agent-1", "agent-1", "ann", "fay", "finn"]
     told = [line.strip() for line in lines[3:] if line.startswith(" ")]
-    digest = operated.world.instances.load(TENANT, run).request.digest  # pyright: ignore[reportOptionalMemberAccess] - else the test fails
+    digest = operator_workflows.world.instances.load(TENANT, run).request.digest  # pyright: ignore[reportOptionalMemberAccess] - else the test fails
     assert told == [
         "1  started in draft",
         "2  claim: draft → sorting",
@@ -135,8 +148,8 @@ def test_the_timeline_tells_who_did_what_and_what_was_refused(operated: Operated
     ]
 
 
-def test_the_timeline_says_what_is_waited_for_and_what_came_too_late(
-    operated: OperatedWorkflows, signpost: Printed
+def test_the_timeline_shows_a_future_and_a_passed_deadline(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner
 ) -> None:
     go = {"target": "over", "executor": {"kind": "nothing-like-it"}}
     document = {
@@ -145,46 +158,50 @@ def test_the_timeline_says_what_is_waited_for_and_what_came_too_late(
         "initialState": "open",
         "states": {"open": {"transitions": {"go": go}}, "over": {"terminal": True}},
     }
-    operated.publish("short", document)
-    run = started(operated, "short")
-    take(operated, run, "go")
+    operator_workflows.publish("short", document)
+    run = start_workflow(operator_workflows, "short")
+    submit_transition(operator_workflows, run, "go")
     before = signpost("workflow", "timeline", run)
     assert "\ntimes out at 2027-01-15 08:01:00Z, and moves to over\n" in before
     message = "This deployment has no executor of the kind 'nothing-like-it'."
     assert f"refused: go: EXECUTOR_FAILED. {message}" in before
-    operated.world.clock.advance(61)
+    operator_workflows.world.clock.advance(61)
     assert "\ntimed out at 2027-01-15 08:01:00Z, and moves to over\n" in signpost("workflow", "timeline", run)
-    operated.call("workflow.get", {"workflowId": run}, "ann")
+    operator_workflows.call("workflow.get", {"workflowId": run}, "ann")
     after = signpost("workflow", "timeline", run)
     assert "timed out in open, after 61 s" in after
     assert "2  timeout: open → over" in after
     assert "ended in over, version 2" in after
 
 
-def test_a_run_is_told_by_the_definition_that_it_was_started_with(
-    operated: OperatedWorkflows, signpost: Printed, tmp_path: Path
+def test_an_instance_is_shown_by_the_definition_that_it_was_started_with(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner, tmp_path: Path
 ) -> None:
-    run, _ = claimed(operated)
-    operated.publish(EXPENSE, {"title": "Another", "initialState": "end", "states": {"end": {"terminal": True}}})
+    run, _ = start_expense_claim(operator_workflows)
+    operator_workflows.publish(
+        EXPENSE, {"title": "Another", "initialState": "end", "states": {"end": {"terminal": True}}}
+    )
     assert "Approve an expense" in signpost("workflow", "timeline", run)
     signpost("workflow", "graph", "--instance", run, "--out", str(tmp_path))
     assert "with_finance" in (tmp_path / f"{run}.mmd").read_text("utf-8")
     assert "with_finance" not in signpost("workflow", "show", EXPENSE)
 
 
-def test_a_run_that_is_a_single_call_is_told_and_drawn_although_nobody_published_it(
-    operated: OperatedWorkflows, signpost: Printed, tmp_path: Path
+def test_a_long_call_has_a_timeline_and_a_picture(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner, tmp_path: Path
 ) -> None:
-    run = operated.call_for_long("yard::build", "agent")
+    run = operator_workflows.start_long_call("yard::build", "agent")
     lines = signpost("workflow", "timeline", run).splitlines()
     assert lines[0] == f"{run}: Capabilities (proxy_default, call:once:yard::build)"
     signpost("workflow", "graph", "--instance", run, "--out", str(tmp_path))
     assert "yard::build" in (tmp_path / f"{run}.svg").read_text("utf-8")
 
 
-def test_what_others_wrote_gives_the_terminal_no_orders(operated: OperatedWorkflows, signpost: Printed) -> None:
-    run, request = claimed(operated, purpose="nice\n| amount: 1\x1b[2J\u202e")
-    take(operated, run, "send_back\x07", "fay")
+def test_control_characters_in_stored_texts_are_escaped(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner
+) -> None:
+    run, request = start_expense_claim(operator_workflows, purpose="nice\n| amount: 1\x1b[2J\u202e")
+    submit_transition(operator_workflows, run, "send_back\x07", "fay")
     shown = signpost("approvals", "show", request)
     assert "purpose:\n  | nice\n  | | amount: 1\\x1b[2J\\u202e\n" in shown
     for printed in (
@@ -198,10 +215,10 @@ def test_what_others_wrote_gives_the_terminal_no_orders(operated: OperatedWorkfl
 
 
 def test_every_audit_event_is_shown_in_order_with_its_correlation_id(
-    operated: OperatedWorkflows, signpost: Printed
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner
 ) -> None:
-    run, request = claimed(operated)
-    take(operated, run, "approve", "ann")
+    run, request = start_expense_claim(operator_workflows)
+    submit_transition(operator_workflows, run, "approve", "ann")
     events = [json.loads(line) for line in signpost("audit", "show", run, "--json").splitlines()]
     assert [event["event_type"] for event in events] == [
         "workflow.started",
@@ -229,7 +246,7 @@ def test_every_audit_event_is_shown_in_order_with_its_correlation_id(
 # Pictures.
 
 
-def test_a_picture_is_written_as_mermaid_and_as_svg(signpost: Printed, tmp_path: Path) -> None:
+def test_a_picture_is_written_as_mermaid_and_as_svg(signpost: CommandRunner, tmp_path: Path) -> None:
     printed = signpost("workflow", "graph", EXPENSE, "--out", str(tmp_path / "pictures"))
     files = [tmp_path / "pictures" / f"expense_approval.{suffix}" for suffix in ("mmd", "svg")]
     assert printed.splitlines() == list(map(str, files))
@@ -238,11 +255,11 @@ def test_a_picture_is_written_as_mermaid_and_as_svg(signpost: Printed, tmp_path:
     assert files[1].read_text("utf-8") == (example / "picture.svg").read_text("utf-8")
 
 
-def test_a_picture_of_a_run_marks_where_it_stands_and_the_way_it_came(
-    operated: OperatedWorkflows, signpost: Printed, tmp_path: Path
+def test_a_picture_of_an_instance_marks_its_state_and_its_hops(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner, tmp_path: Path
 ) -> None:
-    run, _ = claimed(operated)
-    take(operated, run, "approve", "fay")
+    run, _ = start_expense_claim(operator_workflows)
+    submit_transition(operator_workflows, run, "approve", "fay")
     signpost("workflow", "graph", EXPENSE, "--instance", run, "--out", str(tmp_path))
     lines = (tmp_path / f"{run}.mmd").read_text("utf-8").splitlines()
     ids = {found[1]: found[2] for line in lines if (found := re.fullmatch(r' +state "(.*)" as (\w+)', line))}
@@ -257,29 +274,33 @@ def test_a_picture_of_a_run_marks_where_it_stands_and_the_way_it_came(
     assert len(marked) == 1
 
 
-def test_a_picture_is_of_one_workflow_and_its_file_stays_in_the_folder(
-    operated: OperatedWorkflows, signpost: Printed, refused: Printed, tmp_path: Path
+def test_a_picture_of_another_workflow_is_refused_and_files_stay_in_the_folder(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner, failing_signpost: CommandRunner, tmp_path: Path
 ) -> None:
-    run, _ = claimed(operated)
-    wrong = refused("workflow", "graph", DEPLOY, "--instance", run)
+    run, _ = start_expense_claim(operator_workflows)
+    wrong = failing_signpost("workflow", "graph", DEPLOY, "--instance", run)
     assert f"{run} is a run of expense_approval, not of deploy_pipeline." in wrong
-    operated.publish("../../up", {"initialState": "end", "states": {"end": {"terminal": True}}})
+    operator_workflows.publish("../../up", {"initialState": "end", "states": {"end": {"terminal": True}}})
     signpost("workflow", "graph", "../../up", "--out", str(tmp_path / "in"))
     assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")) == [
         "in/__.._up.mmd",
         "in/__.._up.svg",
     ]
     (tmp_path / "file").touch()
-    assert "Choose another one with --out" in refused("workflow", "graph", EXPENSE, "--out", str(tmp_path / "file"))
+    assert "Choose another one with --out" in failing_signpost(
+        "workflow", "graph", EXPENSE, "--out", str(tmp_path / "file")
+    )
 
 
 # What people are asked.
 
 
-def test_what_waits_is_listed_by_queue(operated: OperatedWorkflows, signpost: Printed) -> None:
+def test_open_approval_requests_are_listed_by_queue(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner
+) -> None:
     assert signpost("approvals", "list") == "There are no open approval requests.\n"
-    run, request = claimed(operated)
-    take(operated, run, "approve", "fay")
+    run, request = start_expense_claim(operator_workflows)
+    submit_transition(operator_workflows, run, "approve", "fay")
     heading, row = signpost("approvals", "list", "--queue", "finance").splitlines()
     assert re.split(r"  +", heading) == ["REQUEST", "QUEUE", "WORKFLOW", "ASKED BY", "ASKED AT", "UNTIL", "APPROVED BY"]
     assert re.split(r"  +", row) == [request, "finance", EXPENSE, "agent-1", "2027-01-15 08:00:00Z", "-", "fay"]
@@ -287,25 +308,27 @@ def test_what_waits_is_listed_by_queue(operated: OperatedWorkflows, signpost: Pr
     assert "Queues with requests: finance." in signpost("approvals", "list", "--queue", "x")
     (waiting,) = map(json.loads, signpost("approvals", "list", "--json").splitlines())
     assert (waiting["workflow"], waiting["approvedBy"], waiting["state"]) == (run, ["fay"], "with_finance")
-    take(operated, run, "withdraw")
+    submit_transition(operator_workflows, run, "withdraw")
     assert signpost("approvals", "list") == "There are no open approval requests.\n"
 
 
-def test_a_request_says_until_when_it_can_be_answered(operated: OperatedWorkflows, signpost: Printed) -> None:
-    run = started(operated, DEPLOY, service="billing", revision="0a1b2c3")
+def test_an_approval_request_shows_its_deadline(operator_workflows: OperatorWorkflows, signpost: CommandRunner) -> None:
+    run = start_workflow(operator_workflows, DEPLOY, service="billing", revision="0a1b2c3")
     build: Mapping[str, Any] = {"lint": "clean", "failedTests": 0, "coverage": 91}
-    take(operated, run, "report_build", service="billing", revision="0a1b2c3", **build)
-    request = take(operated, run, "ask_for_release", notes="Invoices")["approval"]["requestId"]
+    submit_transition(operator_workflows, run, "report_build", service="billing", revision="0a1b2c3", **build)
+    request = submit_transition(operator_workflows, run, "ask_for_release", notes="Invoices")["approval"]["requestId"]
     until = "2027-01-15 12:00:00Z"
     assert f"  {until}  " in signpost("approvals", "list")
     assert f"\nto be answered until {until}\n" in signpost("approvals", "show", request)
-    operated.world.clock.advance(4 * 3600)
+    operator_workflows.world.clock.advance(4 * 3600)
     assert f"  expired {until}  " in signpost("approvals", "list")
     assert f"\nto be answered until {until} (expired)\n" in signpost("approvals", "show", request)
 
 
-def test_a_request_is_shown_with_exactly_what_is_to_be_approved(operated: OperatedWorkflows, signpost: Printed) -> None:
-    run, request = claimed(operated)
+def test_an_approval_request_shows_exactly_the_values_to_approve(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner
+) -> None:
+    run, request = start_expense_claim(operator_workflows)
     printed = signpost("approvals", "show", request)
     assert printed == signpost("approvals", "show", run)
     described = json.loads(signpost("approvals", "show", request, "--json"))
@@ -330,29 +353,31 @@ def test_a_request_is_shown_with_exactly_what_is_to_be_approved(operated: Operat
     ]
 
 
-def test_a_mistyped_request_is_guessed(operated: OperatedWorkflows, refused: Printed) -> None:
-    run, request = claimed(operated)
-    assert f"Did you mean {request}?" in refused("approvals", "show", request[:-1])
-    assert f"Did you mean {run}?" in refused("workflow", "timeline", run[:-1])
+def test_a_mistyped_request_gets_a_suggestion(
+    operator_workflows: OperatorWorkflows, failing_signpost: CommandRunner
+) -> None:
+    run, request = start_expense_claim(operator_workflows)
+    assert f"Did you mean {request}?" in failing_signpost("approvals", "show", request[:-1])
+    assert f"Did you mean {run}?" in failing_signpost("workflow", "timeline", run[:-1])
 
 
-def test_a_capability_is_no_workflow_and_can_be_looked_at_where_it_is(
-    operated: OperatedWorkflows, signpost: Printed, refused: Printed
+def test_a_capability_is_shown_as_a_transition_of_proxy_default(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner, failing_signpost: CommandRunner
 ) -> None:
     ready = {"transitions": {"tickets.close": {"title": "Close a ticket", "target": "ready"}}}
-    operated.expose({"title": "Capabilities", "initialState": "ready", "states": {"ready": ready}})
+    operator_workflows.expose({"title": "Capabilities", "initialState": "ready", "states": {"ready": ready}})
     assert re.search(r"tickets\.close +capability +on", signpost("workflow", "list"))
-    assert "capabilities are transitions of proxy_default" in refused("workflow", "show", "tickets.close")
+    assert "capabilities are transitions of proxy_default" in failing_signpost("workflow", "show", "tickets.close")
     assert re.search(r"tickets\.close +ready +any caller", signpost("workflow", "show", "proxy_default"))
 
 
 def test_a_capability_of_the_same_name_is_not_switched_off_with_a_workflow(
-    operated: OperatedWorkflows, signpost: Printed
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner
 ) -> None:
     end: JsonObject = {"initialState": "end", "states": {"end": {"terminal": True}}}
-    operated.publish("tickets.close", end, switched_off=True)
+    operator_workflows.publish("tickets.close", end, switched_off=True)
     ready = {"transitions": {"tickets.close": {"title": "Close a ticket", "target": "ready"}}}
-    operated.expose({"title": "Capabilities", "initialState": "ready", "states": {"ready": ready}})
+    operator_workflows.expose({"title": "Capabilities", "initialState": "ready", "states": {"ready": ready}})
     listed = [json.loads(line) for line in signpost("workflow", "list", "--json").splitlines()]
     states = {one["kind"]: one["state"] for one in listed if one["id"] == "tickets.close"}
     assert states == {"workflow": "switched off", "capability": "on"}
@@ -361,11 +386,11 @@ def test_a_capability_of_the_same_name_is_not_switched_off_with_a_workflow(
     assert re.search(r"tickets\.close +capability +on ", printed)
 
 
-def test_what_is_said_of_a_capability_is_not_said_of_a_workflow_of_its_name(
-    operated: OperatedWorkflows, signpost: Printed, monkeypatch: pytest.MonkeyPatch
+def test_the_state_of_a_capability_is_not_that_of_a_workflow_of_its_name(
+    operator_workflows: OperatorWorkflows, signpost: CommandRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end: JsonObject = {"initialState": "end", "states": {"end": {"terminal": True}}}
-    operated.publish("both", end)
+    operator_workflows.publish("both", end)
     with stack.open_workflows("any") as runs:
         published = runs.read_snapshot(TENANT).snapshot
     capability = CatalogueItem("both", "capability", "Both", switched_off=True)
@@ -387,8 +412,12 @@ def test_what_is_said_of_a_capability_is_not_said_of_a_workflow_of_its_name(
     assert re.search(r"both +workflow +on  ", listed)
 
 
-def test_names_that_are_guessed_give_the_terminal_no_orders(operated: OperatedWorkflows, refused: Printed) -> None:
-    operated.publish("evil\x1b[2J", {"initialState": "end", "states": {"end": {"terminal": True}}})
-    assert r"Did you mean evil\x1b[2J?" in refused("workflow", "show", "evil[2J")
-    run = started(operated, "evil\x1b[2J")
-    assert rf"{run} is a run of evil\x1b[2J, not of" in refused("workflow", "graph", EXPENSE, "--instance", run)
+def test_control_characters_in_suggestions_are_escaped(
+    operator_workflows: OperatorWorkflows, failing_signpost: CommandRunner
+) -> None:
+    operator_workflows.publish("evil\x1b[2J", {"initialState": "end", "states": {"end": {"terminal": True}}})
+    assert r"Did you mean evil\x1b[2J?" in failing_signpost("workflow", "show", "evil[2J")
+    run = start_workflow(operator_workflows, "evil\x1b[2J")
+    assert rf"{run} is a run of evil\x1b[2J, not of" in failing_signpost(
+        "workflow", "graph", EXPENSE, "--instance", run
+    )

@@ -67,7 +67,7 @@ def test_without_a_heading_the_id_is_the_title(body: str) -> None:
     assert skill("a/b", body).title == "a/b"
 
 
-def test_a_heading_that_would_crowd_out_the_others_is_cut_where_it_is_listed() -> None:
+def test_a_long_title_is_cut() -> None:
     assert skill("a", "# " + "t" * 5000).title == "t" * LONGEST_TITLE + "..."
 
 
@@ -76,7 +76,7 @@ def test_children_follow_their_parent_in_the_index() -> None:
     assert found == ["tree", "tree/leaf", "tree-x", "tree0"]
 
 
-def test_an_empty_index_says_so() -> None:
+def test_an_empty_index_has_a_notice() -> None:
     assert "No skills" in markdown.build_index([])
 
 
@@ -85,7 +85,7 @@ def test_no_title_can_look_like_another_entry() -> None:
     assert [line for line in index.splitlines() if "iii://" in line and not line.startswith("- [`a`]")] == []
 
 
-def test_an_index_that_is_too_long_says_how_many_are_missing_and_where_they_are() -> None:
+def test_an_index_that_is_too_long_names_the_number_of_missing_skills() -> None:
     skills = [skill(f"s{number:05}", f"# {'t' * 100}\n\n{'ü' * 140}\n") for number in range(5000)]
     index = markdown.build_index(skills)
     named = ids_in(index)
@@ -95,12 +95,12 @@ def test_an_index_that_is_too_long_says_how_many_are_missing_and_where_they_are(
     assert "skills::list" in index
 
 
-def test_not_even_that_line_makes_the_index_too_long() -> None:
+def test_the_line_about_missing_skills_fits_into_the_index() -> None:
     index = markdown.build_index([skill(f"s{number:05}", "# t\n") for number in range(40_000)])
     assert markdown.LARGEST_INDEX - markdown.MISSING_LINE_BYTES < len(index.encode()) <= markdown.LARGEST_INDEX
 
 
-def test_an_index_that_just_fits_has_no_such_line() -> None:
+def test_an_index_that_just_fits_has_no_line_about_missing_skills() -> None:
     skills = [skill(f"s{number:05}", "# t\n") for number in range(10_000)]
     index = markdown.build_index(skills)
     assert len(ids_in(index)) == 10_000
@@ -123,7 +123,7 @@ def test_any_text_has_a_title_and_a_description_of_one_line_or_none(body: str) -
 
 
 @given(st.lists(st.tuples(SKILL_IDS.map("iii://{}".format), st.text()), min_size=1))
-def test_any_texts_are_fetched_below_their_uris(parts: list[tuple[str, str]]) -> None:
+def test_fetched_texts_stand_below_their_uris(parts: list[tuple[str, str]]) -> None:
     fetched = markdown.join_parts(parts)
     assert all(f"# {uri}\n\n{text.rstrip()}" in fetched for uri, text in parts)
     assert fetched.startswith(f"# {parts[0][0]}\n\n")
@@ -137,7 +137,7 @@ def test_any_answer_is_a_section_and_a_prompt_or_no_prompt(answer: Any) -> None:
     assert messages is None or not isinstance(messages, str)
 
 
-def test_a_section_keeps_what_is_not_ascii_and_takes_an_empty_text_as_markdown() -> None:
+def test_a_section_keeps_non_ascii_text_and_an_empty_text_is_markdown() -> None:
     assert markdown.section_text({"ü": 1}).text == '{\n  "ü": 1\n}'
     assert markdown.section_text("") == markdown.DocumentText("", markdown.MARKDOWN)
     assert markdown.section_text({"content": ""}) == markdown.DocumentText("", markdown.MARKDOWN)

@@ -46,7 +46,7 @@ def test_an_internal_namespace_is_guarded_by_prefix(namespace: str) -> None:
     assert not names.is_internal(f"a::{namespace}x")
 
 
-def test_the_guard_of_skills_leaves_the_public_fetch_alone() -> None:
+def test_the_public_fetch_function_is_not_internal() -> None:
     assert not names.is_internal("skill::fetch")
     assert names.is_internal("stream::open")
 
@@ -83,18 +83,18 @@ def test_any_text_has_a_target_that_leads_back_to_it_or_a_refusal(text: str) -> 
 
 
 @given(ANY_TEXT)
-def test_the_rules_answer_for_any_text_in_words_that_can_be_sent(text: str) -> None:
+def test_a_problem_with_any_text_can_be_encoded(text: str) -> None:
     for problem in (names.problem_with_skill_id(text), names.problem_with_prompt_name(text)):
         assert problem is None or problem.encode()
 
 
-def test_what_is_shown_of_a_text_is_short_and_in_one_line() -> None:
+def test_a_quoted_text_is_short_and_in_one_line() -> None:
     assert quote_text("a\nb") == "'a\\nb'"
     assert quote_text("\ud800") == "'\\ud800'"
     assert len(quote_text("x" * 10_000)) == LONGEST_QUOTE + 3
 
 
-def test_who_still_writes_the_form_of_0_1_is_told_the_new_one() -> None:
+def test_a_uri_of_release_0_1_is_refused_with_its_new_form() -> None:
     refused = uris.parse("iii://brain/brain::summarize")
     assert isinstance(refused, RegistryRefusal)
     assert refused.code == "not_found"
@@ -103,7 +103,7 @@ def test_who_still_writes_the_form_of_0_1_is_told_the_new_one() -> None:
 
 
 @pytest.mark.parametrize("uri", ["iii://a/B::c", "iii://a/::", "iii://x/a::b c"])
-def test_no_form_is_proposed_that_could_not_be_read(uri: str) -> None:
+def test_no_unreadable_uri_is_suggested(uri: str) -> None:
     refused = uris.parse(uri)
     assert isinstance(refused, RegistryRefusal)
     assert "iii://fn" not in refused.message

@@ -12,7 +12,7 @@ from core_skills.json_transform import KIT, TIMEOUT_MS
 from local.stack import PROJECT
 from signpost.calling.wire import call_message
 from signpost.contract import CallReply, Failure, Result
-from tests.support.hosted import TOKEN, Hosted, call_of
+from tests.support.function_host import TOKEN, FunctionHost, build_call
 
 TEN_MINUTES = 600
 """Seconds. An expression is stopped by its allowance: no deadline of a call may be near, however slow the machine."""
@@ -26,11 +26,11 @@ def unhurried_check(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def reply_to(data: Any, expression: str) -> CallReply:
-    call = call_of("core::json_transform", {"data": data, "expression": expression}, seconds=TEN_MINUTES)
-    return Hosted(KIT.functions).handle(call_message(call, TOKEN), remaining_ms=2 * TEN_MINUTES * 1000)
+    call = build_call("core::json_transform", {"data": data, "expression": expression}, seconds=TEN_MINUTES)
+    return FunctionHost(KIT.functions).handle(call_message(call, TOKEN), remaining_ms=2 * TEN_MINUTES * 1000)
 
 
-def transformed(data: Any, expression: str) -> Any:
+def transform(data: Any, expression: str) -> Any:
     reply = reply_to(data, expression)
     assert isinstance(reply, Result), reply
     assert isinstance(reply.value, dict)
@@ -55,13 +55,13 @@ def refusal(data: Any, expression: str) -> str:
         ("max_by(people, &age).name", "Alan"),
     ],
 )
-def test_an_expression_selects(expression: str, result: Any) -> None:
-    assert transformed(PEOPLE, expression) == result
+def test_an_expression_selects_values(expression: str, result: Any) -> None:
+    assert transform(PEOPLE, expression) == result
 
 
 @pytest.mark.parametrize("data", [None, True, 0, "", [], {}])
 def test_any_json_can_be_transformed(data: Any) -> None:
-    assert transformed(data, "@") == data
+    assert transform(data, "@") == data
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_any_json_can_be_transformed(data: Any) -> None:
         ("(" * 3_000, "nested too deeply"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(expression: str, says: str) -> None:
+def test_an_invalid_expression_is_refused_with_its_place(expression: str, says: str) -> None:
     assert says in refusal(PEOPLE, expression)
 
 
@@ -102,14 +102,14 @@ def test_a_number_that_json_does_not_have_is_no_result() -> None:
         ([[1] * 1_000] * 1_000, "@[*][*].[@,@,@,@]"),
     ],
 )
-def test_an_expression_that_makes_too_much_is_stopped(data: Any, expression: str) -> None:
+def test_an_expression_over_its_allowance_is_stopped(data: Any, expression: str) -> None:
     """The allowance is used up within the timeout of the function, measured by the processor's time."""
-    message, seconds = refused_elsewhere(data, expression)
+    message, seconds = refusal_in_a_process(data, expression)
     assert message == "The expression builds too much data; select less, or do it in steps."
     assert seconds < TIMEOUT_MS / 1000
 
 
-ELSEWHERE = """
+REFUSAL_PROGRAM = """
 import json, sys, time
 from signpost.toolkit import harness
 from tests.unit.core_skills.test_json_transform import TEN_MINUTES, refusal
@@ -120,11 +120,11 @@ print(json.dumps([refusal(data, expression), time.process_time() - before]))
 """
 
 
-def refused_elsewhere(data: Any, expression: str) -> tuple[str, float]:
+def refusal_in_a_process(data: Any, expression: str) -> tuple[str, float]:
     """The refusal, and the seconds of the processor until it came, in a process whose coverage is not measured: that
     takes four times as long."""
     done = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE],
+        [sys.executable, "-c", REFUSAL_PROGRAM],
         cwd=PROJECT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(["tests", "functions/executor_core"])},
         input=json.dumps([data, expression]),

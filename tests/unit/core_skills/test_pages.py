@@ -32,11 +32,11 @@ def answer(body: bytes, content_type: str = "", *, is_cut: bool = False, **heade
         ("Bücher".encode(), "text/plain; charset=nobody-knows"),
     ],
 )
-def test_text_is_read_in_the_charset_that_it_says(body: bytes, content_type: str) -> None:
+def test_text_is_decoded_in_its_declared_charset(body: bytes, content_type: str) -> None:
     assert encode_body(answer(body, content_type), 1_000) == {"text": "Bücher", "truncated": False}
 
 
-def test_a_page_may_say_its_charset_itself() -> None:
+def test_a_page_may_declare_its_charset_itself() -> None:
     page = '<html><head><meta http-equiv="x" charset="iso-8859-1"></head>ü'
     assert encode_body(answer(page.encode("latin-1"), "text/html"), 1_000) == {"text": page, "truncated": False}
 
@@ -53,21 +53,21 @@ def test_codecs_that_are_no_charsets_are_not_used(charset: str) -> None:
     ("body", "content_type"),
     [(b"\x89PNG", "image/png"), (b"%PDF", "application/pdf"), (b"a\x00b", "text/plain"), (b"\xff\xfe\xfd", "")],
 )
-def test_anything_else_is_base64(body: bytes, content_type: str) -> None:
+def test_any_other_body_is_base64(body: bytes, content_type: str) -> None:
     shown = encode_body(answer(body, content_type), 1_000)
     assert isinstance(shown["base64"], str)
     assert b64decode(shown["base64"]) == body
 
 
-def test_text_that_cannot_be_read_at_a_place_is_read_around_it() -> None:
+def test_undecodable_bytes_are_replaced() -> None:
     assert encode_body(answer(b"a\xffb", "text/plain"), 1_000)["text"] == "a\ufffdb"
 
 
-def test_a_character_that_was_cut_in_two_is_left_out() -> None:
+def test_a_character_that_was_cut_is_left_out() -> None:
     assert encode_body(answer("aü".encode()[:2], "text/plain", is_cut=True), 2) == {"text": "a", "truncated": True}
 
 
-def test_what_is_packed_is_unpacked_no_further_than_the_limit() -> None:
+def test_a_compressed_body_is_decompressed_up_to_the_limit() -> None:
     bomb = gzip.compress(b"x" * 10_000_000)
     assert encode_body(answer(bomb, "text/plain", content_encoding="gzip"), 10) == {"text": "x" * 10, "truncated": True}
     cut = answer(bomb[:5_000], "text/plain", is_cut=True, content_encoding="x-gzip")
@@ -79,12 +79,12 @@ def test_what_is_packed_is_unpacked_no_further_than_the_limit() -> None:
 @pytest.mark.parametrize(
     ("body", "encoding"), [(b"no gzip", "gzip"), (zlib.compress(b"x"), "deflate"), (b"\x8b\x00\x80x\x03", "br")]
 )
-def test_what_cannot_be_unpacked_arrives_as_it_came(body: bytes, encoding: str) -> None:
+def test_a_body_that_cannot_be_decompressed_is_unchanged(body: bytes, encoding: str) -> None:
     shown = encode_body(answer(body, "text/plain", content_encoding=encoding), 1_000)
     assert isinstance(shown["base64"], str)
     assert b64decode(shown["base64"]) == body
 
 
-def test_headers_are_told_that_say_something_and_are_short() -> None:
+def test_only_informative_headers_are_returned_and_shortened() -> None:
     got = select_headers(answer(b"", "text/plain", set_cookie="a=b", x_powered_by="x", etag="e" * 5_000))
     assert got == {"content-type": "text/plain", "etag": "e" * 1_000}

@@ -6,7 +6,7 @@ import pytest
 
 from core_skills.template_render import KIT
 from signpost.contract import Failure, Result
-from tests.support.hosted import Hosted
+from tests.support.function_host import FunctionHost
 
 ITEMS = [{"what": "tea", "price": 2.5}, {"what": "milk", "price": 1}]
 ORDER = {"who": "Ada", "items": ITEMS, "paid": True, "note": None}
@@ -15,15 +15,15 @@ NUMBERED = (
 )
 
 
-def rendered(template: str, **values: Any) -> Any:
-    reply = Hosted(KIT.functions).call("core::template_render", {"template": template, "values": values})
+def render(template: str, **values: Any) -> Any:
+    reply = FunctionHost(KIT.functions).call("core::template_render", {"template": template, "values": values})
     assert isinstance(reply, Result), reply
     assert isinstance(reply.value, dict)
     return reply.value["text"]
 
 
 def refusal(template: str, **values: Any) -> str:
-    reply = Hosted(KIT.functions).call("core::template_render", {"template": template, "values": values})
+    reply = FunctionHost(KIT.functions).call("core::template_render", {"template": template, "values": values})
     assert isinstance(reply, Failure), reply
     assert (reply.code, reply.kind, reply.outcome) == ("reported", "permanent_error", "none")
     return reply.message
@@ -52,11 +52,11 @@ def refusal(template: str, **values: Any) -> str:
     ],
 )  # fmt: skip
 def test_values_are_filled_in(template: str, text: str) -> None:
-    assert rendered(template, order=ORDER) == text
+    assert render(template, order=ORDER) == text
 
 
-def test_values_need_not_be_given() -> None:
-    reply = Hosted(KIT.functions).call("core::template_render", {"template": "as it is"})
+def test_values_are_optional() -> None:
+    reply = FunctionHost(KIT.functions).call("core::template_render", {"template": "as it is"})
     assert isinstance(reply, Result)
     assert reply.value == {"text": "as it is"}
 
@@ -83,7 +83,7 @@ def test_values_need_not_be_given() -> None:
         ("{% for a in [1] %}" * 30 + "{% endfor %}" * 30, "nested too deeply"),
     ],
 )
-def test_what_is_wrong_is_said_with_line_and_name(template: str, says: str) -> None:
+def test_an_invalid_template_is_refused_with_line_and_name(template: str, says: str) -> None:
     assert says in refusal(template, order=ORDER)
 
 
@@ -108,7 +108,7 @@ def test_what_is_wrong_is_said_with_line_and_name(template: str, says: str) -> N
         "{% autoescape true %}{% endautoescape %}", "{{ x | map('attr', '__class__') | list }}", "{{ _('x') }}",
     ],
 )  # fmt: skip
-def test_nothing_is_reached_or_called_or_kept(template: str) -> None:
+def test_attributes_calls_and_assignments_are_refused(template: str) -> None:
     assert refusal(template, x="text", o={"a": 1, "items": []})
 
 
@@ -120,7 +120,7 @@ def test_nothing_is_reached_or_called_or_kept(template: str) -> None:
         "{{ lines | indent(80) }}", "{{ x | e }}" * 20, "{{ signs | e }}", "{{ signs }}{{ deep | tojson(80) }}",
     ],
 )  # fmt: skip
-def test_what_would_be_too_long_is_given_up(template: str) -> None:
+def test_a_text_over_the_limit_is_refused(template: str) -> None:
     deep: Any = [1] * 1_000
     for _ in range(20):
         deep = [deep]
@@ -129,10 +129,10 @@ def test_what_would_be_too_long_is_given_up(template: str) -> None:
 
 
 @pytest.mark.parametrize("template", ["{{ 'x' * 1000000000 }}", "{{ '%1000000000d' % 1 }}", "{{ many * 100000 }}"])
-def test_texts_are_not_reckoned_with(template: str) -> None:
+def test_arithmetic_with_texts_is_refused(template: str) -> None:
     assert "arithmetic needs numbers" in refusal(template, many=[1])
 
 
-def test_one_template_leaves_nothing_for_the_next() -> None:
-    assert rendered("{% for x in [1, 2] %}{{ x }}{% endfor %}") == "12"
+def test_a_variable_does_not_outlive_its_template() -> None:
+    assert render("{% for x in [1, 2] %}{{ x }}{% endfor %}") == "12"
     assert "'x' is undefined" in refusal("{{ x }}")

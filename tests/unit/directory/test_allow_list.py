@@ -5,24 +5,24 @@ import pytest
 from signpost.directory.allow_list import AllowList
 from signpost.directory.model import PlacementRefusal
 
-PLACE = "arn:aws:lambda:us-east-1:000000000000:function:"
-ELSEWHERE = "arn:aws:lambda:eu-west-1:000000000000:function:"
+ARN_PREFIX = "arn:aws:lambda:us-east-1:000000000000:function:"
+OTHER_REGION_PREFIX = "arn:aws:lambda:eu-west-1:000000000000:function:"
 
 
 @pytest.mark.parametrize(
     ("patterns", "executor", "arn"),
     [
-        ([f"{PLACE}mail"], "mail", f"{PLACE}mail"),
-        ([f"{PLACE}mail"], f"{PLACE}mail", f"{PLACE}mail"),
-        ([f"{PLACE}team-*"], "team-mail", f"{PLACE}team-mail"),
-        ([f"{PLACE}team-?"], "team-a", f"{PLACE}team-a"),
-        ([f"{PLACE}*", f"{PLACE}mail"], "mail", f"{PLACE}mail"),
-        (["arn:aws:lambda:*:*:function:mail"], f"{ELSEWHERE}mail", f"{ELSEWHERE}mail"),
-        ([f"{PLACE}mail:*"], f"{PLACE}mail:live", f"{PLACE}mail:live"),
-        (["*"], f"{PLACE}any", f"{PLACE}any"),
+        ([f"{ARN_PREFIX}mail"], "mail", f"{ARN_PREFIX}mail"),
+        ([f"{ARN_PREFIX}mail"], f"{ARN_PREFIX}mail", f"{ARN_PREFIX}mail"),
+        ([f"{ARN_PREFIX}team-*"], "team-mail", f"{ARN_PREFIX}team-mail"),
+        ([f"{ARN_PREFIX}team-?"], "team-a", f"{ARN_PREFIX}team-a"),
+        ([f"{ARN_PREFIX}*", f"{ARN_PREFIX}mail"], "mail", f"{ARN_PREFIX}mail"),
+        (["arn:aws:lambda:*:*:function:mail"], f"{OTHER_REGION_PREFIX}mail", f"{OTHER_REGION_PREFIX}mail"),
+        ([f"{ARN_PREFIX}mail:*"], f"{ARN_PREFIX}mail:live", f"{ARN_PREFIX}mail:live"),
+        (["*"], f"{ARN_PREFIX}any", f"{ARN_PREFIX}any"),
     ],
 )
-def test_what_is_allowed_is_found_by_its_arn_or_its_name(patterns: list[str], executor: str, arn: str) -> None:
+def test_an_allowed_executor_is_found_by_its_arn_or_its_name(patterns: list[str], executor: str, arn: str) -> None:
     assert AllowList(patterns).arn_of(executor) == arn
 
 
@@ -30,27 +30,28 @@ def test_what_is_allowed_is_found_by_its_arn_or_its_name(patterns: list[str], ex
     ("patterns", "executor"),
     [
         ([], "mail"),
-        ([], f"{PLACE}mail"),
-        ([f"{PLACE}mail"], f"{PLACE}mailer"),
-        ([f"{PLACE}mail"], f"{PLACE}mail:live"),
-        ([f"{PLACE}mail"], f"{PLACE}mail\n"),
-        ([f"{PLACE}m[ab]il"], f"{PLACE}mail"),
-        ([f"{PLACE}m.il"], "mail"),
-        ([f"{PLACE}team-?"], "team-ab"),
+        ([], f"{ARN_PREFIX}mail"),
+        ([f"{ARN_PREFIX}mail"], f"{ARN_PREFIX}mailer"),
+        ([f"{ARN_PREFIX}mail"], f"{ARN_PREFIX}mail:live"),
+        ([f"{ARN_PREFIX}mail"], f"{ARN_PREFIX}mail\n"),
+        ([f"{ARN_PREFIX}m[ab]il"], f"{ARN_PREFIX}mail"),
+        ([f"{ARN_PREFIX}m.il"], "mail"),
+        ([f"{ARN_PREFIX}team-?"], "team-ab"),
         (["arn:aws:lambda:*:*:function:mail"], "mail"),
         (["*"], "mail"),
     ],
 )
-def test_anything_else_is_not(patterns: list[str], executor: str) -> None:
+def test_any_other_executor_is_refused(patterns: list[str], executor: str) -> None:
     refused = AllowList(patterns).arn_of(executor)
     assert isinstance(refused, PlacementRefusal)
     assert refused.code == "not_allowed"
 
 
-def test_a_name_that_may_stand_for_several_says_too_little() -> None:
-    refused = AllowList([f"{PLACE}mail", f"{ELSEWHERE}mail"]).arn_of("mail")
+def test_an_ambiguous_name_is_refused() -> None:
+    refused = AllowList([f"{ARN_PREFIX}mail", f"{OTHER_REGION_PREFIX}mail"]).arn_of("mail")
     assert isinstance(refused, PlacementRefusal)
     assert (
         refused.message
-        == f"mail matches several allowed Lambda functions: {ELSEWHERE}mail, {PLACE}mail. Name one by its ARN."
+        == f"mail matches several allowed Lambda functions: {OTHER_REGION_PREFIX}mail, {ARN_PREFIX}mail. "
+        "Name one by its ARN."
     )

@@ -16,7 +16,7 @@ from signpost.identity.key_set import (
     IssuerKeyCache,
 )
 from signpost.model import JsonObject
-from tests.support.memory_gateway import SetClock
+from tests.support.memory_gateway import ManualClock
 
 ISSUER = "https://issuer.test"
 
@@ -46,8 +46,8 @@ class CountedRows(MemoryIssuerKeySets):
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
@@ -61,15 +61,15 @@ def rows() -> CountedRows:
 
 
 @pytest.fixture
-def keys(rows: CountedRows, issuer: Issuer, clock: SetClock) -> IssuerKeyCache:
+def keys(rows: CountedRows, issuer: Issuer, clock: ManualClock) -> IssuerKeyCache:
     return IssuerKeyCache(issuer=ISSUER, rows=rows, source=issuer, clock=clock)
 
 
-def another(rows: CountedRows, issuer: Issuer, clock: SetClock) -> IssuerKeyCache:
+def another_gateway(rows: CountedRows, issuer: Issuer, clock: ManualClock) -> IssuerKeyCache:
     return IssuerKeyCache(issuer=ISSUER, rows=rows, source=issuer, clock=clock)
 
 
-def test_the_first_request_asks_the_issuer_and_the_next_asks_nobody(
+def test_the_first_request_reads_the_issuer_and_the_next_reads_the_cache(
     keys: IssuerKeyCache, issuer: Issuer, rows: CountedRows
 ) -> None:
     assert keys.find_key("a") == {"kid": "a"}
@@ -78,29 +78,29 @@ def test_the_first_request_asks_the_issuer_and_the_next_asks_nobody(
     assert (issuer.asked, rows.reads) == (1, reads)
 
 
-def test_another_gateway_takes_the_row(
-    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: SetClock
+def test_another_gateway_reads_the_shared_row(
+    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: ManualClock
 ) -> None:
     keys.find_key("a")
-    assert another(rows, issuer, clock).find_key("a") == {"kid": "a"}
+    assert another_gateway(rows, issuer, clock).find_key("a") == {"kid": "a"}
     assert issuer.asked == 1
 
 
 @pytest.mark.invariant(6)
-def test_unknown_kids_ask_the_issuer_at_most_once_in_five_minutes(
-    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: SetClock
+def test_unknown_kids_cause_at_most_one_fetch_in_five_minutes(
+    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: ManualClock
 ) -> None:
     keys.find_key("a")
     clock.advance(REFRESH_AT_MOST_EVERY)
-    gateways = [keys, *(another(rows, issuer, clock) for _ in range(5))]
+    gateways = [keys, *(another_gateway(rows, issuer, clock) for _ in range(5))]
     for number in range(50):
         assert gateways[number % 6].find_key(f"made-up-{number}") is None
         clock.advance(1)
     assert issuer.asked == 2
 
 
-def test_made_up_kids_cost_a_read_every_two_seconds_at_most(
-    keys: IssuerKeyCache, rows: CountedRows, clock: SetClock
+def test_unknown_kids_cause_at_most_one_row_read_in_two_seconds(
+    keys: IssuerKeyCache, rows: CountedRows, clock: ManualClock
 ) -> None:
     keys.find_key("a")
     before = rows.reads
@@ -111,7 +111,7 @@ def test_made_up_kids_cost_a_read_every_two_seconds_at_most(
 
 
 def test_a_rotated_key_is_found_once_five_minutes_have_passed(
-    keys: IssuerKeyCache, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, issuer: Issuer, clock: ManualClock
 ) -> None:
     keys.find_key("a")
     issuer.kids = ("a", "b")
@@ -121,7 +121,7 @@ def test_a_rotated_key_is_found_once_five_minutes_have_passed(
 
 
 def test_a_withdrawn_key_is_refused_when_the_set_is_renewed(
-    keys: IssuerKeyCache, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, issuer: Issuer, clock: ManualClock
 ) -> None:
     keys.find_key("a")
     issuer.kids = ("b",)
@@ -130,7 +130,7 @@ def test_a_withdrawn_key_is_refused_when_the_set_is_renewed(
 
 
 def test_while_the_issuer_is_down_the_known_keys_serve_for_a_day(
-    keys: IssuerKeyCache, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, issuer: Issuer, clock: ManualClock
 ) -> None:
     keys.find_key("a")
     issuer.down = True
@@ -141,14 +141,14 @@ def test_while_the_issuer_is_down_the_known_keys_serve_for_a_day(
         keys.find_key("a")
 
 
-def test_without_any_keys_an_issuer_that_is_down_is_said_so(keys: IssuerKeyCache, issuer: Issuer) -> None:
+def test_without_any_keys_an_issuer_that_is_down_is_unavailable(keys: IssuerKeyCache, issuer: Issuer) -> None:
     issuer.down = True
     with pytest.raises(Unavailable):
         keys.find_key("a")
 
 
 def test_after_a_failed_first_attempt_a_gateway_tries_again_in_five_seconds(
-    keys: IssuerKeyCache, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, issuer: Issuer, clock: ManualClock
 ) -> None:
     issuer.down = True
     for _request in range(20):
@@ -162,13 +162,13 @@ def test_after_a_failed_first_attempt_a_gateway_tries_again_in_five_seconds(
 
 
 @pytest.mark.invariant(6)
-def test_while_the_issuer_is_down_it_is_asked_every_ten_seconds_at_most(
-    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: SetClock
+def test_an_issuer_that_is_down_gets_at_most_one_fetch_in_ten_seconds(
+    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: ManualClock
 ) -> None:
     keys.find_key("a")
     issuer.down = True
     clock.advance(RENEW_AFTER + 1)
-    gateways = [keys, *(another(rows, issuer, clock) for _ in range(5))]
+    gateways = [keys, *(another_gateway(rows, issuer, clock) for _ in range(5))]
     before = issuer.asked
     for number in range(300):
         assert gateways[number % 6].find_key("a") == {"kid": "a"}
@@ -177,7 +177,7 @@ def test_while_the_issuer_is_down_it_is_asked_every_ten_seconds_at_most(
 
 
 def test_a_new_kid_is_not_refused_while_another_gateway_is_reading_the_keys(
-    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: SetClock
+    keys: IssuerKeyCache, rows: CountedRows, issuer: Issuer, clock: ManualClock
 ) -> None:
     keys.find_key("a")
     issuer.kids = ("a", "b")
@@ -193,8 +193,8 @@ def test_a_new_kid_is_not_refused_while_another_gateway_is_reading_the_keys(
     assert issuer.asked == 1
 
 
-def test_at_the_first_request_ever_nobody_waits_for_another_gateways_attempt(
-    rows: CountedRows, issuer: Issuer, clock: SetClock
+def test_the_first_request_ever_does_not_wait_for_another_gateways_attempt(
+    rows: CountedRows, issuer: Issuer, clock: ManualClock
 ) -> None:
     assert rows.claim_refresh(ISSUER, clock.now(), clock.now() + 10)  # another gateway is asking right now
-    assert another(rows, issuer, clock).find_key("a") == {"kid": "a"}
+    assert another_gateway(rows, issuer, clock).find_key("a") == {"kid": "a"}

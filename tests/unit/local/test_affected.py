@@ -80,7 +80,7 @@ def commit(root: Path) -> None:
         subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
 
 
-def selected(repository: Repository, **changes: str) -> Sequence[str]:
+def select_after(repository: Repository, **changes: str) -> Sequence[str]:
     """The arguments for pytest after replacing texts: `path="old|new"`, with `__` for `/` and the suffix left out."""
     for name, change in changes.items():
         old, new = change.split("|")
@@ -105,33 +105,33 @@ def test_without_a_change_nothing_is_selected(repository: Repository) -> None:
 
 def test_a_function_selects_its_tests_also_through_late_imports_and_registrations(repository: Repository) -> None:
     """`test_kit` imports the module whose decorator hands the function to KIT."""
-    found = selected(repository, birds="'tweet'|'chirp'")
+    found = select_after(repository, birds="'tweet'|'chirp'")
     assert found == ["tests/unit/test_kit.py", "tests/unit/test_late.py", "tests/unit/test_song.py"]
 
 
-def test_a_value_selects_through_the_fixtures_of_a_conftest_those_that_ask_for_them(repository: Repository) -> None:
-    assert selected(repository, seeds="SEEDS = 3|SEEDS = 4") == ["tests/unit/test_fixture.py::test_fed"]
+def test_a_value_selects_tests_that_use_it_through_fixtures(repository: Repository) -> None:
+    assert select_after(repository, seeds="SEEDS = 3|SEEDS = 4") == ["tests/unit/test_fixture.py::test_fed"]
 
 
 def test_comments_and_layout_select_nothing(repository: Repository) -> None:
-    assert selected(repository, birds="    return 'tweet'|    # Softly.\n    return (  'tweet' )") == []
+    assert select_after(repository, birds="    return 'tweet'|    # Softly.\n    return (  'tweet' )") == []
 
 
-def test_what_a_text_names_is_needed(repository: Repository) -> None:
-    assert selected(repository, seeds="UNUSED = 4|UNUSED = 6") == ["tests/unit/test_text.py"]
+def test_a_name_in_a_text_is_a_dependency(repository: Repository) -> None:
+    assert select_after(repository, seeds="UNUSED = 4|UNUSED = 6") == ["tests/unit/test_text.py"]
 
 
-def test_a_name_that_is_gone_selects_those_that_still_import_it(repository: Repository) -> None:
-    found = selected(repository, birds="def sing|def hum")
+def test_a_removed_name_selects_tests_that_still_import_it(repository: Repository) -> None:
+    found = select_after(repository, birds="def sing|def hum")
     assert found == ["tests/unit/test_kit.py", "tests/unit/test_late.py", "tests/unit/test_song.py"]
 
 
-def test_a_name_that_is_gone_breaks_every_module_that_imports_it_if_only_for_a_type(repository: Repository) -> None:
+def test_a_removed_name_selects_tests_that_import_it_for_a_type(repository: Repository) -> None:
     typed = "from signpost.kit import Kit\n\n\ndef test_typed():\n    def use(kit: Kit): ...\n"
     (repository.root / "tests/unit/test_typed.py").write_text(typed)
     commit(repository.root)
-    assert selected(repository, signpost__kit="return run|return None") == ["tests/unit/test_kit.py"]
-    assert "tests/unit/test_typed.py" in selected(repository, signpost__kit="Kit|Box")
+    assert select_after(repository, signpost__kit="return run|return None") == ["tests/unit/test_kit.py"]
+    assert "tests/unit/test_typed.py" in select_after(repository, signpost__kit="Kit|Box")
 
 
 def test_the_nearest_fixture_of_a_name_counts(repository: Repository) -> None:
@@ -140,35 +140,35 @@ def test_the_nearest_fixture_of_a_name_counts(repository: Repository) -> None:
     asks = "import pytest\n\n\n@pytest.fixture\ndef fed(fed):\n    return fed\n\n\ndef test_asks(fed): ...\n"
     (repository.root / "tests/unit/test_asks.py").write_text(asks)
     commit(repository.root)
-    found = selected(repository, seeds="SEEDS = 3|SEEDS = 4")
+    found = select_after(repository, seeds="SEEDS = 3|SEEDS = 4")
     assert found == ["tests/unit/test_asks.py", "tests/unit/test_fixture.py::test_fed"]
 
 
-def test_a_name_that_comes_from_elsewhere_has_changed(repository: Repository) -> None:
-    found = selected(repository, birds="from signpost.seeds|from signpost.late")
+def test_a_name_imported_from_another_module_has_changed(repository: Repository) -> None:
+    found = select_after(repository, birds="from signpost.seeds|from signpost.late")
     assert found == ["tests/unit/test_fixture.py::test_fed"]
 
 
 def test_a_package_that_imports_at_first_use_passes_its_names_on(repository: Repository) -> None:
-    assert "tests/unit/test_lazy.py" in selected(repository, lazy__found="...|return 1")
+    assert "tests/unit/test_lazy.py" in select_after(repository, lazy__found="...|return 1")
 
 
-def test_what_the_examples_of_a_page_import_is_needed_by_a_test_that_names_it(repository: Repository) -> None:
-    assert selected(repository, lazy__found="...|return 1") == [
+def test_imports_in_examples_of_a_page_are_dependencies_of_its_tests(repository: Repository) -> None:
+    assert select_after(repository, lazy__found="...|return 1") == [
         "tests/docs/test_lazy_page.py",
         "tests/unit/test_lazy.py",
     ]
 
 
-def test_what_a_module_does_at_its_import_selects_all_that_import_it(repository: Repository) -> None:
-    assert selected(repository, signpost__late="def call|print()\n\n\ndef call") == [
+def test_module_level_code_selects_all_tests_that_import_the_module(repository: Repository) -> None:
+    assert select_after(repository, signpost__late="def call|print()\n\n\ndef call") == [
         "tests/unit/test_kit.py",
         "tests/unit/test_late.py",
     ]
 
 
-def test_what_a_conftest_runs_at_its_import_selects_all_tests_below_it(repository: Repository) -> None:
-    found = selected(repository, seeds="UNUSED = 4|UNUSED = 4\nprint(UNUSED)")
+def test_module_level_code_of_a_conftest_selects_all_tests_below_it(repository: Repository) -> None:
+    found = select_after(repository, seeds="UNUSED = 4|UNUSED = 4\nprint(UNUSED)")
     assert set(found) == {path for path in FILES if "/test_" in path and "e2e" not in path}
 
 
@@ -191,9 +191,9 @@ def test_a_new_automatic_fixture_selects_all_tests_around_it(repository: Reposit
 
 def test_a_page_selects_the_tests_that_name_it_or_its_folder(repository: Repository) -> None:
     named = "tests/docs/test_pages.py"
-    assert selected(repository, template="{}|{a: b}") == []
+    assert select_after(repository, template="{}|{a: b}") == []
     tests = ["test_all", "test_birds", "test_pattern"]
-    assert selected(repository, docs__birds="sing|hum") == [f"{named}::{test}" for test in tests]
+    assert select_after(repository, docs__birds="sing|hum") == [f"{named}::{test}" for test in tests]
 
 
 def test_the_configuration_of_pytest_selects_everything(repository: Repository) -> None:
@@ -201,14 +201,14 @@ def test_the_configuration_of_pytest_selects_everything(repository: Repository) 
     assert {one.path for one in found.selected} == {p for p in FILES if "/test_" in p and "e2e" not in p}
 
 
-def test_tests_on_the_cloud_are_left_out_and_said(repository: Repository) -> None:
+def test_cloud_tests_are_left_out_and_reported(repository: Repository) -> None:
     found = write(repository, "local/emulator.py", "def start():\n    return 1\n")
     assert found.selected == []
     assert [one.path for one in found.left_out] == ["tests/e2e/test_stack.py"]
     assert summarize(found, "HEAD", explain=False)[-1] == ("2 tests on the cloud are left out: tests/e2e/test_stack.py")
 
 
-def test_on_demand_the_cloud_tests_of_changed_functions_are_selected(repository: Repository) -> None:
+def test_cloud_tests_of_changed_functions_are_selected_on_demand(repository: Repository) -> None:
     folders = {"registry": "RegistryFunction", "gateway": "GatewayFunction"}
     (repository.root / f"{LAYER}/seeds.py").write_text("SEEDS = 5\nUNUSED = 4\n")
     found = select(repository, cloud=True, folders=folders)
@@ -219,7 +219,7 @@ def test_on_demand_the_cloud_tests_of_changed_functions_are_selected(repository:
     assert "tests/e2e/test_stack.py" in select(repository, cloud=True, folders=folders).arguments
 
 
-def test_the_explanation_names_the_way_to_the_change(repository: Repository) -> None:
+def test_the_explanation_names_the_path_to_the_change(repository: Repository) -> None:
     lines = summarize(write(repository, f"{LAYER}/seeds.py", "SEEDS = 5\nUNUSED = 4\n"), "HEAD", explain=True)
     assert lines[0] == f"1 changed file since HEAD: {LAYER}/seeds.py"
     assert lines[1] == "1 of 15 test functions in 1 file can be affected."

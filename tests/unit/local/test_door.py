@@ -85,7 +85,7 @@ def client(door: Door) -> Iterator[http.client.HTTPConnection]:
         yield connection
 
 
-def ask(
+def send_request(
     client: http.client.HTTPConnection,
     path: str = "/mcp",
     body: bytes | Iterator[bytes] | None = None,
@@ -103,81 +103,79 @@ def read_request(stream: BinaryIO) -> bytes:
     return head + b"\r\n" + stream.read(int(fields.get(b"content-length", b"0"))) if head else b""
 
 
-def message(answer: tuple[int, bytes]) -> tuple[int, str]:
+def status_and_message(answer: tuple[int, bytes]) -> tuple[int, str]:
     return answer[0], json.loads(answer[1])["message"]
 
 
-def say(door: Door, request: bytes) -> bytes:
+def send_raw(door: Door, request: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", door.port), timeout=10) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
 
 def test_a_request_reaches_the_api_in_its_path_form(emulator: FakeEmulator, client: http.client.HTTPConnection) -> None:
-    assert ask(client, "/mcp?a=b%20c", b"{}", {"X-Mine": "1"}) == (200, b"ok")
+    assert send_request(client, "/mcp?a=b%20c", b"{}", {"X-Mine": "1"}) == (200, b"ok")
     request = emulator.requests[0]
     assert request.startswith(b"POST /_aws/execute-api/api1/$default/mcp?a=b%20c HTTP/1.1\r\n")
     assert request.endswith(b"\r\n\r\n{}")
     assert b"X-Mine: 1\r\n" in request
 
 
-def test_the_address_of_the_client_is_the_doors_to_say(
-    emulator: FakeEmulator, client: http.client.HTTPConnection
-) -> None:
-    ask(client, headers={"X-Forwarded-For": "203.0.113.7"})
+def test_the_door_sets_the_address_of_the_client(emulator: FakeEmulator, client: http.client.HTTPConnection) -> None:
+    send_request(client, headers={"X-Forwarded-For": "203.0.113.7"})
     assert b"X-Forwarded-For: 127.0.0.1\r\n" in emulator.requests[0]
     assert b"203.0.113.7" not in emulator.requests[0]
 
 
-def test_the_emulator_sees_its_own_name(emulator: FakeEmulator, client: http.client.HTTPConnection) -> None:
-    ask(client)
+def test_the_emulator_receives_its_own_host_name(emulator: FakeEmulator, client: http.client.HTTPConnection) -> None:
+    send_request(client)
     assert emulator.requests[0].count(b"Host: ") == 1
     assert emulator.target.split("/")[2].encode() in emulator.requests[0]
 
 
-def test_fields_of_an_answer_pass(client: http.client.HTTPConnection) -> None:
+def test_headers_of_an_answer_are_passed_on(client: http.client.HTTPConnection) -> None:
     client.request("GET", "/mcp")
     with client.getresponse() as response:
         assert response.getheader("X-Theirs") == "yes"
 
 
 def test_connections_are_kept_on_both_sides(emulator: FakeEmulator, client: http.client.HTTPConnection) -> None:
-    ask(client)
+    send_request(client)
     kept = client.sock
-    ask(client)
+    send_request(client)
     assert client.sock is kept
     assert len(emulator.connections) == 1
 
 
-def test_a_client_that_says_close_is_let_go(door: Door) -> None:
-    answer = say(door, b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+def test_a_client_that_requests_close_is_disconnected(door: Door) -> None:
+    answer = send_raw(door, b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert b"Connection: close\r\n" in answer
 
 
-def test_requests_in_a_row_are_answered_in_a_row(door: Door) -> None:
+def test_pipelined_requests_are_answered_in_order(door: Door) -> None:
     one = b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n"
-    assert say(door, one + b"\r\n" + one + b"Connection: close\r\n\r\n").count(b"200 OK") == 2
+    assert send_raw(door, one + b"\r\n" + one + b"Connection: close\r\n\r\n").count(b"200 OK") == 2
 
 
 def test_the_ipv6_loopback_address_is_served(door: Door, emulator: FakeEmulator) -> None:
     if door.notes:
         pytest.skip(door.notes[0])
     with contextlib.closing(http.client.HTTPConnection("::1", door.port, timeout=10)) as client:
-        assert ask(client) == (200, b"ok")
+        assert send_request(client) == (200, b"ok")
     assert b"X-Forwarded-For: ::1\r\n" in emulator.requests[0]
 
 
 def test_chunks_become_a_body_of_known_size(emulator: FakeEmulator, door: Door) -> None:
     head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-    say(door, head + b"2\r\n{}\r\n0\r\n\r\n")
+    send_raw(door, head + b"2\r\n{}\r\n0\r\n\r\n")
     assert b"Content-Length: 2\r\n" in emulator.requests[0]
     assert b"chunked" not in emulator.requests[0]
     assert emulator.requests[0].endswith(b"{}")
 
 
-def test_a_client_that_waits_is_told_to_continue(door: Door) -> None:
+def test_a_client_that_expects_continue_receives_it(door: Door) -> None:
     head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nConnection: close\r\n"
-    assert say(door, head + b"Expect: 100-continue\r\n\r\n{}").startswith(
+    assert send_raw(door, head + b"Expect: 100-continue\r\n\r\n{}").startswith(
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
     )
 
@@ -185,22 +183,25 @@ def test_a_client_that_waits_is_told_to_continue(door: Door) -> None:
 def test_a_body_over_the_limit_is_refused_while_the_client_still_sends(
     emulator: FakeEmulator, client: http.client.HTTPConnection
 ) -> None:
-    answer = ask(client, body=b"x" * (BODY_LIMIT + 1))
-    assert message(answer) == (413, "Request Entity Too Large")
+    answer = send_request(client, body=b"x" * (BODY_LIMIT + 1))
+    assert status_and_message(answer) == (413, "Request Entity Too Large")
     assert emulator.requests == []
 
 
 def test_a_body_at_the_limit_passes(emulator: FakeEmulator, client: http.client.HTTPConnection) -> None:
-    assert ask(client, body=b"x" * BODY_LIMIT)[0] == 200
+    assert send_request(client, body=b"x" * BODY_LIMIT)[0] == 200
     assert emulator.requests[0].endswith(b"x" * 1000)
 
 
 def test_heads_over_the_limit_are_refused(client: http.client.HTTPConnection) -> None:
-    assert message(ask(client, headers={"X": "x" * 11_000})) == (431, "Request Header Fields Too Large")
+    assert status_and_message(send_request(client, headers={"X": "x" * 11_000})) == (
+        431,
+        "Request Header Fields Too Large",
+    )
 
 
 def test_malformed_requests_are_refused(door: Door) -> None:
-    assert say(door, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert send_raw(door, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
 def test_a_late_answer_is_service_unavailable(emulator: FakeEmulator) -> None:
@@ -209,57 +210,57 @@ def test_a_late_answer_is_service_unavailable(emulator: FakeEmulator) -> None:
     door = Door(0, lambda: emulator.target, upstream_timeout=0.05)
     door.start()
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", door.port, timeout=10)) as client:
-        assert message(ask(client)) == (503, "Service Unavailable")
+        assert status_and_message(send_request(client)) == (503, "Service Unavailable")
     late.set()
     door.stop()
 
 
-def test_without_an_emulator_the_door_says_so() -> None:
+def test_without_an_emulator_the_service_is_unavailable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = f"127.0.0.1:{unused.getsockname()[1]}"
     door = Door(0, lambda: f"http://{address}/api", upstream_timeout=5)
     door.start()
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", door.port, timeout=10)) as client:
-        assert ask(client)[0] == 503
+        assert send_request(client)[0] == 503
     door.stop()
 
 
-def test_a_crash_is_told_as_api_gateway_tells_it(emulator: FakeEmulator, client: http.client.HTTPConnection) -> None:
+def test_a_crash_is_answered_as_by_api_gateway(emulator: FakeEmulator, client: http.client.HTTPConnection) -> None:
     told = b'{"errorMessage": "secret", "errorType": "X"}'
     emulator.answer = lambda _: b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: %d\r\n\r\n%s" % (len(told), told)
-    assert message(ask(client)) == (500, "Internal Server Error")
+    assert status_and_message(send_request(client)) == (500, "Internal Server Error")
 
 
 def test_another_502_passes_as_it_is(emulator: FakeEmulator, client: http.client.HTTPConnection) -> None:
     emulator.answer = lambda _: b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\nno"
-    assert ask(client) == (502, b"no")
+    assert send_request(client) == (502, b"no")
 
 
-def test_a_connection_that_was_closed_while_idle_costs_the_client_nothing(
+def test_a_connection_closed_while_idle_is_replaced_unnoticed(
     emulator: FakeEmulator, client: http.client.HTTPConnection
 ) -> None:
-    ask(client)
+    send_request(client)
     emulator.hang_up()
-    assert ask(client) == (200, b"ok")
+    assert send_request(client) == (200, b"ok")
     assert len(emulator.requests) == 2
 
 
-def test_a_connection_closed_at_the_moment_of_its_reuse_is_tried_once_more(
+def test_a_request_on_a_connection_closed_at_its_reuse_is_sent_once_more(
     emulator: FakeEmulator, client: http.client.HTTPConnection
 ) -> None:
-    ask(client)
+    send_request(client)
     hang_ups = iter([None])
     emulator.answer = lambda _: next(hang_ups, OK)
-    assert ask(client, body=b"{}") == (200, b"ok")
+    assert send_request(client, body=b"{}") == (200, b"ok")
     assert len(emulator.requests) == 3
 
 
 def test_nothing_is_sent_again_after_a_byte_of_an_answer(
     emulator: FakeEmulator, client: http.client.HTTPConnection
 ) -> None:
-    ask(client)
+    send_request(client)
     emulator.answer = lambda _: hang_up_after(emulator, b"HTTP/1.1 20")
-    assert ask(client, body=b"{}")[0] == 503
+    assert send_request(client, body=b"{}")[0] == 503
     assert len(emulator.requests) == 2
 
 
@@ -267,7 +268,7 @@ def test_nothing_is_sent_again_on_a_connection_that_was_fresh(
     emulator: FakeEmulator, client: http.client.HTTPConnection
 ) -> None:
     emulator.answer = lambda _: None
-    assert ask(client, body=b"{}")[0] == 503
+    assert send_request(client, body=b"{}")[0] == 503
     assert len(emulator.requests) == 1
 
 
@@ -275,18 +276,18 @@ def hang_up_after(emulator: FakeEmulator, beginning: bytes) -> None:
     emulator.connections[-1].sendall(beginning)
 
 
-def test_what_lies_behind_is_looked_up_for_every_request(emulator: FakeEmulator) -> None:
+def test_the_target_is_looked_up_for_every_request(emulator: FakeEmulator) -> None:
     targets = iter([emulator.target, emulator.target.replace("api1", "api2")])
     door = Door(0, lambda: next(targets), upstream_timeout=5)
     door.start()
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", door.port, timeout=10)) as client:
-        ask(client)
-        ask(client)
+        send_request(client)
+        send_request(client)
     door.stop()
     assert [b"/api1/" in emulator.requests[0], b"/api2/" in emulator.requests[1]] == [True, True]
 
 
-def test_stopping_lets_the_present_answer_out(emulator: FakeEmulator, door: Door) -> None:
+def test_stopping_the_door_completes_the_current_answer(emulator: FakeEmulator, door: Door) -> None:
     asked, answer_now = threading.Event(), threading.Event()
 
     def slowly(_: bytes) -> bytes | None:

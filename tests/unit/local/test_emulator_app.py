@@ -14,7 +14,7 @@ ARN = "arn:aws:dynamodb:us-east-1:000000000000:table"
 INDEXES: Mapping[tuple[str, str | None], str] = {("rows", None): "pk", ("other", None): "id", ("rows", "due"): "shard"}
 
 
-def named(request: Mapping[str, Any]) -> NamedKeys:
+def named_keys(request: Mapping[str, Any]) -> NamedKeys:
     return NamedKeys(request, lambda table, index: INDEXES.get((table, index)))
 
 
@@ -48,14 +48,14 @@ def row(value: str, attribute: str = "pk") -> Mapping[str, Any]:
     ],
 )
 def test_a_request_names_the_partition_keys_of_a_table(request_: Mapping[str, Any]) -> None:
-    assert named(request_).of_table(f"{ARN}/rows") == ["a"]
-    assert named(request_).of_table(f"{ARN}/strange") == []
+    assert named_keys(request_).of_table(f"{ARN}/rows") == ["a"]
+    assert named_keys(request_).of_table(f"{ARN}/strange") == []
 
 
 def test_a_batch_names_each_key_of_each_table() -> None:
     batch = {"rows": {"Keys": [row("a"), row("b")]}, "other": {"Keys": [row("c", "id")]}}
-    assert named({"RequestItems": batch}).of_table(f"{ARN}/rows") == ["a", "b"]
-    assert named({"RequestItems": batch}).of_table(f"{ARN}/other") == ["c"]
+    assert named_keys({"RequestItems": batch}).of_table(f"{ARN}/rows") == ["a", "b"]
+    assert named_keys({"RequestItems": batch}).of_table(f"{ARN}/other") == ["c"]
 
 
 def test_a_query_of_an_index_names_the_key_of_the_index() -> None:
@@ -65,7 +65,7 @@ def test_a_query_of_an_index_names_the_key_of_the_index() -> None:
         "KeyConditionExpression": "shard = :shard AND pk = :pk",
         "ExpressionAttributeValues": {":shard": {"S": "7"}, ":pk": {"S": "a"}},
     }
-    assert named(query).of_table(f"{ARN}/rows/index/due") == ["7"]
+    assert named_keys(query).of_table(f"{ARN}/rows/index/due") == ["7"]
 
 
 def test_each_item_of_a_transaction_is_judged_by_its_own_key() -> None:
@@ -75,14 +75,14 @@ def test_each_item_of_a_transaction_is_judged_by_its_own_key() -> None:
         {"Update": {"TableName": "other", "Key": row("c", "id")}},
         {"Delete": {"TableName": "rows", "Key": row("d")}},
     ]
-    keys = named({"TransactItems": items})
+    keys = named_keys({"TransactItems": items})
     judged = [("ConditionCheckItem", "rows"), ("PutItem", "rows"), ("UpdateItem", "other"), ("DeleteItem", "rows")]
     found = [keys.of_next_item(f"dynamodb:{action}", f"{ARN}/{table}") for action, table in judged]
     assert found == [["a"], ["b"], ["c"], ["d"]]
 
 
 def test_an_item_judged_out_of_turn_is_an_error() -> None:
-    keys = named({"TransactItems": [{"Put": {"TableName": "rows", "Item": row("a")}}]})
+    keys = named_keys({"TransactItems": [{"Put": {"TableName": "rows", "Item": row("a")}}]})
     with pytest.raises(RuntimeError):
         keys.of_next_item("dynamodb:DeleteItem", f"{ARN}/rows")
 
@@ -99,8 +99,8 @@ def test_an_item_judged_out_of_turn_is_an_error() -> None:
         {},
     ],
 )
-def test_other_requests_name_none(request_: Mapping[str, Any]) -> None:
-    assert named(request_).of_table(f"{ARN}/rows") == []
+def test_other_requests_name_no_partition_keys(request_: Mapping[str, Any]) -> None:
+    assert named_keys(request_).of_table(f"{ARN}/rows") == []
 
 
 def start_with(change: str, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -130,7 +130,7 @@ runpy.run_path({str(PROJECT / "local/emulator_app.py")!r}, run_name="__main__")
         ("app.enforce = evaluator.enforce", "binds enforce"),
     ],
 )
-def test_an_emulator_that_it_does_not_fit_is_not_started(change: str, named: str, tmp_path: Path) -> None:
+def test_an_incompatible_emulator_is_not_started(change: str, named: str, tmp_path: Path) -> None:
     ended = start_with(f"app.main = lambda: print('started')\n{change}", tmp_path)
     assert ended.returncode == 1
     assert named in ended.stderr
@@ -138,7 +138,7 @@ def test_an_emulator_that_it_does_not_fit_is_not_started(change: str, named: str
 
 
 @pytest.mark.cloud
-def test_the_functions_do_not_inherit_where_decisions_are_recorded(tmp_path: Path) -> None:
+def test_functions_do_not_inherit_the_path_of_the_decision_record(tmp_path: Path) -> None:
     ended = start_with(f"app.main = lambda: print('inherits', {RECORD!r} in os.environ)", tmp_path)
     assert ended.returncode == 0, ended.stderr
     assert "inherits False" in ended.stdout

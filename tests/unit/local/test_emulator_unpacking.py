@@ -39,7 +39,9 @@ def test_another_archive_of_the_same_name_is_unpacked_too(runtime: types.SimpleN
     assert unpack(runtime, tmp_path / "a.zip", tmp_path / "second", "A = 2").read_text() == "A = 2"
 
 
-def test_a_broken_archive_is_the_error_that_the_emulator_knows(runtime: types.SimpleNamespace, tmp_path: Path) -> None:
+def test_a_broken_archive_raises_the_error_that_the_emulator_expects(
+    runtime: types.SimpleNamespace, tmp_path: Path
+) -> None:
     (tmp_path / "a.zip").write_bytes(b"none")
     with pytest.raises(runtime.zipfile.BadZipFile):
         runtime.zipfile.ZipFile(tmp_path / "a.zip")

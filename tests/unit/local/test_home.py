@@ -9,13 +9,13 @@ from local.errors import CloudError
 from local.home import Home, ReadyNotice
 
 
-def test_nobody_runs_in_a_home_that_was_never_used(tmp_path: Path) -> None:
+def test_an_unused_home_has_no_occupant(tmp_path: Path) -> None:
     home = Home(tmp_path / "cloud")
     assert home.occupant() is None
     assert not home.exists
 
 
-def test_whoever_claimed_a_home_runs_there_until_done(tmp_path: Path) -> None:
+def test_a_claimed_home_has_an_occupant_until_its_release(tmp_path: Path) -> None:
     home = Home(tmp_path)
     with home.claim():
         assert home.occupant() == os.getpid()
@@ -27,7 +27,7 @@ def test_a_second_claim_is_refused_with_a_sentence(tmp_path: Path) -> None:
         pass
 
 
-def test_what_was_announced_holds_only_while_the_cloud_runs(tmp_path: Path) -> None:
+def test_a_ready_notice_holds_only_while_the_cloud_runs(tmp_path: Path) -> None:
     home, ready = Home(tmp_path), ReadyNotice(8765, "closing words")
     with home.claim():
         assert home.ready_notice() is None
@@ -36,7 +36,7 @@ def test_what_was_announced_holds_only_while_the_cloud_runs(tmp_path: Path) -> N
     assert home.ready_notice() is None
 
 
-def test_an_announcement_of_a_killed_cloud_does_not_count(tmp_path: Path) -> None:
+def test_a_ready_notice_of_a_killed_cloud_is_ignored(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.announce(ReadyNotice(8765, "closing words"))
     assert home.ready_notice() is None

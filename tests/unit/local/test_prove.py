@@ -62,19 +62,19 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(tmp_path)
 
 
-def passed(runner: Runner) -> Iterable[str]:
+def passed_parts(runner: Runner) -> Iterable[str]:
     return [record.part for record in runner.proof().results()[0] if record.has_passed]
 
 
-def test_what_has_passed_is_not_run_again_unless_asked(runner: Runner) -> None:
+def test_passed_parts_are_not_run_again_unless_requested(runner: Runner) -> None:
     assert runner.again() == ["make check", "one", "two"]
-    assert passed(runner) == ["make check", "one", "two"]
+    assert passed_parts(runner) == ["make check", "one", "two"]
     assert runner.again() == []
     assert "2 of 3  one: passed on 2026-11-19 12:00" in runner.out.getvalue()
     assert runner.again(fresh=True) == ["make check", "one", "two"]
 
 
-def test_a_proof_that_is_interrupted_goes_on_with_the_part_that_it_was_in(runner: Runner) -> None:
+def test_an_interrupted_proof_continues_with_its_interrupted_part(runner: Runner) -> None:
     runner.outcomes["one"] = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         runner.again()
@@ -86,11 +86,11 @@ def test_a_proof_that_is_interrupted_goes_on_with_the_part_that_it_was_in(runner
     assert runner.proof().results()[1] == []
 
 
-def test_a_part_that_fails_stops_nothing_and_runs_again(runner: Runner) -> None:
+def test_a_failed_part_stops_no_other_and_runs_again(runner: Runner) -> None:
     runner.outcomes["one"] = FAILED
     runner.again()
     assert runner.ran == ["make check", "one", "two"]
-    assert passed(runner) == ["make check", "two"]
+    assert passed_parts(runner) == ["make check", "two"]
     printed = runner.out.getvalue().splitlines()
     assert "    failed: tests/e2e/two.py::test_b" in printed
     assert [line[:13] for line in printed if line[0] in "✓✗"] == ["✓ 1 of 3  mak", "✗ 2 of 3  one", "✓ 3 of 3  two"]
@@ -100,37 +100,37 @@ def test_a_part_that_fails_stops_nothing_and_runs_again(runner: Runner) -> None:
 def test_a_command_that_fails_without_tests_has_failed(runner: Runner) -> None:
     runner.outcomes["make check"] = Outcome(2, 1.0)
     runner.again()
-    assert passed(runner) == ["one", "two"]
+    assert passed_parts(runner) == ["one", "two"]
     assert "    it exited with code 2" in runner.out.getvalue().splitlines()
 
 
 def test_changed_sources_make_everything_run_again(runner: Runner) -> None:
     runner.again()
     runner.sources = "other sources"
-    assert passed(runner) == []
+    assert passed_parts(runner) == []
     assert runner.again() == ["make check", "one", "two"]
 
 
-def test_what_ran_while_the_sources_changed_proves_nothing(runner: Runner) -> None:
+def test_a_part_that_ran_while_sources_changed_does_not_count(runner: Runner) -> None:
     def edit() -> None:
         if runner.ran[-1] == "one":
             runner.sources = "edited"
 
     runner.meanwhile = edit
     runner.again()
-    assert passed(runner) == ["two"]
+    assert passed_parts(runner) == ["two"]
     assert "The sources changed while this part ran" in runner.out.getvalue()
     assert runner.again() == ["make check", "one"]
 
 
 @pytest.mark.parametrize("kept", ["", "{", "[]", '{"outcome": 1}', '{"part": "one"}'])
-def test_a_record_that_cannot_be_read_is_none(runner: Runner, kept: str) -> None:
+def test_an_unreadable_record_is_ignored(runner: Runner, kept: str) -> None:
     runner.again()
     (runner.folder / "parts/one.json").write_text(kept)
     assert runner.again() == ["one"]
 
 
-def test_the_report_has_a_row_for_each_part_and_names_what_failed(runner: Runner) -> None:
+def test_the_report_has_a_row_for_each_part_and_names_failed_tests(runner: Runner) -> None:
     runner.outcomes |= {"one": FAILED, "two": KeyboardInterrupt()}
     with pytest.raises(KeyboardInterrupt):
         runner.again()
@@ -166,7 +166,7 @@ def test_the_table_of_the_page_is_replaced_and_a_page_without_a_place_is_refused
         TABLE.replaced("# Benchmarks\n", "new\n")
 
 
-def test_the_digest_of_the_sources_is_of_all_files_but_for_the_table(tmp_path: Path) -> None:
+def test_the_digest_of_the_sources_covers_all_files_except_the_table(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / PAGE).write_text(f"Before.\n{TABLE.begin}\nold\n{TABLE.end}\nAfter.\n")
     (tmp_path / "code.py").write_text("one")
@@ -181,7 +181,7 @@ def test_the_digest_of_the_sources_is_of_all_files_but_for_the_table(tmp_path: P
     assert len({before, other_page, digest_sources(repository)}) == 3
 
 
-def test_slow_files_and_those_that_try_more_are_parts_of_their_own(tmp_path: Path) -> None:
+def test_slow_files_and_files_with_more_effort_are_parts_of_their_own(tmp_path: Path) -> None:
     for name, text in {
         "unit/test_a.py": "",
         "unit/deep/test_b.py": "",

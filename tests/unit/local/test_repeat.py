@@ -9,9 +9,9 @@ import pytest
 
 from local.pytest_run import Outcome, read_outcome, run_pytest
 from local.repeat import keep_cores_busy, repeat
-from tests.support.hosted import children
+from tests.support.function_host import list_child_processes
 
-SOMETIMES = """
+FLAKY_TESTS = """
 from pathlib import Path
 
 import pytest
@@ -41,7 +41,7 @@ def test_passes(): ...
 @pytest.fixture
 def tests(tmp_path: Path) -> Path:
     path = tmp_path / "test_sometimes.py"
-    path.write_text(SOMETIMES)
+    path.write_text(FLAKY_TESTS)
     return path
 
 
@@ -90,14 +90,14 @@ def test_the_failures_of_real_rounds_are_found_and_their_output_is_kept(tests: P
 
 
 @pytest.mark.parametrize("exit_code", [0, 1, 3, -9])
-def test_a_run_that_writes_no_result_has_neither_passed_nor_come_to_its_end(tmp_path: Path, exit_code: int) -> None:
+def test_a_run_without_a_result_has_neither_passed_nor_ended(tmp_path: Path, exit_code: int) -> None:
     outcome = read_outcome(tmp_path / "missing.xml", exit_code, 1.0)
     assert not outcome.has_passed
     assert not outcome.is_complete
 
 
 def test_the_load_ends_with_the_run() -> None:
-    before = children()
+    before = list_child_processes()
     with keep_cores_busy(2):
-        assert len(children() - before) == 2
-    assert children() <= before
+        assert len(list_child_processes() - before) == 2
+    assert list_child_processes() <= before

@@ -36,7 +36,7 @@ def test_every_change_of_a_source_changes_the_digest(sources: Path, change: str)
     assert digest(sources) != before
 
 
-def test_compiled_files_and_other_files_do_not_count(sources: Path) -> None:
+def test_compiled_files_and_other_files_do_not_change_the_digest(sources: Path) -> None:
     before = digest(sources)
     (sources / "functions/__pycache__").mkdir()
     (sources / "functions/__pycache__/app.pyc").write_text("x")

@@ -40,7 +40,7 @@ def chunked(body: bytes) -> bytes:
     return read_body(io.BytesIO(body), None)
 
 
-def test_a_head_is_taken_apart() -> None:
+def test_a_head_is_parsed() -> None:
     taken = head(b"GET /mcp?a=b%20c HTTP/1.1", b"Accept:  text/html \r\nX-Empty:\r\n")
     assert (taken.method, taken.path) == ("GET", "/mcp?a=b%20c")
     assert taken.fields[1:] == (("Accept", "text/html"), ("X-Empty", ""))
@@ -83,7 +83,7 @@ def test_malformed_heads_are_bad_requests(block: bytes) -> None:
     assert refused_with(400, block)
 
 
-def test_a_name_that_is_not_this_machines_is_forbidden() -> None:
+def test_a_foreign_host_name_is_forbidden() -> None:
     assert refused_with(403, b"GET / HTTP/1.1\r\nHost: evil.example:8765\r\n\r\n")
 
 
@@ -120,7 +120,7 @@ def test_a_request_without_a_declared_body_has_none() -> None:
         (b"Content-Length: " + b"9" * 5000 + b"\r\n", 413),
     ],
 )
-def test_sizes_that_cannot_be_taken_are_refused(fields: bytes, status: int) -> None:
+def test_invalid_body_sizes_are_refused(fields: bytes, status: int) -> None:
     with pytest.raises(RefusedError) as refusal:
         body_size(head(fields=fields))
     assert refusal.value.answer.status == status
@@ -132,7 +132,7 @@ def test_a_body_that_ends_early_is_a_bad_request() -> None:
 
 
 @given(st.lists(st.binary(min_size=1), max_size=5))
-def test_chunks_are_put_together(chunks: list[bytes]) -> None:
+def test_chunks_are_joined(chunks: list[bytes]) -> None:
     sent = b"".join(b"%x;ext=1\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
     assert chunked(sent + b"0\r\nTrailer: x\r\n\r\n") == b"".join(chunks)
 
@@ -150,7 +150,7 @@ def test_chunks_count_against_the_limit_before_they_are_read() -> None:
     assert refusal.value.answer.status == 413
 
 
-def test_fields_for_the_next_hop_stay_here() -> None:
+def test_hop_by_hop_headers_are_not_passed_on() -> None:
     fields = (("Connection", "close, X-Mine"), ("X-Mine", "1"), ("Keep-Alive", "5"), ("Accept", "*/*"))
     assert end_to_end(fields) == (("Accept", "*/*"),)
 
@@ -170,6 +170,6 @@ def test_an_answer_without_content_has_no_length() -> None:
 
 
 @given(st.binary(max_size=300))
-def test_whatever_is_sent_is_a_request_or_a_refusal(block: bytes) -> None:
+def test_any_bytes_are_a_request_or_a_refusal(block: bytes) -> None:
     with contextlib.suppress(RefusedError):
         read_head(io.BytesIO(block))

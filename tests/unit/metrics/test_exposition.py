@@ -18,14 +18,14 @@ HELP = TEXTS.filter(lambda text: text == text.strip())
 """The parser takes the white space around a help text away."""
 
 
-def parsed(text: str) -> list[tuple[str, str, list[tuple[dict[str, str], float]]]]:
+def parse_text(text: str) -> list[tuple[str, str, list[tuple[dict[str, str], float]]]]:
     return [
         (family.name, family.documentation, [(dict(sample.labels), sample.value) for sample in family.samples])
         for family in text_string_to_metric_families(text)
     ]
 
 
-def test_every_gauge_says_what_it_is_and_every_line_ends() -> None:
+def test_every_gauge_has_help_and_type_lines() -> None:
     measured = [GaugeReading(DOORS, {("red", "open"): 2, ("red", "shut"): 0}), GaugeReading(ROOMS, {(): 7})]
     assert as_text(measured) == (
         "# HELP doors Doors of a house.\n"
@@ -47,29 +47,29 @@ def test_a_gauge_without_samples_is_declared_all_the_same() -> None:
     ("label", "written"),
     [('say "a"', r"say \"a\""), (r"c:\new", r"c:\\new"), ("a\nb", r"a\nb"), ("half \ud800", "half ?"), ("ü", "ü")],
 )
-def test_a_label_is_written_so_that_it_ends_where_it_ends(label: str, written: str) -> None:
+def test_special_characters_in_labels_are_escaped(label: str, written: str) -> None:
     *_, sample = as_text([GaugeReading(DOORS, {(label, ""): 1})]).splitlines()
     assert sample == f'doors{{house="{written}",state=""}} 1'
 
 
 @given(says=HELP, samples=st.dictionaries(st.tuples(TEXTS, TEXTS), st.integers(0, 2**53)))
-def test_whatever_is_written_is_read_back(says: str, samples: dict[tuple[str, ...], int]) -> None:
+def test_written_gauges_are_read_back(says: str, samples: dict[tuple[str, ...], int]) -> None:
     written = as_text([GaugeReading(Gauge("doors", says, DOORS.labels), samples), GaugeReading(ROOMS, {(): 1})])
     expected = [({"house": house, "state": state}, float(value)) for (house, state), value in samples.items()]
-    assert parsed(written) == [("doors", says, expected), ("rooms", "Rooms.", [({}, 1.0)])]
+    assert parse_text(written) == [("doors", says, expected), ("rooms", "Rooms.", [({}, 1.0)])]
 
 
 @given(samples=st.dictionaries(st.tuples(TEXTS, TEXTS), st.integers(0, 2**53)))
-def test_json_says_the_same(samples: dict[tuple[str, ...], int]) -> None:
+def test_json_has_the_same_samples_as_the_text(samples: dict[tuple[str, ...], int]) -> None:
     gauge = json.loads(json.dumps(as_json([GaugeReading(DOORS, samples)])))["gauges"]["doors"]
     assert [(one["labels"], float(one["value"])) for one in gauge["samples"]] == (
-        parsed(as_text([GaugeReading(DOORS, samples)]))[0][2]
+        parse_text(as_text([GaugeReading(DOORS, samples)]))[0][2]
     )
 
 
-def test_names_are_such_as_monitoring_takes_and_none_stands_for_two() -> None:
+def test_gauge_names_are_valid_and_unique() -> None:
     assert len({gauge.name for gauge in GAUGES}) == len(GAUGES)
-    assert parsed(as_text([GaugeReading(gauge, {("x",) * len(gauge.labels): 1}) for gauge in GAUGES])) == [
+    assert parse_text(as_text([GaugeReading(gauge, {("x",) * len(gauge.labels): 1}) for gauge in GAUGES])) == [
         (gauge.name, gauge.help_text, [(dict.fromkeys(gauge.labels, "x"), 1.0)]) for gauge in GAUGES
     ]
     assert all(gauge.name.startswith("signpost_") and gauge.help_text.endswith(".") for gauge in GAUGES)

@@ -18,7 +18,7 @@ each_mutant = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: muta
 @each_mutant
 def test_a_mutant_replaces_a_text_that_its_file_has_once(mutant: Mutant) -> None:
     source = (PROJECT / mutant.file).read_text()
-    assert mutant.changed(source) != source
+    assert mutant.apply_to(source) != source
 
 
 @each_mutant
@@ -37,7 +37,7 @@ def test_a_mutant_names_tests_that_exist(mutant: Mutant) -> None:
         assert not test or test in functions, named
 
 
-def test_each_mutant_has_a_name_of_its_own_and_fourteen_promises_are_broken_without_the_cloud() -> None:
+def test_mutant_names_are_unique_and_fourteen_invariants_have_local_mutants() -> None:
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
     assert len({mutant.invariant for mutant in MUTANTS if mutant.needs != "cloud"}) >= 14
 
@@ -46,16 +46,16 @@ def mutant_of(there: str, instead: str) -> Mutant:
     return Mutant("a-mutant", 1, "thing.py", there, instead, ("test_thing.py",))
 
 
-def test_a_mutant_is_made_of_the_one_place_that_has_its_text() -> None:
-    assert mutant_of("2", "3").changed("one = 1\ntwo = 2\n") == "one = 1\ntwo = 3\n"
+def test_a_mutant_changes_the_one_place_that_has_its_text() -> None:
+    assert mutant_of("2", "3").apply_to("one = 1\ntwo = 2\n") == "one = 1\ntwo = 3\n"
 
 
 @pytest.mark.parametrize(("source", "times"), [("", 0), ("one = 1\n", 0), ("two = 2\nfour = 2 + 2\n", 3)])
-def test_a_mutant_says_that_it_does_not_fit_any_more(source: str, times: int) -> None:
+def test_a_mutant_without_one_matching_place_is_a_misfit(source: str, times: int) -> None:
     with pytest.raises(MisfitError, match=f"a-mutant cannot be applied: thing.py has its text {times} times"):
-        mutant_of("2", "3").changed(source)
+        mutant_of("2", "3").apply_to(source)
 
 
-def test_a_mutant_that_no_module_can_be_read_with_is_none() -> None:
+def test_a_mutant_that_makes_its_module_invalid_is_a_misfit() -> None:
     with pytest.raises(MisfitError, match=r"a-mutant makes line 2 of thing.py invalid"):
-        mutant_of("2", "=").changed("one = 1\ntwo = 2\n")
+        mutant_of("2", "=").apply_to("one = 1\ntwo = 2\n")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from local.pytest_run import Outcome
-from tests.mutants.__main__ import chosen
-from tests.mutants.copied_project import CopiedProject, copy_of
+from tests.mutants.__main__ import choose_mutants
+from tests.mutants.copied_project import CopiedProject, copy_project
 from tests.mutants.mutant import Mutant
-from tests.mutants.trial import Finding, Trial, judge, table
+from tests.mutants.trial import Finding, MutantTrial, format_table, judge_run
 
 TESTS = """\
 import os
@@ -50,64 +50,64 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def copied(project: Path) -> Iterator[CopiedProject]:
-    with copy_of(project) as copied:
+    with copy_project(project) as copied:
         yield copied
 
 
 @pytest.fixture(scope="module")
-def trial(copied: CopiedProject, tmp_path_factory: pytest.TempPathFactory) -> Trial:
+def trial(copied: CopiedProject, tmp_path_factory: pytest.TempPathFactory) -> MutantTrial:
     """Of the module, since it remembers which tests pass without a mutant."""
-    return Trial(copied, tmp_path_factory.mktemp("logs"))
+    return MutantTrial(copied, tmp_path_factory.mktemp("logs"))
 
 
-def test_a_copy_has_every_file_and_links_to_what_git_does_not_know(project: Path, copied: CopiedProject) -> None:
+def test_a_copy_has_every_file_and_links_to_folders_that_git_ignores(project: Path, copied: CopiedProject) -> None:
     assert (copied.root / "test_thing.py").read_text() == TESTS
     assert (copied.root / ".venv").is_symlink()
     assert (copied.root / ".venv").resolve() == project / ".venv"
     assert not (copied.root / ".git").exists()
 
 
-def test_a_mutant_is_in_the_copy_for_a_while_and_never_in_the_project(project: Path, copied: CopiedProject) -> None:
-    with copied.mutated(MUTANT):
+def test_a_mutant_changes_only_the_copy_and_only_for_its_trial(project: Path, copied: CopiedProject) -> None:
+    with copied.apply_mutant(MUTANT):
         assert "3 * n" in (copied.root / MUTANT.file).read_text()
         assert "3 * n" not in (project / MUTANT.file).read_text()
-    with pytest.raises(KeyboardInterrupt), copied.mutated(MUTANT):
+    with pytest.raises(KeyboardInterrupt), copied.apply_mutant(MUTANT):
         raise KeyboardInterrupt
     assert (copied.root / MUTANT.file).read_text() == (project / MUTANT.file).read_text()
 
 
-def test_a_mutant_is_noticed_by_a_test_that_fails_with_it_alone(trial: Trial) -> None:
-    found = trial.of(replace(MUTANT, tests=("test_thing.py::test_it_runs_as_make_test_does", DOUBLE)))
+def test_a_mutant_is_noticed_by_a_test_that_fails_with_it_alone(trial: MutantTrial) -> None:
+    found = trial.try_mutant(replace(MUTANT, tests=("test_thing.py::test_it_runs_as_make_test_does", DOUBLE)))
     assert (found.verdict, found.reason) == ("noticed", DOUBLE)
 
 
-def test_a_mutant_that_changes_nothing_survives(trial: Trial) -> None:
-    found = trial.of(replace(MUTANT, instead="n + n"))
+def test_a_mutant_that_changes_nothing_survives(trial: MutantTrial) -> None:
+    found = trial.try_mutant(replace(MUTANT, instead="n + n"))
     assert (found.verdict, found.reason) == ("SURVIVED", "1 tests pass with it")
 
 
-def test_a_mutant_that_cannot_be_imported_is_not_noticed(trial: Trial) -> None:
-    found = trial.of(replace(MUTANT, there="import json", instead="import no_such_module"))
+def test_a_mutant_that_cannot_be_imported_is_not_noticed(trial: MutantTrial) -> None:
+    found = trial.try_mutant(replace(MUTANT, there="import json", instead="import no_such_module"))
     assert found.verdict == "UNDECIDED"
     assert found.reason.startswith("no assertion failed, but ")
 
 
-def test_a_test_that_fails_without_the_mutant_notices_nothing(trial: Trial) -> None:
-    found = trial.of(replace(MUTANT, tests=("test_thing.py::test_wrong",)))
+def test_a_test_that_fails_without_the_mutant_notices_nothing(trial: MutantTrial) -> None:
+    found = trial.try_mutant(replace(MUTANT, tests=("test_thing.py::test_wrong",)))
     assert found.verdict == "UNDECIDED"
     assert found.reason.startswith("the tests fail without it: test_thing.py::test_wrong")
 
 
-def test_tests_that_do_not_run_here_notice_nothing(copied: CopiedProject, trial: Trial) -> None:
+def test_skipped_tests_notice_no_mutant(copied: CopiedProject, trial: MutantTrial) -> None:
     """As those of an engine that is not published for this machine."""
     skipped = "import pytest\n\n\n@pytest.mark.skip\ndef test_it():\n    assert False\n"
     (copied.root / "test_skipped.py").write_text(skipped)
-    found = trial.of(replace(MUTANT, tests=("test_skipped.py",)))
+    found = trial.try_mutant(replace(MUTANT, tests=("test_skipped.py",)))
     assert (found.verdict, found.reason) == ("UNDECIDED", "none of its tests runs on this machine")
 
 
-def test_a_mutant_that_does_not_fit_is_named(trial: Trial) -> None:
-    found = trial.of(replace(MUTANT, there="4 * n"))
+def test_a_mutant_that_does_not_fit_is_named(trial: MutantTrial) -> None:
+    found = trial.try_mutant(replace(MUTANT, there="4 * n"))
     assert found.verdict == "UNDECIDED"
     assert "cannot be applied" in found.reason
 
@@ -123,26 +123,28 @@ def test_a_mutant_that_does_not_fit_is_named(trial: Trial) -> None:
         ("", "UNDECIDED"),
     ],
 )
-def test_only_what_was_checked_counts(said: str, verdict: str) -> None:
-    assert judge(Outcome(1, 1.0, 1, (DOUBLE,)), {DOUBLE: said})[0] == verdict
+def test_only_a_failed_assertion_notices_a_mutant(said: str, verdict: str) -> None:
+    assert judge_run(Outcome(1, 1.0, 1, (DOUBLE,)), {DOUBLE: said})[0] == verdict
 
 
 @pytest.mark.parametrize("exit_code", [1, 2, 3, -9])
-def test_a_run_that_did_not_come_to_a_failure_shows_nothing(exit_code: int) -> None:
-    assert judge(Outcome(exit_code, 1.0), {})[0] == "UNDECIDED"
+def test_a_run_without_a_failed_test_is_undecided(exit_code: int) -> None:
+    assert judge_run(Outcome(exit_code, 1.0), {})[0] == "UNDECIDED"
 
 
 def test_the_table_has_a_row_for_each_mutant() -> None:
-    lines = table([Finding(MUTANT, "noticed", DOUBLE, 1.25), Finding(MUTANT, "SURVIVED", "1 tests pass with it")])
+    lines = format_table(
+        [Finding(MUTANT, "noticed", DOUBLE, 1.25), Finding(MUTANT, "SURVIVED", "1 tests pass with it")]
+    )
     assert lines[2:] == [
         f"| a-mutant | 1 | noticed | {DOUBLE} | 1.2 |",
         "| a-mutant | 1 | SURVIVED | 1 tests pass with it | 0.0 |",
     ]
 
 
-def test_mutants_on_the_cloud_are_left_out_unless_asked_for() -> None:
+def test_mutants_on_the_cloud_are_left_out_unless_requested() -> None:
     mutants = [MUTANT, replace(MUTANT, name="on-the-cloud", needs="cloud")]
-    assert [one.name for one in chosen(mutants, (), cloud=False)] == ["a-mutant"]
-    assert [one.name for one in chosen(mutants, (), cloud=True)] == ["a-mutant", "on-the-cloud"]
-    assert [one.name for one in chosen(mutants, ("on-the-cloud",), cloud=True)] == ["on-the-cloud"]
-    assert chosen(mutants, ("on-the-cloud",), cloud=False) == []
+    assert [one.name for one in choose_mutants(mutants, (), cloud=False)] == ["a-mutant"]
+    assert [one.name for one in choose_mutants(mutants, (), cloud=True)] == ["a-mutant", "on-the-cloud"]
+    assert [one.name for one in choose_mutants(mutants, ("on-the-cloud",), cloud=True)] == ["on-the-cloud"]
+    assert choose_mutants(mutants, ("on-the-cloud",), cloud=False) == []

@@ -23,12 +23,12 @@ PUBLIC = ["8.8.8.8", "93.184.216.34", "172.15.0.1", "172.32.0.1", "100.63.0.1", 
 
 @pytest.mark.invariant(39)
 @pytest.mark.parametrize("address", NOT_PUBLIC)
-def test_an_address_that_leads_inside_is_not_public(address: str) -> None:
+def test_an_internal_or_malformed_address_is_not_public(address: str) -> None:
     assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_an_address_that_anybody_can_reach_is_public(address: str) -> None:
+def test_a_globally_reachable_address_is_public(address: str) -> None:
     assert is_public(address)
 
 
@@ -48,7 +48,7 @@ def test_an_address_that_anybody_can_reach_is_public(address: str) -> None:
         ("https://1.2.3.4.", Destination("https", "1.2.3.4", 443, "/")),
     ],
 )
-def test_a_url_leads_to_one_place(url: str, destination: Destination) -> None:
+def test_a_url_has_one_destination(url: str, destination: Destination) -> None:
     assert parse_destination(url) == destination
 
 
@@ -88,7 +88,7 @@ def test_a_url_that_may_be_read_in_two_ways_is_refused(url: str) -> None:
 
 
 @given(st.text(max_size=40) | st.text("htps:/@[]%.#?\\0x17f \n-", max_size=40).map("https://{}".format))
-def test_no_text_is_a_fault_and_no_host_has_a_second_reading(url: str) -> None:
+def test_any_text_is_judged_and_a_parsed_host_has_one_reading(url: str) -> None:
     found = parse_destination(url)
     if isinstance(found, Destination):
         host = f"[{found.host}]" if ":" in found.host else found.host
@@ -106,7 +106,7 @@ def test_public_addresses_are_reached_over_https_only() -> None:
     assert refusal("http://hooks.test/", "8.8.8.8") == "hooks.test may only be reached over https."
 
 
-def test_one_private_address_among_many_is_one_too_many() -> None:
+def test_one_private_address_among_several_is_refused() -> None:
     assert refusal("https://hooks.test/", "8.8.8.8", "10.0.0.1") == "hooks.test is not a public address."
 
 
@@ -120,12 +120,12 @@ def test_one_private_address_among_many_is_one_too_many() -> None:
         ("http://[::1]/", "::1", "[0::1]"),
     ],
 )
-def test_a_host_that_is_named_may_be_private(url: str, address: str, allowed: str) -> None:
+def test_an_allowed_host_may_be_private(url: str, address: str, allowed: str) -> None:
     assert refusal(url, address, allowed=(allowed,)) is None
     assert refusal(url, address, allowed=("other.test",)) is not None
 
 
-def test_a_name_allows_itself_only() -> None:
+def test_an_allowed_name_allows_no_other_name() -> None:
     allowed = ("hooks.internal", "10.0.0.1")
     for url in ("https://a.hooks.internal/", "https://hooks.internal.test/", "https://internal/"):
         assert refusal(url, "10.0.0.1", allowed=allowed) is not None
@@ -143,7 +143,7 @@ MANY_NAMES = ("inside.test", "127.0.0.1", "localhost", "::1", "169.254.169.254",
         "fe80::1", "::ffff:169.254.169.254", "::a9fe:a9fe", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1",
     ],
 )  # fmt: skip
-def test_not_even_an_allowed_name_leads_to_where_machines_are_told_who_they_are(address: str) -> None:
+def test_an_allowed_name_never_leads_to_an_instance_metadata_address(address: str) -> None:
     assert refusal("http://inside.test/", "10.0.0.1", address, allowed=MANY_NAMES) is not None
 
 
@@ -156,7 +156,7 @@ def test_not_even_an_allowed_name_leads_to_where_machines_are_told_who_they_are(
         ("inside.test", "0.0.0.0"), ("inside.test", "::"), ("[::1]", "::1"), ("inside.test", "::ffff:127.0.0.1"),  # noqa: S104 - an address, not a bind
     ],
 )  # fmt: skip
-def test_not_even_an_allowed_host_leads_to_the_runtime_of_the_function(own: str, host: str, address: str) -> None:
+def test_an_allowed_host_never_leads_to_the_runtime_of_the_function(own: str, host: str, address: str) -> None:
     rules = build_egress_rules(MANY_NAMES, own_addresses=("", own))
     inside, beside = parse_destination(f"http://{host}:9001/2018-06-01/"), parse_destination(f"http://{host}:9002/")
     assert isinstance(inside, Destination)
@@ -165,7 +165,7 @@ def test_not_even_an_allowed_host_leads_to_the_runtime_of_the_function(own: str,
     assert rules.refusal(beside, [address]) is None
 
 
-def test_a_runtime_that_has_a_name_or_no_port_is_known_by_it() -> None:
+def test_a_runtime_with_a_name_or_without_a_port_is_recognised() -> None:
     rules = build_egress_rules(MANY_NAMES, own_addresses=("sandbox.localdomain:9001", "http://inside.test"))
     for url in ("http://sandbox.localdomain:9001/", "http://inside.test/x"):
         destination = parse_destination(url)
@@ -180,7 +180,7 @@ def test_a_runtime_that_has_a_name_or_no_port_is_known_by_it() -> None:
         ("http://page.test:8080/", True), ("https://page.test:22/", True), ("http://inside.test:6379/", False),
     ],
 )  # fmt: skip
-def test_where_only_usual_ports_are_open_an_allowed_host_may_have_another(url: str, is_refused: bool) -> None:
+def test_an_allowed_host_may_have_a_port_outside_the_allowed_ports(url: str, is_refused: bool) -> None:
     destination = parse_destination(url)
     assert isinstance(destination, Destination)
     rules = build_egress_rules(["inside.test"], needs_tls=False, ports=frozenset({80, 443}))

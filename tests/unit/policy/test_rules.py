@@ -23,14 +23,16 @@ ALLOW = Rule("web", "allow", ("*",), ("web::*",))
 RESTRICT = Rule("not-over-mcp", "mcp_restriction", ("*",), ("skill:*",))
 
 names = st.text("ab*:", min_size=1, max_size=6)
-who = st.sampled_from(["*", "role:guest", "role:staff", "subject:agent-*", "permission:mail.*", "permission:x"])
+who_patterns = st.sampled_from(
+    ["*", "role:guest", "role:staff", "subject:agent-*", "permission:mail.*", "permission:x"]
+)
 kinds = st.sampled_from(["allow", "deny", "mcp_restriction", "show", "unreadable"])
 rules = st.lists(
     st.builds(
         Rule,
         st.text("abc", min_size=1, max_size=3),
         kinds,
-        st.lists(who, min_size=1, max_size=2).map(tuple),
+        st.lists(who_patterns, min_size=1, max_size=2).map(tuple),
         st.lists(names, min_size=1, max_size=2).map(tuple),
     ),
     max_size=5,
@@ -45,61 +47,63 @@ documents = st.recursive(
 effects = st.sampled_from(["allow", "deny"])
 
 
-def unnoticed(item: PolicyItem, decision: PolicyDecision) -> None:
+def ignore_denial(item: PolicyItem, decision: PolicyDecision) -> None:
     del item, decision
 
 
-def decided(
+def decide_search(
     *rules: Rule, default: Effect = "allow", principal: Principal = AGENT, over_mcp: bool = True
 ) -> PolicyDecision:
     return decide(rules, default, principal, SEARCH, over_mcp=over_mcp)
 
 
-def test_s102_s103_without_rules_everybody_who_is_let_in_may_use_everything() -> None:
-    assert decided() == PolicyDecision(allowed=True, rule=None, reason="no rule applies, and the default is to allow")
-    assert decided(principal=Principal("somebody", "acme", "issuer")).allowed
+def test_s102_s103_without_rules_every_principal_may_use_every_item() -> None:
+    assert decide_search() == PolicyDecision(
+        allowed=True, rule=None, reason="no rule applies, and the default is to allow"
+    )
+    assert decide_search(principal=Principal("somebody", "acme", "issuer")).allowed
 
 
-def test_a_rule_that_denies_goes_before_one_that_allows_and_that_before_the_default() -> None:
-    assert decided(ALLOW, DENY) == PolicyDecision(allowed=False, rule="no-web", reason="a rule denies it")
-    assert decided(ALLOW, default="deny") == PolicyDecision(allowed=True, rule="web", reason="a rule allows it")
-    assert not decided(default="deny").allowed
+def test_deny_rules_override_allow_rules_and_those_override_the_default() -> None:
+    assert decide_search(ALLOW, DENY) == PolicyDecision(allowed=False, rule="no-web", reason="a rule denies it")
+    assert decide_search(ALLOW, default="deny") == PolicyDecision(allowed=True, rule="web", reason="a rule allows it")
+    assert not decide_search(default="deny").allowed
 
 
 @pytest.mark.parametrize("who", ["subject:agent-7", "subject:agent-*", "role:guest", "permission:mail.*", "*"])
-def test_who_is_meant_is_said_by_subject_role_or_permission(who: str) -> None:
-    assert not decided(Rule("a", "deny", (who,), ("*",))).allowed
+def test_a_rule_matches_a_principal_by_subject_role_or_permission(who: str) -> None:
+    assert not decide_search(Rule("a", "deny", (who,), ("*",))).allowed
 
 
 @pytest.mark.parametrize("who", ["subject:agent", "role:gues", "permission:send", "guest", "tenant:acme", "role:"])
-def test_nobody_else_is_meant(who: str) -> None:
-    assert decided(Rule("a", "deny", (who,), ("*",))).allowed
+def test_a_rule_matches_no_other_principal(who: str) -> None:
+    assert decide_search(Rule("a", "deny", (who,), ("*",))).allowed
 
 
 @pytest.mark.parametrize("name", ["skill:web_search", "web::search", "web__search", "skill:*", "*search", "web::*"])
-def test_an_item_goes_by_each_of_its_names(name: str) -> None:
-    assert not decided(Rule("a", "deny", ("*",), (name,))).allowed
+def test_a_rule_matches_an_item_by_each_of_its_names(name: str) -> None:
+    assert not decide_search(Rule("a", "deny", ("*",), (name,))).allowed
 
 
-def test_s23_a_restriction_holds_for_clients_and_not_for_functions_that_call_each_other() -> None:
-    assert decided(RESTRICT) == PolicyDecision(
+def test_s23_a_restriction_holds_for_clients_and_not_for_nested_calls() -> None:
+    assert decide_search(RESTRICT) == PolicyDecision(
         allowed=False, rule="not-over-mcp", reason="a rule denies it to MCP clients"
     )
-    assert decided(RESTRICT, over_mcp=False).allowed
-    assert not decided(DENY, over_mcp=False).allowed
+    assert decide_search(RESTRICT, over_mcp=False).allowed
+    assert not decide_search(DENY, over_mcp=False).allowed
 
 
 @pytest.mark.invariant(73)
 def test_s101_a_rule_that_cannot_be_read_denies_everything() -> None:
-    denied = decided(ALLOW, Rule("odd", "unreadable"))
+    denied = decide_search(ALLOW, Rule("odd", "unreadable"))
     assert denied == PolicyDecision(allowed=False, rule="odd", reason="a rule that cannot be read denies everything")
 
 
-def test_what_is_shown_is_no_permission() -> None:
+def test_a_show_rule_is_no_permission() -> None:
     show = Rule("beta", "show", ("role:guest",), ("skill:web_*",))
     assert find_show_rule([show], AGENT, SEARCH) == show
     assert find_show_rule([show], Principal("x", "acme", "issuer"), SEARCH) is None
-    assert not decided(show, default="deny").allowed
+    assert not decide_search(show, default="deny").allowed
 
 
 @pytest.mark.parametrize(
@@ -111,12 +115,12 @@ def test_what_is_shown_is_no_permission() -> None:
         ("[a]", "a", False), ("a?", "ab", False),
     ],
 )  # fmt: skip
-def test_a_star_stands_for_anything_and_nothing_else_does(pattern: str, name: str, does: bool) -> None:
+def test_only_a_star_is_a_wildcard(pattern: str, name: str, does: bool) -> None:
     assert is_match(pattern, name) is does
 
 
 @given(st.lists(st.text("ab", max_size=3), min_size=1, max_size=4), st.data())
-def test_what_is_put_in_the_place_of_stars_fits(parts: Sequence[str], data: st.DataObject) -> None:
+def test_a_name_with_texts_in_the_place_of_stars_matches(parts: Sequence[str], data: st.DataObject) -> None:
     filled = [data.draw(st.text("ab", max_size=3)) for _ in parts[1:]]
     name = "".join(part + filler for part, filler in zip(parts, [*filled, ""], strict=True))
     assert is_match("*".join(parts), name)
@@ -127,8 +131,8 @@ def test_a_pattern_of_many_stars_does_not_take_long() -> None:
 
 
 @pytest.mark.invariant(71)
-@given(rules, effects, some_item, st.booleans(), st.lists(names, min_size=1, max_size=2), who)
-def test_one_more_rule_that_denies_allows_nothing(
+@given(rules, effects, some_item, st.booleans(), st.lists(names, min_size=1, max_size=2), who_patterns)
+def test_an_additional_deny_rule_allows_nothing_more(
     some: Sequence[Rule], default: Effect, item: PolicyItem, over_mcp: bool, what: Sequence[str], whom: str
 ) -> None:  # fmt: skip
     more = Rule("zzzz", "deny", (whom,), tuple(what))
@@ -146,7 +150,7 @@ def test_the_order_of_rules_decides_nothing(some: list[Rule], default: Effect, i
 
 
 @given(rules, effects, st.lists(some_item, max_size=4))
-def test_what_is_remembered_is_what_was_decided(
+def test_cached_access_agrees_with_the_decisions(
     some: Sequence[Rule], default: Effect, asked: Sequence[PolicyItem]
 ) -> None:
     noticed: list[PolicyDecision] = []
@@ -158,15 +162,15 @@ def test_what_is_remembered_is_what_was_decided(
     assert not any(decision.allowed for decision in noticed)
 
 
-def test_who_is_meant_by_the_same_rules_shares_what_is_made_for_them() -> None:
-    accesses = RuledAccessLookup(Policies(rules=(DENY,)), unnoticed)
+def test_principals_matched_by_the_same_rules_share_one_access() -> None:
+    accesses = RuledAccessLookup(Policies(rules=(DENY,)), ignore_denial)
     guests = [Principal(f"agent-{n}", "acme", "issuer", frozenset({"guest"})) for n in range(2)]
     assert accesses.of(guests[0]) is accesses.of(guests[1])
     others = accesses.of(Principal("x", "acme", "issuer"))
     assert (others.is_open, others.allows(SEARCH), OPEN.is_open) == (True, True, True)
 
 
-def test_they_are_read_as_they_were_written() -> None:
+def test_policies_are_parsed_as_they_were_written() -> None:
     written: Any = {
         "default": "deny",
         "b": {"kind": "allow", "who": ["*"], "what": ["x"], "description": "All."},
@@ -179,13 +183,13 @@ def test_they_are_read_as_they_were_written() -> None:
 
 @pytest.mark.invariant(73)
 @given(documents)
-def test_whatever_is_there_is_read_and_what_is_no_rule_denies(value: Any) -> None:
+def test_any_document_is_parsed_and_an_invalid_one_denies(value: Any) -> None:
     policies = parse_policies(json.dumps(value))
     if value not in ({}, {"default": "allow"}):
         assert not decide(policies.rules, policies.default, AGENT, SEARCH).allowed
 
 
-def test_there_may_not_be_too_much_of_them() -> None:
+def test_policies_have_a_size_limit() -> None:
     assert find_excess({"a": "x"}) is None
     assert "at most 300000 characters" in str(find_excess({"a": "x" * LONGEST_TEXT}))
 
@@ -211,5 +215,5 @@ def test_there_may_not_be_too_much_of_them() -> None:
         ),
     ],
 )
-def test_what_an_item_is_called(item: PolicyItem, named: Sequence[str]) -> None:
+def test_an_item_has_all_its_names(item: PolicyItem, named: Sequence[str]) -> None:
     assert list(item) == named

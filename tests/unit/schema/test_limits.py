@@ -29,12 +29,12 @@ def test_a_repetition_in_a_repetition_is_refused(pattern: str) -> None:
 @pytest.mark.parametrize(
     "pattern", ["", "^[a-z]+$", "a+b+c*", "(ab)+", "(a{3})+", "[a-z0-9]{1,64}", "^(sp_)?[0-9a-f]{12}$", r"\d{4}-\d{2}"]
 )
-def test_ordinary_patterns_are_taken(pattern: str) -> None:
+def test_ordinary_patterns_are_accepted(pattern: str) -> None:
     assert find_pattern_fault(pattern) is None
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "x" * 2000, "(" * 900 + ")" * 900])
-def test_what_is_no_pattern_is_refused(pattern: str) -> None:
+def test_an_invalid_pattern_is_refused(pattern: str) -> None:
     assert find_pattern_fault(pattern) is not None
 
 
@@ -46,7 +46,7 @@ def nested(levels: int) -> Json:
 
 
 @pytest.mark.parametrize(("levels", "too_deep"), [(0, False), (64, False), (65, True), (100_000, True)])
-def test_depth_is_known_before_anything_walks_a_value(levels: int, too_deep: bool) -> None:
+def test_the_depth_of_a_value_is_limited(levels: int, too_deep: bool) -> None:
     assert is_too_deep(nested(levels)) is too_deep
 
 
@@ -63,12 +63,12 @@ def test_depth_is_known_before_anything_walks_a_value(levels: int, too_deep: boo
         ({"allOf": [{"const": nested(80)}]}, "deeply"),
     ],
 )
-def test_a_schema_that_is_not_taken_says_why(schema: JsonObject, says: str) -> None:
+def test_a_refused_schema_has_its_reason(schema: JsonObject, says: str) -> None:
     with pytest.raises(SchemaRefusal, match=says):
         Validators().find_violation(schema, {})
 
 
-def test_a_schema_that_refers_to_itself_ends() -> None:
+def test_a_recursive_schema_terminates() -> None:
     schema: JsonObject = {"type": ["array", "integer"], "items": {"$ref": "#"}}
     assert Validators().find_violation(schema, nested(60)) is None
     circular: JsonObject = {"$ref": "#"}
@@ -80,7 +80,7 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
 @pytest.mark.parametrize(
     "schema", [{"$ref": "#/x", "x": [1, 2]}, {"$ref": "#/x", "x": "abc"}, {"$ref": "#/x", "x": {"type": "banana"}}]
 )
-def test_a_reference_to_what_is_no_schema_is_refused(schema: JsonObject) -> None:
+def test_a_reference_to_an_invalid_schema_is_refused(schema: JsonObject) -> None:
     with pytest.raises(SchemaRefusal, match="leads to no schema"):
         Validators().find_violation(schema, {"a": 1})
 
@@ -96,7 +96,7 @@ def test_an_unresolvable_reference_is_refused() -> None:
         Validators().find_violation({"$ref": "#/$defs/nowhere"}, 1)
 
 
-def test_validators_are_compiled_once_and_the_memory_of_them_is_bounded() -> None:
+def test_a_bounded_number_of_validators_is_cached() -> None:
     validators = Validators()
     for number in range(400):
         validators.find_violation({"const": number}, number)

@@ -41,13 +41,13 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 @given(st.recursive(st.just({}), _schemas, max_leaves=6), _VALUES)
-def test_whatever_is_taken_for_satisfied_is(schema: JsonObject, value: Any) -> None:
+def test_a_value_judged_surely_valid_is_valid(schema: JsonObject, value: Any) -> None:
     if is_surely_valid(schema, value):
         assert Draft202012Validator(schema).is_valid(value)
 
 
 @given(_KINDS, _VALUES)
-def test_of_plain_schemas_hardly_anything_is_left_to_the_library(kind: str, value: Any) -> None:
+def test_plain_schemas_are_decided_without_the_library(kind: str, value: Any) -> None:
     schema: JsonObject = {"type": kind}
     is_whole = isinstance(value, float) and value.is_integer()  # an integer too, but that is not looked into
     assert is_surely_valid(schema, value) == Draft202012Validator(schema).is_valid(value) or is_whole
@@ -71,7 +71,7 @@ def test_of_plain_schemas_hardly_anything_is_left_to_the_library(kind: str, valu
         True,
     ],
 )
-def test_what_might_be_refused_is_looked_at(schema: Any) -> None:
+def test_a_schema_that_may_be_refused_is_never_surely_valid(schema: Any) -> None:
     assert not is_surely_valid(schema, {})
 
 

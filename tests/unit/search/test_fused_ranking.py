@@ -51,7 +51,7 @@ def best(query: str) -> str:
         ("dis", "files.read_text"),
     ],
 )
-def test_a_query_finds_what_is_meant(query: str, expected: str) -> None:
+def test_a_query_finds_the_expected_item_first(query: str, expected: str) -> None:
     assert best(query) == expected
 
 
@@ -94,14 +94,14 @@ def test_an_identifier_is_its_parts_and_itself(identifier: str, expected: Sequen
     assert split_identifier(identifier) == expected
 
 
-def test_a_rare_word_says_more_than_a_common_one(words_alone: None) -> None:
+def test_a_rare_word_counts_more_than_a_common_one(words_alone: None) -> None:
     del words_alone
     shared = [tool(f"x{number}", "Make report.") for number in range(9)]
     found = CatalogueSearch([*shared, tool("y", "Send invoice.")]).find("report invoice", ranking="fused")
     assert found[0][1] == "y"
 
 
-def test_a_word_says_less_the_more_there_are(words_alone: None) -> None:
+def test_a_word_counts_less_in_a_longer_description(words_alone: None) -> None:
     del words_alone
     found = CatalogueSearch([tool("x", "Make report for week, month, year."), tool("y", "Make report.")]).find(
         "report", ranking="fused"
@@ -109,19 +109,19 @@ def test_a_word_says_less_the_more_there_are(words_alone: None) -> None:
     assert [identifier for _, identifier in found] == ["y", "x"]
 
 
-def test_words_that_hold_a_sentence_together_make_no_description_longer() -> None:
+def test_stop_words_do_not_lengthen_a_description() -> None:
     search = CatalogueSearch([tool("x", "Read the whole of a file."), tool("y", "Read whole file.")])
     (first, _), (second, _) = search.find("read file", ranking="fused")
     assert first == second
 
 
-def test_kind_limit_and_the_empty_query_are_as_by_the_rule() -> None:
+def test_kind_limit_and_empty_query_act_as_in_the_literal_ranking() -> None:
     assert SEARCH.find("file", ranking="fused", kind="workflow") == []
     assert len(SEARCH.find("file", ranking="fused", limit=2)) == 2
     assert SEARCH.find("", ranking="fused") == SEARCH.find("")
 
 
-def test_words_that_hold_a_sentence_together_are_looked_for_when_there_is_nothing_else() -> None:
+def test_a_query_of_stop_words_alone_finds_items() -> None:
     assert SEARCH.find("what is there", ranking="fused")
 
 
@@ -133,7 +133,7 @@ CATALOGUES = st.lists(
 
 
 @given(CATALOGUES, TEXTS)
-def test_whatever_the_rule_finds_is_found(documents: Sequence[SearchDocument], query: str) -> None:
+def test_fused_ranking_finds_every_hit_of_the_literal_ranking(documents: Sequence[SearchDocument], query: str) -> None:
     search = CatalogueSearch(documents)
     by_rule, fused = (
         {hit[1] for hit in search.find(query, ranking=ranking, limit=100)} for ranking in ("literal", "fused")
@@ -142,7 +142,7 @@ def test_whatever_the_rule_finds_is_found(documents: Sequence[SearchDocument], q
 
 
 @given(CATALOGUES, TEXTS)
-def test_the_order_in_which_a_catalogue_comes_changes_nothing(documents: Sequence[SearchDocument], query: str) -> None:
+def test_the_order_of_the_catalogue_changes_no_hit(documents: Sequence[SearchDocument], query: str) -> None:
     found = CatalogueSearch(documents).find(query, ranking="fused", limit=100)
     assert CatalogueSearch(reversed(documents)).find(query, ranking="fused", limit=100) == found
     assert found == sorted(found, key=lambda hit: (-hit[0], hit[1]))

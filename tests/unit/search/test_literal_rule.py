@@ -106,26 +106,26 @@ SEARCH = CatalogueSearch(CATALOGUE)
         ),
     ],
 )
-def test_the_printed_examples_come_out_as_printed(query: str, printed: str) -> None:
+def test_the_published_examples_have_their_published_scores(query: str, printed: str) -> None:
     expected = [hit.split() for hit in printed.split("; ") if hit]
     found = SEARCH.find(query)
     assert [identifier for _, identifier in found] == [identifier for _, identifier in expected]
     assert [score for score, _ in found] == pytest.approx([float(score) for score, _ in expected], abs=1e-4)
 
 
-def test_words_that_hold_a_sentence_together_do_not_count_while_another_remains() -> None:
+def test_stop_words_are_ignored_beside_other_words() -> None:
     assert SEARCH.find("how do I deploy to the live one?") == SEARCH.find("deploy live one")
     assert SEARCH.find("over") == [(6.0 + 5.0 + 1.0, "cargo.handover")]
     assert SEARCH.find("over the a cargo") == SEARCH.find("cargo")
 
 
-def test_a_kind_is_all_that_is_searched() -> None:
+def test_a_search_can_be_restricted_to_a_kind() -> None:
     assert SEARCH.find("deploy", kind="workflow") == [(17.0, "deploy_pipeline")]
     assert SEARCH.find("", kind="workflow") == [(1.0, "deploy_pipeline"), (1.0, "intake_triage")]
     assert SEARCH.find("deploy", kind="connection") == []
 
 
-def test_no_more_than_the_limit_is_found_and_none_means_ten() -> None:
+def test_hits_are_limited_and_the_default_limit_is_ten() -> None:
     many = CatalogueSearch(SearchDocument(f"report.{number:02}", "capability", "Report") for number in range(12, 0, -1))
     first = [f"report.{number:02}" for number in range(1, 13)]
     assert [identifier for _, identifier in many.find("report", limit=3)] == first[:3]
@@ -143,7 +143,7 @@ def test_an_empty_catalogue_has_nothing_to_find() -> None:
     assert CatalogueSearch(()).find("") == []
 
 
-def test_equals_stand_in_the_order_of_their_bytes() -> None:
+def test_hits_with_equal_scores_are_in_byte_order() -> None:
     identifiers = ["é", "z", "Z", "\U0001f4a1", "ﬀ", "a.b", "a_b", "a"]
     found = CatalogueSearch(SearchDocument(identifier, "capability", "Report") for identifier in identifiers).find(
         "report"
@@ -154,7 +154,7 @@ def test_equals_stand_in_the_order_of_their_bytes() -> None:
 type Scored = dict[str, float]
 
 
-def slowly(documents: Sequence[SearchDocument], query: str) -> Scored:
+def score_slowly(documents: Sequence[SearchDocument], query: str) -> Scored:
     """The rule read aloud: each term, each document, each field."""
     terms = re.findall(r"[^\W_]+", query.lower())
     terms = [term for term in terms if term not in STOP_WORDS] or terms
@@ -169,21 +169,21 @@ def score_of(document: SearchDocument, term: str) -> float:
     weighed = [
         (6, document.title), (5, document.id), (3, tags), (3, aliases), (2, document.description), (1, document.text),
     ]  # fmt: skip
-    return sum(weight * part_of(field.lower(), term) for weight, field in weighed)
+    return sum(weight * field_score(field.lower(), term) for weight, field in weighed)
 
 
-def part_of(field: str, term: str) -> float:
+def field_score(field: str, term: str) -> float:
     words = re.findall(r"[^\W_]+", field)
     size = len(term.encode())
     if term in field:
         return 1.0
     if size >= 2 and any(word.startswith(term) for word in words):
         return 0.7
-    best = max((likeness(term, word) for word in words), default=0.0) if size >= 4 else 0.0
+    best = max((trigram_similarity(term, word) for word in words), default=0.0) if size >= 4 else 0.0
     return best / 2 if best > 0.3 else 0.0
 
 
-def likeness(one: str, other: str) -> float:
+def trigram_similarity(one: str, other: str) -> float:
     ours, theirs = ({text[at : at + 3] for at in range(len(text) - 2)} for text in (one.encode(), other.encode()))
     return len(ours & theirs) / len(ours | theirs)
 
@@ -210,7 +210,7 @@ CATALOGUES = st.lists(
 )
 
 
-def test_three_tenths_in_common_are_not_enough() -> None:
+def test_a_similarity_of_three_tenths_is_not_enough() -> None:
     search = CatalogueSearch(
         [SearchDocument("x", "capability", "abcdexyzw"), SearchDocument("y", "capability", "abcdexyz")]
     )
@@ -223,7 +223,7 @@ def test_the_length_of_a_term_is_that_of_its_bytes() -> None:
 
 
 @given(CATALOGUES, TEXTS)
-def test_every_score_is_the_one_that_the_rule_gives(documents: Sequence[SearchDocument], query: str) -> None:
+def test_every_score_is_that_of_the_plain_rule(documents: Sequence[SearchDocument], query: str) -> None:
     found = CatalogueSearch(documents).find(query, limit=100)
-    assert {identifier: score for score, identifier in found} == pytest.approx(slowly(documents, query), abs=1e-4)
+    assert {identifier: score for score, identifier in found} == pytest.approx(score_slowly(documents, query), abs=1e-4)
     assert found == sorted(found, key=lambda hit: (-hit[0], hit[1].encode()))

@@ -26,12 +26,12 @@ def test_the_best_order_has_a_gain_of_one_and_a_worse_one_less() -> None:
     assert ndcg([*"0123456789", "best"], LABELS) == 0
 
 
-def test_recall_is_the_part_of_what_fits_that_is_among_the_first_five() -> None:
+def test_recall_is_the_share_of_relevant_items_among_the_first_five() -> None:
     assert recall(["other", "best", "bad"], LABELS) == 0.5
     assert recall([*"01234", "best", "good"], LABELS) == 0
 
 
-def test_a_folder_may_hold_files_as_they_are_and_compressed(tmp_path: Path) -> None:
+def test_a_folder_may_hold_plain_and_compressed_files(tmp_path: Path) -> None:
     tools = [{"id": name, "name": name, "description": f"Does {name}."} for name in ("walking", "flying")]
     queries: list[JsonObject] = [
         {"id": "q1", "query": "walk", "labels": {"walking": 1}},
@@ -49,7 +49,7 @@ def test_a_folder_may_hold_files_as_they_are_and_compressed(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"tools": [], "queries": []}', '{"tools": [{}], "queries": []}'])
-def test_what_is_no_retrieval_data_is_refused_by_name(tmp_path: Path, content: str) -> None:
+def test_invalid_retrieval_data_is_refused_by_file_name(tmp_path: Path, content: str) -> None:
     (tmp_path / "odd.json").write_text(content)
     with pytest.raises(BenchError, match=r"odd\.json"):
         read_datasets(tmp_path)

@@ -23,20 +23,20 @@ from signpost.signing.capability_tokens import (
 )
 from signpost.signing.key_ring import KEYS_LIFETIME, KeyRing, derive_key
 from signpost.signing.signed_text import sign, write_signed_text
-from tests.support.memory_gateway import SetClock
+from tests.support.memory_gateway import ManualClock
 
 MAIL = "arn:aws:lambda:us-east-1:000000000000:function:mail"
 OTHER = "arn:aws:lambda:us-east-1:000000000000:function:other"
 FIRST = "a" * 64
-SOMEBODY = Principal("agent", "acme", "signpost:api-key", frozenset({"writer"}), frozenset({"mail", "read"}))
+PRINCIPAL = Principal("agent", "acme", "signpost:api-key", frozenset({"writer"}), frozenset({"mail", "read"}))
 type Change = Callable[[FunctionCall], FunctionCall]
 
 
-class World:
+class StackWithExecutors:
     """A stack with its keys, and the executors' own copies."""
 
     def __init__(self) -> None:
-        self.clock = SetClock()
+        self.clock = ManualClock()
         self.stack = MemoryMasterKeys(MasterKeys(FIRST))
         self.mint = TokenMint(KeyRing(store=self.stack, clock=self.clock))
         self.executors = {arn: MemoryMasterKeys(MasterKeys(derive_executor_key(FIRST, arn))) for arn in (MAIL, OTHER)}
@@ -50,7 +50,7 @@ class World:
             call_id="c1",
             function="email::send",
             arguments={"to": "x", "n": [1, 2.5, None]},
-            principal=SOMEBODY,
+            principal=PRINCIPAL,
             deadline=self.clock.now() + 10,
             permissions=frozenset({"mail"}),
             step="wf_1.send.3",
@@ -68,16 +68,16 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def stack() -> StackWithExecutors:
+    return StackWithExecutors()
 
 
-def test_s125_s130_a_token_allows_the_call_it_was_minted_for(world: World) -> None:
-    call = world.call()
-    assert world.verifiers[MAIL].refusal(world.token(call), call) is None
+def test_s125_s130_a_token_allows_the_call_it_was_minted_for(stack: StackWithExecutors) -> None:
+    call = stack.call()
+    assert stack.verifiers[MAIL].refusal(stack.token(call), call) is None
 
 
-OTHERS: list[Change] = [
+CALL_CHANGES: list[Change] = [
     lambda call: replace(call, function="email::delete"),
     lambda call: replace(call, call_id="c2"),
     lambda call: replace(call, step="wf_1.send.4"),
@@ -92,30 +92,30 @@ OTHERS: list[Change] = [
     lambda call: replace(call, permissions=frozenset()),
     lambda call: replace(call, depth=1),
     lambda call: replace(call, deadline=call.deadline + 60),
-    lambda call: replace(call, principal=replace(SOMEBODY, tenant="umbrella")),
-    lambda call: replace(call, principal=replace(SOMEBODY, subject="somebody else")),
-    lambda call: replace(call, principal=replace(SOMEBODY, issuer="https://elsewhere.example")),
-    lambda call: replace(call, principal=replace(SOMEBODY, roles=frozenset({"admin"}))),
-    lambda call: replace(call, principal=replace(SOMEBODY, permissions=frozenset({"signpost.admin"}))),
-    lambda call: replace(call, principal=replace(SOMEBODY, human=True)),
+    lambda call: replace(call, principal=replace(PRINCIPAL, tenant="umbrella")),
+    lambda call: replace(call, principal=replace(PRINCIPAL, subject="somebody else")),
+    lambda call: replace(call, principal=replace(PRINCIPAL, issuer="https://elsewhere.example")),
+    lambda call: replace(call, principal=replace(PRINCIPAL, roles=frozenset({"admin"}))),
+    lambda call: replace(call, principal=replace(PRINCIPAL, permissions=frozenset({"signpost.admin"}))),
+    lambda call: replace(call, principal=replace(PRINCIPAL, human=True)),
 ]
 
 
-@pytest.mark.parametrize("change", OTHERS)
-def test_s131_s143_a_token_of_another_call_is_refused(world: World, change: Change) -> None:
-    token = world.token(world.call())
-    assert world.verifiers[MAIL].refusal(token, change(world.call())) == "invalid_token"
+@pytest.mark.parametrize("change", CALL_CHANGES)
+def test_s131_s143_a_token_of_another_call_is_refused(stack: StackWithExecutors, change: Change) -> None:
+    token = stack.token(stack.call())
+    assert stack.verifiers[MAIL].refusal(token, change(stack.call())) == "invalid_token"
 
 
-def test_a_token_of_another_executor_is_refused(world: World) -> None:
-    call = world.call()
-    assert world.verifiers[OTHER].refusal(world.token(call, MAIL), call) == "invalid_token"
-    assert world.verifiers[MAIL].refusal(world.token(call, OTHER), call) == "invalid_token"
+def test_a_token_of_another_executor_is_refused(stack: StackWithExecutors) -> None:
+    call = stack.call()
+    assert stack.verifiers[OTHER].refusal(stack.token(call, MAIL), call) == "invalid_token"
+    assert stack.verifiers[MAIL].refusal(stack.token(call, OTHER), call) == "invalid_token"
 
 
 @given(st.integers(min_value=0), st.sampled_from("ABCxyz019-_.="))
 def test_s132_a_changed_token_is_refused(place: int, letter: str) -> None:
-    world = World()
+    world = StackWithExecutors()
     token = world.token(world.call())
     place %= len(token)
     changed = token[:place] + letter + token[place + 1 :]
@@ -128,83 +128,85 @@ def test_s132_a_changed_token_is_refused(place: int, letter: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["", ".", "..", "a.b.c", "e30.e30.e30", "é.é.é", "x" * 10_000])
-def test_s140_s141_what_is_no_token_is_refused(world: World, token: str) -> None:
-    assert world.verifiers[MAIL].refusal(token, world.call()) == "invalid_token"
-    assert world.mint.read_grant(token) is None
+def test_s140_s141_an_invalid_token_is_refused(stack: StackWithExecutors, token: str) -> None:
+    assert stack.verifiers[MAIL].refusal(token, stack.call()) == "invalid_token"
+    assert stack.mint.read_grant(token) is None
 
 
-def test_s133_s134_a_token_is_good_until_it_expires(world: World) -> None:
-    call = world.call()
-    token = world.token(call, lasting=30)
-    world.clock.advance(29.9)
-    assert world.verifiers[MAIL].refusal(token, call) is None
-    world.clock.advance(0.1)
-    assert world.verifiers[MAIL].refusal(token, call) == "token_expired"
+def test_s133_s134_a_token_is_good_until_it_expires(stack: StackWithExecutors) -> None:
+    call = stack.call()
+    token = stack.token(call, lasting=30)
+    stack.clock.advance(29.9)
+    assert stack.verifiers[MAIL].refusal(token, call) is None
+    stack.clock.advance(0.1)
+    assert stack.verifiers[MAIL].refusal(token, call) == "token_expired"
 
 
 @pytest.mark.parametrize(("depth", "refusal"), [(0, None), (DEEPEST_CALL, None), (DEEPEST_CALL + 1, "too_deep")])
-def test_s135_s136_a_chain_of_calls_is_three_deep_at_most(world: World, depth: int, refusal: str | None) -> None:
-    call = replace(world.call(), depth=depth)
-    assert world.verifiers[MAIL].refusal(world.token(call), call) == refusal
+def test_s135_s136_a_chain_of_calls_is_three_deep_at_most(
+    stack: StackWithExecutors, depth: int, refusal: str | None
+) -> None:
+    call = replace(stack.call(), depth=depth)
+    assert stack.verifiers[MAIL].refusal(stack.token(call), call) == refusal
 
 
-def test_s144_the_order_of_permissions_does_not_matter(world: World) -> None:
-    one = replace(world.call(), permissions=frozenset(("a", "b", "c")))
-    other = replace(world.call(), permissions=frozenset(("c", "b", "a")))
-    assert world.token(one) == world.token(other)
+def test_s144_the_order_of_permissions_does_not_matter(stack: StackWithExecutors) -> None:
+    one = replace(stack.call(), permissions=frozenset(("a", "b", "c")))
+    other = replace(stack.call(), permissions=frozenset(("c", "b", "a")))
+    assert stack.token(one) == stack.token(other)
 
 
-def test_s142_a_token_that_says_more_than_we_know_is_refused(world: World) -> None:
+def test_s142_a_token_with_unknown_members_is_refused(stack: StackWithExecutors) -> None:
     """Signed by the right key, as a later release might: what is not understood is not granted."""
-    call = world.call()
-    said = json.loads(_first_part(world.token(call)))
-    assert world.verifiers[MAIL].refusal(_signed_like_a_token({**said, "caveat": "?"}), call) == "invalid_token"
-    assert world.verifiers[MAIL].refusal(_signed_like_a_token(said), call) is None
+    call = stack.call()
+    said = json.loads(_decode_first_part(stack.token(call)))
+    assert stack.verifiers[MAIL].refusal(_signed_like_a_token({**said, "caveat": "?"}), call) == "invalid_token"
+    assert stack.verifiers[MAIL].refusal(_signed_like_a_token(said), call) is None
 
 
-def test_s144_after_a_rotation_the_previous_key_is_accepted_and_the_one_before_is_not(world: World) -> None:
-    call = world.call()
-    first = world.token(call, lasting=10_000)
-    world.rotate("b" * 64)
-    world.clock.advance(KEYS_LIFETIME)
-    second = world.token(call, lasting=10_000)
+def test_s144_after_a_rotation_only_the_current_and_the_previous_key_are_accepted(stack: StackWithExecutors) -> None:
+    call = stack.call()
+    first = stack.token(call, lasting=10_000)
+    stack.rotate("b" * 64)
+    stack.clock.advance(KEYS_LIFETIME)
+    second = stack.token(call, lasting=10_000)
     assert first != second
-    assert world.verifiers[MAIL].refusal(first, call) is None
-    assert world.verifiers[MAIL].refusal(second, call) is None
-    world.rotate("c" * 64)
-    world.clock.advance(KEYS_LIFETIME)
-    assert world.verifiers[MAIL].refusal(first, call) == "invalid_token"
-    assert world.verifiers[MAIL].refusal(second, call) is None
+    assert stack.verifiers[MAIL].refusal(first, call) is None
+    assert stack.verifiers[MAIL].refusal(second, call) is None
+    stack.rotate("c" * 64)
+    stack.clock.advance(KEYS_LIFETIME)
+    assert stack.verifiers[MAIL].refusal(first, call) == "invalid_token"
+    assert stack.verifiers[MAIL].refusal(second, call) is None
 
 
-def test_an_executor_that_meets_a_new_key_looks_for_it_at_once(world: World) -> None:
-    call = world.call()
-    assert world.verifiers[MAIL].refusal(world.token(call), call) is None
+def test_an_executor_that_meets_a_new_key_reads_it_at_once(stack: StackWithExecutors) -> None:
+    call = stack.call()
+    assert stack.verifiers[MAIL].refusal(stack.token(call), call) is None
     for key in ("b" * 64, "c" * 64):
-        world.rotate(key)
-        new_gateway = TokenMint(KeyRing(store=world.stack, clock=world.clock))
-        token = new_gateway.mint(grant_of(call, MAIL, world.clock.now() + 30))
-        assert world.verifiers[MAIL].refusal(token, call) is None
-        assert world.mint.read_grant(token) is not None
+        stack.rotate(key)
+        new_gateway = TokenMint(KeyRing(store=stack.stack, clock=stack.clock))
+        token = new_gateway.mint(grant_of(call, MAIL, stack.clock.now() + 30))
+        assert stack.verifiers[MAIL].refusal(token, call) is None
+        assert stack.mint.read_grant(token) is not None
 
 
-def test_what_an_executor_signs_itself_is_no_token_to_the_gateway(world: World) -> None:
+def test_a_token_signed_by_an_executor_is_no_token_to_the_gateway(stack: StackWithExecutors) -> None:
     """It has its own key, and might ask for anything in the name of anybody."""
-    call = world.call()
-    forged = _signed_like_a_token(json.loads(_first_part(world.token(call))))
-    assert world.verifiers[MAIL].refusal(forged, call) is None
-    assert world.mint.read_grant(forged) is None
+    call = stack.call()
+    forged = _signed_like_a_token(json.loads(_decode_first_part(stack.token(call))))
+    assert stack.verifiers[MAIL].refusal(forged, call) is None
+    assert stack.mint.read_grant(forged) is None
 
 
-def test_the_gateway_reads_back_what_it_minted(world: World) -> None:
-    capability = grant_of(world.call(), MAIL, world.clock.now() + 30)
-    read = world.mint.read_grant(world.mint.mint(capability))
+def test_the_gateway_reads_back_what_it_minted(stack: StackWithExecutors) -> None:
+    capability = grant_of(stack.call(), MAIL, stack.clock.now() + 30)
+    read = stack.mint.read_grant(stack.mint.mint(capability))
     assert read == capability
     assert read is not None
-    assert read.principal == SOMEBODY
+    assert read.principal == PRINCIPAL
 
 
-def _first_part(token: str) -> bytes:
+def _decode_first_part(token: str) -> bytes:
     text = token.split(".", maxsplit=1)[0]
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 

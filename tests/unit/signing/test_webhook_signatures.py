@@ -14,7 +14,7 @@ def test_the_signature_is_that_of_standard_webhooks() -> None:
     assert signed == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_while_keys_are_rotated_both_sign() -> None:
+def test_during_a_rotation_both_keys_sign() -> None:
     first, second = (derive_signing_key(master, "acme", URL) for master in (MASTER, OTHER))
     assert sign_message([first, second], "msg_1", 1, b"{}").split(" ") == [
         sign_message([first], "msg_1", 1, b"{}"),
@@ -22,7 +22,7 @@ def test_while_keys_are_rotated_both_sign() -> None:
     ]
 
 
-def test_a_receiver_has_a_key_that_is_nobody_elses() -> None:
+def test_every_receiver_has_a_key_of_its_own() -> None:
     receivers = [("acme", URL), ("acme", f"{URL}/"), ("acm", URL), ("acme", "https://hooks.test"), ("e", f"acme:{URL}")]
     keys = [derive_signing_key(master, tenant, url) for master in (MASTER, OTHER) for tenant, url in receivers]
     assert len(set(keys)) == len(keys)

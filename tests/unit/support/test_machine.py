@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from tests.support.machine import ATTEMPTS, MOST, Machine, shortest
-from tests.support.waiting import seen_within, wait_for
+from tests.support.slowdown import ATTEMPTS, MAX_SLOWDOWN, SlowdownMeter, shortest
+from tests.support.waiting import wait_for, wait_within
 
-MORE_THAN_THE_PROCESSORS = (os.cpu_count() or 1) * 2
+BUSY_PROCESSES = (os.cpu_count() or 1) * 2
 
 
 def spin(seconds: float) -> None:
@@ -18,23 +18,23 @@ def spin(seconds: float) -> None:
         pass
 
 
-def test_where_others_take_the_processors_a_second_is_longer() -> None:
-    others = [multiprocessing.Process(target=spin, args=(3.0,)) for _ in range(MORE_THAN_THE_PROCESSORS)]
+def test_a_second_is_longer_on_a_busy_machine() -> None:
+    others = [multiprocessing.Process(target=spin, args=(3.0,)) for _ in range(BUSY_PROCESSES)]
     for other in others:
         other.start()
-    with Machine() as machine:
+    with SlowdownMeter() as machine:
         time.sleep(1.5)
     for other in others:
         other.kill()
         other.join()
-    assert 1.2 < machine.slowdown <= MOST
-    assert machine.seconds(2.0) == 2.0 * machine.slowdown
+    assert 1.2 < machine.slowdown <= MAX_SLOWDOWN
+    assert machine.extend(2.0) == 2.0 * machine.slowdown
 
 
-def test_the_work_of_the_test_itself_is_not_in_the_measure() -> None:
-    with Machine() as alone:
+def test_the_work_of_the_test_itself_is_not_measured() -> None:
+    with SlowdownMeter() as alone:
         time.sleep(1.0)
-    with Machine() as working:
+    with SlowdownMeter() as working:
         spin(1.0)
     assert working.slowdown < alone.slowdown + 1.0
 
@@ -46,17 +46,17 @@ def test_one_attempt_that_keeps_the_promise_is_enough() -> None:
 
 def test_a_promise_that_every_attempt_breaks_is_broken() -> None:
     times = iter([9.0, 8.0, 9.5])
-    assert shortest(lambda: next(times), promised=8.0 / MOST) >= 8.0 / MOST
+    assert shortest(lambda: next(times), promised=8.0 / MAX_SLOWDOWN) >= 8.0 / MAX_SLOWDOWN
     assert list(times) == []
     assert ATTEMPTS == 3
 
 
-def test_what_is_not_seen_is_said_with_what_was_seen_last() -> None:
+def test_an_unmet_expectation_is_reported_with_the_last_value() -> None:
     with pytest.raises(AssertionError, match=r"Waited 0\.2 s for the key to be refused; saw last: 200"):
         wait_for("the key to be refused", lambda: 200, lambda status: status == 401, patience=0.2)
 
 
-def test_a_look_that_begins_after_the_promised_seconds_still_counts() -> None:
+def test_a_check_that_begins_after_the_promised_seconds_still_counts() -> None:
     """However long a look takes: a slow machine is no broken promise."""
     looks = iter(["before", "after"])
 
@@ -64,4 +64,4 @@ def test_a_look_that_begins_after_the_promised_seconds_still_counts() -> None:
         time.sleep(0.1)
         return next(looks)
 
-    assert seen_within(0.15, "the change", look, lambda seen: seen == "after") == "after"
+    assert wait_within(0.15, "the change", look, lambda seen: seen == "after") == "after"

@@ -30,12 +30,12 @@ def holds(operator: str, expected: Any, *values: str, key: str = KEYS) -> bool:
     return is_allowed({"Condition": {operator: {key: expected}}}, Request("dynamodb:GetItem", TABLE, context))
 
 
-def test_what_no_statement_allows_is_denied_by_default() -> None:
+def test_a_request_that_no_statement_allows_is_denied_by_default() -> None:
     assert judge([], Request("s3:GetObject", "arn:aws:s3:::bucket/key")) == Verdict("ImplicitDeny")
     assert not is_allowed({"Action": "s3:GetObject"}, Request("s3:PutObject", "arn:aws:s3:::bucket/key"))
 
 
-def test_what_a_statement_allows_is_allowed_by_it() -> None:
+def test_an_allowed_request_names_its_statement() -> None:
     statements = policy({"Sid": "Reads", "Action": "dynamodb:GetItem"}, {"Sid": "Writes", "Action": "dynamodb:PutItem"})
     assert judge(statements, Request("dynamodb:PutItem", TABLE)) == Verdict("Allow", "Writes")
 
@@ -48,7 +48,7 @@ def test_an_explicit_denial_wins_wherever_it_stands(*, is_first: bool) -> None:
     assert judge(statements, Request("sqs:SendMessage", "arn:aws:sqs:us-east-1:0:q")) == Verdict("Allow", "All")
 
 
-def test_a_denial_whose_condition_does_not_hold_denies_nothing() -> None:
+def test_a_denial_with_an_unmet_condition_denies_nothing() -> None:
     deny = {"Effect": "Deny", "Condition": {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": "tenant#*#api-keys"}}}
     statements = policy({}, deny)
     assert judge(statements, Request("dynamodb:PutItem", TABLE, {KEYS: ["tenant#a#breakers"]})).is_allowed
@@ -72,7 +72,7 @@ def test_a_denial_whose_condition_does_not_hold_denies_nothing() -> None:
         ("s3.GetObject", "s3:GetObject", False),
     ],
 )
-def test_an_action_matches_whatever_its_case_and_by_wildcards(pattern: str, action: str, *, is_match: bool) -> None:
+def test_an_action_matches_in_any_case_and_by_wildcards(pattern: str, action: str, *, is_match: bool) -> None:
     assert is_allowed({"Action": pattern}, Request(action, "*")) == is_match
 
 
@@ -140,11 +140,11 @@ def test_a_key_of_the_request_is_compared(operator: str, expected: Any, values: 
         ("ForAnyValue:StringLikeIfExists", True),
     ],
 )
-def test_a_key_that_the_request_does_not_have(operator: str, *, is_met: bool) -> None:
+def test_an_absent_key_is_judged_by_the_operator(operator: str, *, is_met: bool) -> None:
     assert holds(operator, "*") == is_met
 
 
-def test_null_asks_whether_a_key_is_there() -> None:
+def test_null_checks_whether_a_key_is_present() -> None:
     assert holds("Null", "true")
     assert not holds("Null", "false")
     assert holds("Null", False, "a")
@@ -179,6 +179,6 @@ def test_the_case_of_a_condition_key_does_not_count_and_a_tag_is_one() -> None:
         {"Condition": {"StringLike": {"a:b": "${aws:username}"}}},
     ],
 )
-def test_what_it_cannot_judge_it_refuses_to_read(statement: Mapping[str, Any]) -> None:
+def test_an_unsupported_statement_is_refused(statement: Mapping[str, Any]) -> None:
     with pytest.raises(UnknownPolicyError):
         policy(statement)

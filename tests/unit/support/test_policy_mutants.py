@@ -1,7 +1,7 @@
 """Which single changes are made to the statements of a role."""
 
 from tests.support.policy_judge import Condition, Request, Statement
-from tests.support.policy_mutants import Mutant, mutants
+from tests.support.policy_mutants import PolicyMutant, generate_mutants
 
 TABLE, QUEUE = "arn:aws:dynamodb:us-east-1:0:table/registry", "arn:aws:sqs:us-east-1:0:queue"
 KEYS = Condition("ForAllValues:StringEquals", "dynamodb:leadingkeys", ("a", "b"))
@@ -11,11 +11,11 @@ KEEP = Statement("Keep", "Allow", ("s3:GetObject",), OBJECTS)
 DENY = Statement("Never", "Deny", ("dynamodb:PutItem", "dynamodb:DeleteItem"), (TABLE,))
 
 
-def of_kind(kind: str, *statements: Statement) -> dict[str, Mutant]:
-    return {one.name: one for one in mutants(statements) if one.kind == kind}
+def of_kind(kind: str, *statements: Statement) -> dict[str, PolicyMutant]:
+    return {one.name: one for one in generate_mutants(statements) if one.kind == kind}
 
 
-def test_each_action_each_of_several_resources_and_each_statement_is_taken_away() -> None:
+def test_each_action_each_of_several_resources_and_each_statement_is_removed() -> None:
     assert {name: list(one.statements) for name, one in of_kind("removal", READ).items()} == {
         "Read removed": [],
         "Read without dynamodb:GetItem": [Statement("Read", "Allow", ("dynamodb:Query",), (TABLE,), (KEYS,))],
@@ -42,7 +42,7 @@ def test_each_action_resource_and_condition_is_loosened() -> None:
     assert len(of_kind("loosening", READ)) == 7
 
 
-def test_what_lies_beside_a_resource_is_of_its_kind() -> None:
+def test_a_neighbouring_resource_is_of_the_same_kind() -> None:
     beside = {
         "arn:aws:s3:::bucket/content/*": "arn:aws:s3:::bucket/*",
         "arn:aws:s3:::bucket": "arn:aws:s3:::*",
@@ -56,7 +56,7 @@ def test_what_lies_beside_a_resource_is_of_its_kind() -> None:
         assert one.statements[0].resources == (expected,)
 
 
-def test_a_denial_is_loosened_by_taking_something_away_and_by_narrowing_it() -> None:
+def test_a_denial_is_loosened_by_removal_and_by_narrowing() -> None:
     assert of_kind("removal", DENY) == {}
     assert {name: list(one.statements) for name, one in of_kind("loosening", DENY).items()} == {
         "Never removed": [],
@@ -70,13 +70,13 @@ def test_a_denial_is_loosened_by_taking_something_away_and_by_narrowing_it() -> 
     assert narrower.conditions == (Condition(keys.operator, keys.key, ("c", "tenant#narrowed*#keys")),)
 
 
-def test_a_loosened_permission_is_judged_where_it_applies_and_a_loosened_denial_everywhere() -> None:
+def test_a_loosened_permission_applies_to_its_actions_and_a_loosened_denial_to_all() -> None:
     read, scan, send = (Request(action, TABLE) for action in ("dynamodb:GetItem", "dynamodb:Scan", "sqs:SendMessage"))
     every = of_kind("loosening", READ)["Read with dynamodb:* for dynamodb:Query"]
     assert [every.may_allow(one) for one in (read, scan, send)] == [True, True, False]
     assert all(one.may_allow(send) for one in of_kind("loosening", DENY).values())
 
 
-def test_the_other_statements_stay_as_and_where_they_are() -> None:
-    (gone,) = [one for one in mutants([READ, KEEP, DENY]) if one.name == "Keep removed"]
+def test_the_other_statements_and_their_order_are_unchanged() -> None:
+    (gone,) = [one for one in generate_mutants([READ, KEEP, DENY]) if one.name == "Keep removed"]
     assert list(gone.statements) == [READ, DENY]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import run_report, schedule
 from tests.support.run_report import RunReport
-from tests.support.times_page import with_times
+from tests.support.times_page import insert_times
 
 
 def report(nodeid: str, when: str, seconds: float, outcome: str = "passed") -> Any:
@@ -31,12 +31,12 @@ A, B, SLOW = "tests/unit/test_a.py::test_one", "tests/unit/test_a.py::test_two",
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> RunReport:
+def finished_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> RunReport:
     del capsys  # it has to be there before anything is written
     monkeypatch.setattr(run_report, "LAST_RUN", tmp_path / "run/last.json")
     monkeypatch.setattr(schedule, "LAST_RUN", tmp_path / "run/last.json")
-    monkeypatch.setattr(schedule, "SECONDS", tmp_path / "seconds.json")
-    found = RunReport(lines=True)
+    monkeypatch.setattr(schedule, "SECONDS_FILE", tmp_path / "seconds.json")
+    found = RunReport(shows_lines=True)
     found.pytest_xdist_node_collection_finished(None, [A, B, SLOW])
     found.pytest_xdist_node_collection_finished(None, [A, B, SLOW])
     for nodeid, seconds in ((A, 1.0), (B, 2.0), (SLOW, 4000.0)):
@@ -47,8 +47,10 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureF
     return found
 
 
-def test_a_file_has_a_line_when_its_last_test_has_ended(ran: RunReport, capsys: pytest.CaptureFixture[str]) -> None:
-    del ran
+def test_a_file_has_a_line_when_its_last_test_has_ended(
+    finished_report: RunReport, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del finished_report
     lines = [line.split("  ", 1)[1].strip() for line in capsys.readouterr().out.split("\n") if line]
     assert [line.rpartition("  ")[2] for line in lines] == [
         "tests/unit/test_a.py: 1 failed, 1 passed, 5.0 s",
@@ -56,9 +58,9 @@ def test_a_file_has_a_line_when_its_last_test_has_ended(ran: RunReport, capsys: 
     ]
 
 
-def test_the_summary_names_the_slowest_and_the_folders_over_their_budget(ran: RunReport) -> None:
+def test_the_summary_names_the_slowest_and_the_folders_over_their_budget(finished_report: RunReport) -> None:
     terminal = Terminal()
-    ran.pytest_terminal_summary(terminal)
+    finished_report.pytest_terminal_summary(terminal)
     text = "\n".join(terminal.lines)
     assert text.index(SLOW) < text.index(B) < text.index(A)
     (e2e,) = [line for line in terminal.lines if line.endswith("e2e  OVER ITS BUDGET")]
@@ -66,31 +68,31 @@ def test_the_summary_names_the_slowest_and_the_folders_over_their_budget(ran: Ru
     assert any(line.endswith("s  unit") for line in terminal.lines)
 
 
-def test_the_next_run_begins_with_what_took_longest(ran: RunReport) -> None:
-    ran.pytest_terminal_summary(Terminal())
-    schedule.keep_last_run()
-    assert json.loads(schedule.SECONDS.read_text()) == {"tests/e2e/test_b.py": 4001, "tests/unit/test_a.py": 5}
+def test_the_next_run_begins_with_the_slowest_files(finished_report: RunReport) -> None:
+    finished_report.pytest_terminal_summary(Terminal())
+    schedule.store_last_run()
+    assert json.loads(schedule.SECONDS_FILE.read_text()) == {"tests/e2e/test_b.py": 4001, "tests/unit/test_a.py": 5}
     items: list[Any] = [SimpleNamespace(nodeid=nodeid) for nodeid in (A, "tests/unit/test_new.py::t", B, SLOW)]
     schedule.sort_by_length(items)
     assert [item.nodeid for item in items] == [SLOW, A, B, "tests/unit/test_new.py::t"]
 
 
-def test_a_run_of_some_files_leaves_the_others_in_the_table(ran: RunReport) -> None:
+def test_a_run_of_some_files_leaves_the_others_in_the_table(finished_report: RunReport) -> None:
     known = {"tests/conftest.py": 7, "tests/unit/test_a.py": 99, "tests/unit/test_gone.py": 8}
-    schedule.SECONDS.write_text(json.dumps(known))
-    ran.pytest_terminal_summary(Terminal())
-    schedule.keep_last_run()
-    assert json.loads(schedule.SECONDS.read_text()) == {
+    schedule.SECONDS_FILE.write_text(json.dumps(known))
+    finished_report.pytest_terminal_summary(Terminal())
+    schedule.store_last_run()
+    assert json.loads(schedule.SECONDS_FILE.read_text()) == {
         "tests/e2e/test_b.py": 4001,
         "tests/conftest.py": 7,
         "tests/unit/test_a.py": 5,
     }
 
 
-def test_the_page_of_times_has_a_row_for_each_folder(ran: RunReport) -> None:
-    ran.pytest_terminal_summary(Terminal())
+def test_the_page_of_times_has_a_row_for_each_folder(finished_report: RunReport) -> None:
+    finished_report.pytest_terminal_summary(Terminal())
     run = json.loads(run_report.LAST_RUN.read_text())
-    page = with_times("Before.\n<!-- times -->\nNot measured yet.\n<!-- /times -->\nAfter.\n", run)
+    page = insert_times("Before.\n<!-- times -->\nNot measured yet.\n<!-- /times -->\nAfter.\n", run)
     assert page.startswith("Before.\n<!-- times -->\nOn ")
     assert page.endswith("<!-- /times -->\nAfter.\n")
     assert "Not measured" not in page

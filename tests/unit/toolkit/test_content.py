@@ -41,13 +41,13 @@ def test_each_kind_of_content_is_a_block_of_mcp(content: Content, block: JsonObj
     assert content == Content(block)
 
 
-def test_there_is_a_kind_for_every_block() -> None:
+def test_content_has_a_method_for_every_kind_of_block() -> None:
     methods = {"text": "text", "image": "image", "audio": "audio", "resource": "resource", "resource_link": "link"}
     assert methods.keys() == BLOCKS.keys()
     assert all(hasattr(Content, method) for method in methods.values())
 
 
-def test_a_block_says_for_whom_it_is_how_much_it_matters_and_of_when_it_is() -> None:
+def test_a_block_has_audience_priority_and_last_modified() -> None:
     block = Content.text("a", audience=["assistant", "user"], priority=0.5, last_modified=WHEN).block
     annotations = {"audience": ["user", "assistant"], "priority": 0.5, "lastModified": "2027-01-31T08:00:00+00:00"}
     assert block == {"type": "text", "text": "a", "annotations": annotations}
@@ -68,7 +68,7 @@ def test_a_block_says_for_whom_it_is_how_much_it_matters_and_of_when_it_is() -> 
         ({"last_modified": datetime(2027, 1, 31)}, "last_modified must have a time zone"),  # noqa: DTZ001 - that is the point
     ],
 )
-def test_what_mcp_does_not_know_of_a_block_is_refused(about: dict[str, Any], words: str) -> None:
+def test_invalid_annotations_of_a_block_are_refused(about: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Content.text("a", **about)
 
@@ -83,7 +83,7 @@ def test_what_mcp_does_not_know_of_a_block_is_refused(about: dict[str, Any], wor
         (lambda: Content.resource("iii://a", text="", blob=b""), "either text or blob"),
     ],
 )
-def test_what_is_no_content_is_refused(make: Any, words: str) -> None:
+def test_invalid_content_is_refused(make: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         make()
 
@@ -102,5 +102,5 @@ def test_what_is_no_content_is_refused(make: Any, words: str) -> None:
         {"type": "resource_link", "uri": "iii://a"},
     ],
 )
-def test_what_is_no_block_is_known_as_none(block: JsonObject) -> None:
+def test_an_invalid_block_is_not_recognised_as_one(block: JsonObject) -> None:
     assert not is_block(block)

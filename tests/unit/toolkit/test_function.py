@@ -9,9 +9,9 @@ from signpost.calling.function_ids import is_function_id
 from signpost.contract import HostedFunction
 from signpost.toolkit import DeclarationError, Function
 from signpost.toolkit.context import Context, ContextServices
-from tests.support.hosted import KeptLog, call_of, secrets_of
+from tests.support.function_host import MemoryLog, build_call, build_secrets
 
-CONTEXT = Context(call_of("f"), "", ContextServices(None, secrets_of({}), KeptLog()), seconds=1)
+CONTEXT = Context(build_call("f"), "", ContextServices(None, build_secrets({}), MemoryLog()), seconds=1)
 ARGUMENTS = {"a": 1}
 
 
@@ -23,19 +23,19 @@ class Callables:
         return (args,)
 
 
-def nothing() -> Any:
+def no_parameters() -> Any:
     return ()
 
 
-def alone(args: Any) -> Any:
+def args_only(args: Any) -> Any:
     return (args,)
 
 
-def both(args: Any, ctx: Any) -> Any:
+def args_and_context(args: Any, ctx: Any) -> Any:
     return args, ctx
 
 
-def anything(*given: Any) -> Any:
+def any_parameters(*given: Any) -> Any:
     return given
 
 
@@ -58,13 +58,14 @@ def named_option(args: Any, *, limit: int = 5) -> Any:
 
 
 FORMS: Mapping[Callable[..., Any], int] = {
-    nothing: 0, alone: 1, both: 2, anything: 2, Callables().method: 2, Callables(): 1, optional_context: 2,
+    no_parameters: 0, args_only: 1, args_and_context: 2, any_parameters: 2, Callables().method: 2,
+    Callables(): 1, optional_context: 2,
     own_option: 1, only_options: 1, named_option: 1,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("run", "taken"), FORMS.items())
-def test_a_function_gets_what_its_signature_takes(run: Callable[..., Any], taken: int) -> None:
+def test_a_function_gets_the_parameters_of_its_signature(run: Callable[..., Any], taken: int) -> None:
     assert Function("f", run).answer(ARGUMENTS, CONTEXT) == (ARGUMENTS, CONTEXT)[:taken]
 
 
@@ -92,12 +93,12 @@ REFUSED = (three, context_alone, required_name, asynchronous, generating, type)
 
 
 @pytest.mark.parametrize("run", REFUSED)
-def test_any_other_form_is_refused_and_the_function_named(run: Callable[..., Any]) -> None:
+def test_any_other_signature_is_refused_with_the_name_of_the_function(run: Callable[..., Any]) -> None:
     with pytest.raises(DeclarationError, match="email::send"):
         Function("email::send", run)
 
 
-def test_what_is_no_function_is_refused_too() -> None:
+def test_a_value_that_is_no_function_is_refused() -> None:
     wrong: Any = "email.send"
     with pytest.raises(DeclarationError, match="email::send"):
         Function("email::send", wrong)
@@ -110,7 +111,7 @@ def test_an_id_has_one_part_or_more(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Email", "email:send", "email::", "::send", "a:::b", "a::b\n", "é", None])
-def test_what_is_no_id_is_refused(name: Any) -> None:
+def test_an_invalid_function_id_is_refused(name: Any) -> None:
     with pytest.raises(DeclarationError, match="is not a valid function id"):
         Function(name, lambda: None)
 
@@ -129,11 +130,11 @@ def test_what_is_no_id_is_refused(name: Any) -> None:
         ({"input_schema": "object"}, "input_schema"),
     ],
 )
-def test_what_cannot_work_is_refused_and_the_function_named(change: dict[str, Any], says: str) -> None:
+def test_an_invalid_option_is_refused_with_the_name_of_the_function(change: dict[str, Any], says: str) -> None:
     with pytest.raises(DeclarationError, match=f"email::send: .*{says}"):
         Function("email::send", lambda: None, **change)
 
 
-def test_an_executor_says_of_a_function_what_its_author_said() -> None:
+def test_a_hosted_function_has_the_options_of_its_author() -> None:
     function = Function("f", lambda: None, permissions=["mail"], timeout_ms=5000, readable=False)
     assert function.hosted == HostedFunction("f", 5000, frozenset({"mail"}), readable=False)

@@ -18,14 +18,14 @@ values: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(values)
-def test_json_comes_back_as_it_was(value: Any) -> None:
+def test_json_text_is_parsed_to_the_same_value(value: Any) -> None:
     text = json_text(value)
     assert text.isascii()
     assert json.loads(text) == value
 
 
 @given(st.text(st.characters(categories=["Cs", "Lo", "Po"]) | st.sampled_from("\\ud8")))
-def test_half_a_character_is_refused_and_nothing_else_is_taken_for_one(text: str) -> None:
+def test_only_an_unpaired_surrogate_is_refused(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -59,7 +59,7 @@ def nested(levels: int) -> Any:
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
-def test_what_is_no_json_is_refused(value: Any) -> None:
+def test_a_value_that_is_no_json_is_refused(value: Any) -> None:
     with pytest.raises(NotJson):
         json_text(value)
 
@@ -68,7 +68,7 @@ class Colour(IntEnum):
     RED = 1
 
 
-def test_what_is_json_by_inheritance_is_taken_for_it() -> None:
+def test_subclasses_of_json_types_are_accepted() -> None:
     value = OrderedDict[str, Any](colours=(Colour.RED,), nested=nested(DEEPEST - 2))
     assert json.loads(json_text(value))["colours"] == [1]
 

@@ -31,7 +31,7 @@ class Order(BaseModel):
         return day
 
 
-def kit_of(answer: Any) -> Toolkit:
+def order_kit(answer: Any) -> Toolkit:
     kit = Toolkit("shop")
 
     @kit.tool(input=Order, output=Order)
@@ -46,22 +46,22 @@ def kit_of(answer: Any) -> Toolkit:
 GOOD = {"items": [{"name": "tea"}], "day": "2027-01-31", "replyTo": "ada@example.com"}
 
 
-def test_a_model_is_published_made_and_written_again() -> None:
-    kit = kit_of(None)
+def test_a_model_is_published_cast_and_encoded() -> None:
+    kit = order_kit(None)
     schema: Any = kit.functions[0].input_schema
     assert schema["properties"]["items"] == {"items": {"$ref": "#/$defs/Item"}, "title": "Items", "type": "array"}
     assert kit.test("place", GOOD).value == {**GOOD, "items": [{"name": "tea", "count": 1}], "to": "home"}
 
 
-def test_what_does_not_satisfy_the_schema_of_a_model_never_reaches_it() -> None:
-    message = kit_of(None).test("place", {**GOOD, "items": [{"name": "tea", "count": 0}]}).text
+def test_arguments_that_violate_the_schema_of_a_model_never_reach_it() -> None:
+    message = order_kit(None).test("place", {**GOOD, "items": [{"name": "tea", "count": 0}]}).text
     assert message.startswith(
         "shop::place was not called: the argument `items.0.count` did not satisfy its input schema"
     )
 
 
-def test_what_only_the_model_refuses_is_an_argument_that_is_refused() -> None:
-    failed = kit_of(None).test("place", {**GOOD, "day": "1999-01-31"}).failure
+def test_an_argument_that_only_the_model_refuses_is_an_invalid_argument() -> None:
+    failed = order_kit(None).test("place", {**GOOD, "day": "1999-01-31"}).failure
     assert failed is not None
     assert (failed.code, failed.outcome) == ("invalid_arguments", "none")
     assert failed.message == (
@@ -69,13 +69,13 @@ def test_what_only_the_model_refuses_is_an_argument_that_is_refused() -> None:
     )
 
 
-def test_what_a_model_of_the_output_does_not_allow_is_not_answered() -> None:
-    failed = kit_of({"items": [], "day": 5}).test("place", GOOD).failure
+def test_a_result_that_its_output_model_refuses_is_not_returned() -> None:
+    failed = order_kit({"items": [], "day": 5}).test("place", GOOD).failure
     assert failed is not None
     assert failed.code == "result_refused"
 
 
-def test_models_inside_a_result_are_written() -> None:
+def test_models_inside_a_result_are_encoded() -> None:
     kit = Toolkit("shop")
 
     @kit.tool
@@ -90,11 +90,11 @@ class Names(RootModel[list[str]]):
     pass
 
 
-def test_what_is_no_object_or_part_of_a_signature_is_refused() -> None:
+def test_a_model_that_is_no_object_or_is_a_parameter_is_refused() -> None:
     kit = Toolkit("shop")
     with pytest.raises(DeclarationError, match="shop::f: input is not valid: Names must describe an object"):
-        kit.tool(input=Names)(takes_all())
-    kit.tool(input=Item, strict=True)(takes_all())
+        kit.tool(input=Names)(function_of_args())
+    kit.tool(input=Item, strict=True)(function_of_args())
     with pytest.raises(DeclarationError, match="shop::f: input is not valid: strict"):
         executor(kit)
     kit = Toolkit("shop")
@@ -107,14 +107,14 @@ def test_what_is_no_object_or_part_of_a_signature_is_refused() -> None:
     assert g
 
 
-def takes_all() -> Any:
+def function_of_args() -> Any:
     def f(args: Any) -> Any:
         return args
 
     return f
 
 
-def test_who_has_no_models_does_not_wait_for_pydantic() -> None:
+def test_pydantic_is_not_imported_without_models() -> None:
     code = """
 from signpost.toolkit import Toolkit
 kit = Toolkit("shop")
@@ -126,7 +126,7 @@ assert kit.test("f", {"a": "b"}).value == {"a": "b"}
     assert imported_by(code, {"pydantic"}) == set()
 
 
-def test_what_an_executor_of_plain_functions_has_no_use_for_is_not_imported() -> None:
+def test_an_executor_of_plain_functions_imports_no_toolkit_modules() -> None:
     code = """
 from signpost.toolkit import Function, executor
 executor(Function("f", lambda: 1))

@@ -24,19 +24,19 @@ def test_a_process_and_its_children_are_found_and_killed() -> None:
     assert leftovers.processes() == []
 
 
-def test_a_process_that_has_ended_is_not_left_behind() -> None:
+def test_a_process_that_has_ended_is_no_orphan() -> None:
     leftovers = OrphanTracker()
     with subprocess.Popen(["true"]) as process:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         assert leftovers.processes() == []
 
 
-def test_a_process_that_is_gone_is_no_trouble() -> None:
+def test_killing_a_process_that_is_gone_is_no_error() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
     kill_processes([Process(process.pid, "true", os.getpid())])
 
 
-def test_a_system_that_does_not_say_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_system_without_process_information_has_no_orphans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("signpost.toolkit.orphans.PROC", str(tmp_path))
     assert list(OrphanTracker().processes()) == []

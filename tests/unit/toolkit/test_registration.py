@@ -41,7 +41,7 @@ def kit_of_one() -> Toolkit:
     return kit
 
 
-def library() -> Toolkit:
+def library_kit() -> Toolkit:
     kit = Toolkit("library")
 
     @kit.prompt(complete={"of": lambda: ["a"]})
@@ -63,29 +63,29 @@ def library() -> Toolkit:
     return kit
 
 
-def hidden(host: Toolkit | RegisteredToolkit) -> Sequence[bool]:
+def hidden_flags(host: Toolkit | RegisteredToolkit) -> Sequence[bool]:
     return [one.hidden for one in host.functions]
 
 
 def test_n013_a_whole_kit_is_hidden_where_it_is_registered() -> None:
-    assert hidden(kit_of_three()) == [False, True, False]
-    assert hidden(registered(kit_of_three(), hidden=True)) == [True, True, True]
-    assert hidden(registered(kit_of_three(), visible=False)) == [True, True, True]
+    assert hidden_flags(kit_of_three()) == [False, True, False]
+    assert hidden_flags(registered(kit_of_three(), hidden=True)) == [True, True, True]
+    assert hidden_flags(registered(kit_of_three(), visible=False)) == [True, True, True]
 
 
-def test_n014_what_a_kit_hides_is_shown_where_it_is_registered() -> None:
-    assert hidden(registered(kit_of_three(), hidden=False)) == [False, False, False]
-    assert hidden(registered(kit_of_three(), visible=True)) == [False, False, False]
+def test_n014_a_registration_can_show_hidden_tools_of_a_kit() -> None:
+    assert hidden_flags(registered(kit_of_three(), hidden=False)) == [False, False, False]
+    assert hidden_flags(registered(kit_of_three(), visible=True)) == [False, False, False]
 
 
-def test_n015_a_category_that_is_said_there_is_that_of_every_tool() -> None:
+def test_n015_the_category_of_a_registration_is_that_of_every_tool() -> None:
     of = [one.category for one in registered(kit_of_three(), category="Admin").functions]
     assert of == ["Admin", "Admin", "Admin"]
-    assert hidden(registered(kit_of_three(), category="Admin")) == hidden(kit_of_three())
+    assert hidden_flags(registered(kit_of_three(), category="Admin")) == hidden_flags(kit_of_three())
 
 
 @pytest.mark.parametrize("option", ["name", "description"])
-def test_n016_a_name_or_a_description_is_ambiguous_of_several_and_counts_of_one(option: str) -> None:
+def test_n016_a_registered_name_or_description_needs_a_single_function(option: str) -> None:
     said: Any = {option: "other"}
     with pytest.raises(
         DeclarationError, match=f"files: {option} is for one function, and it has files::read, files::lookup, "
@@ -111,7 +111,7 @@ def test_n016_a_name_or_a_description_is_ambiguous_of_several_and_counts_of_one(
         ({"hidden": False, "visible": False}, False),
     ],
 )
-def test_n028_hidden_goes_before_visible_and_both_before_what_is_written(
+def test_n028_hidden_overrides_visible_and_both_override_the_declaration(
     said: Any, is_hidden: bool | None, written: bool
 ) -> None:
     function = Function("yard::f", lambda: None, hidden=written)
@@ -119,22 +119,22 @@ def test_n028_hidden_goes_before_visible_and_both_before_what_is_written(
     assert found.hidden is (written if is_hidden is None else is_hidden)
 
 
-def test_prompts_resources_and_templates_are_hidden_and_shown_likewise_and_what_helps_them_stays_as_it_is() -> None:
-    named = [one.id for one in library().functions]
+def test_a_registration_hides_and_shows_components_but_not_their_helpers() -> None:
+    named = [one.id for one in library_kit().functions]
     assert named == [
         "library::review", "library::review::complete", "library::rules", "library::book", "library::book::enumerate",
     ]  # fmt: skip
-    assert hidden(library()) == [False, True, False, True, True]
-    assert hidden(registered(library(), hidden=True)) == [True] * 5
-    assert hidden(registered(library(), visible=True)) == [False, True, False, False, True]
+    assert hidden_flags(library_kit()) == [False, True, False, True, True]
+    assert hidden_flags(registered(library_kit(), hidden=True)) == [True] * 5
+    assert hidden_flags(registered(library_kit(), visible=True)) == [False, True, False, False, True]
 
 
-def test_a_category_is_refused_of_what_has_no_tool() -> None:
+def test_a_category_is_refused_for_a_toolkit_without_tools() -> None:
     with pytest.raises(DeclarationError, match="library: category is for tools, and library has none"):
-        registered(library(), category="Books")
+        registered(library_kit(), category="Books")
 
 
-def test_one_prompt_may_be_called_otherwise_with_all_that_helps_it() -> None:
+def test_a_registration_can_rename_a_prompt_and_keeps_its_helper() -> None:
     kit = Toolkit("library")
 
     @kit.prompt(complete={"of": lambda: ["a"]})
@@ -147,8 +147,8 @@ def test_one_prompt_may_be_called_otherwise_with_all_that_helps_it() -> None:
     assert helper == kit.functions[1]
 
 
-def test_in_another_namespace_they_are_other_functions_and_what_helps_them_goes_along() -> None:
-    moved = registered(library(), namespace="archive")
+def test_a_registered_namespace_applies_to_functions_and_their_helpers() -> None:
+    moved = registered(library_kit(), namespace="archive")
     assert [one.id for one in moved.functions] == [
         "archive::review", "archive::review::complete", "archive::rules", "archive::book", "archive::book::enumerate",
     ]  # fmt: skip
@@ -168,13 +168,13 @@ def test_n051_a_tool_is_hosted_a_second_time_under_another_name_and_namespace() 
             executor(kit, again)
 
 
-def test_of_two_registrations_the_outer_one_counts() -> None:
+def test_the_outer_of_two_registrations_wins() -> None:
     inner = registered(kit_of_one(), hidden=True, category="Inner", namespace="inner")
     (outer,) = registered(inner, visible=True, namespace="outer").functions
     assert (outer.id, outer.hidden, outer.category) == ("outer::server_time", False, "Inner")
 
 
-def test_the_kit_stays_what_it_was() -> None:
+def test_a_registration_leaves_its_kit_unchanged() -> None:
     kit = kit_of_three()
     before = kit.functions
     registered(kit, hidden=True, category="Admin", namespace="other")
@@ -197,7 +197,7 @@ def test_the_kit_stays_what_it_was() -> None:
         ({"name": None}, "name must not be None"),
     ],
 )
-def test_what_cannot_be_is_refused_by_kit_and_option(said: Mapping[str, Any], message: str) -> None:
+def test_an_invalid_registration_is_refused_by_kit_and_option(said: Mapping[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError, match=f"^yard: {message}"):
         registered(kit_of_one(), **said)
 
@@ -207,7 +207,7 @@ def plain() -> str:
 
 
 @pytest.mark.parametrize("host", [plain, [plain], None, {"functions": ()}])
-def test_what_is_no_toolkit_is_refused_by_what_it_is(host: Any) -> None:
+def test_a_value_that_is_no_toolkit_is_refused(host: Any) -> None:
     with pytest.raises(DeclarationError) as refused:
         registered(host, hidden=True)
     assert str(refused.value) == f"{host!r} cannot be hosted: it is not a Toolkit, a RegisteredToolkit or a Function."

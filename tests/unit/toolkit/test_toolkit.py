@@ -48,7 +48,7 @@ def kit_of_five() -> Toolkit:
     return kit
 
 
-def the_function(*stacked: dict[str, Any], run: Any = None) -> Function:
+def declared_function(*stacked: dict[str, Any], run: Any = None) -> Function:
     """One tool of these decorators, the outermost first."""
     kit = Toolkit("yard", category="Yard")
     declared: Any = run or simple()
@@ -73,20 +73,20 @@ def test_n001_n039_n041_functions_are_tools_in_the_order_of_their_declaration() 
     ]
 
 
-def test_n002_stacked_decorators_are_one_and_the_nearest_goes_first() -> None:
+def test_n002_stacked_decorators_declare_one_tool_and_the_nearest_wins() -> None:
     lookup = kit_of_five().functions[2]
     assert lookup.hidden
     assert lookup.input_schema == {"type": "object", "properties": {"q": {"type": "string"}}}
-    merged = the_function({"name": "far", "title": "T", "hidden": True}, {"name": "near", "hidden": False})
+    merged = declared_function({"name": "far", "title": "T", "hidden": True}, {"name": "near", "hidden": False})
     assert (merged.name, merged.title, merged.hidden) == ("near", "T", False)
 
 
-def test_n003_a_category_of_its_own_goes_before_that_of_the_kit() -> None:
+def test_n003_the_category_of_a_tool_overrides_that_of_the_kit() -> None:
     assert [function.category for function in kit_of_five().functions] == ["Files", *["Utility"] * 4]
     assert Toolkit("bare").category is None
 
 
-def test_the_decorated_function_stays_what_it_was() -> None:
+def test_a_decorated_function_is_unchanged() -> None:
     def plain(a: int) -> int:
         return a + 1
 
@@ -123,7 +123,7 @@ def test_n004_a_spec_is_a_schema_and_a_cast_and_an_output_schema() -> None:
     assert echo({"message": "a", "mode": "b"})
 
 
-def test_n005_n012_n040_raw_schemas_are_kept_as_they_are_and_nothing_is_made_of_what_they_take() -> None:
+def test_n005_n012_n040_raw_schemas_are_kept_and_arguments_are_not_cast() -> None:
     kit = kit_of_five()
     assert kit.functions[4].input_schema == {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}
     assert kit.test("lookup", {"q": "a"}).value == "a"
@@ -132,20 +132,20 @@ def test_n005_n012_n040_raw_schemas_are_kept_as_they_are_and_nothing_is_made_of_
 
 
 @pytest.mark.parametrize(("option", "kept"), [("input_schema", "input_schema"), ("output_schema", "output_schema")])
-def test_a_raw_schema_goes_before_a_spec(option: str, kept: str) -> None:
+def test_a_raw_schema_overrides_a_spec(option: str, kept: str) -> None:
     raw = {"type": "object", "required": ["raw"]}
     spec = option.removesuffix("_schema")
-    assert getattr(the_function({option: raw, spec: {"a": "string"}}, run=takes_all()), kept) == raw
+    assert getattr(declared_function({option: raw, spec: {"a": "string"}}, run=function_of_args()), kept) == raw
 
 
-def takes_all() -> Any:
+def function_of_args() -> Any:
     def f(args: Any) -> Any:
         return args
 
     return f
 
 
-def test_n010_a_function_gets_as_much_as_it_takes() -> None:
+def test_n010_a_function_gets_the_parameters_that_it_takes() -> None:
     kit = kit_of_five()
     assert kit.test("server_time").value == "noon"
     assert kit.test("lookup", {"q": "a"}).value == "a"
@@ -159,14 +159,14 @@ def test_n010_a_function_gets_as_much_as_it_takes() -> None:
     assert both
 
 
-def test_a063_a065_the_docstring_describes_it_and_nothing_does_where_there_is_none() -> None:
+def test_a063_a065_the_description_is_the_docstring_or_empty() -> None:
     server_time, lookup = kit_of_five().functions[1:3]
     assert server_time.description == "The time of the server.\n\nIn its own zone."
     assert lookup.description == ""
-    assert the_function({"description": "Said."}).description == "Said."
+    assert declared_function({"description": "Said."}).description == "Said."
 
 
-def test_a066_a067_a068_a070_n038_what_is_not_said_is_not_there() -> None:
+def test_a066_a067_a068_a070_n038_undeclared_options_are_absent() -> None:
     said, silent = kit_of_five().functions[3], kit_of_five().functions[4]
     assert (said.title, said.annotations, said.meta) == ("Sum", {"readOnlyHint": True}, {"cost": 1})
     assert (silent.title, silent.annotations, silent.meta, silent.output_schema) == (None, {}, {}, None)
@@ -175,11 +175,15 @@ def test_a066_a067_a068_a070_n038_what_is_not_said_is_not_there() -> None:
 def test_n037_hints_are_known_by_either_spelling_and_published_by_that_of_mcp() -> None:
     snake = {hint: "T" if hint == "title" else True for hint in HINTS}
     camel = {HINTS[hint]: value for hint, value in snake.items()}
-    assert the_function({"annotations": snake}).annotations == the_function({"annotations": camel}).annotations == camel
+    assert (
+        declared_function({"annotations": snake}).annotations
+        == declared_function({"annotations": camel}).annotations
+        == camel
+    )
 
 
-def test_every_option_arrives() -> None:
-    function = the_function({
+def test_every_option_reaches_the_hosted_function() -> None:
+    function = declared_function({
         "timeout_ms": 5_000, "permissions": ["mail"], "idempotent": True, "isolate": True, "readable": False,
         "expose": True, "doc": "mail/send", "icons": [{"src": "https://a.test/i.png"}],
     })  # fmt: skip
@@ -193,8 +197,8 @@ def test_every_option_arrives() -> None:
     ("said", "hidden"),
     [({}, False), ({"hidden": True}, True), ({"visible": False}, True), ({"hidden": False, "visible": False}, False)],
 )
-def test_n028_what_is_said_of_hiding_goes_before_what_is_said_of_seeing(said: dict[str, Any], hidden: bool) -> None:
-    assert the_function(said).hidden is hidden
+def test_n028_hidden_overrides_visible(said: dict[str, Any], hidden: bool) -> None:
+    assert declared_function(said).hidden is hidden
 
 
 # Refused at import
@@ -233,7 +237,7 @@ class Called:
         ("f", "yard: 'f' is not a function"),
     ],
 )
-def test_n023_what_is_no_public_function_is_refused(run: Any, words: str) -> None:
+def test_n023_a_value_that_is_no_public_function_is_refused(run: Any, words: str) -> None:
     for decorate in (Toolkit("yard").tool, Toolkit("yard").tool(title="T")):
         with pytest.raises(DeclarationError, match=words):
             decorate(run)
@@ -262,12 +266,12 @@ def test_n024_more_than_arguments_and_context_is_refused_when_the_kit_is_hosted(
 )
 def test_n025_n047_text_that_is_no_schema_is_refused_by_tool_and_option(option: Any, text: str) -> None:
     with pytest.raises(DeclarationError, match=f"yard::f: {option} is not valid: "):
-        the_function({option: text}, run=takes_all())
+        declared_function({option: text}, run=function_of_args())
 
 
-def test_n047_text_is_a_form_of_either_schema() -> None:
+def test_n047_either_schema_may_be_given_as_text() -> None:
     text = '{"type": "object", "properties": {"q": {"type": "string"}}}'
-    function = the_function({"input": text, "output": text}, run=takes_all())
+    function = declared_function({"input": text, "output": text}, run=function_of_args())
     assert (
         function.input_schema == function.output_schema == {"type": "object", "properties": {"q": {"type": "string"}}}
     )
@@ -319,15 +323,15 @@ def test_n047_text_is_a_form_of_either_schema() -> None:
         ({"input_schema": {"const": {1}}}, "input_schema is not valid: it has no form in JSON"),
     ],
 )
-def test_what_cannot_be_said_is_refused_by_tool_and_option(said: dict[str, Any], words: str) -> None:
+def test_an_invalid_option_is_refused_by_tool_and_option(said: dict[str, Any], words: str) -> None:
     with pytest.raises(DeclarationError, match=f"^yard::f: {words}"):
-        the_function(said, run=takes_all())
+        declared_function(said, run=function_of_args())
 
 
 @pytest.mark.parametrize("option", sorted(ToolOptions.__annotations__))
-def test_no_option_takes_whatever_it_is_given(option: str) -> None:
+def test_every_option_is_checked(option: str) -> None:
     with pytest.raises(DeclarationError, match=f"^yard::f: {option} "):
-        Toolkit("yard").tool(**{option: 1j})(takes_all())  # pyright: ignore[reportArgumentType] - that is what is wrong
+        Toolkit("yard").tool(**{option: 1j})(function_of_args())  # pyright: ignore[reportArgumentType] - that is what is wrong
 
 
 @pytest.mark.parametrize("namespace", ["", "Yard", "a:b", "a::", None])
@@ -360,7 +364,7 @@ def test_two_functions_of_one_name_are_refused_where_the_second_is_declared() ->
         kit.tool(simple())
 
 
-def test_kits_and_functions_are_hosted_together_and_none_has_the_name_of_another() -> None:
+def test_kits_and_functions_are_hosted_together_under_unique_names() -> None:
     first, second = Toolkit("one"), Toolkit("two")
     first.tool(simple())
     second.tool(name="g")(simple())
@@ -429,11 +433,11 @@ def test_annotations_are_published(annotation: Any, schema: JsonObject) -> None:
     def f(one: Any) -> None: ...
 
     f.__annotations__["one"] = annotation
-    published = the_function(run=f).input_schema
+    published = declared_function(run=f).input_schema
     assert published == {"type": "object", "properties": {"one": schema}, "required": ["one"]}
 
 
-def test_a_function_whose_parameters_are_annotated_is_called_by_their_names() -> None:
+def test_a_function_with_annotated_parameters_is_called_by_their_names() -> None:
     kit = Toolkit("yard")
 
     @kit.tool
@@ -454,15 +458,15 @@ def test_a_function_whose_parameters_are_annotated_is_called_by_their_names() ->
     assert ship
 
 
-def test_a_default_that_says_not_given_is_nobodys_value() -> None:
+def test_a_default_of_none_is_not_published() -> None:
     def f(one: str = None) -> Any:  # pyright: ignore[reportArgumentType] # noqa: RUF013 - many write it so
         return one
 
-    function = the_function(run=f)
+    function = declared_function(run=f)
     assert function.input_schema == {"type": "object", "properties": {"one": {"type": "string"}}}
 
 
-def test_args_alone_are_whatever_is_sent() -> None:
+def test_a_function_of_args_gets_all_arguments() -> None:
     for annotation in (None, Any, dict, dict[str, Any], Mapping[str, Any], JsonObject):
         kit = Toolkit("yard")
 
@@ -475,7 +479,7 @@ def test_args_alone_are_whatever_is_sent() -> None:
         assert kit.functions[0].input_schema == {"type": "object"}
 
 
-def test_beside_args_there_may_be_a_context_and_nothing_else() -> None:
+def test_args_may_only_be_followed_by_a_context() -> None:
     def whole(args: dict[str, Any], ctx: Context) -> Any:
         return [args, ctx.tenant]
 
@@ -494,7 +498,7 @@ def test_beside_args_there_may_be_a_context_and_nothing_else() -> None:
     assert kit.test("named", {"args": {"a": 1}}).value == [{"a": 1}, 3]
 
 
-def test_args_of_another_type_are_a_parameter_like_any() -> None:
+def test_args_of_another_type_are_an_ordinary_parameter() -> None:
     def f(args: list[str]) -> Any:
         return args
 
@@ -557,20 +561,20 @@ REFUSED_SIGNATURES: list[tuple[Any, str]] = [
 ]
 
 
-def test_a_class_that_is_defined_by_itself_is_no_input() -> None:
+def test_a_recursive_class_is_refused_as_input() -> None:
     with pytest.raises(DeclarationError, match="yard::f: input is not valid: the type refers to itself"):
-        the_function({"input": Itself}, run=takes_all())
+        declared_function({"input": Itself}, run=function_of_args())
 
 
 @pytest.mark.parametrize(("run", "words"), REFUSED_SIGNATURES)
-def test_what_annotations_cannot_say_is_refused_by_function_and_parameter(run: Any, words: str) -> None:
+def test_an_unsupported_annotation_is_refused_by_function_and_parameter(run: Any, words: str) -> None:
     kit = Toolkit("yard")
     kit.tool(run)
     with pytest.raises(DeclarationError, match=f"yard::{run.__name__}: {words}"):
         executor(kit)
 
 
-def test_classes_are_a_form_of_input_too() -> None:
+def test_classes_are_accepted_as_input_and_output() -> None:
     kit = Toolkit("yard")
 
     @kit.tool(input=Order, output=Where)
@@ -581,7 +585,7 @@ def test_classes_are_a_form_of_input_too() -> None:
     assert place
 
 
-def test_strict_kits_of_annotations_refuse_what_they_do_not_take() -> None:
+def test_strict_tools_with_annotations_refuse_undeclared_arguments() -> None:
     def f(one: str = "a") -> None: ...
 
     kit = Toolkit("yard")
@@ -589,6 +593,6 @@ def test_strict_kits_of_annotations_refuse_what_they_do_not_take() -> None:
     assert kit.test("f").failure is None
     assert kit.test("f", {"two": 1}).failure
     loose = Toolkit("yard")
-    loose.tool(strict=True)(takes_all())
+    loose.tool(strict=True)(function_of_args())
     with pytest.raises(DeclarationError, match="yard::f: strict needs declared arguments"):
         executor(loose)

@@ -7,13 +7,13 @@ import pytest
 from signpost.directory.manifest import ExecutorManifest, parse_manifest
 from signpost.toolkit import DeclarationError, Function, Toolkit, executor
 from signpost.toolkit.hosting import version_of
-from tests.support.hosted import Hosted, as_lambda_sends
+from tests.support.function_host import FunctionHost, encode_reply
 
 PLAIN = Function("plain", lambda: 1)
 
 
 @pytest.mark.parametrize("version", ["", "1.", ".1", "v1", "1.2-rc.1", "1.2.3.4.5", "1" * 10, "\u0661", 1, 1.2, True])
-def test_what_is_no_version_is_refused_at_import(version: Any) -> None:
+def test_an_invalid_version_is_refused_at_import(version: Any) -> None:
     with pytest.raises(
         DeclarationError, match=r"yard: version .* must be a text of one to four numbers, such as 1\.2\.0"
     ):
@@ -28,7 +28,7 @@ def test_an_executor_has_the_version_of_its_toolkits() -> None:
     assert version_of((Toolkit("yard", version="1.2"), Toolkit("shed", version="1.2")), None) == "1.2"
 
 
-def test_of_toolkits_that_differ_it_says_its_own() -> None:
+def test_an_executor_of_toolkits_with_different_versions_needs_its_own() -> None:
     both = Toolkit("yard", version="1.2"), Toolkit("shed", version="1.3")
     with pytest.raises(
         DeclarationError, match=r"have different versions \(1\.2, 1\.3\)\. Set one by executor\(…, version=…\)"
@@ -38,7 +38,7 @@ def test_of_toolkits_that_differ_it_says_its_own() -> None:
 
 
 @pytest.mark.parametrize("version", [None, "0", "1.2.0", "999999999.0.0.1"])
-def test_it_is_in_the_manifest(version: str | None) -> None:
-    hosting = Hosted([PLAIN], version=version)
-    answer = parse_manifest(as_lambda_sends(hosting.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)))
+def test_the_version_is_in_the_manifest(version: str | None) -> None:
+    hosting = FunctionHost([PLAIN], version=version)
+    answer = parse_manifest(encode_reply(hosting.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)))
     assert answer == ExecutorManifest(answer.functions, version)

@@ -28,7 +28,7 @@ from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.overrides import apply_override, is_override
 from signpost.workflow.running.resume import StepResumer
-from tests.support.memory_gateway import SetClock
+from tests.support.memory_gateway import ManualClock
 
 NOW, LEASE = 1_000.0, 1_030.0
 AGENT = Principal("agent", "acme", "t")
@@ -36,10 +36,10 @@ STRANGER = Principal("stranger", "acme", "t")
 RESOLVER = Principal("rosa", "acme", "t", permissions=frozenset({MAY_RESOLVE}))
 CANCELLER = Principal("carl", "acme", "t", permissions=frozenset({MAY_CANCEL}))
 ENGINE = Engine()
-CLOCK = SetClock()
+CLOCK = ManualClock()
 EXECUTORS = {HUMAN_KIND: HumanExecutor(clock=CLOCK, ids=RandomIds())}
 SERVICES = ExecutionServices(step_executors=EXECUTORS, clock=CLOCK, pause=CLOCK.advance, lease_margin=0.0)
-RESUMING = StepResumer(ENGINE, SERVICES)
+RESUMER = StepResumer(ENGINE, SERVICES)
 
 
 def definition(**fields: Any) -> Definition:
@@ -62,7 +62,7 @@ def instance(held: Claim | None = None, by: Definition = DEMO, **fields: Any) ->
     return replace(begun, claim=held, **fields)
 
 
-def test_what_runs_is_held_until_its_lease_is_over() -> None:
+def test_a_running_claim_is_held_until_its_lease_ends() -> None:
     running = claim()
     assert running.is_held(LEASE - 0.001)
     assert not running.is_held(LEASE)
@@ -70,7 +70,7 @@ def test_what_runs_is_held_until_its_lease_is_over() -> None:
         assert not claim(standing).is_held(NOW)
 
 
-def test_after_its_lease_it_is_in_doubt_unless_it_may_be_repeated() -> None:
+def test_a_claim_after_its_lease_is_in_doubt_unless_it_is_resumable() -> None:
     assert not claim().is_in_doubt(LEASE - 0.001)
     assert claim().is_in_doubt(LEASE)
     assert not claim(resumable=True).is_in_doubt(LEASE)
@@ -92,7 +92,7 @@ def test_after_its_lease_it_is_in_doubt_unless_it_may_be_repeated() -> None:
         (claim("in_doubt", repeatable=True), LEASE + 99, False),
     ],
 )
-def test_it_is_taken_up_when_its_time_has_come_and_nothing_is_in_doubt(held: Claim, at: float, is_free: bool) -> None:
+def test_a_claim_is_free_after_its_time_unless_it_is_in_doubt(held: Claim, at: float, is_free: bool) -> None:
     assert held.is_free(at) is is_free
 
 
@@ -106,18 +106,18 @@ def test_it_is_taken_up_when_its_time_has_come_and_nothing_is_in_doubt(held: Cla
         (claim("waiting", awaits="workflow", until=NOW - 50), NOW, 1_000),
     ],
 )
-def test_whoever_waits_is_told_when_to_look_again(held: Claim, at: float, milliseconds: int) -> None:
+def test_the_retry_time_of_a_claim_follows_its_end_within_limits(held: Claim, at: float, milliseconds: int) -> None:
     assert held.retry_after_ms(at) == milliseconds
 
 
-def test_each_try_has_a_child_of_its_own() -> None:
+def test_each_attempt_has_a_child_id_of_its_own() -> None:
     one = claim(child="wf_c")
     names = {child_id_of(replace(one, candidate=c, attempt=t)) for c in range(3) for t in range(3)}
     assert len(names) == 9
 
 
 TIMED = definition(timeoutMs=60_000, onTimeout={"target": "late"})
-ASKED = ApprovalRequest("hr_1", "q", "agent", NOW, expires_at=NOW + 10, state="a")
+REQUEST = ApprovalRequest("hr_1", "q", "agent", NOW, expires_at=NOW + 10, state="a")
 
 
 @pytest.mark.parametrize(
@@ -131,18 +131,18 @@ ASKED = ApprovalRequest("hr_1", "q", "agent", NOW, expires_at=NOW + 10, state="a
         (instance(claim("waiting", awaits="workflow")), LEASE + CHILD_CHECK_INTERVAL),
         (instance(claim("running", awaits="executor", gives_up_at=NOW + 9)), LEASE),
         (instance(claim("waiting", tainted=True, awaits="retry", until=NOW + 3)), NOW + 3),
-        (instance(request=ASKED), NOW + 10),
-        (instance(request=replace(ASKED, lapsed=True)), None),
-        (instance(request=replace(ASKED, state="b")), None),
-        (instance(request=replace(ASKED, expires_at=None)), None),
-        (instance(claim(), request=ASKED), NOW + 10),
+        (instance(request=REQUEST), NOW + 10),
+        (instance(request=replace(REQUEST, lapsed=True)), None),
+        (instance(request=replace(REQUEST, state="b")), None),
+        (instance(request=replace(REQUEST, expires_at=None)), None),
+        (instance(claim(), request=REQUEST), NOW + 10),
     ],
 )
-def test_it_is_due_at_the_first_thing_that_will_be_over(one: Instance, at: float | None) -> None:
+def test_an_instance_is_due_at_the_earliest_of_its_ends(one: Instance, at: float | None) -> None:
     assert due_at(DEMO, one) == at
 
 
-def test_a_deadline_is_due_too_but_nothing_is_of_what_is_over() -> None:
+def test_a_deadline_is_due_unless_the_instance_has_ended_or_is_in_doubt() -> None:
     assert due_at(TIMED, instance(by=TIMED)) == NOW + 60
     assert due_at(TIMED, instance(claim(), TIMED)) == LEASE
     assert due_at(TIMED, instance(claim(until=NOW + 90), TIMED)) == NOW + 90  # what is executed is not interrupted
@@ -153,7 +153,7 @@ def test_a_deadline_is_due_too_but_nothing_is_of_what_is_over() -> None:
     assert due_at(TIMED, instance(claim(), TIMED, cancelled=Cancellation("carl", NOW))) is None
 
 
-def test_what_it_stands_at_names_who_holds_it() -> None:
+def test_a_write_condition_names_the_version_and_the_claim_token() -> None:
     assert instance().write_condition == WriteCondition(1)
     assert instance(claim()).write_condition == WriteCondition(1, "t")
 
@@ -161,22 +161,22 @@ def test_what_it_stands_at_names_who_holds_it() -> None:
 # Orders.
 
 
-def ordered(
+def run_override(
     held: Claim | None, order: str, by: Principal, arguments: JsonObject | None = None, *, at: float = NOW, **more: Any
 ) -> Any:
     version = more.pop("version", 1)
     submitted = Submission(version, order, {"claim": "t", **(arguments or {})}, by)
-    return apply_override(RESUMING, DEMO, instance(held, **more), submitted, at)
+    return apply_override(RESUMER, DEMO, instance(held, **more), submitted, at)
 
 
-def code(found: Any) -> StepRefusalCode | None:
+def refusal_code(found: Any) -> StepRefusalCode | None:
     return found.step.refusal.code if found.step.refusal is not None else None
 
 
 IN_DOUBT = claim("in_doubt", attempt=2, until=NOW)
 
 
-def test_orders_are_no_transitions() -> None:
+def test_only_reserved_transition_names_are_overrides() -> None:
     assert [is_override(Submission(1, name, {}, AGENT)) for name in (RETRY, RESOLVE, CANCEL, "go", "$go")] == [
         True,
         True,
@@ -187,50 +187,52 @@ def test_orders_are_no_transitions() -> None:
 
 
 @pytest.mark.parametrize("order", [RETRY, RESOLVE])
-def test_how_a_doubt_is_resolved_is_for_those_to_say_who_may(order: str) -> None:
+def test_resolving_a_claim_in_doubt_needs_a_permission(order: str) -> None:
     said: JsonObject = {"happened": True} if order == RESOLVE else {}
     for by in (AGENT, STRANGER, CANCELLER):
-        refused = ordered(IN_DOUBT, order, by, said)
-        assert (code(refused), refused.repeated_claim) == ("GUARD_REJECTED", None)
+        refused = run_override(IN_DOUBT, order, by, said)
+        assert (refusal_code(refused), refused.repeated_claim) == ("GUARD_REJECTED", None)
         assert refused.step.instance.claim == IN_DOUBT
         assert [record.type for record in refused.step.records] == ["transition.rejected"]
-    assert code(ordered(IN_DOUBT, order, RESOLVER, said)) is None
+    assert refusal_code(run_override(IN_DOUBT, order, RESOLVER, said)) is None
 
 
 @pytest.mark.parametrize("order", [RETRY, RESOLVE])
-def test_where_its_author_consented_anybody_may_have_it_repeated_but_not_say_what_came_of_it(order: str) -> None:
-    found = ordered(replace(IN_DOUBT, repeatable=True), order, AGENT, {"happened": True})
-    assert code(found) == (None if order == RETRY else "GUARD_REJECTED")
+def test_consent_allows_every_principal_a_retry_but_no_resolution(order: str) -> None:
+    found = run_override(replace(IN_DOUBT, repeatable=True), order, AGENT, {"happened": True})
+    assert refusal_code(found) == (None if order == RETRY else "GUARD_REJECTED")
 
 
 @pytest.mark.parametrize("order", [RETRY, RESOLVE])
-def test_what_may_still_be_running_is_resolved_by_nobody(order: str) -> None:
-    refused = ordered(replace(IN_DOUBT, until=NOW + 5), order, RESOLVER, {"happened": True})
-    assert (code(refused), refused.step.refusal.retry_after_ms) == ("STALE_WORKFLOW_VERSION", 5_000)
+def test_an_execution_that_may_be_running_cannot_be_resolved(order: str) -> None:
+    refused = run_override(replace(IN_DOUBT, until=NOW + 5), order, RESOLVER, {"happened": True})
+    assert (refusal_code(refused), refused.step.refusal.retry_after_ms) == ("STALE_WORKFLOW_VERSION", 5_000)
 
 
 @pytest.mark.parametrize("order", [RETRY, RESOLVE])
-def test_an_order_names_the_execution_that_was_seen(order: str) -> None:
-    refused = ordered(IN_DOUBT, order, RESOLVER, {"happened": True, "claim": "another"})
-    assert code(refused) == "STALE_WORKFLOW_VERSION"
+def test_an_override_of_another_claim_is_stale(order: str) -> None:
+    refused = run_override(IN_DOUBT, order, RESOLVER, {"happened": True, "claim": "another"})
+    assert refusal_code(refused) == "STALE_WORKFLOW_VERSION"
 
 
 @pytest.mark.parametrize("order", [RETRY, RESOLVE])
-def test_what_is_in_no_doubt_is_not_resolved(order: str) -> None:
+def test_a_claim_that_is_not_in_doubt_cannot_be_resolved(order: str) -> None:
     said: JsonObject = {"happened": True}
     for held in (None, claim(), claim("waiting"), claim("running", resumable=True, until=NOW)):
-        assert code(ordered(held, order, RESOLVER, said)) == "INVALID_TRANSITION"
-    assert code(ordered(claim(), order, RESOLVER, said, at=LEASE)) is None
+        assert refusal_code(run_override(held, order, RESOLVER, said)) == "INVALID_TRANSITION"
+    assert refusal_code(run_override(claim(), order, RESOLVER, said, at=LEASE)) is None
 
 
-def test_an_order_is_for_the_version_that_was_seen() -> None:
+def test_an_override_of_another_version_is_stale() -> None:
     for order in (RETRY, RESOLVE, CANCEL):
         by = Principal("all", "acme", "t", permissions=frozenset({MAY_RESOLVE, MAY_CANCEL}))
-        assert code(ordered(IN_DOUBT, order, by, {"happened": True}, version=2)) == "STALE_WORKFLOW_VERSION"
+        assert (
+            refusal_code(run_override(IN_DOUBT, order, by, {"happened": True}, version=2)) == "STALE_WORKFLOW_VERSION"
+        )
 
 
-def test_a_retry_takes_the_claim_over_as_it_is_and_may_be_executed_at_once() -> None:
-    found = ordered(IN_DOUBT, RETRY, RESOLVER, at=NOW + 5)
+def test_a_retry_takes_the_claim_over_and_can_be_executed_at_once() -> None:
+    found = run_override(IN_DOUBT, RETRY, RESOLVER, at=NOW + 5)
     taken = found.claim_with("new")
     assert taken == replace(IN_DOUBT, token="new", standing="waiting", since=NOW + 5, until=NOW + 5, tainted=True)
     assert found.step.pending.executor.kind == "stub"
@@ -238,52 +240,52 @@ def test_a_retry_takes_the_claim_over_as_it_is_and_may_be_executed_at_once() -> 
     assert found.step.records[0].payload == {"by": "rosa"}
 
 
-def test_what_has_happened_moves_it_on_with_the_output_that_it_had() -> None:
-    found = ordered(IN_DOUBT, RESOLVE, RESOLVER, {"happened": True, "output": {"id": 7}})
+def test_an_execution_resolved_as_happened_continues_with_its_output() -> None:
+    found = run_override(IN_DOUBT, RESOLVE, RESOLVER, {"happened": True, "output": {"id": 7}})
     after = found.step.instance
     assert (after.state, after.version, after.context, after.claim) == ("b", 2, {"went": {"id": 7}}, None)
     assert found.claim_with("new") is None
 
 
-def test_what_has_not_happened_leaves_it_as_it_was_before() -> None:
-    found = ordered(IN_DOUBT, RESOLVE, RESOLVER, {"happened": False})
+def test_an_execution_resolved_as_not_happened_only_releases_the_claim() -> None:
+    found = run_override(IN_DOUBT, RESOLVE, RESOLVER, {"happened": False})
     after = found.step.instance
-    assert (code(found), after) == (None, replace(instance(), claim=None))
+    assert (refusal_code(found), after) == (None, replace(instance(), claim=None))
     assert found.step.records[0].type == "executor.resolved"
 
 
 @pytest.mark.parametrize("said", [{}, {"happened": "yes"}, {"happened": None}, {"output": 1}])
-def test_whether_it_has_happened_has_to_be_said(said: JsonObject) -> None:
-    assert code(ordered(IN_DOUBT, RESOLVE, RESOLVER, said)) == "INPUT_SCHEMA_VIOLATION"
+def test_a_resolution_needs_the_argument_happened(said: JsonObject) -> None:
+    assert refusal_code(run_override(IN_DOUBT, RESOLVE, RESOLVER, said)) == "INPUT_SCHEMA_VIOLATION"
 
 
-def test_whoever_started_it_or_may_cancel_does() -> None:
+def test_starter_and_permitted_principal_can_cancel_an_instance() -> None:
     for by in (STRANGER, RESOLVER):
-        assert code(ordered(None, CANCEL, by)) == "GUARD_REJECTED"
+        assert refusal_code(run_override(None, CANCEL, by)) == "GUARD_REJECTED"
     for by in (AGENT, CANCELLER):
         for held in (None, claim("waiting"), claim("waiting", awaits="workflow")):
-            after = ordered(held, CANCEL, by).step.instance
+            after = run_override(held, CANCEL, by).step.instance
             assert (after.state, after.version, after.claim) == ("a", 2, None)
             left = None if held is None else "go"  # and nobody knows what comes of it
             assert after.cancelled == Cancellation(by.subject, NOW, left)
 
 
-def test_nothing_is_cancelled_of_which_something_may_have_happened() -> None:
+def test_an_instance_with_an_uncertain_execution_cannot_be_cancelled() -> None:
     for held, expected in (
         (claim(), "STALE_WORKFLOW_VERSION"),
         (claim("waiting", tainted=True), "STALE_WORKFLOW_VERSION"),
         (IN_DOUBT, "IN_DOUBT"),
     ):
-        refused = ordered(held, CANCEL, AGENT)
-        assert (code(refused), refused.step.instance.claim) == (expected, held)
+        refused = run_override(held, CANCEL, AGENT)
+        assert (refusal_code(refused), refused.step.instance.claim) == (expected, held)
 
 
-def test_what_is_over_is_not_cancelled() -> None:
-    assert code(ordered(None, CANCEL, AGENT, state="b")) == "INVALID_TRANSITION"
-    assert code(ordered(None, CANCEL, AGENT, cancelled=Cancellation("carl", NOW))) == "INVALID_TRANSITION"
+def test_an_instance_that_has_ended_cannot_be_cancelled() -> None:
+    assert refusal_code(run_override(None, CANCEL, AGENT, state="b")) == "INVALID_TRANSITION"
+    assert refusal_code(run_override(None, CANCEL, AGENT, cancelled=Cancellation("carl", NOW))) == "INVALID_TRANSITION"
 
 
-def test_links_lead_out_of_a_doubt_for_those_who_may_and_nowhere_else_from_what_is_under_way() -> None:
+def test_a_claimed_instance_links_only_to_permitted_overrides_of_a_doubt() -> None:
     def shown(held: Claim | None, by: Principal, at: float = NOW) -> list[Any]:
         found: Any = build_links(DEMO, instance(held), by, at)
         return [link["args"]["transition"] for link in found]
@@ -297,9 +299,9 @@ def test_links_lead_out_of_a_doubt_for_those_who_may_and_nowhere_else_from_what_
         assert shown(held, RESOLVER, at) == [RETRY, RESOLVE]
 
 
-def test_that_nobody_has_answered_in_time_is_said_when_nothing_is_executed() -> None:
+def test_an_approval_request_lapses_only_while_no_claim_is_held() -> None:
     """Whoever executes writes what there was when it began."""
-    running, woken = instance(claim(), request=ASKED), WakeUp(AGENT)
+    running, woken = instance(claim(), request=REQUEST), WakeUp(AGENT)
     assert ENGINE.advance(DEMO, running, woken, NOW + 20).instance is running
     after = ENGINE.advance(DEMO, replace(running, claim=None), woken, NOW + 20).instance
     assert after.request is not None

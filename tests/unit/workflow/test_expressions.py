@@ -8,7 +8,7 @@ from signpost.model import Json
 from signpost.workflow.expressions import is_same, parse
 from signpost.workflow.paths import ValueSources
 
-KNOWN = ValueSources(
+SOURCES = ValueSources(
     context={
         "n": 5,
         "half": 2.5,
@@ -29,7 +29,7 @@ KNOWN = ValueSources(
 def holds(expression: str) -> bool | None:
     """None if it is no expression."""
     comparison = parse(expression)
-    return None if comparison is None else comparison.holds(KNOWN)
+    return None if comparison is None else comparison.holds(SOURCES)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def holds(expression: str) -> bool | None:
         "$.context.big != 1.5",
     ],
 )
-def test_it_holds(expression: str) -> None:
+def test_an_expression_holds(expression: str) -> None:
     assert holds(expression) is True
 
 
@@ -87,7 +87,7 @@ def test_it_holds(expression: str) -> None:
         "$.context.n contains '5'",
     ],
 )
-def test_it_does_not_hold(expression: str) -> None:
+def test_an_expression_does_not_hold(expression: str) -> None:
     assert holds(expression) is False
 
 
@@ -120,12 +120,12 @@ def test_it_does_not_hold(expression: str) -> None:
         "true",
     ],
 )
-def test_it_is_no_expression(expression: str) -> None:
+def test_an_invalid_expression_is_not_parsed(expression: str) -> None:
     assert parse(expression) is None
 
 
 @given(st.text(max_size=60))
-def test_nothing_that_is_written_breaks_the_reader(expression: str) -> None:
+def test_no_text_breaks_the_expression_parser(expression: str) -> None:
     assert holds(expression) in (True, False, None)
 
 
@@ -137,6 +137,6 @@ _JSON = st.recursive(
 
 
 @given(_JSON, _JSON)
-def test_equality_is_mutual_and_everything_equals_itself(left: Json, right: Json) -> None:
+def test_equality_is_symmetric_and_reflexive(left: Json, right: Json) -> None:
     assert is_same(left, left)
     assert is_same(left, right) == is_same(right, left)

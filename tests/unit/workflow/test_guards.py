@@ -19,13 +19,13 @@ from signpost.workflow.guards import (
 )
 from signpost.workflow.paths import ValueSources
 
-HERE = GuardInput(
+GUARD_INPUT = GuardInput(
     ValueSources(context={"n": 5}, arguments={}, input={}),
     Principal("carol", "acme", "test", roles=frozenset({"editor"}), permissions=frozenset({"write"})),
     {"scan": Tally(3, frozenset({"a", "b"})), "sign": Tally(1, frozenset({"a"}))},
 )
-YES = {"kind": "expr", "expr": "$.context.n == 5"}
-NO = {"kind": "expr", "expr": "$.context.n == 6"}
+PASSING_GUARD = {"kind": "expr", "expr": "$.context.n == 5"}
+FAILING_GUARD = {"kind": "expr", "expr": "$.context.n == 6"}
 UNKNOWN = {"kind": "astrology"}
 MISTYPED = {"kind": "expr", "expr": "$.context.n = 5"}
 
@@ -34,7 +34,7 @@ def evidence(*requires: Any, **more: Any) -> Json:
     return {"kind": "evidence", "requires": list(requires), **more}
 
 
-def combined(kind: str, *guards: Json) -> Json:
+def combine_guards(kind: str, *guards: Json) -> Json:
     return {"kind": kind, "guards": list(guards)}
 
 
@@ -43,22 +43,22 @@ def combined(kind: str, *guards: Json) -> Json:
     [
         {"kind": "permission", "permission": "write"},
         {"kind": "role", "role": "editor"},
-        YES,
+        PASSING_GUARD,
         {"kind": "jsonpath", "expr": "$.context.n == 5"},
         evidence("scan"),
         evidence("scan", {"kind": "sign"}),
         evidence({"kind": "scan", "count": 3}),
         evidence({"kind": "scan", "count": 2, "distinct": True}),
-        combined("all_of"),
-        combined("all_of", YES, YES),
-        combined("any_of", NO, YES),
-        combined("anyOf", UNKNOWN, YES),
-        combined("allOf", {"kind": "not", "guard": NO}),
-        {"kind": "not", "guard": combined("any_of")},
+        combine_guards("all_of"),
+        combine_guards("all_of", PASSING_GUARD, PASSING_GUARD),
+        combine_guards("any_of", FAILING_GUARD, PASSING_GUARD),
+        combine_guards("anyOf", UNKNOWN, PASSING_GUARD),
+        combine_guards("allOf", {"kind": "not", "guard": FAILING_GUARD}),
+        {"kind": "not", "guard": combine_guards("any_of")},
     ],
 )
-def test_it_passes(guard: Json) -> None:
-    assert passes(guard_of(guard), HERE)
+def test_a_guard_passes(guard: Json) -> None:
+    assert passes(guard_of(guard), GUARD_INPUT)
 
 
 @pytest.mark.parametrize(
@@ -66,18 +66,18 @@ def test_it_passes(guard: Json) -> None:
     [
         {"kind": "permission", "permission": "read"},
         {"kind": "role", "role": "admin"},
-        NO,
+        FAILING_GUARD,
         evidence("review"),
         evidence({"kind": "scan", "count": 4}),
         evidence({"kind": "scan", "count": 3, "distinct": True}),
         evidence({"kind": "scan", "count": 3}, distinct=True),
-        combined("any_of"),
-        combined("all_of", YES, NO),
-        {"kind": "not", "guard": YES},
+        combine_guards("any_of"),
+        combine_guards("all_of", PASSING_GUARD, FAILING_GUARD),
+        {"kind": "not", "guard": PASSING_GUARD},
     ],
 )
-def test_it_does_not_pass(guard: Json) -> None:
-    assert not passes(guard_of(guard), HERE)
+def test_a_guard_does_not_pass(guard: Json) -> None:
+    assert not passes(guard_of(guard), GUARD_INPUT)
 
 
 @pytest.mark.parametrize(
@@ -100,27 +100,27 @@ def test_it_does_not_pass(guard: Json) -> None:
         {"kind": "not"},
     ],
 )
-def test_nobody_passes_what_is_not_understood_nor_its_opposite(guard: Json) -> None:
-    assert not passes(guard_of(guard), HERE)
-    assert not passes(guard_of({"kind": "not", "guard": guard}), HERE)
-    assert not passes(guard_of(combined("all_of", guard)), HERE)
-    assert not passes(guard_of({"kind": "not", "guard": combined("any_of", NO, guard)}), HERE)
+def test_a_guard_that_is_not_understood_and_its_negation_never_pass(guard: Json) -> None:
+    assert not passes(guard_of(guard), GUARD_INPUT)
+    assert not passes(guard_of({"kind": "not", "guard": guard}), GUARD_INPUT)
+    assert not passes(guard_of(combine_guards("all_of", guard)), GUARD_INPUT)
+    assert not passes(guard_of({"kind": "not", "guard": combine_guards("any_of", FAILING_GUARD, guard)}), GUARD_INPUT)
 
 
-def test_guards_that_are_no_list_let_nobody_in() -> None:
+def test_guards_that_are_no_list_never_pass() -> None:
     (guard,) = guards_of({"kind": "role", "role": "editor"})
     assert isinstance(guard, NotUnderstood)
     assert guards_of(None) == ()
 
 
-def test_guards_within_guards_end_somewhere() -> None:
-    guard: Any = YES
+def test_guards_nested_too_deeply_never_pass() -> None:
+    guard: Any = PASSING_GUARD
     for _ in range(MAX_GUARD_DEPTH + 1):
-        guard = combined("all_of", guard)
-    assert not passes(guard_of(guard), HERE)
+        guard = combine_guards("all_of", guard)
+    assert not passes(guard_of(guard), GUARD_INPUT)
 
 
-def _written(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def _guard_documents(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     members: dict[str, st.SearchStrategy[Any]] = {
         "guards": st.lists(inner, max_size=3),
         "guard": inner,
@@ -130,11 +130,13 @@ def _written(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries(kinds, optional=members)
 
 
-_LEAVES: st.SearchStrategy[Any] = st.none() | st.text(max_size=3) | st.sampled_from([YES, NO, UNKNOWN, MISTYPED])
-_WRITTEN = st.recursive(_LEAVES, _written, max_leaves=6)
+_LEAVES: st.SearchStrategy[Any] = (
+    st.none() | st.text(max_size=3) | st.sampled_from([PASSING_GUARD, FAILING_GUARD, UNKNOWN, MISTYPED])
+)
+_GUARDS = st.recursive(_LEAVES, _guard_documents, max_leaves=6)
 
 
-@given(_WRITTEN)
-def test_nothing_that_is_written_breaks_the_reader_and_no_guard_passes_with_its_opposite(written: Json) -> None:
+@given(_GUARDS)
+def test_any_document_is_parsed_and_no_guard_passes_with_its_negation(written: Json) -> None:
     opposite = guard_of({"kind": "not", "guard": written})
-    assert not (passes(guard_of(written), HERE) and passes(opposite, HERE))
+    assert not (passes(guard_of(written), GUARD_INPUT) and passes(opposite, GUARD_INPUT))

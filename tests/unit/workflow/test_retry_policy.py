@@ -25,7 +25,7 @@ def policy(executor: ExecutorSpec = PAY, **reliability: Any) -> RetryPolicy:
     return retry_policy_of(executor, reliability)
 
 
-def retrying(**retry: Any) -> RetryPolicy:
+def policy_with_retry(**retry: Any) -> RetryPolicy:
     return policy(retry=retry)
 
 
@@ -39,18 +39,18 @@ def pauses(one: RetryPolicy, failed: ExecutorFailure = TRANSIENT) -> Sequence[fl
     return found
 
 
-def test_without_a_policy_a_step_is_tried_once_and_not_again() -> None:
+def test_a_step_without_a_policy_has_one_attempt() -> None:
     one = policy()
     assert one.candidates == (PAY,)
     assert (one.timeout, one.attempts) == (None, 1)
     assert one.find_next_attempt(AttemptPosition(), TRANSIENT) is None
 
 
-def test_it_is_tried_as_often_as_its_author_says() -> None:
-    assert len(pauses(retrying(maxAttempts=4))) == 3
-    assert len(pauses(retrying(maxAttempts=1))) == 0
-    assert len(pauses(retrying())) == 0
-    assert len(pauses(retrying(maxAttempts=10**9))) == MOST_ATTEMPTS - 1
+def test_a_step_has_the_configured_number_of_attempts() -> None:
+    assert len(pauses(policy_with_retry(maxAttempts=4))) == 3
+    assert len(pauses(policy_with_retry(maxAttempts=1))) == 0
+    assert len(pauses(policy_with_retry())) == 0
+    assert len(pauses(policy_with_retry(maxAttempts=10**9))) == MOST_ATTEMPTS - 1
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,18 @@ def test_it_is_tried_as_often_as_its_author_says() -> None:
         ({"backoff": "sometimes", "initialDelayMs": 500}, [0, 0, 0]),
     ],
 )
-def test_between_two_tries_it_waits_as_its_author_says(retry: Any, expected: Sequence[float]) -> None:
-    assert pauses(retrying(maxAttempts=4, **retry)) == expected
+def test_attempts_are_separated_by_the_configured_backoff(retry: Any, expected: Sequence[float]) -> None:
+    assert pauses(policy_with_retry(maxAttempts=4, **retry)) == expected
 
 
-def test_a_pause_that_doubles_a_hundred_times_is_still_a_number() -> None:
-    found = pauses(retrying(maxAttempts=100, backoff="exponential", initialDelayMs=LONGEST_PAUSE_MS))
+def test_a_pause_that_doubles_a_hundred_times_is_bounded() -> None:
+    found = pauses(policy_with_retry(maxAttempts=100, backoff="exponential", initialDelayMs=LONGEST_PAUSE_MS))
     assert found[-1] < 10**13
     assert found == sorted(found)
 
 
-def test_whoever_failed_may_ask_for_a_longer_pause_and_for_no_shorter_one() -> None:
-    one = retrying(maxAttempts=2, backoff="fixed", initialDelayMs=2_000, maxDelayMs=2_000)
+def test_a_failure_can_lengthen_the_next_pause_but_not_shorten_it() -> None:
+    one = policy_with_retry(maxAttempts=2, backoff="fixed", initialDelayMs=2_000, maxDelayMs=2_000)
     for asked, expected in ((None, 2.0), (500, 2.0), (7_000, 7.0)):
         again = one.find_next_attempt(
             AttemptPosition(), ExecutorFailure("rate_limited", "Later.", retry_after_ms=asked)
@@ -86,8 +86,8 @@ def test_whoever_failed_may_ask_for_a_longer_pause_and_for_no_shorter_one() -> N
         assert again == NextAttempt(AttemptPosition(0, 2), expected)
 
 
-def test_what_passes_is_tried_again_and_what_does_not_is_not() -> None:
-    one = retrying(maxAttempts=2)
+def test_only_the_retried_failure_classes_have_a_next_attempt() -> None:
+    one = policy_with_retry(maxAttempts=2)
     assert {
         kind
         for kind in [*RETRIED_CLASSES, "permanent_error", "odd"]
@@ -95,18 +95,18 @@ def test_what_passes_is_tried_again_and_what_does_not_is_not() -> None:
     } == RETRIED_CLASSES
 
 
-def test_an_author_may_say_after_what_it_is_tried_again_but_never_after_what_is_permanent() -> None:
-    one = retrying(maxAttempts=2, retryOn=["odd", "permanent_error"])
+def test_an_author_can_choose_the_retried_classes_except_permanent_errors() -> None:
+    one = policy_with_retry(maxAttempts=2, retryOn=["odd", "permanent_error"])
     assert one.find_next_attempt(AttemptPosition(), ExecutorFailure("odd", "no")) == NextAttempt(AttemptPosition(0, 2))
     assert one.find_next_attempt(AttemptPosition(), ExecutorFailure("permanent_error", "no")) is None
     assert one.find_next_attempt(AttemptPosition(), TRANSIENT) is None
-    assert retrying(maxAttempts=2, retryOn=[]).find_next_attempt(AttemptPosition(), TRANSIENT) is None
+    assert policy_with_retry(maxAttempts=2, retryOn=[]).find_next_attempt(AttemptPosition(), TRANSIENT) is None
 
 
 FALLBACK = {"executors": [{"kind": "function", "function": "post::pay"}, {"kind": "noop"}]}
 
 
-def test_when_one_has_no_tries_left_the_next_begins_with_as_many() -> None:
+def test_each_fallback_has_the_same_number_of_attempts() -> None:
     one = policy(retry={"maxAttempts": 2, "backoff": "fixed", "initialDelayMs": 100}, fallback=FALLBACK)
     assert [candidate.kind for candidate in one.candidates] == ["function", "function", "noop"]
     assert one.find_next_attempt(AttemptPosition(0, 1), TRANSIENT) == NextAttempt(AttemptPosition(0, 2), 0.1)
@@ -116,14 +116,14 @@ def test_when_one_has_no_tries_left_the_next_begins_with_as_many() -> None:
     assert one.find_next_attempt(AttemptPosition(2, 2), TRANSIENT) is None
 
 
-def test_what_is_permanent_leads_to_the_next_at_once() -> None:
+def test_a_permanent_error_leads_to_the_next_fallback_at_once() -> None:
     one = policy(retry={"maxAttempts": 5}, fallback=FALLBACK)
     assert one.find_next_attempt(AttemptPosition(), ExecutorFailure("permanent_error", "no")) == NextAttempt(
         AttemptPosition(1)
     )
 
 
-def test_without_consent_nothing_follows_what_may_have_happened() -> None:
+def test_without_consent_an_unknown_outcome_has_no_next_attempt() -> None:
     unknown = ExecutorFailure("timeout", "Nobody knows.", "unknown")
     assert policy(fallback=FALLBACK).find_next_attempt(AttemptPosition(), unknown) is None
     assert policy(fallback=FALLBACK).find_next_attempt(
@@ -131,11 +131,11 @@ def test_without_consent_nothing_follows_what_may_have_happened() -> None:
     ) == NextAttempt(AttemptPosition(1))
 
 
-def test_a_retry_is_consent_for_the_classes_that_it_names_and_for_no_others() -> None:
+def test_a_retry_is_consent_only_for_the_classes_that_it_names() -> None:
     def unknown(kind: str) -> ExecutorFailure:
         return ExecutorFailure(kind, "Nobody knows.", "unknown")
 
-    default, named = retrying(maxAttempts=2), retrying(maxAttempts=2, retryOn=["transient_error"])
+    default, named = policy_with_retry(maxAttempts=2), policy_with_retry(maxAttempts=2, retryOn=["transient_error"])
     assert [default.may_repeat(0, kind) for kind in ("timeout", "transient_error", "permanent_error")] == [
         True,
         True,
@@ -148,13 +148,13 @@ def test_a_retry_is_consent_for_the_classes_that_it_names_and_for_no_others() ->
 
 
 def test_a_retry_of_one_attempt_is_consent_as_well() -> None:
-    assert retrying(maxAttempts=1).may_repeat(0)
-    assert retrying().may_repeat(0)
+    assert policy_with_retry(maxAttempts=1).may_repeat(0)
+    assert policy_with_retry().may_repeat(0)
     assert not policy().may_repeat(0)
     assert not policy(timeoutMs=100, fallback=FALLBACK).may_repeat(0)
 
 
-def test_an_executor_that_is_idempotent_may_be_repeated_whatever_became_of_it() -> None:
+def test_an_idempotent_executor_may_be_repeated_after_every_outcome() -> None:
     safe = ExecutorSpec("function", {**PAY.settings, "idempotent": True})
     one = policy(safe, fallback=FALLBACK)
     assert one.may_repeat(0, "permanent_error")
@@ -168,35 +168,35 @@ def test_an_executor_that_is_idempotent_may_be_repeated_whatever_became_of_it() 
 
 
 @pytest.mark.parametrize("timeout", ["100", None, True, -5, 0, [], {}])
-def test_a_timeout_that_is_none_counts_as_not_said(timeout: Any) -> None:
+def test_an_invalid_timeout_is_ignored(timeout: Any) -> None:
     assert policy(timeoutMs=timeout).timeout is None
 
 
-def test_a_timeout_is_in_milliseconds_and_of_each_try() -> None:
+def test_a_timeout_is_given_in_milliseconds() -> None:
     assert policy(timeoutMs=1_500).timeout == 1.5
     assert policy(timeoutMs=0.5).timeout == 0.0005
 
 
 @pytest.mark.parametrize("retry", [None, 3, "twice", [], [{"maxAttempts": 3}], True])
-def test_a_retry_that_is_none_is_no_consent(retry: Any) -> None:
+def test_an_invalid_retry_is_no_consent(retry: Any) -> None:
     one = policy(retry=retry)
     assert (one.attempts, one.has_retry) == (1, False)
 
 
 @pytest.mark.parametrize("attempts", ["3", 2.5, True, 0, -1, None])
-def test_a_number_of_attempts_that_is_none_is_one(attempts: Any) -> None:
-    assert retrying(maxAttempts=attempts).attempts == 1
+def test_an_invalid_number_of_attempts_is_one(attempts: Any) -> None:
+    assert policy_with_retry(maxAttempts=attempts).attempts == 1
 
 
 @pytest.mark.parametrize("fallback", [None, [], "x", {"executors": None}, {"executors": "x"}, {"executors": {"a": 1}}])
-def test_fallbacks_that_are_none_count_as_not_said(fallback: Any) -> None:
+def test_invalid_fallbacks_are_ignored(fallback: Any) -> None:
     assert policy(fallback=fallback).candidates == (PAY,)
 
 
-def test_of_odd_parts_only_those_that_are_understood_count() -> None:
+def test_invalid_parts_of_a_policy_are_ignored() -> None:
     executors: list[Any] = [7, {"kind": 3}, {}, {"kind": "noop", "x": 1}]
     assert policy(fallback={"executors": executors}).candidates == (PAY, ExecutorSpec("noop", executors[3]))
-    assert retrying(retryOn="timeout").retried_classes == RETRIED_CLASSES
-    assert retrying(retryOn=[7, None, "odd"]).retried_classes == {"odd"}
-    assert pauses(retrying(maxAttempts=2, backoff="fixed", initialDelayMs="9")) == [0]
-    assert pauses(retrying(maxAttempts=2, backoff="fixed", initialDelayMs=10**15)) == [LONGEST_PAUSE_MS / 1000]
+    assert policy_with_retry(retryOn="timeout").retried_classes == RETRIED_CLASSES
+    assert policy_with_retry(retryOn=[7, None, "odd"]).retried_classes == {"odd"}
+    assert pauses(policy_with_retry(maxAttempts=2, backoff="fixed", initialDelayMs="9")) == [0]
+    assert pauses(policy_with_retry(maxAttempts=2, backoff="fixed", initialDelayMs=10**15)) == [LONGEST_PAUSE_MS / 1000]

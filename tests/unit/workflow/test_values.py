@@ -8,7 +8,7 @@ from signpost.model import Json
 from signpost.workflow.paths import ValueSources
 from signpost.workflow.values import apply_mapping, resolve_template
 
-KNOWN = ValueSources(
+SOURCES = ValueSources(
     context={"rounds": 2, "clerk": "mia", "a": 1, "b": 2, "flag": True},
     arguments={"note": "hi", "tags": ["x", "y"]},
     input={"customer": "c-9"},
@@ -25,8 +25,8 @@ KNOWN = ValueSources(
         ("$.workflow.input.customer", "c-9"),
         ("$.output.items.0.sku", "s"),
         ("$.output.items[0].sku", "s"),
-        ("$", KNOWN.output),
-        ("$.output", KNOWN.output),
+        ("$", SOURCES.output),
+        ("$.output", SOURCES.output),
         ("$.context.gone", None),
         ("$.nowhere.x", None),
         ("$price", "$price"),
@@ -57,22 +57,22 @@ KNOWN = ValueSources(
     ],
 )
 def test_a_template_becomes_a_value(template: Json, value: Json) -> None:
-    found = resolve_template(template, KNOWN)
+    found = resolve_template(template, SOURCES)
     assert found == value
     assert type(found) is type(value)
 
 
-def test_values_can_change_places() -> None:
-    assert apply_mapping({"a": "$.context.b", "b": "$.context.a"}, KNOWN) == {"a": 2, "b": 1}
+def test_a_mapping_can_swap_values() -> None:
+    assert apply_mapping({"a": "$.context.b", "b": "$.context.a"}, SOURCES) == {"a": 2, "b": 1}
 
 
 @given(st.recursive(st.none() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner, max_size=3)))
-def test_no_operation_breaks_on_what_it_is_given(operands: Json) -> None:
+def test_no_operation_fails_on_invalid_operands(operands: Json) -> None:
     for name in ("add", "subtract", "multiply", "divide", "concat"):
-        resolve_template({name: operands}, KNOWN)
+        resolve_template({name: operands}, SOURCES)
 
 
-def test_a_number_stays_one_that_clients_can_read() -> None:
+def test_a_number_never_grows_beyond_the_range_of_clients() -> None:
     grown: Json = 2
     for _ in range(20):
         grown = resolve_template({"multiply": ["$.output", "$.output"]}, ValueSources({}, {}, {}, grown))

@@ -48,7 +48,7 @@ def test_no_other_partition_is_taken_for_an_instance(pk: str) -> None:
         keys.instance_of(pk)
 
 
-def test_an_instance_is_always_in_the_same_shard_and_instances_are_in_all_of_them() -> None:
+def test_an_instance_has_one_shard_and_instances_are_spread_over_all_shards() -> None:
     assert due_shard_of("wf_0") == "due#4"
     found = Counter(due_shard_of(f"wf_{number}") for number in range(800))
     assert set(found) == set(due_shards())

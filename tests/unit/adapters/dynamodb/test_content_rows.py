@@ -12,19 +12,19 @@ SKILL = build_skill(
 )
 
 
-def test_a_manifest_comes_back_from_its_row_as_it_was() -> None:
+def test_a_skill_md_is_read_from_its_row_unchanged() -> None:
     assert SKILL.manifest is not None
     assert SKILL.manifest.front_matter is not None
     assert SKILLS.read("a/b", text_of(SkillChange("a/b", SKILL)) or "") == SKILL
 
 
-def test_a_row_that_was_written_before_there_were_manifests_has_none() -> None:
+def test_a_row_of_an_earlier_release_has_no_skill_md() -> None:
     members = json.loads(text_of(SkillChange("a/b", SKILL)) or "")
     del members["manifest"]
     assert SKILLS.read("a/b", json.dumps(members)) == replace(SKILL, manifest=None)
 
 
-def test_a_row_in_which_a_manifest_says_more_is_read_all_the_same() -> None:
+def test_unknown_members_of_a_stored_skill_md_are_ignored() -> None:
     members = json.loads(text_of(SkillChange("a/b", SKILL)) or "")
     members["manifest"]["files"] = []
     assert SKILLS.read("a/b", json.dumps(members)) == SKILL

@@ -10,8 +10,8 @@ from signpost.adapters.dynamodb.rows import Attributes
 from signpost.contract import Component, Executor, HostedFunction
 from signpost.model import PromptArgument
 
-WORKSHOP = Executor("arn:workshop", "secret:workshop", 60_000)
-TOLD = HostedFunction(
+EXECUTOR = Executor("arn:workshop", "secret:workshop", 60_000)
+COMPLETE_FUNCTION = HostedFunction(
     "yard::f",
     5,
     frozenset({"mail"}),
@@ -43,43 +43,43 @@ TOLD = HostedFunction(
 
 
 def row_of(hosted: HostedFunction) -> Attributes:
-    return {**keys.placed_function("acme", hosted.function), **attributes_of(WORKSHOP, hosted)}
+    return {**keys.placed_function("acme", hosted.function), **attributes_of(EXECUTOR, hosted)}
 
 
 @pytest.mark.parametrize(
     "hosted",
     [
-        TOLD,
+        COMPLETE_FUNCTION,
         HostedFunction("f"),
         HostedFunction("f", output_schema={}),
         HostedFunction("f", hidden=True),
         HostedFunction("f", component=Component("prompt")),
     ],
 )
-def test_what_is_written_is_read(hosted: HostedFunction) -> None:
+def test_a_hosted_function_is_read_as_it_was_written(hosted: HostedFunction) -> None:
     assert hosted_in(row_of(hosted)) == hosted
 
 
-def test_every_member_that_a_row_has_no_attribute_for_is_in_its_listing() -> None:
+def test_every_member_without_an_attribute_of_its_own_is_in_the_listing() -> None:
     own = {"function", "timeout_ms", "permissions", "readable", "description", "input_schema", "exposed"}
     assert {one.name for one in fields(HostedFunction)} == own | set(LISTING_MEMBERS)
 
 
-def test_a_row_of_an_earlier_release_says_nothing_of_it() -> None:
-    row = row_of(TOLD)
+def test_a_row_of_an_earlier_release_has_no_listing_members() -> None:
+    row = row_of(COMPLETE_FUNCTION)
     del row["listing"]
     assert hosted_in(row).title is None
     assert hosted_in(row).component is None
 
 
-def test_what_a_later_release_adds_is_passed_over() -> None:
+def test_unknown_listing_members_are_ignored() -> None:
     assert hosted_in(
         {**row_of(HostedFunction("f")), "listing": {"S": '{"title":"F","colour":"red"}'}}
     ) == HostedFunction("f", title="F")
     assert "listing" not in row_of(HostedFunction("f"))
 
 
-def test_a_kind_of_a_later_release_is_read_and_no_tool() -> None:
+def test_an_unknown_component_kind_is_read() -> None:
     said = '{"component":{"kind":"app","colour":"red"}}'
     assert hosted_in({**row_of(HostedFunction("f")), "listing": {"S": said}}) == HostedFunction(
         "f", component=Component("app")

@@ -14,7 +14,7 @@ CASES = [case for case in json.loads(FILE.read_text()) if case.get("op") == "con
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_case(case: dict[str, Any]) -> None:
+def test_a_configuration_matches_its_case(case: dict[str, Any]) -> None:
     warnings: list[str] = []
     document = case["input"]["document"]
     assert asdict(parse_config(document, warnings.append)) == case["expect"]["equals"]
@@ -39,7 +39,7 @@ def test_a_field_that_is_missing_has_its_own_default(tmp_path: Path) -> None:
         "",
     ],
 )
-def test_a_bad_file_warns_and_all_defaults_count(tmp_path: Path, text: str) -> None:
+def test_a_bad_file_warns_and_all_defaults_apply(tmp_path: Path, text: str) -> None:
     file, warnings = tmp_path / "config.yaml", list[str]()
     file.write_text(text)
     assert read_config(file, warnings.append) == DEFAULTS

@@ -37,7 +37,7 @@ def refusal(path: Path, *, strict: bool = False) -> str:
     return str(refused.value)
 
 
-def test_a_path_is_an_id_and_the_index_of_a_folder_is_the_folder(tmp_path: Path) -> None:
+def test_a_path_is_an_id_and_the_index_of_a_folder_has_the_id_of_the_folder(tmp_path: Path) -> None:
     files = {
         "skills/resend/index.md": "# R",
         "skills/resend/email/send.md": "# S\r\n",
@@ -57,7 +57,7 @@ TRIGGER: JsonObject = {"trigger_type": "skills::on-change", "function_id": "mail
 WEBHOOK: JsonObject = {"trigger_type": "skills::on-change", "url": "https://hooks.test/"}
 
 
-def test_who_hears_of_changes_is_read_from_a_folder_and_from_a_manifest(tmp_path: Path) -> None:
+def test_subscriptions_are_read_from_a_folder_and_from_a_manifest(tmp_path: Path) -> None:
     files = {
         "triggers.yaml": json.dumps([TRIGGER]),
         "webhooks.json": json.dumps([WEBHOOK]),
@@ -69,7 +69,7 @@ def test_who_hears_of_changes_is_read_from_a_folder_and_from_a_manifest(tmp_path
     assert publication_at(tmp_path / "m.json") == CollectedPublication(None, None, triggers=[TRIGGER], webhooks=[])
 
 
-def test_what_is_wrong_with_who_hears_is_said_before_anybody_is_asked(tmp_path: Path) -> None:
+def test_invalid_subscriptions_are_refused_without_a_call(tmp_path: Path) -> None:
     files = {
         "triggers.json": json.dumps([{**TRIGGER, "function_id": "state::get"}]),
         "webhooks.json": json.dumps([{**WEBHOOK, "url": "https://127.1/"}]),
@@ -79,7 +79,7 @@ def test_what_is_wrong_with_who_hears_is_said_before_anybody_is_asked(tmp_path: 
     assert "webhook https://127.1/: The host of the URL must be a name" in said
 
 
-def test_everything_that_is_wrong_is_said_at_once_with_the_file(tmp_path: Path) -> None:
+def test_all_problems_are_reported_at_once_with_their_files(tmp_path: Path) -> None:
     files = {
         "skills/Upper.md": "# U",
         "skills/empty.md": "",
@@ -110,11 +110,11 @@ def test_everything_that_is_wrong_is_said_at_once_with_the_file(tmp_path: Path) 
         ({"prompts.yaml": "greet: {}\n"}, "this must be a list"),
     ],
 )
-def test_a_folder_that_cannot_be_read_is_said_in_a_sentence(tmp_path: Path, files: dict[str, str], says: str) -> None:
+def test_an_invalid_folder_is_refused_in_a_sentence(tmp_path: Path, files: dict[str, str], says: str) -> None:
     assert says in refusal(folder(tmp_path, files))
 
 
-def test_what_lies_outside_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_that_leads_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     outside = folder(tmp_path, {"secret.md": "# S", "site/skills/a.md": "# A"})
     (tmp_path / "site/skills/b.md").symlink_to(outside / "secret.md")
     assert publication_at(tmp_path / "site").bodies == {"a": "# A"}
@@ -145,7 +145,7 @@ def test_a_manifest_that_cannot_be_used_is_refused(tmp_path: Path, text: str, sa
     assert says in refusal(tmp_path / "here/m.yaml")
 
 
-def test_a_path_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_path_is_reported(tmp_path: Path) -> None:
     assert "There is no file" in refusal(tmp_path / "nowhere")
 
 
@@ -153,7 +153,7 @@ SKILL_MD = "---\nname: pdf\ndescription: Fills forms.\n---\n\n# PDF\n"
 
 
 class TestAgentSkills:
-    def test_a_folder_with_a_skill_md_is_one_with_everything_in_it(self, tmp_path: Path) -> None:
+    def test_a_folder_with_a_skill_md_is_a_skill_with_all_its_files(self, tmp_path: Path) -> None:
         files: dict[str, str | bytes] = {
             "skills/guide.md": "# Guide",
             "skills/office/pdf/SKILL.md": SKILL_MD,
@@ -174,9 +174,7 @@ class TestAgentSkills:
             "office/pdf/deep": {"a": b"A"},
         }
 
-    def test_the_folder_that_is_published_may_be_one_itself(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_published_folder_may_be_a_skill_itself(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder(tmp_path, {"pdf/SKILL.md": SKILL_MD, "pdf/a/b.txt": "B", "pdf/prompts.yaml": "a file like any other"})
         expected = CollectedPublication(
             {"pdf": SKILL_MD}, None, files={"pdf": {"a/b.txt": b"B", "prompts.yaml": b"a file like any other"}}
@@ -197,7 +195,7 @@ class TestAgentSkills:
         files: dict[str, str | bytes] = {"skills/pdf/SKILL.md": SKILL_MD, "skills/pdf/data.zip": b"PK"}
         assert publication_at(folder(tmp_path, files)).files == {"pdf": {"data.zip": b"PK"}}
 
-    def test_everything_that_is_wrong_is_said_at_once(self, tmp_path: Path) -> None:
+    def test_all_problems_of_skills_are_reported_at_once(self, tmp_path: Path) -> None:
         files: dict[str, str | bytes] = {
             "skills/pdf/SKILL.md": SKILL_MD,
             "skills/pdf/ab:c": "",
@@ -227,15 +225,15 @@ class TestAgentSkills:
         assert said.count("is a link") == 3
         assert "'pipe.fifo' is neither a file nor a folder" in said
 
-    def test_a_skill_md_that_is_a_link_is_no_way_to_read_a_file(self, tmp_path: Path) -> None:
+    def test_a_skill_md_that_is_a_link_is_refused(self, tmp_path: Path) -> None:
         folder(tmp_path, {"secret": SKILL_MD, "skills/pdf/a": "A"})
         (tmp_path / "skills/pdf/SKILL.md").symlink_to(tmp_path / "secret")
         assert "'SKILL.md' is a link" in refusal(tmp_path)
 
-    def test_a_skill_in_the_folder_of_all_skills_needs_one_of_its_own(self, tmp_path: Path) -> None:
+    def test_a_skill_md_directly_in_the_skills_folder_is_refused(self, tmp_path: Path) -> None:
         assert "put the skill into a folder of its own" in refusal(folder(tmp_path, {"skills/SKILL.md": SKILL_MD}))
 
-    def test_no_file_stands_where_another_skill_is(self, tmp_path: Path) -> None:
+    def test_a_file_with_the_path_of_another_skill_is_refused(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
             archive.writestr("pdf/SKILL.md", SKILL_MD)
             archive.writestr("pdf/sub", "a file")

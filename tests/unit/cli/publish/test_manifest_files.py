@@ -24,7 +24,7 @@ from signpost.workflow.running.serialization import text_of
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 
 
-def flow(title: str = "T", **fields: Json) -> JsonObject:
+def workflow_document(title: str = "T", **fields: Json) -> JsonObject:
     return {"title": title, "initialState": "a", "states": {"a": {"terminal": True}}, **fields}
 
 
@@ -41,39 +41,41 @@ def folder(root: Path, **files: str) -> Path:
     return root
 
 
-def published(path: Path, *, strict: bool = False, executors: Sequence[str] = ()) -> CollectedPublication:
+def collect_publication(path: Path, *, strict: bool = False, executors: Sequence[str] = ()) -> CollectedPublication:
     return publication_files.read_publication(path, CheckRules(strict=strict, executors=executors))
 
 
 def refusal(path: Path, *, strict: bool = False) -> str:
     with pytest.raises(CommandFailed) as refused:
-        published(path, strict=strict)
+        collect_publication(path, strict=strict)
     return str(refused.value)
 
 
-def names(publication: CollectedPublication) -> Mapping[str, Sequence[str]]:
+def definition_names(publication: CollectedPublication) -> Mapping[str, Sequence[str]]:
     return {part: list(members) for part, members in publication.definitions.items()}
 
 
 PING: JsonObject = {"name": "ping", "executor": {"kind": "noop"}}
-DEAD_END = flow(states={"a": {"transitions": {"go": {"target": "b"}}}, "b": {}, "c": {"terminal": True}})
+DEAD_END = workflow_document(states={"a": {"transitions": {"go": {"target": "b"}}}, "b": {}, "c": {"terminal": True}})
 
 
-class TestWhatIsRead:
+class TestReading:
     @pytest.mark.parametrize("example", ["deploy-pipeline", "expense-approval", "content-publishing"])
-    def test_an_example_is_a_folder_with_a_manifest_without_a_warning(self, example: str) -> None:
-        found = published(EXAMPLES / example, strict=True)
-        assert names(found) == {"workflows": [example.replace("-", "_")]}
+    def test_an_example_is_collected_without_a_warning(self, example: str) -> None:
+        found = collect_publication(EXAMPLES / example, strict=True)
+        assert definition_names(found) == {"workflows": [example.replace("-", "_")]}
         assert found.bodies is None
 
-    def test_only_what_a_manifest_speaks_of_is_spoken_of(self, tmp_path: Path) -> None:
+    def test_only_kinds_that_a_manifest_names_are_collected(self, tmp_path: Path) -> None:
         folder(
-            tmp_path, m__json=manifest(workflows={"w": flow()}), n__json=manifest(proxy={"expose": []}, connections={})
+            tmp_path,
+            m__json=manifest(workflows={"w": workflow_document()}),
+            n__json=manifest(proxy={"expose": []}, connections={}),
         )
-        assert names(published(tmp_path / "m.json")) == {"workflows": ["w"]}
-        assert names(published(tmp_path / "n.json")) == {"capabilities": [], "connections": []}
+        assert definition_names(collect_publication(tmp_path / "m.json")) == {"workflows": ["w"]}
+        assert definition_names(collect_publication(tmp_path / "n.json")) == {"capabilities": [], "connections": []}
 
-    def test_capabilities_are_what_can_be_called_and_workflows_have_them_in_their_places(self, tmp_path: Path) -> None:
+    def test_exposed_capabilities_are_collected_and_named_ones_are_inlined(self, tmp_path: Path) -> None:
         go: Json = {"target": "b", "executor": {"capability": "unlisted"}}
         states: Json = {"a": {"transitions": {"go": go}}, "b": {"terminal": True}}
         text = manifest(
@@ -82,12 +84,12 @@ class TestWhatIsRead:
                 "shown": {"title": "S", "executor": {"kind": "noop"}},
             },
             proxy={"expose": [PING, {"capability": "shown", "as": "there"}]},
-            workflows={"w": flow(states=states)},
+            workflows={"w": workflow_document(states=states)},
             discovery={"include": ["proxy"], "ranking": "fused"},
             audit={"level": "all"},
         )
-        found = published(folder(tmp_path, m__json=text))
-        assert names(found) == {
+        found = collect_publication(folder(tmp_path, m__json=text))
+        assert definition_names(found) == {
             "workflows": ["w"], "capabilities": ["ping", "there"],
             "discovery": ["include", "ranking"], "audit": ["level"],
         }  # fmt: skip
@@ -100,26 +102,26 @@ class TestWhatIsRead:
         (tmp_path / "parts/one.yaml").write_text(part)
         (tmp_path / "parts/deep.md").write_text("# Deep")
         root = "version: 1\ninclude: [parts/one.yaml]\nskills:\n  flat: |\n    # Flat\nprompts: []\n"
-        found = published(folder(tmp_path, m__yaml=root) / "m.yaml")
+        found = collect_publication(folder(tmp_path, m__yaml=root) / "m.yaml")
         assert (found.bodies, found.prompts) == ({"deep": "# Deep", "flat": "# Flat\n"}, [])
-        assert names(found) == {"workflows": ["w"]}
+        assert definition_names(found) == {"workflows": ["w"]}
 
-    def test_the_manifests_of_a_folder_come_with_its_documents(self, tmp_path: Path) -> None:
+    def test_manifests_of_a_folder_are_collected_with_its_documents(self, tmp_path: Path) -> None:
         (tmp_path / "skills").mkdir()
         (tmp_path / "skills/a.md").write_text("# A")
         folder(
             tmp_path,
-            one__json=manifest(workflows={"w": flow()}, skills={"b": "# B"}, proxy={"expose": [PING]}),
-            two__json=manifest(workflows={"self": flow(), "w": flow()}),
+            one__json=manifest(workflows={"w": workflow_document()}, skills={"b": "# B"}, proxy={"expose": [PING]}),
+            two__json=manifest(workflows={"self": workflow_document(), "w": workflow_document()}),
             prompts__yaml="[]",
             template__yaml="Resources:\n  Role: !Ref Else\n",
             other__yaml="services: {}\n",
         )
-        found = published(tmp_path)
+        found = collect_publication(tmp_path)
         assert (found.bodies, found.prompts) == ({"a": "# A", "b": "# B"}, [])
-        assert names(found) == {"workflows": ["w", "self"], "capabilities": ["ping"]}
+        assert definition_names(found) == {"workflows": ["w", "self"], "capabilities": ["ping"]}
 
-    def test_what_is_shared_by_two_manifests_is_there_once(self, tmp_path: Path) -> None:
+    def test_content_shared_by_two_manifests_is_collected_once(self, tmp_path: Path) -> None:
         prompt = '{"name": "greet", "description": "Greets.", "function_id": "demo::greet"}'
         (tmp_path / "parts").mkdir()
         (tmp_path / "parts/shared.yaml").write_text(f"skills: {{a: '# A'}}\nprompts: [{prompt}]\naudit: {{x: 1}}\n")
@@ -128,13 +130,13 @@ class TestWhatIsRead:
             one__yaml="version: 1\ninclude: [parts/shared.yaml]\n",
             two__yaml="version: 1\ninclude: [parts/shared.yaml]\n",
         )
-        found = published(tmp_path)
+        found = collect_publication(tmp_path)
         assert (found.bodies, len(found.prompts or [])) == ({"a": "# A"}, 1)
-        assert names(found) == {"audit": ["x"]}
+        assert definition_names(found) == {"audit": ["x"]}
 
 
-class TestWhatIsRefused:
-    def test_everything_is_said_at_once_with_its_place(self, tmp_path: Path) -> None:
+class TestRefusals:
+    def test_all_problems_are_reported_at_once_with_their_places(self, tmp_path: Path) -> None:
         (tmp_path / "skills").mkdir()
         (tmp_path / "skills/Bad.md").write_text("# B")
         folder(
@@ -153,25 +155,25 @@ class TestWhatIsRefused:
         ):  # fmt: skip
             assert expected in said, (expected, said)
 
-    def test_what_looks_wrong_is_shown_and_published_unless_it_is_strict(self, tmp_path: Path) -> None:
+    def test_a_warning_refuses_a_publication_only_in_strict_mode(self, tmp_path: Path) -> None:
         path = folder(tmp_path, m__json=manifest(workflows={"w": DEAD_END})) / "m.json"
-        found = published(path)
-        assert names(found) == {"workflows": ["w"]}
+        found = collect_publication(path)
+        assert definition_names(found) == {"workflows": ["w"]}
         assert any("warning: 'b' is a dead end" in warning for warning in found.warnings)
         assert f"Problems to fix: {len(found.warnings)}\n" in refusal(path, strict=True)
 
-    def test_kinds_of_executors_that_a_deployment_has_besides_can_be_named(self, tmp_path: Path) -> None:
+    def test_additional_executor_kinds_can_be_named(self, tmp_path: Path) -> None:
         exposure = {"name": "ping", "executor": {"kind": "stub"}}
         path = folder(tmp_path, m__json=manifest(proxy={"expose": [exposure]})) / "m.json"
-        assert len(published(path).warnings) == 1
-        assert published(path, strict=True, executors=["stub"]).warnings == ()
+        assert len(collect_publication(path).warnings) == 1
+        assert collect_publication(path, strict=True, executors=["stub"]).warnings == ()
 
     @pytest.mark.parametrize(
         ("one", "other", "says"),
         [
             (
-                {"workflows": {"w": flow("A")}},
-                {"workflows": {"w": flow("B")}},
+                {"workflows": {"w": workflow_document("A")}},
+                {"workflows": {"w": workflow_document("B")}},
                 "the workflow 'w' is defined differently in",
             ),
             ({"proxy": {"expose": [PING]}}, {"proxy": {"expose": [{**PING, "title": "P"}]}}, "the capability 'ping'"),
@@ -185,7 +187,7 @@ class TestWhatIsRefused:
             ),
         ],
     )
-    def test_two_manifests_that_say_two_things_of_one_are_refused(
+    def test_two_manifests_with_conflicting_entries_are_refused(
         self, tmp_path: Path, one: JsonObject, other: JsonObject, says: str
     ) -> None:
         """Which of the two would be there is not for the order of the files to say."""
@@ -195,20 +197,20 @@ class TestWhatIsRefused:
         assert "one.json:" in said
         assert "two.json:" in said
 
-    def test_a_definition_that_no_invocation_takes_is_said_in_words(self, tmp_path: Path) -> None:
-        text = manifest(workflows={"large": flow("x" * LARGEST_DEFINITION), "w": flow()})
+    def test_a_definition_too_large_for_an_invocation_is_refused(self, tmp_path: Path) -> None:
+        text = manifest(workflows={"large": workflow_document("x" * LARGEST_DEFINITION), "w": workflow_document()})
         said = refusal(folder(tmp_path, m__json=text))
         assert "error: the workflow 'large' is too large: " in said
         assert "m.json:4:3" in said
 
-    def test_what_is_wrong_in_an_included_file_is_said_there(self, tmp_path: Path) -> None:
+    def test_a_problem_in_an_included_file_has_its_place_there(self, tmp_path: Path) -> None:
         (tmp_path / "parts").mkdir()
         (tmp_path / "parts/w.yaml").write_text("workflows:\n  w:\n    states: {a: {}}\n")
         said = refusal(folder(tmp_path, m__yaml="version: 1\ninclude: [parts/w.yaml, parts/none.yaml]\n"))
         assert "parts/w.yaml:2:3: error: w: has no `initialState`" in said
         assert "m.yaml:2:25: error: There is no file" in said
 
-    def test_a_rule_that_nobody_could_go_by_is_refused_where_it_stands(self, tmp_path: Path) -> None:
+    def test_an_invalid_policy_rule_is_refused_at_its_place(self, tmp_path: Path) -> None:
         rules = "version: 1\npolicies:\n  default: deny\n  staff: {kind: alow, who: ['*'], what: ['*']}\n"
         said = refusal(folder(tmp_path, m__yaml=rules))
         assert "m.yaml:4:3: error: the policy 'staff': `kind` must be one of allow, deny, show, mcp_restriction" in said
@@ -219,17 +221,17 @@ class TestWhatIsRefused:
         folder(tmp_path / "here", m__yaml="version: 1\ninclude: [../secret.yaml]\n")
         assert "is outside the folder of the manifest" in refusal(tmp_path / "here/m.yaml")
 
-    def test_a_document_named_by_an_included_file_lies_in_the_folder_of_the_manifest(self, tmp_path: Path) -> None:
+    def test_a_document_outside_the_folder_of_the_manifest_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "here/parts").mkdir(parents=True)
         (tmp_path / "a.md").write_text("# A")
         (tmp_path / "here/parts/p.yaml").write_text("skills: {a: ../../a.md}\n")
         folder(tmp_path / "here", m__yaml="version: 1\ninclude: [parts/p.yaml]\n")
         assert "a.md is outside the folder of the manifest" in refusal(tmp_path / "here/m.yaml")
 
-    def test_the_command_says_it_before_anybody_is_asked(
+    def test_the_command_reports_problems_without_a_call(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        folder(tmp_path, m__json=manifest(workflows={"w": flow(initialState="nowhere")}))
+        folder(tmp_path, m__json=manifest(workflows={"w": workflow_document(initialState="nowhere")}))
         assert main(["publish", str(tmp_path), "--url", "http://127.0.0.1:1"]) == 1
         printed = capsys.readouterr()
         assert "m.json:6:20: error: " in printed.err
@@ -275,19 +277,19 @@ def digest(document: Json) -> str:
     return hashlib.sha256(text_of(document).encode()).hexdigest()
 
 
-class TestWhatIsSent:
+class TestSending:
     def send(
         self, registry: RecordingRegistry, path: Path, *, prune: bool = False, said: list[str] | None = None
     ) -> list[str]:
         publisher = RemotePublisher(registry, show_line=(said if said is not None else []).append)
-        publication = published(path)
+        publication = collect_publication(path)
         planned = publisher.plan(publication, prune=prune)
         publisher.publish(publication, planned, prune=prune)
         return [f"{change.sign} {change.name}" for change in planned]
 
-    def test_definitions_go_first_and_the_publication_names_their_digests(self, tmp_path: Path) -> None:
+    def test_definitions_are_sent_before_a_publication_that_names_their_digests(self, tmp_path: Path) -> None:
         parts = {
-            "workflows": {"w": flow()},
+            "workflows": {"w": workflow_document()},
             "proxy": {"expose": [PING]},
             "connections": {"c": {"kind": "cli", "command": "true"}},
             "discovery": {"ranking": "fused"},
@@ -302,7 +304,7 @@ class TestWhatIsSent:
         assert sent == {"version": 1, "workflows": dict(whole.workflows)}
         (publication,) = registry.of("manifest::publish")
         assert publication == {
-            "workflows": [{"id": "w", "digest": digest(flow())}],
+            "workflows": [{"id": "w", "digest": digest(workflow_document())}],
             "capabilities": [{"id": "ping", "digest": digest(proxy["states"]["ready"]["transitions"]["ping"])}],
             "connections": parts["connections"],
             "discovery": parts["discovery"],
@@ -323,18 +325,22 @@ class TestWhatIsSent:
                     name: digest(document) for name, document in there.workflows.items()
                 }
 
-    def test_only_what_is_new_is_sent(self, tmp_path: Path) -> None:
-        path = folder(tmp_path, m__json=manifest(workflows={"a": flow("A"), "b": flow("B")}))
-        there = {"workflows": {"a": digest(flow("A")), "b": digest(flow("other")), "c": "0" * 64}}
+    def test_only_new_and_changed_definitions_are_sent(self, tmp_path: Path) -> None:
+        path = folder(tmp_path, m__json=manifest(workflows={"a": workflow_document("A"), "b": workflow_document("B")}))
+        there = {
+            "workflows": {"a": digest(workflow_document("A")), "b": digest(workflow_document("other")), "c": "0" * 64}
+        }
         registry = RecordingRegistry(there)
         assert self.send(registry, path, prune=True) == ["= workflow:a", "~ workflow:b", "- workflow:c"]
         assert [list(one["workflows"]) for one in registry.slices] == [["b"]]
-        registry = RecordingRegistry({"workflows": {"a": digest(flow("A")), "b": digest(flow("B"))}})
+        registry = RecordingRegistry(
+            {"workflows": {"a": digest(workflow_document("A")), "b": digest(workflow_document("B"))}}
+        )
         assert self.send(registry, path) == ["= workflow:a", "= workflow:b"]
         assert registry.slices == []
 
-    def test_many_go_in_slices_with_progress(self, tmp_path: Path) -> None:
-        many = {f"w{number:03}": flow(str(number)) for number in range(2 * MOST_AT_ONCE)}
+    def test_many_definitions_are_sent_in_slices_with_progress(self, tmp_path: Path) -> None:
+        many = {f"w{number:03}": workflow_document(str(number)) for number in range(2 * MOST_AT_ONCE)}
         exposed = [{**PING, "name": f"c{number:03}"} for number in range(50)]
         said: list[str] = []
         registry = RecordingRegistry()
@@ -347,15 +353,17 @@ class TestWhatIsSent:
         assert sum("proxy_default" in one["workflows"] for one in registry.slices) == 1
 
     def test_slices_are_bounded_by_their_bytes_as_json(self, tmp_path: Path) -> None:
-        many = {f"w{number}": flow("\x01" * 250_000) for number in range(6)}
+        many = {f"w{number}": workflow_document("\x01" * 250_000) for number in range(6)}
         registry = RecordingRegistry()
         self.send(registry, folder(tmp_path, m__json=manifest(workflows=many)))
         sizes = [len(json.dumps(one)) for one in registry.slices]
         assert len(sizes) == 3
         assert max(sizes) < LARGEST_BATCH + 1_000
 
-    def test_whoever_dies_before_the_publication_has_published_nothing(self, tmp_path: Path) -> None:
-        path = folder(tmp_path, m__json=manifest(workflows={f"w{number}": flow() for number in range(101)}))
+    def test_a_crash_before_the_publication_publishes_nothing(self, tmp_path: Path) -> None:
+        path = folder(
+            tmp_path, m__json=manifest(workflows={f"w{number}": workflow_document() for number in range(101)})
+        )
         for dies_at in ("manifest::bodies", "manifest::publish"):
             registry = RecordingRegistry(dies_at=dies_at)
             with pytest.raises(CommandFailed, match="Killed"):

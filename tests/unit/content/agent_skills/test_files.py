@@ -87,17 +87,17 @@ BAD = {
 
 
 @pytest.mark.parametrize("path", GOOD)
-def test_what_every_computer_takes_is_taken(path: str) -> None:
+def test_a_portable_path_is_accepted(path: str) -> None:
     assert problem_with_file(path) is None
 
 
 @pytest.mark.parametrize("path", BAD)
-def test_s233_what_leads_out_or_is_not_taken_everywhere_is_refused(path: str) -> None:
+def test_s233_a_path_that_leads_out_or_is_not_portable_is_refused(path: str) -> None:
     assert BAD[path] in (problem_with_file(path) or "")
 
 
 @given(st.text(max_size=40))
-def test_no_path_is_a_fault_and_a_good_one_stays_in_its_folder(path: str) -> None:
+def test_any_path_is_judged_and_an_accepted_one_stays_in_its_folder(path: str) -> None:
     if problem_with_file(path) is None:
         parts = path.split("/")
         assert not {"", ".", ".."} & set(parts)
@@ -123,7 +123,7 @@ COLLISIONS: Mapping[tuple[str, ...], set[str]] = {
 
 
 @pytest.mark.parametrize("paths", COLLISIONS)
-def test_paths_that_are_one_on_some_disks_are_named(paths: tuple[str, ...]) -> None:
+def test_paths_that_collide_on_some_file_systems_are_found(paths: tuple[str, ...]) -> None:
     assert {path for path, _ in find_collisions(paths)} == COLLISIONS[paths]
 
 
@@ -143,7 +143,7 @@ def test_paths_that_are_one_on_some_disks_are_named(paths: tuple[str, ...]) -> N
         ("a.zip", b"PK", "application/zip"),
     ],
 )
-def test_a_file_is_what_its_name_and_its_bytes_say(path: str, body: bytes, mime_type: str) -> None:
+def test_a_mime_type_follows_from_name_and_bytes(path: str, body: bytes, mime_type: str) -> None:
     assert mime_type_of(path, body) == mime_type
 
 
@@ -154,7 +154,7 @@ def test_a_file_may_belong_to_each_folder_above_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["a%2Fb", "%41", "a%2e", "a%zz", "a%ff", "%2e%2e/a"])
-def test_a_path_is_encoded_in_one_way(text: str) -> None:
+def test_a_path_has_one_encoded_form(text: str) -> None:
     found = path_in(text)
     assert found is None or problem_with_file(found) is not None
 

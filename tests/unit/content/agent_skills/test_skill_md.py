@@ -56,30 +56,30 @@ def skill_of(body: str, skill_id: str = "some/skill") -> Skill:
     return build_skill(skill_id, body, "2026-11-18T12:00:00Z")
 
 
-def manifested(body: str, skill_id: str = "some/skill") -> tuple[JsonObject, str]:
+def front_matter_and_text(body: str, skill_id: str = "some/skill") -> tuple[JsonObject, str]:
     skill = skill_of(body, skill_id)
     assert skill.manifest is not None
     return front_matter_of(skill, skill.manifest), text_of(skill, body)
 
 
 @pytest.mark.parametrize("skill_id", ["a", "0", "a-b", "a1-2b/c", "x" * 64, "skills", "/".join(["a"] * 100)])
-def test_names(skill_id: str) -> None:
+def test_valid_names_are_those_of_agent_skills(skill_id: str) -> None:
     assert is_agent_skill(skill_id)
 
 
 @pytest.mark.parametrize(
     "skill_id", ["", "-", "-a", "a-", "a--b", "a_b", "A", "a b", "ä", "a/", "/a", "a//b", "a\n", "x" * 65]
 )
-def test_what_is_no_name(skill_id: str) -> None:
+def test_invalid_names_are_not_those_of_agent_skills(skill_id: str) -> None:
     assert not is_agent_skill(skill_id)
 
 
-def test_ids_that_are_no_names_have_no_manifest() -> None:
+def test_a_document_without_a_valid_name_has_no_skill_md() -> None:
     assert skill_of("# Title", "a_b").manifest is None
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=6))
-def test_whatever_is_rendered_is_read_again(fields: dict[str, Any]) -> None:
+def test_a_rendered_front_matter_is_read_back(fields: dict[str, Any]) -> None:
     text = render_front_matter(fields)
     block = text.removeprefix("---\n").removesuffix("---\n")
     assert "\n---" not in block
@@ -87,13 +87,13 @@ def test_whatever_is_rendered_is_read_again(fields: dict[str, Any]) -> None:
 
 
 @given(st.dictionaries(KEYS, TEXTS, min_size=1, max_size=6))
-def test_other_readers_read_the_same(fields: dict[str, str]) -> None:
+def test_pyyaml_reads_the_same_front_matter(fields: dict[str, str]) -> None:
     assert yaml.safe_load(render_front_matter(fields).split("---\n")[1]) == fields
 
 
 @given(BODIES)
-def test_every_document_becomes_one_with_a_whole_front_matter(body: str) -> None:
-    fields, text = manifested(body)
+def test_every_document_gets_a_complete_front_matter(body: str) -> None:
+    fields, text = front_matter_and_text(body)
     found = front_matter_in(text)
     assert found is not None
     assert found[0] == fields
@@ -103,7 +103,7 @@ def test_every_document_becomes_one_with_a_whole_front_matter(body: str) -> None
 
 
 @given(BODIES)
-def test_the_manifest_is_of_the_text_that_is_read_and_fits_into_a_row(body: str) -> None:
+def test_a_skill_md_has_digest_and_size_of_its_text_and_is_json(body: str) -> None:
     skill = skill_of(body)
     written = text_of(skill, body).encode()
     assert skill.manifest is not None
@@ -113,9 +113,9 @@ def test_the_manifest_is_of_the_text_that_is_read_and_fits_into_a_row(body: str)
 
 
 @given(BODIES)
-def test_who_has_all_that_is_needed_is_left_alone(body: str) -> None:
-    _, text = manifested(body)
-    assert manifested(text)[1] == text
+def test_a_document_with_a_complete_front_matter_is_unchanged(body: str) -> None:
+    _, text = front_matter_and_text(body)
+    assert front_matter_and_text(text)[1] == text
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_who_has_all_that_is_needed_is_left_alone(body: str) -> None:
         f"---\n{'x' * 101}: a\n---\n",
     ],
 )
-def test_what_is_no_front_matter_stays_below_one(body: str) -> None:
+def test_an_invalid_front_matter_stays_in_the_text_below_a_new_one(body: str) -> None:
     assert front_matter_in(body) is None
-    fields, text = manifested(body)
+    fields, text = front_matter_and_text(body)
     assert text.endswith(f"---\n\n{body}")
     assert set(fields) == {"name", "description"}
 
@@ -184,23 +184,23 @@ def test_values_are_those_of_yaml_1_2(block: str, fields: JsonObject) -> None:
     assert found == (fields, "rest")
 
 
-def test_a_byte_order_mark_is_not_in_the_way() -> None:
+def test_a_byte_order_mark_is_removed() -> None:
     body = "---\nname: skill\ndescription: Text.\n---\n"
-    assert manifested(f"\ufeff{body}") == ({"name": "skill", "description": "Text."}, body)
+    assert front_matter_and_text(f"\ufeff{body}") == ({"name": "skill", "description": "Text."}, body)
 
 
 def test_a_description_that_is_too_long_is_cut() -> None:
-    fields, _ = manifested(f"---\nname: skill\ndescription: {'x' * 2000}\n---\n")
+    fields, _ = front_matter_and_text(f"---\nname: skill\ndescription: {'x' * 2000}\n---\n")
     assert fields["description"] == "x" * 1021 + "..."
 
 
 @pytest.mark.parametrize("description", ["''", "' '", "~", "[a]", "42"])
-def test_a_description_that_says_nothing_is_replaced(description: str) -> None:
-    fields, _ = manifested(f"---\nname: skill\ndescription: {description}\n---\n# Title\n\nText.\n")
+def test_an_empty_or_non_text_description_is_replaced(description: str) -> None:
+    fields, _ = front_matter_and_text(f"---\nname: skill\ndescription: {description}\n---\n# Title\n\nText.\n")
     assert fields["description"] == "Text."
 
 
-def test_a_front_matter_that_title_and_description_say_is_not_stored_twice() -> None:
+def test_a_front_matter_derived_from_title_and_description_is_not_stored() -> None:
     skill = skill_of("# Title\n\nText.")
     assert skill.manifest is not None
     assert skill.manifest.front_matter is None

@@ -15,8 +15,8 @@ from signpost.content.api.reference import ALL_FUNCTIONS, build_reference
 from signpost.content.api.specs import FUNCTIONS, TRIGGERS, FunctionSpec
 from signpost.model import JsonObject
 from signpost.schema.validation import Validators
-from tests.support.loading import Loadable
-from tests.support.registry import Registry
+from tests.support.loadable_executors import LoadableExecutors
+from tests.support.registry import MemoryRegistry
 
 REFERENCE = json.loads((Path(__file__).parent / "api-reference.json").read_text())
 BY_ID = {function.id: function for function in FUNCTIONS}
@@ -47,12 +47,12 @@ def _without_bound(member: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in member.items() if name != "maxLength"}
 
 
-def test_there_are_the_functions_and_triggers_of_the_reference_and_those_of_workflows_policies_and_loads() -> None:
+def test_functions_and_triggers_are_those_of_the_reference_and_known_additions() -> None:
     assert set(BY_ID) == set(REFERENCE["functions"])
     beside = ["policies::on-change", "skills::registry", "workflows::on-change"]
     assert sorted(trigger.id for trigger in TRIGGERS) == sorted([*REFERENCE["triggers"], *beside])
-    assert set(BY_ID) == set(Registry().functions.ids)
-    assert {one.id for one in ALL_FUNCTIONS} == {*BY_ID, *Loadable().functions.ids}
+    assert set(BY_ID) == set(MemoryRegistry().functions.ids)
+    assert {one.id for one in ALL_FUNCTIONS} == {*BY_ID, *LoadableExecutors().functions.ids}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.id)
@@ -62,17 +62,17 @@ def test_the_schemas_are_those_of_the_reference(function: FunctionSpec) -> None:
     assert list(differences(said["response"], function.response)) == []
 
 
-def test_only_one_function_is_not_hidden() -> None:
+def test_only_skill_fetch_is_not_hidden() -> None:
     assert [function.id for function in FUNCTIONS if not function.is_hidden] == ["skill::fetch"]
 
 
-def test_ids_may_be_as_long_as_the_text_says_and_not_as_the_schema_beside_it() -> None:
+def test_the_schema_allows_ids_of_1024_characters() -> None:
     properties: Any = BY_ID["skills::register"].request["properties"]
     assert properties["id"]["maxLength"] == 1024
 
 
 @pytest.mark.parametrize("function", ALL_FUNCTIONS, ids=lambda function: function.id)
-def test_every_schema_is_one(function: FunctionSpec) -> None:
+def test_every_schema_is_valid(function: FunctionSpec) -> None:
     for schema in (function.request, function.response):
         VALIDATORS.find_violation(schema, None)
 
@@ -86,8 +86,10 @@ PAYLOADS = st.dictionaries(
 
 
 @given(st.sampled_from(FUNCTIONS), PAYLOADS)
-def test_a_payload_is_malformed_exactly_if_its_schema_says_so(function: FunctionSpec, payload: dict[str, Any]) -> None:
-    answer = Registry().functions.call(function.id, payload, Registry().caller())
+def test_a_payload_is_malformed_exactly_if_it_violates_its_schema(
+    function: FunctionSpec, payload: dict[str, Any]
+) -> None:
+    answer = MemoryRegistry().functions.call(function.id, payload, MemoryRegistry().make_caller())
     malformed = (
         isinstance(answer, RegistryRefusal) and answer.code == "invalid_payload" and "Provide uri" not in answer.message
     )
@@ -95,7 +97,7 @@ def test_a_payload_is_malformed_exactly_if_its_schema_says_so(function: Function
     assert malformed == (violation is not None)
 
 
-def test_the_command_prints_it_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_reference_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["functions", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == build_reference()
 

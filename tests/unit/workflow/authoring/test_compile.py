@@ -17,22 +17,22 @@ from signpost.workflow.engine.links import NO_ARGUMENTS
 from signpost.workflow.guards import Permission
 
 AGENT = Principal("agent-1", "acme", "test")
-BIRTH = NewInstance("wf_1", "digest", {})
+NEW_INSTANCE = NewInstance("wf_1", "digest", {})
 MAY_PAY: JsonObject = {"kind": "permission", "permission": "pay"}
 IS_LARGE: JsonObject = {"kind": "expr", "expr": "$.context.amount > 100"}
 BANK: JsonObject = {"kind": "function", "function": "bank::pay"}
 POST: JsonObject = {"kind": "function", "function": "post::pay"}
 ASKS_FOR_AMOUNT: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}}
-NOTHING: JsonObject = {"kind": "noop"}
+NOOP: JsonObject = {"kind": "noop"}
 
 
-def configured(**fields: Any) -> CompiledManifest:
+def compile_valid(**fields: Any) -> CompiledManifest:
     found = compile_manifest(build_source_node({"version": 1, **fields}))
     assert isinstance(found, CompiledManifest), found
     return found
 
 
-def errors(**fields: Any) -> list[str]:
+def compile_errors(**fields: Any) -> list[str]:
     found = compile_manifest(build_source_node({"version": 1, **fields}))
     assert not isinstance(found, CompiledManifest)
     return [problem.message for problem in found]
@@ -46,7 +46,7 @@ def workflow(**transition: Any) -> JsonObject:
 
 
 def transition_with(capabilities: JsonObject, **transition: Any) -> Mapping[str, Any]:
-    configuration = configured(capabilities=capabilities, workflows={"demo": workflow(**transition)})
+    configuration = compile_valid(capabilities=capabilities, workflows={"demo": workflow(**transition)})
     states: Any = configuration.workflows["demo"]["states"]
     return states["open"]["transitions"]["go"]
 
@@ -94,63 +94,65 @@ FIELDS: JsonObject = {
 }
 
 
-class TestACapability:
-    def test_is_put_where_it_is_named(self) -> None:
+class TestCapability:
+    def test_a_capability_is_inlined_where_it_is_named(self) -> None:
         found = transition_with({"pay": PAY}, executor={"capability": "pay"})
         assert found == {"target": "done", "inputSchema": ASKS_FOR_AMOUNT, "executor": BANK, "guards": [MAY_PAY]}
 
-    def test_asks_its_guards_before_those_of_the_place(self) -> None:
+    def test_guards_of_a_capability_come_before_those_of_the_place(self) -> None:
         found = transition_with({"pay": PAY}, executor={"capability": "pay"}, guards=[IS_LARGE])
         assert found["guards"] == [MAY_PAY, IS_LARGE]
 
-    def test_gives_way_to_schema_and_reliability_of_the_place(self) -> None:
+    def test_schema_and_reliability_of_the_place_override_those_of_a_capability(self) -> None:
         pay = {**PAY, "reliability": {"timeoutMs": 1000, "retry": {"maxAttempts": 3}}}
         schema = {"type": "object"}
         local = {"timeoutMs": 5}
         found = transition_with({"pay": pay}, executor={"capability": "pay"}, inputSchema=schema, reliability=local)
         assert (found["inputSchema"], found["reliability"]) == (schema, local)
 
-    def test_gives_its_reliability_where_the_place_has_none(self) -> None:
+    def test_the_reliability_of_a_capability_applies_where_the_place_has_none(self) -> None:
         pay = {**PAY, "reliability": {"timeoutMs": 1000}}
         assert transition_with({"pay": pay}, executor={"capability": "pay"})["reliability"] == {"timeoutMs": 1000}
 
     @pytest.mark.parametrize(
         "executor", [{"capability": "pay", **POST}, {"capability": "pay", "executor": POST}], ids=["beside", "inside"]
     )
-    def test_gives_way_to_an_executor_that_the_place_has_and_keeps_its_guards(self, executor: Json) -> None:
+    def test_an_executor_of_the_place_overrides_a_capability_but_not_its_guards(self, executor: Json) -> None:
         """Otherwise one tenant's calls would run against another one's backend."""
         found = transition_with({"pay": PAY}, executor=executor)
         assert (found["executor"], found["guards"]) == (POST, [MAY_PAY])
 
-    def test_takes_single_settings_of_the_place(self) -> None:
+    def test_single_settings_of_the_place_override_those_of_a_capability(self) -> None:
         capability = {"executor": {"kind": "rest", "connection": "a", "path": "/x"}}
         found = transition_with({"read": capability}, executor={"capability": "read", "connection": "b"})
         assert found["executor"] == {"kind": "rest", "connection": "b", "path": "/x"}
-        assert transition_with({"read": capability}, executor={"capability": "read", **NOTHING})["executor"] == NOTHING
+        assert transition_with({"read": capability}, executor={"capability": "read", **NOOP})["executor"] == NOOP
 
-    def test_does_nothing_where_it_says_nothing(self) -> None:
-        assert transition_with({"idle": {}}, executor={"capability": "idle"})["executor"] == NOTHING
+    def test_an_empty_capability_is_a_noop(self) -> None:
+        assert transition_with({"idle": {}}, executor={"capability": "idle"})["executor"] == NOOP
 
-    def test_stands_in_for_an_executor_that_failed_and_its_guards_count_from_the_start(self) -> None:
+    def test_guards_of_a_fallback_capability_apply_to_the_transition(self) -> None:
         capabilities = {"pay": PAY, "post": {"executor": POST, "guards": [IS_LARGE]}}
-        fallback: Json = {"executors": [{"capability": "post"}, NOTHING]}
+        fallback: Json = {"executors": [{"capability": "post"}, NOOP]}
         found = transition_with(capabilities, executor={"capability": "pay"}, reliability={"fallback": fallback})
-        assert found["reliability"]["fallback"]["executors"] == [POST, NOTHING]
+        assert found["reliability"]["fallback"]["executors"] == [POST, NOOP]
         assert found["guards"] == [IS_LARGE, MAY_PAY]
 
-    def test_asks_its_guards_when_a_state_is_entered_too(self) -> None:
+    def test_guards_of_a_capability_apply_on_entering_a_state(self) -> None:
         entering = {"executor": {"capability": "idle"}, "output": {"entered": True}}
         document = {"initialState": "open", "states": {"open": {"onEnter": entering}}}
-        found = configured(capabilities={"idle": {"guards": [MAY_PAY]}}, workflows={"demo": document})
+        found = compile_valid(capabilities={"idle": {"guards": [MAY_PAY]}}, workflows={"demo": document})
         assert found.workflows["demo"]["states"] == {
-            "open": {"onEnter": {"executor": NOTHING, "output": {"entered": True}, "guards": [MAY_PAY]}}
+            "open": {"onEnter": {"executor": NOOP, "output": {"entered": True}, "guards": [MAY_PAY]}}
         }
-        refused = Engine().start(found.definitions["demo"], BIRTH, AGENT, 0.0)
+        refused = Engine().start(found.definitions["demo"], NEW_INSTANCE, AGENT, 0.0)
         assert (refused.refusal is not None, refused.instance.context) == (True, {})
         teller = Principal("t", "acme", "test", permissions=frozenset({"pay"}))
-        assert Engine().start(found.definitions["demo"], BIRTH, teller, 0.0).instance.context == {"entered": True}
+        assert Engine().start(found.definitions["demo"], NEW_INSTANCE, teller, 0.0).instance.context == {
+            "entered": True
+        }
 
-    def test_keeps_guards_that_are_no_list(self) -> None:
+    def test_guards_of_a_capability_that_are_no_list_are_kept(self) -> None:
         found = transition_with({"pay": {"executor": BANK, "guards": MAY_PAY}}, executor={"capability": "pay"})
         assert found["guards"] == MAY_PAY
         local = transition_with({"pay": {"guards": "all"}}, executor={"capability": "pay"}, guards=[IS_LARGE])
@@ -158,10 +160,10 @@ class TestACapability:
 
 
 @pytest.mark.invariant(46)
-def test_nobody_gets_past_the_guard_of_a_capability_by_naming_it_somewhere_else() -> None:
+def test_the_guards_of_a_capability_apply_wherever_it_is_named() -> None:
     named: Json = {"capability": "deep"}
-    stands_in: JsonObject = {"executor": NOTHING, "reliability": {"fallback": {"executors": [named]}}}
-    found = configured(
+    stands_in: JsonObject = {"executor": NOOP, "reliability": {"fallback": {"executors": [named]}}}
+    found = compile_valid(
         capabilities={"pay": PAY, "deep": {"wraps": "pay"}},
         proxy={"expose": [{"capability": "deep"}, {"name": "other", **stands_in}]},
         workflows={
@@ -189,12 +191,12 @@ def test_nobody_gets_past_the_guard_of_a_capability_by_naming_it_somewhere_else(
 
 class TestWraps:
     def exposed(self, **exposure: Any) -> Mapping[str, Any]:
-        found = configured(capabilities=CHAIN, proxy={"expose": [{"capability": "pay_once", **exposure}]})
+        found = compile_valid(capabilities=CHAIN, proxy={"expose": [{"capability": "pay_once", **exposure}]})
         states: Any = found.workflows["proxy_default"]["states"]
         ((name, transition),) = states["ready"]["transitions"].items()
         return {"name": name, **transition}
 
-    def test_stack_guards_and_lists_and_the_nearest_of_the_rest_counts(self) -> None:
+    def test_wraps_append_guards_and_lists_and_override_other_members(self) -> None:
         found = self.exposed()
         assert found["guards"] == [MAY_PAY, IS_LARGE, {"kind": "role", "role": "boss"}]
         assert (found["title"], found["description"], found["executor"]) == ("Pay much", "Pays.", BANK)
@@ -206,23 +208,23 @@ class TestWraps:
         found = transition_with({"pay": PAY, "again": again}, executor={"capability": "again"})
         assert (found["executor"], found["guards"]) == (BANK, [MAY_PAY])
 
-    def test_an_exposure_adds_to_what_it_exposes(self) -> None:
+    def test_an_exposure_adds_to_its_capability(self) -> None:
         found = self.exposed(**{"as": "bank.pay", "aliases": ["transfer"], "examples": ["send 5"], "executor": POST})
         assert (found["name"], found["executor"]) == ("bank.pay", POST)
         assert (found["aliases"], found["examples"]) == (["transfer"], ["pay the rent", "send 5"])
 
-    def test_a_chain_may_be_long(self) -> None:
+    def test_a_chain_of_wraps_may_be_long(self) -> None:
         chain = {f"c{n}": {"wraps": f"c{n - 1}"} if n else {"executor": BANK} for n in range(3000)}
         assert transition_with(chain, executor={"capability": "c2999"})["executor"] == BANK
 
-    def test_a_circle_is_said_once_with_all_that_are_in_it(self) -> None:
+    def test_a_cycle_of_wraps_is_reported_once_with_its_members(self) -> None:
         circle = {"a": {"wraps": "b"}, "b": {"wraps": "c"}, "c": {"wraps": "b"}}
-        assert errors(capabilities=circle) == ["the capabilities wrap each other in a cycle: b → c → b"]
+        assert compile_errors(capabilities=circle) == ["the capabilities wrap each other in a cycle: b → c → b"]
 
 
 class TestExposures:
-    def test_are_transitions_of_one_state_that_leads_back_to_itself(self) -> None:
-        found = configured(proxy={"expose": [{"name": "ping"}, {"name": "pay", "executor": BANK, "title": "Pay"}]})
+    def test_exposures_are_transitions_of_one_state_to_itself(self) -> None:
+        found = compile_valid(proxy={"expose": [{"name": "ping"}, {"name": "pay", "executor": BANK, "title": "Pay"}]})
         definition = found.definitions["proxy_default"]
         assert (definition.initial_state, list(definition.states)) == ("ready", ["ready"])
         ping, pay = definition.states["ready"].transitions.values()
@@ -230,12 +232,12 @@ class TestExposures:
         assert (ping.executor and ping.executor.kind, ping.output) == ("noop", {"lastResult": "$"})
         assert (pay.executor and pay.executor.settings, pay.title) == (BANK, "Pay")
 
-    def test_without_any_there_is_no_proxy(self) -> None:
-        assert configured(proxy={"expose": []}).workflows == {}
+    def test_without_exposures_there_is_no_proxy(self) -> None:
+        assert compile_valid(proxy={"expose": []}).workflows == {}
 
 
-def test_resolving_what_is_resolved_changes_nothing() -> None:
-    found = configured(
+def test_compiling_a_compiled_manifest_changes_nothing() -> None:
+    found = compile_valid(
         capabilities=CHAIN,
         connections={"crm": {"kind": "rest", "baseUrl": "http://127.0.0.1:9"}},
         discovery={"include": ["connections", "proxy", "workflows"]},
@@ -245,11 +247,11 @@ def test_resolving_what_is_resolved_changes_nothing() -> None:
     assert compile_manifest(build_source_node(found.manifest)) == found
 
 
-class TestTheCatalogue:
+class TestCatalogue:
     def listed(self, **fields: Any) -> Mapping[str, CatalogueEntry]:
-        return {entry.id: entry for entry in configured(**FIELDS, **fields).entries}
+        return {entry.id: entry for entry in compile_valid(**FIELDS, **fields).entries}
 
-    def test_lists_workflows_and_exposures_with_what_a_search_goes_over(self) -> None:
+    def test_the_catalogue_lists_workflows_and_exposures_with_search_texts(self) -> None:
         entries = self.listed()
         assert list(entries) == ["deploy", "bare", "github.issues", "ping", "connection:github"]
         assert entries["deploy"] == CatalogueEntry(
@@ -261,13 +263,13 @@ class TestTheCatalogue:
             input_schema=ASKS_FOR_AMOUNT,
         )  # fmt: skip
 
-    def test_what_has_no_title_is_called_by_its_id_and_what_declares_no_schema_shows_none(self) -> None:
+    def test_an_entry_without_a_title_is_titled_by_its_id_and_may_lack_a_schema(self) -> None:
         entries = self.listed()
         assert (entries["bare"].title, entries["ping"].title) == ("bare", "ping")
         assert (entries["bare"].input_schema, entries["ping"].input_schema) == (None, None)
         assert (entries["deploy"].enabled, entries["bare"].enabled) == (True, False)
 
-    def test_has_connections_too(self) -> None:
+    def test_the_catalogue_lists_connections(self) -> None:
         connection = self.listed()["connection:github"]
         assert (connection.kind, connection.title, connection.text) == ("connection", "github", "github mcp")
 
@@ -280,11 +282,11 @@ class TestTheCatalogue:
             ({"include": "workflows"}, {"capability", "workflow"}),
         ],
     )
-    def test_of_it_is_shown_what_discovery_includes(self, discovery: JsonObject, shown: set[str]) -> None:
+    def test_visible_kinds_are_those_that_discovery_includes(self, discovery: JsonObject, shown: set[str]) -> None:
         assert visible_kinds(discovery) == shown
 
 
-class TestFiles:
+class TestIncludes:
     def manifest(self, root: Path, **files: str) -> tuple[CompiledManifest | None, list[Problem]]:
         for name, text in files.items():
             (root / f"{name}.yaml").write_text(text)
@@ -295,7 +297,7 @@ class TestFiles:
             return configuration, list(found.problems)
         return None, [*found.problems, *configuration]
 
-    def test_mappings_merge_lists_follow_each_other_and_the_including_file_counts_most(self, tmp_path: Path) -> None:
+    def test_included_mappings_merge_lists_append_and_the_including_file_wins(self, tmp_path: Path) -> None:
         found, problems = self.manifest(
             tmp_path,
             main="version: 1\ninclude: [a.yaml, b.yaml]\nconnections: {c: {kind: rest, baseUrl: main}}\n"
@@ -311,7 +313,7 @@ class TestFiles:
         }
         assert [entry.id for entry in found.entries if entry.kind == "capability"] == ["one", "two", "three"]
 
-    def test_what_is_wrong_in_an_included_file_is_said_there(self, tmp_path: Path) -> None:
+    def test_a_problem_in_an_included_file_has_its_place_there(self, tmp_path: Path) -> None:
         _, (problem,) = self.manifest(
             tmp_path,
             main="version: 1\ninclude: [a.yaml, b.yaml]\n",
@@ -321,7 +323,7 @@ class TestFiles:
         assert (problem.place.file, problem.place.line) == (str(tmp_path / "a.yaml"), 2)
         assert problem.message == "first: has no `initialState`"
 
-    def test_what_two_files_include_counts_once(self, tmp_path: Path) -> None:
+    def test_a_file_included_twice_counts_once(self, tmp_path: Path) -> None:
         found, problems = self.manifest(
             tmp_path,
             main="version: 1\ninclude: [a.yaml, b.yaml]",
@@ -333,14 +335,14 @@ class TestFiles:
         assert not problems
         assert [entry.id for entry in found.entries] == ["one"]
 
-    def test_a_circle_of_files_is_said_where_it_closes(self, tmp_path: Path) -> None:
+    def test_a_cycle_of_includes_is_reported_where_it_closes(self, tmp_path: Path) -> None:
         _, (problem,) = self.manifest(
             tmp_path, main="version: 1\ninclude: [a.yaml]", a="include: [b.yaml]", b="\ninclude:\n  - a.yaml\n"
         )
         assert (problem.place.file, problem.place.line) == (str(tmp_path / "b.yaml"), 3)
         assert problem.message.endswith(f"{tmp_path}/a.yaml → {tmp_path}/b.yaml → {tmp_path}/a.yaml")
 
-    def test_what_is_wrong_with_a_capability_is_said_where_it_is_written(self, tmp_path: Path) -> None:
+    def test_a_problem_in_a_capability_has_the_place_of_its_declaration(self, tmp_path: Path) -> None:
         _, problems = self.manifest(
             tmp_path,
             main="version: 1\ninclude: [a.yaml]\nproxy: {expose: [{capability: pay}]}\nworkflows:\n  demo:\n"

@@ -46,7 +46,7 @@ def state(**transitions: JsonObject) -> JsonObject:
     return {"transitions": transitions}
 
 
-def when(expression: str) -> Any:
+def expression_guards(expression: str) -> Any:
     return [{"kind": "expr", "expr": expression}]
 
 
@@ -54,7 +54,7 @@ def stub(name: str) -> JsonObject:
     return {"kind": "stub", "id": name}
 
 
-class Run:
+class ScriptedRun:
     """An instance and its executors, which answer one script entry after the other."""
 
     def __init__(
@@ -117,8 +117,10 @@ def records(step: Step) -> list[str]:
     return [record.type for record in step.records]
 
 
-def test_it_starts_at_version_one_and_each_move_adds_one() -> None:
-    run = Run(definition(initialState="a", states={"a": state(go=step("b")), "b": state(end=step("c")), "c": DONE}))
+def test_an_instance_starts_at_version_one_and_each_hop_adds_one() -> None:
+    run = ScriptedRun(
+        definition(initialState="a", states={"a": state(go=step("b")), "b": state(end=step("c")), "c": DONE})
+    )
     assert (run.instance.state, run.instance.version) == ("a", 1)
     run.submit("go")
     assert (run.instance.state, run.instance.version, run.linked) == ("b", 2, ["end"])
@@ -126,13 +128,13 @@ def test_it_starts_at_version_one_and_each_move_adds_one() -> None:
     assert (run.instance.state, run.instance.version, run.linked) == ("c", 3, [])
 
 
-TWO = definition(
+TWO_STATES = definition(
     initialState="open",
     states={
         "open": state(
             go=step("mid", inputSchema={"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}),
             sign=step("mid", actor="human", guards=[{"kind": "permission", "permission": "approve"}]),
-            locked=step("mid", guards=when("1 == 2"), executor=stub("never")),
+            locked=step("mid", guards=expression_guards("1 == 2"), executor=stub("never")),
         ),
         "mid": {"terminal": True, "transitions": {"out": {"target": "open"}}},
     },
@@ -150,10 +152,10 @@ TWO = definition(
         ("locked", {}, 1, "GUARD_REJECTED"),
     ],
 )
-def test_checks_come_in_their_order_and_a_refusal_changes_nothing(
+def test_a_submission_is_checked_in_order_and_a_refusal_changes_nothing(
     transition: str, arguments: JsonObject, version: int, code: StepRefusalCode
 ) -> None:
-    run = Run(TWO)
+    run = ScriptedRun(TWO_STATES)
     before = run.instance
     refused = run.submit(transition, arguments, version=version)
     assert run.code == code
@@ -163,25 +165,25 @@ def test_checks_come_in_their_order_and_a_refusal_changes_nothing(
     assert run.linked == ["go", "sign", "locked"]
 
 
-def test_a_person_takes_what_only_a_person_may() -> None:
-    run = Run(TWO)
+def test_a_person_can_take_a_human_transition() -> None:
+    run = ScriptedRun(TWO_STATES)
     run.submit("sign", principal=PERSON)
     assert run.instance.state == "mid"
 
 
-def test_a_final_state_is_left_by_nothing_that_it_declares() -> None:
-    run = Run(TWO)
+def test_a_terminal_state_cannot_be_left() -> None:
+    run = ScriptedRun(TWO_STATES)
     run.submit("go", {"n": 1})
     assert run.linked == []
     run.submit("out")
     assert run.code == "INVALID_TRANSITION"
 
 
-def test_what_an_executor_answers_is_mapped_and_decides_where_it_leads() -> None:
+def test_an_executor_output_is_mapped_and_selects_the_branch() -> None:
     branches = [{"when": {"kind": "expr", "expr": "$.context.kg > 5"}, "target": "heavy"}]
     weigh = step("light", executor=stub("scale"), output={"kg": "$.output.kg"}, branches=branches)
     shape = definition(initialState="a", states={"a": state(weigh=weigh), "heavy": DONE, "light": DONE})
-    run = Run(shape, {"scale": [ExecutorOutcome({"kg": 9}, (EvidenceItem("weighed", "scale"),))]})
+    run = ScriptedRun(shape, {"scale": [ExecutorOutcome({"kg": 9}, (EvidenceItem("weighed", "scale"),))]})
     run.submit("weigh")
     assert (run.instance.state, run.instance.context) == ("heavy", {"kg": 9})
     assert run.instance.evidence["weighed"].count == 1
@@ -192,7 +194,7 @@ def test_a_failed_executor_changes_nothing_and_the_version_can_be_used_again() -
     shape = definition(
         initialState="a", initialContext={"x": 1}, states={"a": state(go=step("b", executor=stub("e"))), "b": DONE}
     )
-    run = Run(shape, {"e": [ExecutorFailure("permanent_error", "boom"), ExecutorOutcome({})]})
+    run = ScriptedRun(shape, {"e": [ExecutorFailure("permanent_error", "boom"), ExecutorOutcome({})]})
     before = run.instance
     run.submit("go")
     assert (run.code, run.instance) == ("EXECUTOR_FAILED", before)
@@ -212,8 +214,8 @@ def chain(**fields: Any) -> Definition:
     return definition(initialState="a", states=states, **fields)
 
 
-def test_what_follows_by_itself_does_and_leaves_a_trace() -> None:
-    run = Run(chain(), {"e1": [ExecutorOutcome(1)], "e2": [ExecutorOutcome(2)]})
+def test_deterministic_transitions_follow_and_are_recorded() -> None:
+    run = ScriptedRun(chain(), {"e1": [ExecutorOutcome(1)], "e2": [ExecutorOutcome(2)]})
     assert (run.instance.state, run.instance.version) == ("d", 4)
     assert [(hop.from_state, hop.to_state, hop.version) for hop in run.last.chain] == [
         ("a", "b", 2),
@@ -224,43 +226,49 @@ def test_what_follows_by_itself_does_and_leaves_a_trace() -> None:
     assert records(run.last)[-2:] == ["workflow.completed", "chain.completed"]
 
 
-def test_a_chain_that_fails_keeps_what_it_has_and_can_be_taken_up() -> None:
-    run = Run(chain(), {"e1": [ExecutorOutcome(1)], "e2": [ExecutorFailure("timeout", "slow"), ExecutorOutcome(2)]})
+def test_a_failed_chain_keeps_its_hops_and_can_be_continued() -> None:
+    run = ScriptedRun(
+        chain(), {"e1": [ExecutorOutcome(1)], "e2": [ExecutorFailure("timeout", "slow"), ExecutorOutcome(2)]}
+    )
     assert (run.code, run.instance.state, run.instance.context) == ("CHAIN_FAILED", "b", {"one": 1})
     assert run.linked == ["s2"]
     run.submit("s2")
     assert (run.code, run.instance.state) == (None, "d")
 
 
-def test_a_chain_ends_where_the_author_says_and_can_be_taken_up() -> None:
-    run = Run(chain(maxChainDepth=2), {"e1": [ExecutorOutcome(1)], "e2": [ExecutorOutcome(2)]})
+def test_a_chain_ends_at_its_configured_depth_and_can_be_continued() -> None:
+    run = ScriptedRun(chain(maxChainDepth=2), {"e1": [ExecutorOutcome(1)], "e2": [ExecutorOutcome(2)]})
     assert (run.code, run.instance.state, run.linked) == (None, "c", ["s3"])
     run.submit("s3")
     assert run.instance.state == "d"
 
 
-def test_an_endless_chain_ends() -> None:
-    run = Run(definition(initialState="a", states={"a": state(go=automatic("a"))}))
+def test_an_endless_chain_ends_after_fifty_hops() -> None:
+    run = ScriptedRun(definition(initialState="a", states={"a": state(go=automatic("a"))}))
     assert len(run.last.chain) == 50
     assert run.linked == ["go"]
 
 
 @pytest.mark.parametrize(("first", "second", "fits"), [("1 == 2", "1 == 2", 0), ("1 == 1", "1 == 1", 2)])
-def test_a_chain_goes_on_only_where_one_way_is_open(first: str, second: str, fits: int) -> None:
-    ways = state(x=automatic("d", guards=when(first)), y=automatic("d", guards=when(second)))
-    run = Run(definition(initialState="a", states={"a": ways, "d": DONE}))
+def test_a_chain_continues_only_if_exactly_one_transition_is_open(first: str, second: str, fits: int) -> None:
+    ways = state(x=automatic("d", guards=expression_guards(first)), y=automatic("d", guards=expression_guards(second)))
+    run = ScriptedRun(definition(initialState="a", states={"a": ways, "d": DONE}))
     assert (run.code, run.instance.version) == ("CHAIN_FAILED", 1)
     assert len(run.linked) == fits
 
 
-def test_a_guard_of_the_only_way_on_counts() -> None:
-    run = Run(definition(initialState="a", states={"a": state(x=automatic("d", guards=when("1 == 2"))), "d": DONE}))
+def test_the_guard_of_the_only_deterministic_transition_is_evaluated() -> None:
+    run = ScriptedRun(
+        definition(
+            initialState="a", states={"a": state(x=automatic("d", guards=expression_guards("1 == 2"))), "d": DONE}
+        )
+    )
     assert (run.code, run.instance.state) == ("CHAIN_FAILED", "a")
 
 
-def test_a_decision_ends_the_chain_and_hides_what_would_follow() -> None:
+def test_a_state_with_a_decision_ends_the_chain_and_hides_automatic_links() -> None:
     mixed = state(auto=automatic("d"), decide=step("d"))
-    run = Run(definition(initialState="a", states={"a": mixed, "d": DONE}))
+    run = ScriptedRun(definition(initialState="a", states={"a": mixed, "d": DONE}))
     assert (run.instance.state, run.linked) == ("a", ["decide"])
     run.submit("auto")
     assert run.instance.state == "d"
@@ -269,28 +277,28 @@ def test_a_decision_ends_the_chain_and_hides_what_would_follow() -> None:
 ENTRY = {"onEnter": {"executor": stub("enter"), "output": {"entered": "$.output"}}, **state(again=step("b"))}
 
 
-def test_a_state_is_entered_with_what_it_does_then() -> None:
+def test_the_entry_executor_of_a_state_runs_on_entering_it() -> None:
     go = step("b", executor=stub("go"), output={"went": "$.output"})
     shape = definition(initialState="a", states={"a": state(go=go), "b": ENTRY})
-    run = Run(shape, {"go": [ExecutorOutcome(1)], "enter": [ExecutorOutcome(2), ExecutorOutcome(3)]})
+    run = ScriptedRun(shape, {"go": [ExecutorOutcome(1)], "enter": [ExecutorOutcome(2), ExecutorOutcome(3)]})
     run.submit("go")
     assert (run.instance.version, run.instance.context) == (3, {"went": 1, "entered": 2})
     run.submit("again")
     assert (run.instance.version, run.instance.context["entered"]) == (4, 3)
 
 
-def test_a_state_whose_entry_fails_is_not_entered_where_nothing_was_done_for_the_move() -> None:
+def test_a_failed_entry_undoes_a_move_without_an_executor() -> None:
     shape = definition(initialState="a", states={"a": state(go=step("b")), "b": ENTRY})
-    run = Run(shape, {"enter": [ExecutorFailure("permanent_error", "no luck")]})
+    run = ScriptedRun(shape, {"enter": [ExecutorFailure("permanent_error", "no luck")]})
     before = run.instance
     run.submit("go")
     assert (run.code, run.instance, run.last.hops) == ("EXECUTOR_FAILED", before, ())
 
 
-def test_a_move_for_which_something_was_done_stands_and_its_entry_is_owed() -> None:
+def test_a_failed_entry_keeps_a_move_with_an_executor_and_stays_pending() -> None:
     shape = definition(initialState="a", states={"a": state(go=step("b", executor=stub("go"))), "b": ENTRY})
     seen = EvidenceItem("seen", "go")
-    run = Run(
+    run = ScriptedRun(
         shape,
         {
             "go": [ExecutorOutcome(1, (seen,))],
@@ -307,14 +315,14 @@ def test_a_move_for_which_something_was_done_stands_and_its_entry_is_owed() -> N
     assert (run.instance.context, run.ran) == ({"entered": 2}, ["go", "enter", "enter"])
 
 
-def timed(**late: Any) -> Definition:
+def timed_definition(**late: Any) -> Definition:
     states = {"open": state(go=step("done")), "late": late, "done": DONE, "closed": DONE}
     return definition(initialState="open", states=states, timeoutMs=5_000, onTimeout={"target": "late"})
 
 
-def test_a_deadline_is_kept_by_whoever_looks_first() -> None:
+def test_a_deadline_is_applied_by_the_first_status_check_or_submission() -> None:
     for event in ("look", "submit"):
-        run = Run(timed(terminal=True))
+        run = ScriptedRun(timed_definition(terminal=True))
         run.look(NOW + 4.9)
         assert run.instance.state == "open"
         if event == "look":
@@ -326,8 +334,8 @@ def test_a_deadline_is_kept_by_whoever_looks_first() -> None:
         assert "transition.requested" not in records(run.last)
 
 
-def test_a_workflow_that_goes_on_after_its_deadline_has_all_the_time() -> None:
-    run = Run(timed(**state(close=step("closed"))))
+def test_a_workflow_that_continues_after_its_deadline_has_no_other() -> None:
+    run = ScriptedRun(timed_definition(**state(close=step("closed"))))
     run.look(NOW + 6)
     run.submit("close", version=1, now=NOW + 7)
     assert run.code == "STALE_WORKFLOW_VERSION"
@@ -336,16 +344,16 @@ def test_a_workflow_that_goes_on_after_its_deadline_has_all_the_time() -> None:
     assert run.look(NOW + 90).hops == ()
 
 
-def test_what_follows_a_deadline_by_itself_does() -> None:
-    run = Run(timed(**state(close=automatic("closed"))))
+def test_deterministic_transitions_follow_a_deadline() -> None:
+    run = ScriptedRun(timed_definition(**state(close=automatic("closed"))))
     run.look(NOW + 6)
     assert (run.instance.state, run.instance.version) == ("closed", 3)
 
 
-def test_links_carry_what_is_known_and_show_whom_they_are_for() -> None:
+def test_links_have_prefilled_arguments_and_name_their_actor() -> None:
     prefill: dict[str, Json] = {"region": "$.workflow.input.region", "round": {"add": ["$.context.rounds", 1]}}
     quote = step("done", title="Send quote", actor="human", prefill=prefill)
-    run = Run(
+    run = ScriptedRun(
         definition(initialState="a", initialContext={"rounds": 1}, states={"a": state(quote=quote), "done": DONE})
     )
     (link,) = run.links()
@@ -359,13 +367,13 @@ def test_links_carry_what_is_known_and_show_whom_they_are_for() -> None:
     assert link["actor"] == "human"
 
 
-def test_links_by_guards_follow_reader_context_and_evidence() -> None:
+def test_links_filtered_by_guards_depend_on_principal_context_and_evidence() -> None:
     ways: dict[str, Any] = {
         "sign": step("done", guards=[{"kind": "permission", "permission": "approve"}]),
-        "low": step("done", guards=when("$.context.risk < 50")),
-        "high": step("done", guards=when("$.context.risk >= 50")),
+        "low": step("done", guards=expression_guards("$.context.risk < 50")),
+        "high": step("done", guards=expression_guards("$.context.risk >= 50")),
         "proven": step("done", guards=[{"kind": "evidence", "requires": ["scan"]}]),
-        "told": step("done", guards=when("$.arguments.ok == true")),
+        "told": step("done", guards=expression_guards("$.arguments.ok == true")),
     }
     shape = definition(
         initialState="a",
@@ -373,7 +381,7 @@ def test_links_by_guards_follow_reader_context_and_evidence() -> None:
         initialContext={"risk": 30},
         states={"a": state(**ways), "done": DONE},
     )
-    run = Run(shape)
+    run = ScriptedRun(shape)
     assert run.linked == ["low"]
     assert [link["args"]["transition"] for link in run.links(PERSON)] == ["sign", "low"]
     run.submit("told", {"ok": True})
@@ -384,7 +392,7 @@ BOB, DAN = (Principal(name, "acme", "test", human=True) for name in ("bob", "dan
 QUORUM = [{"kind": "evidence", "requires": [{"kind": "human_approval", "count": 2, "distinct": True}]}]
 
 
-def reviewed(**executor: Any) -> Definition:
+def review_definition(**executor: Any) -> Definition:
     ask = step("review", executor={"kind": "human", "queue": "editors", **executor}, output={"req": "$.output.id"})
     review = state(
         sign=step("review", actor="human", decision="approve", output={"signedBy": "$.arguments.name"}),
@@ -396,7 +404,7 @@ def reviewed(**executor: Any) -> Definition:
     return definition(initialState="draft", initialContext={"draft": "v1"}, states=states)
 
 
-def asking_on_entering() -> Definition:
+def entry_request_definition() -> Definition:
     sign = step("review", actor="human", decision="approve")
     amend = step("review", output={"draft": "$.arguments.draft"})
     review = {
@@ -407,10 +415,10 @@ def asking_on_entering() -> Definition:
     return definition(initialState="draft", initialContext={"draft": "v1"}, states=states)
 
 
-class Review(Run):
+class ReviewRun(ScriptedRun):
     def __init__(self, definition: Definition | None = None, **executor: Any) -> None:
         self._asked = 0
-        super().__init__(definition or reviewed(**executor))
+        super().__init__(definition or review_definition(**executor))
 
     def _perform(self, doing: PendingExecution) -> ExecutorOutcome | ExecutorFailure:
         self._asked += 1
@@ -422,20 +430,20 @@ class Review(Run):
         request = ApprovalRequest(name, "editors", doing.step.principal.subject, NOW, ends, shown=shown)
         return ExecutorOutcome({"id": name}, (EvidenceItem("human_request", "bob"),), request)
 
-    def asked(self) -> "Review":
+    def asked(self) -> "ReviewRun":
         """By bob."""
         self.submit("ask", principal=BOB)
         return self
 
 
-class Sending(Review):
+class SendingReviewRun(ReviewRun):
     @override
     def _perform(self, doing: PendingExecution) -> ExecutorOutcome | ExecutorFailure:
         return ExecutorOutcome() if doing.executor.kind == "stub" else super()._perform(doing)
 
 
-def test_people_are_asked_and_their_approvals_count_by_person() -> None:
-    run = Review().asked()
+def test_approvals_are_counted_by_person() -> None:
+    run = ReviewRun().asked()
     assert run.instance.open_request is not None
     run.submit("publish")
     assert run.code == "GUARD_REJECTED"
@@ -449,8 +457,8 @@ def test_people_are_asked_and_their_approvals_count_by_person() -> None:
 
 
 @pytest.mark.invariant(52)
-def test_whoever_asked_is_no_second_person() -> None:
-    run = Review().asked()
+def test_the_requester_of_an_approval_does_not_count_as_approver() -> None:
+    run = ReviewRun().asked()
     for person in (BOB, DAN):
         run.submit("sign", principal=person)
     run.submit("publish")
@@ -458,8 +466,8 @@ def test_whoever_asked_is_no_second_person() -> None:
 
 
 @pytest.mark.invariant(52)
-def test_an_approval_is_of_what_was_shown_and_of_nothing_else() -> None:
-    run = Review().asked()
+def test_an_approval_counts_only_for_the_values_that_were_shown() -> None:
+    run = ReviewRun().asked()
     for person in (PERSON, DAN):
         run.submit("sign", principal=person)
     run.submit("amend", {"draft": "v2"})
@@ -469,8 +477,8 @@ def test_an_approval_is_of_what_was_shown_and_of_nothing_else() -> None:
     assert "human_approval" not in [item.kind for item in run.last.evidence]
 
 
-def test_a_new_request_begins_anew() -> None:
-    run = Review().asked()
+def test_a_new_request_discards_earlier_approvals() -> None:
+    run = ReviewRun().asked()
     for person in (PERSON, DAN):
         run.submit("sign", principal=person)
     run.submit("back", principal=DAN)
@@ -480,16 +488,16 @@ def test_a_new_request_begins_anew() -> None:
     assert run.code == "GUARD_REJECTED"
 
 
-def test_a_request_is_no_approval_and_a_rejection_is_none() -> None:
-    run = Review().asked()
+def test_neither_a_request_nor_a_rejection_is_an_approval() -> None:
+    run = ReviewRun().asked()
     run.submit("back", principal=PERSON)
     assert run.instance.evidence["human_request"].count == 1
     assert [item.kind for item in run.last.evidence] == []
     assert "human.approval.resolved" in records(run.last)
 
 
-def test_a_state_may_ask_people_on_being_entered_and_goes_on_asking_the_same() -> None:
-    run = Review(asking_on_entering()).asked()
+def test_an_entry_request_stays_open_when_its_state_is_entered_again() -> None:
+    run = ReviewRun(entry_request_definition()).asked()
     assert run.instance.open_request is not None
     assert "human.approval.requested" in records(run.last)
     for person in (PERSON, DAN):
@@ -499,8 +507,8 @@ def test_a_state_may_ask_people_on_being_entered_and_goes_on_asking_the_same() -
     assert (run.code, run.instance.state) == (None, "out")
 
 
-def test_on_being_entered_with_something_else_a_state_asks_anew() -> None:
-    run = Review(asking_on_entering()).asked()
+def test_an_entry_request_is_renewed_when_the_context_has_changed() -> None:
+    run = ReviewRun(entry_request_definition()).asked()
     run.submit("sign", principal=PERSON)
     run.submit("amend", {"draft": "v2"})
     run.submit("sign", principal=DAN)
@@ -508,8 +516,8 @@ def test_on_being_entered_with_something_else_a_state_asks_anew() -> None:
     assert run.code == "GUARD_REJECTED"
 
 
-def test_what_was_asked_expires() -> None:
-    run = Review(expiresMs=1_000).asked()
+def test_an_approval_request_expires() -> None:
+    run = ReviewRun(expiresMs=1_000).asked()
     assert run.linked == ["sign", "amend", "back", "publish"]
     run.submit("sign", principal=PERSON, now=NOW + 1)
     assert run.code == "GUARD_REJECTED"
@@ -518,8 +526,8 @@ def test_what_was_asked_expires() -> None:
     assert run.code is None
 
 
-def test_only_a_part_may_be_what_is_approved() -> None:
-    run = Review(shows=["title"])
+def test_an_approval_may_cover_only_a_part_of_the_context() -> None:
+    run = ReviewRun(shows=["title"])
     run.asked()
     for person in (PERSON, DAN):
         run.submit("sign", principal=person)
@@ -529,8 +537,8 @@ def test_only_a_part_may_be_what_is_approved() -> None:
 
 
 @pytest.mark.invariant(52)
-def test_a_rejection_takes_back_what_was_approved_and_whoever_asks_next_does_not_approve() -> None:
-    run = Review(shows=["draft"]).asked()
+def test_a_rejection_discards_approvals_and_the_next_requester_cannot_approve() -> None:
+    run = ReviewRun(shows=["draft"]).asked()
     run.submit("sign", principal=PERSON)
     run.submit("back", principal=DAN)
     run.submit("ask", principal=DAN)
@@ -543,8 +551,8 @@ def test_a_rejection_takes_back_what_was_approved_and_whoever_asks_next_does_not
 
 
 @pytest.mark.invariant(52)
-def test_nobody_approves_what_they_asked_for_by_having_somebody_else_ask_again() -> None:
-    run = Review(shows=["draft"]).asked()
+def test_a_requester_cannot_approve_the_repeated_request_of_another() -> None:
+    run = ReviewRun(shows=["draft"]).asked()
     run.submit("back", principal=PERSON)
     run.submit("ask")
     for person in (BOB, DAN):
@@ -553,35 +561,35 @@ def test_nobody_approves_what_they_asked_for_by_having_somebody_else_ask_again()
     assert run.code == "GUARD_REJECTED"
 
 
-def test_a_state_that_goes_on_asking_asks_nobody_twice() -> None:
-    run = Review(asking_on_entering()).asked()
+def test_an_entry_request_that_stays_open_is_not_recorded_again() -> None:
+    run = ReviewRun(entry_request_definition()).asked()
     run.submit("sign", principal=PERSON)
     assert [item.kind for item in run.last.evidence] == ["human_approval"]
 
 
-def test_a_context_has_so_many_characters_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_context_has_a_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(size_limits, "LARGEST_CONTEXT", 100)
-    run = Review().asked()
+    run = ReviewRun().asked()
     run.submit("amend", {"draft": "x" * 100})
     assert (run.code, run.instance.context["draft"]) == ("EXECUTOR_FAILED", "v1")
 
 
 @pytest.mark.invariant(52)
-def test_whoever_notices_a_deadline_has_asked_for_nothing() -> None:
+def test_a_status_check_that_applies_a_deadline_requests_no_approval() -> None:
     review = {
         "onEnter": {"executor": {"kind": "human"}},
         **state(sign=step("review", actor="human", decision="approve")),
     }
     states = {"open": state(wait=step("open")), "review": review}
-    run = Review(definition(initialState="open", states=states, timeoutMs=1000, onTimeout={"target": "review"}))
+    run = ReviewRun(definition(initialState="open", states=states, timeoutMs=1000, onTimeout={"target": "review"}))
     run.look(NOW + 2, principal=DAN)
     assert run.instance.open_request is not None
     assert run.instance.open_request.asked_by == run.instance.started_by != "dan"
 
 
-def test_what_is_still_asked_owes_nothing_though_it_was_entered_anew_and_may_not_ask() -> None:
+def test_an_open_request_leaves_no_pending_entry_if_the_entry_guard_fails() -> None:
     """What was done for the move cannot be taken back, and people look at the same as before."""
-    asking = {"executor": {"kind": "human", "shows": ["draft"]}, "guards": when("$.context.ok == true")}
+    asking = {"executor": {"kind": "human", "shows": ["draft"]}, "guards": expression_guards("$.context.ok == true")}
     shape = definition(
         initialState="edit",
         initialContext={"draft": "x", "ok": True},
@@ -590,7 +598,7 @@ def test_what_is_still_asked_owes_nothing_though_it_was_entered_anew_and_may_not
             "review": {"onEnter": asking, **state(back=step("edit", output={"ok": False}))},
         },
     )
-    run = Sending(shape)
+    run = SendingReviewRun(shape)
     run.submit("send")
     asked = run.instance.open_request
     run.submit("back")

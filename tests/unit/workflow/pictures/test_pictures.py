@@ -20,7 +20,7 @@ from signpost.workflow.instance import Hop
 from signpost.workflow.pictures.layout import Box, Layout, LayoutLink, Size, build_layout
 from signpost.workflow.pictures.model import Trail, build_picture, describe_targets, render_mermaid
 from signpost.workflow.pictures.svg import fit_text, render_svg, text_width, wrap_text
-from tests.support.effort import examples
+from tests.support.effort import count_examples
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROUNDING = 1e-6
@@ -117,7 +117,7 @@ def is_mermaid(text: str) -> bool:
     )
 
 
-def test_mermaid_shows_states_transitions_conditions_and_who_takes_them() -> None:
+def test_mermaid_shows_states_transitions_conditions_and_actors() -> None:
     assert render_mermaid(build_picture(review())).split("\n    classDef")[0].splitlines() == [
         "stateDiagram-v2",
         '    state "draft" as s1',
@@ -140,7 +140,7 @@ def test_mermaid_shows_states_transitions_conditions_and_who_takes_them() -> Non
     ]
 
 
-def test_mermaid_marks_where_an_instance_stands_and_which_way_it_came() -> None:
+def test_mermaid_marks_the_state_and_the_hops_of_an_instance() -> None:
     lines = render_mermaid(build_picture(review(), TRAIL)).splitlines()
     assert '    state "draft, now" as s1' in lines
     assert "    s1 --> s1 : ✓ 1, save" in lines
@@ -152,7 +152,7 @@ def test_mermaid_marks_where_an_instance_stands_and_which_way_it_came() -> None:
 
 
 @pytest.mark.invariant(48)
-def test_mermaid_takes_nothing_that_an_author_writes_for_a_command() -> None:
+def test_mermaid_escapes_the_texts_of_authors() -> None:
     evil = 'Direction LR a: b; "c" <script> %%{init}%% [[fork]] --> x #1;\nend note'
     written = render_mermaid(
         build_picture(parse_published_definition("d", {"initialState": evil, "states": {evil: {"terminal": True}}}))
@@ -163,7 +163,7 @@ def test_mermaid_takes_nothing_that_an_author_writes_for_a_command() -> None:
     assert 'Direction LR a: b; "c" <script> %%{init}%% [[fork]] --> x' in shown
 
 
-def test_the_way_by_a_deadline_is_marked_as_one() -> None:
+def test_a_hop_by_timeout_is_marked_at_the_deadline() -> None:
     trail = Trail("late", (Hop("draft", "ask", "sorting", 2), Hop("sorting", "timeout", "late", 3)))
     picture = build_picture(review(), trail)
     assert [arrow.source for arrow in picture.arrows if arrow.is_taken] == ["s1", "late"]
@@ -187,7 +187,7 @@ def test_kinds_of_states_differ_by_more_than_their_colour() -> None:
     assert "@media (prefers-color-scheme:dark)" in style
 
 
-def test_the_current_state_and_the_way_there_are_marked_by_more_than_their_colour() -> None:
+def test_current_state_and_hops_are_marked_by_more_than_their_colour() -> None:
     svg = render_svg(build_picture(review(), TRAIL))
     assert boxes(svg)["draft, now"] == "box agent current"
     assert boxes(svg)["review, a person decides"] == "box person visited"
@@ -199,7 +199,7 @@ def test_the_current_state_and_the_way_there_are_marked_by_more_than_their_colou
 
 
 @pytest.mark.invariant(48)
-def test_what_is_written_is_only_ever_text() -> None:
+def test_the_texts_of_authors_are_only_text_in_an_svg() -> None:
     evil = "</text><script>alert(1)</script>&amp;\x00\x1b\u202e\ud800\ufffe"
     states: JsonObject = {
         "a": {"transitions": {evil: {"target": evil, "guards": [{"kind": "role", "role": evil}]}}},
@@ -215,7 +215,7 @@ def test_what_is_written_is_only_ever_text() -> None:
     assert "\u202e" not in svg
 
 
-def test_long_labels_are_cut_and_told_whole_to_who_points_at_them() -> None:
+def test_long_labels_are_cut_and_complete_in_their_tooltips() -> None:
     name, transition = "state " * 40, "transition_" * 40
     states: JsonObject = {"a": {"transitions": {transition: {"target": name}}}, name: {"terminal": True}}
     svg = render_svg(build_picture(parse_published_definition("d", {"initialState": "a", "states": states})))
@@ -224,7 +224,7 @@ def test_long_labels_are_cut_and_told_whole_to_who_points_at_them() -> None:
     assert any(title.text == transition for title in root(svg).iter(f"{SVG}title"))
 
 
-def test_of_many_transitions_between_two_states_those_that_were_taken_are_shown() -> None:
+def test_taken_transitions_are_shown_among_many_between_two_states() -> None:
     transitions: JsonObject = {f"t{number}": {"target": "b"} for number in range(60)}
     document: JsonObject = {
         "initialState": "a",
@@ -236,7 +236,7 @@ def test_of_many_transitions_between_two_states_those_that_were_taken_are_shown(
 
 
 @given(st.text(max_size=200), st.floats(20, 300))
-def test_what_is_fitted_fits_and_what_is_wrapped_is_all_there(text: str, longest: float) -> None:
+def test_fitted_text_fits_and_wrapped_text_is_complete(text: str, longest: float) -> None:
     assert text_width(fit_text(text, 12, longest), 12) <= longest
     assert all(text_width(line, 12) <= longest for line in wrap_text(text, 12, longest, 2))
     if all(text_width(word, 12) <= longest for word in text.split()):
@@ -291,8 +291,8 @@ def definitions(draw: st.DrawFn) -> Definition:
 
 @pytest.mark.invariant(48)
 @given(definitions(), st.data())
-@settings(max_examples=examples(150))
-def test_any_definition_can_be_drawn_the_same_way_every_time(definition: Definition, data: st.DataObject) -> None:
+@settings(max_examples=count_examples(150))
+def test_any_definition_has_one_reproducible_picture(definition: Definition, data: st.DataObject) -> None:
     hops = [
         Hop(state.name, transition.name, transition.target, 2)
         for state in definition.states.values()
@@ -332,7 +332,7 @@ def points(route: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]
                 yield x1 + (x2 - x1) * part, y1 + (y2 - y1) * part
 
 
-def faults(layout: Layout, links: Sequence[LayoutLink]) -> Iterator[str]:
+def layout_faults(layout: Layout, links: Sequence[LayoutLink]) -> Iterator[str]:
     boxes = [*layout.nodes.items(), *((f"label {place}", box) for place, box in enumerate(layout.labels))]
     for (name, box), (other, another) in combinations(boxes, 2):
         if overlap(box, another):
@@ -347,7 +347,7 @@ def faults(layout: Layout, links: Sequence[LayoutLink]) -> Iterator[str]:
             yield from (f"{link} crosses {name}" for name, box in boxes if inside(box, x, y))
 
 
-def ends(layout: Layout, links: Sequence[LayoutLink]) -> Iterator[str]:
+def disconnected_links(layout: Layout, links: Sequence[LayoutLink]) -> Iterator[str]:
     """Lines that do not lead from their source by their label to their target."""
     for link, label, (to_label, on) in zip(links, layout.labels, layout.routes, strict=True):
         source, target = layout.nodes[link.source], layout.nodes[link.target]
@@ -373,17 +373,17 @@ def graphs(draw: st.DrawFn) -> tuple[Mapping[str, Size], Sequence[LayoutLink]]:
 
 
 @given(graphs())
-@settings(max_examples=examples(200))
-def test_nothing_overlaps_and_no_line_crosses_a_box_or_a_label(
+@settings(max_examples=count_examples(200))
+def test_boxes_do_not_overlap_and_no_line_crosses_a_box_or_a_label(
     graph: tuple[Mapping[str, Size], Sequence[LayoutLink]],
 ) -> None:
     nodes, links = graph
     layout = build_layout("n0", nodes, links)
-    assert not list(faults(layout, links))
-    assert not list(ends(layout, links))
+    assert not list(layout_faults(layout, links))
+    assert not list(disconnected_links(layout, links))
 
 
-def test_what_leads_on_leads_down() -> None:
+def test_forward_links_lead_down() -> None:
     size = Size(100, 40)
     nodes = dict.fromkeys("abcd", size)
     links = [LayoutLink(source, target, size) for source, target in ("ab", "bc", "cd", "ad", "da", "cb")]
@@ -419,7 +419,7 @@ def test_large_definitions_are_drawn_in_time(states: int, transitions: int) -> N
     assert is_mermaid(render_mermaid(build_picture(definition)))
 
 
-class Moonlight:
+class UnknownGuard:
     """A kind of guard that no picture has words for."""
 
     def verdict(self, guard_input: GuardInput) -> bool | None:
@@ -430,12 +430,12 @@ class Moonlight:
 def test_a_guard_of_an_unknown_kind_is_an_error_and_not_drawn_as_never() -> None:
     transition = parse_published_definition("review", REVIEW).states["sorting"].transitions["small"]
     assert describe_targets(transition) == {"done": "size < 5"}
-    with pytest.raises(TypeError, match="Moonlight"):
-        describe_targets(replace(transition, guards=(Moonlight(),)))
+    with pytest.raises(TypeError, match="UnknownGuard"):
+        describe_targets(replace(transition, guards=(UnknownGuard(),)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_guard_has_words(kind: str) -> None:
+def test_each_kind_of_guard_has_a_description(kind: str) -> None:
     inner = {"kind": "role", "role": "r"}
     members = {"permission": "p", "role": "r", "expr": "$.context.a == 1", "requires": ["ok"], "guard": inner}
     guard = guard_of({"kind": kind, "guards": [inner], **members})

@@ -1,0 +1,206 @@
+"""What a deployment ships, as CloudFormation's custom resource asks for it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from signpost.adapters.memory import MemoryBodies, MemoryContentStore, MemoryFunctionStates
+from signpost.catalogue.publishing.publisher import Publisher
+from signpost.content.agent_skills.folders import FoundSkill, ShippedContent
+from signpost.content.model import SkillChange
+from signpost.contract import Executor
+from signpost.entrypoints.stack_resource import StackResource
+from signpost.errors import Unavailable
+from signpost.model import Json, JsonObject
+from signpost.telemetry import Telemetry
+from tests.support.catalogues import build_catalogue_publisher
+from tests.support.executor_placement import ExecutorPlacement, build_executor
+from tests.support.registry import CountingTimestamps
+
+CORE, OLD = build_executor("core"), build_executor("old")
+GREET: JsonObject = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
+ADDRESS = "https://cloudformation.test/answer"
+
+
+class StackResourceStage(ExecutorPlacement):
+    def __init__(self) -> None:
+        super().__init__(CORE, OLD)
+        self.answers: list[tuple[str, JsonObject]] = []
+        self.content = MemoryContentStore(self.table)
+        self.documents: Sequence[tuple[str, str]] = []
+        self.prompts: Json = []
+        self.files: Mapping[str, bytes] = {}
+        """Of all of them."""
+        self.problems: Sequence[str] = []
+        self.bodies = MemoryBodies()
+        self.deployment = StackResource(
+            placer=self.placer,
+            publisher=Publisher(
+                content=self.content,
+                catalogues=build_catalogue_publisher(self.content),
+                bodies=self.bodies,
+                timestamps=CountingTimestamps(),
+            ),
+            content=self.content_shipped,
+            answer=lambda address, answer: self.answers.append((address, answer)),
+            telemetry=Telemetry("deployment-under-test"),
+        )
+        self.set_manifest(CORE, "core::wait")
+        self.set_manifest(OLD, "core::old")
+
+    def content_shipped(self) -> ShippedContent:
+        skills = [FoundSkill(skill_id, skill_id, body, self.files) for skill_id, body in self.documents]
+        return ShippedContent(skills, self.prompts, self.problems)
+
+    def asks(self, request: str, *executors: str, before: tuple[str, ...] = ()) -> Any:
+        event = {
+            "RequestType": request,
+            "RequestId": "r-1",
+            "StackId": "stack",
+            "LogicalResourceId": "ShippedFunctions",
+            "ResponseURL": ADDRESS,
+            "ResourceProperties": {"Executors": list(executors)},
+            "OldResourceProperties": {"Executors": list(before)},
+        }
+        self.deployment.handle(event)
+        ((address, answer),) = self.answers
+        self.answers.clear()
+        assert address == ADDRESS
+        return answer
+
+    def shipped(self) -> set[str]:
+        names = ("core::wait", "core::old", "core::new")
+        states = MemoryFunctionStates(self.table)
+        return {name for name in names if states.read("anybody", name).shipped}
+
+    def documented(self) -> list[str]:
+        """The ids of the documents that every tenant sees."""
+        return [skill.id for skill in self.content.skills(None)]
+
+
+@pytest.fixture
+def stage() -> StackResourceStage:
+    return StackResourceStage()
+
+
+def test_the_executors_of_the_stack_are_placed_with_their_keys(stage: StackResourceStage) -> None:
+    answer = stage.asks("Create", CORE.arn)
+    assert (answer["Status"], answer["RequestId"], answer["StackId"]) == ("SUCCESS", "r-1", "stack")
+    assert stage.shipped() == {"core::wait"}
+    assert stage.has_executor_keys(CORE)
+
+
+def test_an_update_places_new_functions_and_removes_dropped_executors(stage: StackResourceStage) -> None:
+    first = stage.asks("Create", CORE.arn, OLD.arn)
+    stage.set_manifest(CORE, "core::wait", "core::new")
+    second = stage.asks("Update", CORE.arn, before=(CORE.arn, OLD.arn))
+    assert second["Status"] == "SUCCESS"
+    assert second["PhysicalResourceId"] == first["PhysicalResourceId"]
+    assert stage.shipped() == {"core::wait", "core::new"}
+
+
+def test_a_deleted_stack_removes_its_executors(stage: StackResourceStage) -> None:
+    stage.asks("Create", CORE.arn)
+    assert stage.asks("Delete", CORE.arn)["Status"] == "SUCCESS"
+    assert stage.shipped() == set()
+
+
+@pytest.mark.parametrize(
+    ("manifest", "says"),
+    [
+        ({"statusCode": 200}, "is not an executor"),
+        ({"signpost": 1, "manifest": {"functions": [{"id": "has a blank"}]}}, "'has a blank'"),
+        ({"signpost": 1, "manifest": {"functions": [{"id": "core::old"}]}}, "hosts core::old already"),
+    ],
+)
+def test_an_executor_that_cannot_be_placed_fails_the_deployment_with_a_reason(
+    stage: StackResourceStage, manifest: JsonObject, says: str
+) -> None:
+    stage.asks("Create", OLD.arn)
+    stage.manifests[CORE.arn] = manifest
+    answer = stage.asks("Update", OLD.arn, CORE.arn, before=(OLD.arn,))
+    assert (answer["Status"], says in answer["Reason"]) == ("FAILED", True), answer
+    assert stage.shipped() == {"core::old"}
+
+
+def test_a_missing_executor_fails_the_deployment(stage: StackResourceStage) -> None:
+    assert "arn:nowhere" in stage.asks("Create", "arn:nowhere")["Reason"]
+
+
+@pytest.mark.parametrize(("fault", "says"), [(Unavailable("Overloaded."), "Overloaded"), (KeyError("x"), "KeyError")])
+def test_cloudformation_is_answered_after_any_fault(
+    stage: StackResourceStage, monkeypatch: pytest.MonkeyPatch, fault: Exception, says: str
+) -> None:
+    def broken(_: str) -> Executor:
+        raise fault
+
+    monkeypatch.setattr(stage.account, "inspect", broken)
+    answer = stage.asks("Create", CORE.arn)
+    assert (answer["Status"], says in answer["Reason"]) == ("FAILED", True)
+
+
+def test_the_documents_of_the_stack_are_published_for_every_tenant(stage: StackResourceStage) -> None:
+    stage.documents = [("signpost", "# Signpost"), ("signpost/old", "# Old")]
+    assert stage.asks("Create", CORE.arn)["Status"] == "SUCCESS"
+    assert stage.documented() == ["signpost", "signpost/old"]
+    stage.documents = [("signpost", "# Signpost, again")]
+    assert stage.asks("Update", CORE.arn, before=(CORE.arn,))["Status"] == "SUCCESS"
+    assert stage.documented() == ["signpost"]
+
+
+def test_a_deleted_stack_removes_only_its_own_documents(stage: StackResourceStage) -> None:
+    stage.documents = [("signpost", "# Signpost")]
+    stage.asks("Create", CORE.arn)
+    (shipped,) = stage.content.skills(None)
+    stage.content.apply("acme", [SkillChange("own", shipped)])
+    stage.asks("Delete", CORE.arn)
+    assert stage.documented() == []
+    assert len(stage.content.skills("acme")) == 1
+
+
+def test_a_refused_document_fails_the_deployment_and_no_document_is_published(stage: StackResourceStage) -> None:
+    stage.documents = [("fine", "# Fine"), ("Not Fine", "# Not")]
+    answer = stage.asks("Create", CORE.arn)
+    assert (answer["Status"], "Not Fine" in answer["Reason"]) == ("FAILED", True)
+    assert stage.documented() == []
+
+
+def test_an_update_registers_unchanged_content_again(stage: StackResourceStage) -> None:
+    stage.documents, stage.prompts = [("signpost", "# Signpost")], [GREET]
+    stage.asks("Create", CORE.arn)
+    (first,), (prompt,) = stage.content.skills(None), stage.content.prompts(None)
+    stage.asks("Update", CORE.arn, before=(CORE.arn,))
+    (again,), (prompt_again,) = stage.content.skills(None), stage.content.prompts(None)
+    assert (again.digest, again.registered_at > first.registered_at) == (first.digest, True)
+    assert prompt_again.registered_at > prompt.registered_at
+
+
+def test_prompts_and_files_are_shipped_and_removed_with_an_update(stage: StackResourceStage) -> None:
+    stage.documents, stage.prompts = [("pdf", "# PDF")], [GREET]
+    stage.files = {"forms/a.txt": b"A"}
+    assert stage.asks("Create", CORE.arn)["Status"] == "SUCCESS"
+    (skill,) = stage.content.skills(None)
+    assert [(file.path, stage.bodies.read(None, file.digest)) for file in skill.files] == [("forms/a.txt", b"A")]
+    assert [prompt.name for prompt in stage.content.prompts(None)] == ["greet"]
+    stage.files, stage.prompts = {}, []
+    assert stage.asks("Update", CORE.arn, before=(CORE.arn,))["Status"] == "SUCCESS"
+    assert [skill.files for skill in stage.content.skills(None)] == [()]
+    assert stage.content.prompts(None) == []
+
+
+@pytest.mark.parametrize("wrong", [{"prompts": {"greet": "no list"}}, {"problems": ["prompts.yaml cannot be read."]}])
+def test_unreadable_shipped_content_fails_the_deployment(stage: StackResourceStage, wrong: JsonObject) -> None:
+    stage.documents = [("fine", "# Fine")]
+    for name, value in wrong.items():
+        setattr(stage, name, value)
+    answer = stage.asks("Create", CORE.arn)
+    assert (answer["Status"], "prompts" in answer["Reason"]) == ("FAILED", True)
+    assert stage.documented() == []
+
+
+def test_an_event_that_is_no_cloudformation_request_is_ignored(stage: StackResourceStage) -> None:
+    answer = stage.deployment.handle({"RequestType": "Delete"})
+    assert "lacks RequestId" in json.dumps(answer)
+    assert stage.answers == []

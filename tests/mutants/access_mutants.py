@@ -1,0 +1,117 @@
+"""Mutants of access: credentials, policy, and the texts that clients carry for the gateway."""
+
+from tests.mutants.mutant import Mutant
+
+_SHARED = "layers/shared/python/signpost"
+_OF_RULES = ("tests/unit/policy/test_rules.py",)
+_OF_POLICY = ("tests/interaction/test_policy.py",)
+_OF_CREDENTIALS = ("tests/interaction/test_authentication.py",)
+_OF_ROUNDS = ("tests/interaction/test_retry_state.py",)
+
+ACCESS_MUTANTS = (
+    Mutant(
+        name="expired-token-accepted",
+        invariant=1,
+        file=f"{_SHARED}/identity/tokens.py",
+        there="if expires <= now - CLOCK_LEEWAY:",
+        instead="if expires <= 0:",
+        tests=_OF_CREDENTIALS,
+    ),
+    Mutant(
+        name="anonymous-from-anywhere",
+        invariant=3,
+        file=f"{_SHARED}/identity/authenticator.py",
+        there="and self._anonymous is not None and _is_loopback(source_ip):",
+        instead="and self._anonymous is not None:",
+        tests=_OF_CREDENTIALS,
+    ),
+    Mutant(
+        name="refused-credential-counts-as-the-operator",
+        invariant=40,
+        file=f"{_SHARED}/identity/invocation.py",
+        there='        return self._authenticator.authenticate(header, source_ip="")\n',
+        instead='        found = self._authenticator.authenticate(header, source_ip="")\n'
+        "        return self._operator if isinstance(found, Denial) else found\n",
+        tests=("tests/interaction/test_registry_invoke.py",),
+    ),
+    Mutant(
+        name="issuer-asked-for-every-made-up-key",
+        invariant=6,
+        file=f"{_SHARED}/identity/key_set.py",
+        there="refresh_not_before=now + REFRESH_AT_MOST_EVERY)",
+        instead="refresh_not_before=now + REFRESH_LEASE)",
+        tests=("tests/unit/identity/test_key_set.py",),
+    ),
+    Mutant(
+        name="revoked-key-remembered",
+        invariant=4,
+        file=f"{_SHARED}/identity/api_keys.py",
+        there="if 0 <= now - seen_at < LOOKUP_LIFETIME:",
+        instead="if 0 <= now - seen_at < 10 * LOOKUP_LIFETIME:",
+        tests=_OF_CREDENTIALS,
+    ),
+    Mutant(
+        name="cursor-of-another-principal",
+        invariant=10,
+        file=f"{_SHARED}/signing/seals.py",
+        there="json.dumps([principal.issuer, principal.subject, principal.tenant])",
+        instead="json.dumps([principal.issuer, principal.tenant])",
+        tests=("tests/interaction/test_home.py",),
+    ),
+    Mutant(
+        name="state-of-another-tool",
+        invariant=22,
+        file=f"{_SHARED}/mcp/retry_state.py",
+        there='if not isinstance(opened, dict) or opened.get("about") != _digest_of_request(request, subject):',
+        instead="if not isinstance(opened, dict):",
+        tests=_OF_ROUNDS,
+    ),
+    Mutant(
+        name="state-lasts-for-ever",
+        invariant=22,
+        file=f"{_SHARED}/mcp/retry_state.py",
+        there="if not isinstance(expires, int | float) or expires <= request.services.clock.now():",
+        instead="if not isinstance(expires, int | float):",
+        tests=_OF_ROUNDS,
+    ),
+    Mutant(
+        name="deny-ignored",
+        invariant=71,
+        file=f"{_SHARED}/policy/rules.py",
+        there='return rule.kind in ("deny", "unreadable") or',
+        instead='return rule.kind == "unreadable" or',
+        tests=_OF_RULES,
+    ),
+    Mutant(
+        name="unreadable-rule-ignored",
+        invariant=73,
+        file=f"{_SHARED}/policy/rules.py",
+        there='rule.kind == "unreadable" or any(_is_principal_match(pattern, principal) for pattern in rule.who)',
+        instead="any(_is_principal_match(pattern, principal) for pattern in rule.who)",
+        tests=_OF_RULES,
+    ),
+    Mutant(
+        name="lists-not-filtered",
+        invariant=70,
+        file=f"{_SHARED}/calling/function_access.py",
+        there="[hosted for hosted in functions.functions if access.allows(by_id[hosted.function])]",
+        instead="[hosted for hosted in functions.functions if hosted.function in by_id]",
+        tests=_OF_POLICY,
+    ),
+    Mutant(
+        name="nested-call-without-policy",
+        invariant=71,
+        file=f"{_SHARED}/calling/nested.py",
+        there="is_admitted = self._access.admits(grant.principal, function, over_mcp=False)",
+        instead="is_admitted = True",
+        tests=_OF_POLICY,
+    ),
+    Mutant(
+        name="nested-call-gains-permissions",
+        invariant=71,
+        file=f"{_SHARED}/calling/nested.py",
+        there="permissions=frozenset(grant.permissions),",
+        instead="permissions=None,",
+        tests=("tests/interaction/test_calls.py",),
+    ),
+)

@@ -1,0 +1,91 @@
+"""Workflows in a whole gateway in memory: calls go through the protocol, and tests advance the clock."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from signpost.adapters.memory import MemoryDirectory
+from signpost.adapters.memory.instances import MemoryInstanceStore
+from signpost.contract import Executor, HostedFunction
+from signpost.model import JsonObject, Principal
+from signpost.workflow.ports import StepExecutor
+from tests.support.manifests import publish, publish_documents
+from tests.support.memory_gateway import ManualClock, MemoryGateway
+from tests.support.memory_workflows import run_until_idle
+from tests.support.tool_answers import read_tool_answer
+
+TENANT = "acme"
+
+type InstancesCopy = Mapping[str, Any]
+
+
+class GatewayWorkflows:
+    def __init__(self, callers: Mapping[str, Principal], machines: Mapping[str, StepExecutor] | None = None) -> None:
+        self._gateway = MemoryGateway()
+        self._gateway.step_executors.update(machines or {})
+        self._callers = callers
+        self._tokens: dict[tuple[str, float], str] = {}
+        self._documents: dict[str, JsonObject] = {}
+
+    @property
+    def clock(self) -> ManualClock:
+        return self._gateway.clock
+
+    @property
+    def instances(self) -> MemoryInstanceStore:
+        return self._gateway.instances
+
+    def add_step_executor(self, kind: str, machine: StepExecutor) -> None:
+        """Add a step executor. It must be called before the first workflow."""
+        self._gateway.step_executors[kind] = machine
+
+    def publish(self, definition_id: str, document: JsonObject) -> None:
+        """Publish a definition in addition to those already published."""
+        self._documents[definition_id] = document
+        adapters = self._gateway.adapters
+        publish_documents(adapters.content, adapters.values, adapters.definitions, TENANT, self._documents)
+
+    def publish_manifest(self, manifest: Mapping[str, Any]) -> None:
+        adapters = self._gateway.adapters
+        publish(adapters.content, adapters.values, adapters.definitions, TENANT, manifest)
+
+    def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
+        params: JsonObject = {"name": tool, "arguments": args}
+        return read_tool_answer(self._gateway.request("tools/call", params, credential=self._token(caller)))
+
+    def start_long_call(self, function: str, caller: str) -> str:
+        """Call a function whose timeout is longer than a client waits, and return the id of the run that this
+        starts."""
+        executor = Executor("arn:patient", "secret:patient", 60_000)
+        hosted = HostedFunction(function, name="patient", timeout_ms=40_000)
+        assert MemoryDirectory(self._gateway.functions).place(TENANT, executor, [hosted]) == []
+        params: JsonObject = {"name": "skill:patient", "arguments": {}}
+        answer = self._gateway.request("tools/call", params, credential=self._token(caller), path="/mcp/flat")
+        return read_tool_answer(answer)["workflowId"]
+
+    def run_until_idle(self) -> None:
+        """Process all wakes that are due by now. The index is not read, because it is swept only once a minute."""
+        run_until_idle(self._gateway.composition.workflow_services().waker, self.instances, self.clock, is_swept=False)
+
+    def copy_instances(self) -> InstancesCopy:
+        """Return a copy of all instances, for `back_to`."""
+        return deepcopy({name: rows for name, rows in vars(self.instances).items() if isinstance(rows, dict)})
+
+    def restore_instances(self, kept: InstancesCopy) -> None:
+        vars(self.instances).update(deepcopy(dict(kept)))
+
+    def _token(self, caller: str) -> str:
+        """Return the caller's token, a new one after the clock has advanced, because tokens expire."""
+        at = (caller, self.clock.now())
+        if at not in self._tokens:
+            self._tokens[at] = self._made_out_to(self._callers[caller])
+        return self._tokens[at]
+
+    def _made_out_to(self, principal: Principal) -> str:
+        claims: dict[str, Any] = {
+            "sub": principal.subject,
+            "tenant": TENANT,
+            "roles": sorted(principal.roles),
+            "scope": " ".join(sorted(principal.permissions)),
+        }
+        return self._gateway.make_token(**claims, **({"amr": ["pwd"]} if principal.human else {}))

@@ -15,7 +15,7 @@ def list_skills(request: McpRequest) -> Listing | Rejection:
         "skills",
         [skill for provider in request.surface.skills for skill in provider.skills(request.call)],
         lambda skill: skill.uri,
-        lambda skill: encode(results.agent_skill(skill.describe())),
+        lambda skill: encode(results.build_skill_entry(skill.describe())),
     )
 
 
@@ -26,7 +26,7 @@ def get_skill(request: McpRequest) -> JsonObject | Rejection:
     for provider in request.surface.skills:
         skill = provider.skill(uri, request.call)
         if skill is not None:
-            return {"skill": results.agent_skill(skill)}
+            return {"skill": results.build_skill_entry(skill)}
     return Rejection(INVALID_PARAMS, "There is no skill whose SKILL.md is at this URI.", {"uri": uri})
 
 
@@ -42,7 +42,7 @@ def read_directory(request: McpRequest) -> Listing | Rejection:
                 "resources",
                 children,
                 lambda child: child.uri,
-                lambda child: encode(results.resource(child, request.revision)),
+                lambda child: encode(results.build_resource_entry(child, request.revision)),
                 of=uri,
             )
     return Rejection(INVALID_PARAMS, "There is no directory at this URI.", {"uri": uri})

@@ -85,7 +85,7 @@ def _list_resources(request: McpRequest) -> Listing | Rejection:
         "resources",
         resources,
         lambda resource: resource.uri,
-        lambda resource: encode(results.resource(resource, request.revision)),
+        lambda resource: encode(results.build_resource_entry(resource, request.revision)),
     )
 
 
@@ -96,7 +96,7 @@ def _list_resource_templates(request: McpRequest) -> Listing | Rejection:
         "resourceTemplates",
         [template for provider in providers for template in provider.resource_templates(request.call)],
         lambda template: template.uri_template,
-        lambda template: encode(results.resource_template(template, request.revision)),
+        lambda template: encode(results.build_template_entry(template, request.revision)),
     )
 
 
@@ -125,7 +125,7 @@ def _list_prompts(request: McpRequest) -> Listing | Rejection:
         "prompts",
         [prompt for provider in request.surface.prompts for prompt in provider.prompts(request.call)],
         lambda prompt: prompt.name,
-        lambda prompt: encode(results.prompt(prompt, request.revision)),
+        lambda prompt: encode(results.build_prompt_entry(prompt, request.revision)),
     )
 
 
@@ -144,7 +144,7 @@ def _get_prompt(request: McpRequest) -> JsonObject | Rejection:
         if isinstance(result, Rejection):
             return result
         if result is not None:
-            return results.prompt_result(result, request.revision)
+            return results.build_prompt_result(result, request.revision)
     return Rejection(INVALID_PARAMS, "There is no prompt of that name. Find prompts with prompts/list.")
 
 
@@ -172,7 +172,7 @@ def _complete(request: McpRequest) -> JsonObject | Rejection:
         if isinstance(completion, Rejection):
             return completion
         if completion is not None:
-            return results.completion(completion)
+            return results.build_completion_result(completion)
     return Rejection(INVALID_PARAMS, "There are no completions for this `ref`.")
 
 

@@ -71,7 +71,7 @@ def add_envelope(result: JsonObject, revision: ProtocolRevision, freshness: Fres
     return {"resultType": "complete", **result, **caching, "_meta": meta}
 
 
-def tool(tool: Tool, name: str, revision: ProtocolRevision) -> JsonObject:
+def build_tool_entry(tool: Tool, name: str, revision: ProtocolRevision) -> JsonObject:
     fields: dict[str, Json] = {
         "name": name,
         "description": tool.description,
@@ -93,7 +93,7 @@ LONGEST_MEMBER = 2_000
 """Characters of a member up to which it is repeated as text when the whole is longer."""
 
 
-def tool_result(result: CallToolResult, revision: ProtocolRevision) -> JsonObject:
+def build_tool_result(result: CallToolResult, revision: ProtocolRevision) -> JsonObject:
     content = [
         _content_for(block, revision) for block in result.content or _text_blocks_of(result.structured, revision)
     ]
@@ -149,27 +149,27 @@ def link_content(address: str) -> Sequence[JsonObject]:
 def build_link_result(result: JsonObject, address: str, revision: ProtocolRevision) -> JsonObject:
     # Clients validate an ordinary result against the tool's output schema, which a link cannot satisfy.
     is_error = bool(result.get("isError")) or "structuredContent" in result
-    return tool_result(CallToolResult(link_content(address), is_error=is_error), revision)
+    return build_tool_result(CallToolResult(link_content(address), is_error=is_error), revision)
 
 
 def build_lost_result(revision: ProtocolRevision) -> JsonObject:
     text = "The tool ran, but its result is too long to be sent and was lost. If you call it again, ask for less."
-    return tool_result(CallToolResult([{"type": "text", "text": text}], is_error=True), revision)
+    return build_tool_result(CallToolResult([{"type": "text", "text": text}], is_error=True), revision)
 
 
-def resource(resource: Resource, revision: ProtocolRevision) -> JsonObject:
+def build_resource_entry(resource: Resource, revision: ProtocolRevision) -> JsonObject:
     size = resource.size if revision.is_since(SIZES_SINCE) else None
     return {"uri": resource.uri, **_common_fields(resource, revision), **_without_none({"size": size})}
 
 
-def agent_skill(skill: AgentSkill) -> JsonObject:
+def build_skill_entry(skill: AgentSkill) -> JsonObject:
     files: Sequence[JsonObject] = [
         {"uri": file.uri, "digest": f"sha256:{file.digest}", "size": file.size} for file in skill.files
     ]
     return {"uri": skill.uri, "frontmatter": skill.front_matter, "resources": files}
 
 
-def resource_template(template: ResourceTemplate, revision: ProtocolRevision) -> JsonObject:
+def build_template_entry(template: ResourceTemplate, revision: ProtocolRevision) -> JsonObject:
     return {"uriTemplate": template.uri_template, **_common_fields(template, revision)}
 
 
@@ -192,7 +192,7 @@ def _later_fields(entry: Resource | ResourceTemplate | Prompt, revision: Protoco
     return fields
 
 
-def prompt(prompt: Prompt, revision: ProtocolRevision) -> JsonObject:
+def build_prompt_entry(prompt: Prompt, revision: ProtocolRevision) -> JsonObject:
     arguments: Sequence[JsonObject] = [
         {"name": argument.name, "required": argument.required, **_without_none({"description": argument.description})}
         for argument in prompt.arguments
@@ -205,14 +205,14 @@ def prompt(prompt: Prompt, revision: ProtocolRevision) -> JsonObject:
     }
 
 
-def prompt_result(result: GetPromptResult, revision: ProtocolRevision) -> JsonObject:
+def build_prompt_result(result: GetPromptResult, revision: ProtocolRevision) -> JsonObject:
     messages = [
         {**message, "content": _content_for(as_object(message.get("content")), revision)} for message in result.messages
     ]
     return {"messages": messages, **_without_none({"description": result.description})}
 
 
-def completion(completion: Completion) -> JsonObject:
+def build_completion_result(completion: Completion) -> JsonObject:
     values = list(completion.values)
     has_more = completion.has_more or len(values) > MOST_COMPLETIONS
     fields: JsonObject = {

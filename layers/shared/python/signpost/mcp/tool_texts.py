@@ -24,6 +24,6 @@ class ToolTexts:
         return entry[1] if entry else self._keep(tool, name, revision)
 
     def _keep(self, tool: Tool, name: str, revision: ProtocolRevision) -> str:
-        text = encode(results.tool(tool, name, revision))
+        text = encode(results.build_tool_entry(tool, name, revision))
         self._texts.put((id(tool), name, revision.version), (tool, text))
         return text

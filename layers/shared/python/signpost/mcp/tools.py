@@ -62,7 +62,7 @@ def call_tool(request: McpRequest) -> JsonObject | Rejection:
         return resumed
     refusal = _find_refusal(resumed, tool, arguments)
     if refusal:
-        return results.tool_result(_build_refusal(provider, arguments, refusal), request.revision)
+        return results.build_tool_result(_build_refusal(provider, arguments, refusal), request.revision)
     outcome = provider.call_tool(tool, arguments, resumed.call)
     return (
         _request_input(resumed, outcome, tool)
@@ -137,7 +137,7 @@ def _error_result(text: str) -> CallToolResult:
 def _request_input(request: McpRequest, required: InputRequired, tool: Tool) -> JsonObject | Rejection:
     if request.revision.is_modern:
         return retry_state.build_input_required(request, required, tool.name)
-    return results.tool_result(_error_result(CANNOT_ASK), request.revision)
+    return results.build_tool_result(_error_result(CANNOT_ASK), request.revision)
 
 
 def _build_result(request: McpRequest, result: CallToolResult, tool: Tool) -> JsonObject:
@@ -145,4 +145,4 @@ def _build_result(request: McpRequest, result: CallToolResult, tool: Tool) -> Js
         violation = _find_violation(request, tool.output_schema, result.structured)
         if violation:
             raise InvalidToolResult(f"{tool.name}: {violation.field}")
-    return results.tool_result(result, request.revision)
+    return results.build_tool_result(result, request.revision)

@@ -88,24 +88,24 @@ class CatalogTool:
         }
         spelled = portable_spellings(providers, call) if call.portable_names else dict[str, str]()
         for name, (tool, is_hidden) in sorted(found.items()):
-            entry = _entry(results.tool(tool, spelled.get(name, name), NEWEST), is_hidden=is_hidden)
+            entry = _entry(results.build_tool_entry(tool, spelled.get(name, name), NEWEST), is_hidden=is_hidden)
             category = tool.meta.get("category")
             yield entry if category is None else {**entry, "category": category}
 
     def _prompts(self, call: Call) -> Iterable[JsonObject]:
         for provider in self._surface.prompts:
             hidden = provider.hidden_prompts(call) if isinstance(provider, HiddenPromptProvider) else ()
-            yield from _entries(provider.prompts(call), hidden, results.prompt)
+            yield from _entries(provider.prompts(call), hidden, results.build_prompt_entry)
 
     def _resources(self, call: Call) -> Iterable[JsonObject]:
         for provider in self._surface.resources:
             hidden = provider.hidden_resources(call) if isinstance(provider, HiddenResourceProvider) else ()
-            yield from _entries(provider.resources(call), hidden, results.resource)
+            yield from _entries(provider.resources(call), hidden, results.build_resource_entry)
 
     def _templates(self, call: Call) -> Iterable[JsonObject]:
         for provider in self._surface.resources:
             hidden = provider.hidden_resource_templates(call) if isinstance(provider, HiddenResourceProvider) else ()
-            yield from _entries(provider.resource_templates(call), hidden, results.resource_template)
+            yield from _entries(provider.resource_templates(call), hidden, results.build_template_entry)
 
 
 def _entries[Listed](

@@ -43,7 +43,7 @@ settings = gateway_settings(os.environ)
 telemetry = Telemetry("gateway")
 composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)
 surface = replace(build_gateway_surface(composition), tools=(provider,))
-gateway = build_front_door(settings, composition, telemetry, {"/mcp": surface})
+gateway = build_front_door(settings, composition, telemetry, {"/mcp": lambda: surface})
 
 
 def handler(event: dict[str, Any], context: "LambdaContext") -> dict[str, Any]:

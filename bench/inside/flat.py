@@ -15,7 +15,7 @@ from signpost.list_revisions import ListRevisions
 from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.composition import compose_gateway
-from signpost.wiring.endpoints import build_flat_surface
+from signpost.wiring.flat_surface import build_flat_surface
 from signpost.wiring.gateway import build_front_door
 from signpost.wiring.gateway_adapters import build_aws_adapters
 
@@ -58,7 +58,8 @@ def main() -> None:
         build_aws_adapters(settings, telemetry), placed_functions=BenchFunctions(), revisions=FixedRevisions()
     )
     composition = compose_gateway(adapters, telemetry)
-    gateway = build_front_door(settings, composition, telemetry, {ENDPOINT: build_flat_surface(composition)})
+    surface = build_flat_surface(composition)
+    gateway = build_front_door(settings, composition, telemetry, {ENDPOINT: lambda: surface})
 
     def handler(event: dict[str, Any], context: "LambdaContext | Context") -> dict[str, Any]:
         return gateway.handle({**event, "rawPath": ENDPOINT}, context.get_remaining_time_in_millis())

@@ -26,6 +26,7 @@ from signpost.toolkit import Toolkit
 from tests.interaction.test_unavailable_instances import OverloadedInstanceStore
 from tests.support.catalogues import store_catalogue
 from tests.support.function_tools import LEGACY, SHELF, TENANT, YARD, FunctionToolClient, read_text
+from tests.support.imports import imported_by
 from tests.support.manifests import publish
 from tests.support.memory_gateway import MODERN, MemoryGateway, build_modern_request
 from tests.support.toolkits import ServedToolkits
@@ -676,3 +677,13 @@ class TestWorkflows:
     def test_capabilities_and_connections_are_no_workflows(self, client: FunctionToolClient) -> None:
         client.gateway.store_catalogue(TENANT, CatalogueItem("github.list_issues", "capability", "List issues"))
         assert client.list_tool_names() == ["skill__fetch"]
+
+
+def test_a_gateway_imports_the_tools_of_other_endpoints_at_their_first_request() -> None:
+    names = {
+        "signpost.surfaces.flat.catalog_tool",
+        "signpost.surfaces.flat.function_tools",
+        "signpost.surfaces.functions.bridge_tools",
+        "signpost.surfaces.function_calls",
+    }
+    assert imported_by("import signpost.wiring.gateway", names) == set()

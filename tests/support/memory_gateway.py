@@ -190,7 +190,7 @@ class MemoryGateway:
             self.telemetry,
             {
                 **build_surfaces(self.composition),
-                "/mcp": surface,
+                "/mcp": lambda: surface,
             },
         )
         self._gateway = Gateway(self.front_door, build_nested_call_handler(self.composition, self.telemetry))

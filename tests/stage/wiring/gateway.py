@@ -46,7 +46,9 @@ def compose_gateway_with_fixtures(environment: Mapping[str, str]) -> Gateway:
     composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)
     default = add_call_function(add_fixtures(build_gateway_surface(composition)), composition)
     return Gateway(
-        front_door=build_front_door(settings, composition, telemetry, {**build_surfaces(composition), "/mcp": default}),
+        front_door=build_front_door(
+            settings, composition, telemetry, {**build_surfaces(composition), "/mcp": lambda: default}
+        ),
         nested_calls=build_nested_call_handler(composition, telemetry),
     )
 

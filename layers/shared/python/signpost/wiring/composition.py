@@ -11,7 +11,6 @@ from signpost.list_revisions import RevisionView
 from signpost.records import dataclass
 from signpost.signing.key_ring import KeyRing
 from signpost.signing.seals import Sealer
-from signpost.surfaces.function_calls import LongCallStarter
 from signpost.surfaces.toolkit_components import ToolkitComponents
 from signpost.telemetry import Telemetry
 from signpost.wiring.calling import CallServices, build_call_services
@@ -21,6 +20,7 @@ from signpost.wiring.policy import PolicyServices, build_policy_services
 
 if TYPE_CHECKING:
     from signpost.ports import Clock
+    from signpost.surfaces.function_calls import LongCallStarter
     from signpost.wiring.workflows import WorkflowServices
     from signpost.workflow import ports as workflow_ports
 
@@ -40,7 +40,7 @@ class GatewayComposition:
     nested: NestedCalls
     definitions: "Callable[[], workflow_ports.DefinitionSource]"
     workflow_services: "Callable[[], WorkflowServices]"
-    long_calls: Callable[[], LongCallStarter]
+    long_calls: "Callable[[], LongCallStarter]"
 
 
 def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayComposition:
@@ -128,7 +128,7 @@ def _build_workflow_services(
     )
 
 
-def _build_long_calls(services: "WorkflowServices", calls: CallServices, clock: "Clock") -> LongCallStarter:
+def _build_long_calls(services: "WorkflowServices", calls: CallServices, clock: "Clock") -> "LongCallStarter":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
     return workflows.build_long_calls(services, calls, clock)

@@ -1,6 +1,6 @@
 """The gateway function: its entry points over one composition, made at init."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ from signpost.mcp.surface import Surface
 from signpost.mcp.tool_texts import ToolTexts
 from signpost.records import dataclass
 from signpost.schema.validation import Validators
-from signpost.settings import GatewaySettings, IdentitySettings, gateway_settings
+from signpost.settings import ENDPOINTS, GatewaySettings, IdentitySettings, gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.composition import GatewayComposition, compose_gateway
-from signpost.wiring.endpoints import build_surfaces
+from signpost.wiring.endpoints import SurfaceBuilders, build_surfaces
 from signpost.wiring.gateway_adapters import GatewayAdapters, build_aws_adapters
 from signpost.wiring.identity import anonymous_principal, build_authenticator
 
@@ -41,14 +41,16 @@ def build_gateway(environment: Mapping[str, str]) -> Gateway:
     settings = gateway_settings(environment)
     telemetry = Telemetry("gateway")
     composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)
+    surfaces = build_surfaces(composition)
+    surfaces[ENDPOINTS[0]]()  # most cold starts serve it, and at init a function has a whole processor
     return Gateway(
-        front_door=build_front_door(settings, composition, telemetry, build_surfaces(composition)),
+        front_door=build_front_door(settings, composition, telemetry, surfaces),
         nested_calls=build_nested_call_handler(composition, telemetry),
     )
 
 
 def build_front_door(
-    settings: GatewaySettings, composition: GatewayComposition, telemetry: Telemetry, by_path: Mapping[str, Surface]
+    settings: GatewaySettings, composition: GatewayComposition, telemetry: Telemetry, surfaces: SurfaceBuilders
 ) -> FrontDoor:
     adapters = composition.adapters
     services = McpServices(
@@ -62,19 +64,23 @@ def build_front_door(
     return FrontDoor(
         settings=settings,
         authenticator=_build_authenticator(settings.identity, adapters),
-        surfaces={path: Dispatcher(surface, services) for path, surface in by_path.items()},
-        metrics=cache(lambda: _build_metrics_page(composition, by_path)),
+        dispatchers={path: _build_once(build, services) for path, build in surfaces.items()},
+        metrics=cache(lambda: _build_metrics_page(composition, surfaces)),
         telemetry=telemetry,
         clock=adapters.clock,
         alarm=adapters.alarm,
     )
 
 
-def _build_metrics_page(composition: GatewayComposition, by_path: Mapping[str, Surface]) -> "MetricsPage":
+def _build_once(build_surface: Callable[[], Surface], services: McpServices) -> Callable[[], Dispatcher]:
+    return cache(lambda: Dispatcher(build_surface(), services))
+
+
+def _build_metrics_page(composition: GatewayComposition, surfaces: SurfaceBuilders) -> "MetricsPage":
     # Imported on first use: most cold starts serve no metrics.
     from signpost.wiring import metrics  # noqa: PLC0415
 
-    return metrics.build_metrics_page(composition, by_path)
+    return metrics.build_metrics_page(composition, surfaces)
 
 
 def build_nested_call_handler(composition: GatewayComposition, telemetry: Telemetry) -> NestedCallHandler:

@@ -35,8 +35,8 @@ RETRY_HEADERS = {"retry-after": "5"}
 class FrontDoor:
     """Answers the HTTP requests of a warm gateway.
 
-    `surfaces` holds the dispatcher of each path, `metrics` builds the answerer of /metrics on first use, and `alarm`
-    ends an answer at its deadline.
+    `dispatchers` returns the dispatcher of each path, `metrics` the answerer of /metrics, each built on first use, and
+    `alarm` ends an answer at its deadline.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class FrontDoor:
         *,
         settings: GatewaySettings,
         authenticator: Authenticator,
-        surfaces: Mapping[str, Dispatcher],
+        dispatchers: Mapping[str, Callable[[], Dispatcher]],
         metrics: "Callable[[], MetricsPage]",
         telemetry: Telemetry,
         clock: "Clock",
@@ -53,7 +53,7 @@ class FrontDoor:
         self._settings = settings
         self._problem = problem_with(settings.identity)
         self._authenticator = authenticator
-        self._surfaces = surfaces
+        self._dispatchers = dispatchers
         self._metrics = metrics
         self._telemetry = telemetry
         self._clock = clock
@@ -105,8 +105,8 @@ class FrontDoor:
         return self._metrics().answer(request, principal)
 
     def _answer_surface(self, request: HttpRequest, report_fault: ReportFault) -> HttpResponse:
-        dispatcher = self._surfaces.get(request.path)
-        if dispatcher is None:
+        find_dispatcher = self._dispatchers.get(request.path)
+        if find_dispatcher is None:
             return refusal_response(404, "not_found", "There is no endpoint at this path.")
         if request.method != "POST":
             return refusal_response(405, "method", "This endpoint accepts only POST.", {"allow": "POST, OPTIONS"})
@@ -123,7 +123,7 @@ class FrontDoor:
             deadline=request.deadline,
             portable_names=request.query.get("names", self._settings.tool_names) == "portable",
         )
-        reply = dispatcher.answer(request.body, request.headers, call, report_fault)
+        reply = find_dispatcher().answer(request.body, request.headers, call, report_fault)
         self._telemetry.add_dispatch(reply.operation, reply.trace)
         return _response_to(reply, request.headers.get("accept", ""))
 

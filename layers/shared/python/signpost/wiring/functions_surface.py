@@ -1,0 +1,19 @@
+"""Builds the surface of `/mcp/functions`. Imported at its first request, as that of `/mcp/flat`."""
+
+from signpost.mcp.surface import Surface
+from signpost.surfaces.functions.bridge_tools import INSTRUCTIONS, FunctionTools
+from signpost.wiring import surface_parts
+from signpost.wiring.composition import GatewayComposition
+from signpost.wiring.function_calls import build_function_calls
+
+
+def build_functions_surface(composition: GatewayComposition) -> Surface:
+    tools = FunctionTools(
+        functions=composition.calling.functions,
+        access=composition.policy.functions,
+        calls=build_function_calls(composition),
+    )
+    gateway_tools = surface_parts.build_gateway_tools(composition, listed=False)
+    fetch = surface_parts.build_fetch_tool(composition, listed=True)
+    # The gateway tools come first: they are found without reading a function's row.
+    return surface_parts.build_surface("functions", INSTRUCTIONS, composition, [gateway_tools, tools, fetch])

@@ -551,7 +551,8 @@ def test_a_workflow_relay_killed_at_any_step_loses_no_event(
         assert event_listener.find_missing(had_told, PATIENCE) == set()
         had_sent = {one.run.workflow_id for one in ended if one.step in (SENT, "before eventbridge.PutEvents", TOLD)}
         runs = {one.run.workflow_id for one in ended}
-        assert list_woken_ids(drain_work_queue(workflows)) & runs == had_sent
+        # The sweeper, which runs every minute, may have sent wakes of the others.
+        assert list_woken_ids(drain_work_queue(workflows)) >= had_sent
         again = [replace(one.run, steps=NEVER) for one in ended]
         assert all(told.was_answered for told in run_concurrently(dying.carry, again))
         expected = {event for run in again for event in workflows.list_bus_events(run.workflow_id)}

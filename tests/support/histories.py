@@ -194,26 +194,26 @@ class History:
     operations: list[Operation] = field(default_factory=list[Operation])
     _lock: Lock = field(default_factory=Lock)
 
-    def record(self, asked: Operation, ask: Callable[[], Mapping[str, Any] | None]) -> Operation:
-        """Send a request and record its answer; None is a lost answer. `asked.started_at` is overwritten."""
-        began = time.monotonic()
-        answer = ask()
-        done = _answered(replace(asked, started_at=began), answer, time.monotonic())
+    def record(self, request: Operation, send: Callable[[], Mapping[str, Any] | None]) -> Operation:
+        """Send a request and record its answer; None is a lost answer. `request.started_at` is overwritten."""
+        started_at = time.monotonic()
+        answer = send()
+        done = _add_answer(replace(request, started_at=started_at), answer, time.monotonic())
         with self._lock:
             self.operations.append(done)
         return done
 
 
-def _answered(asked: Operation, answer: Mapping[str, Any] | None, now: float) -> Operation:
+def _add_answer(request: Operation, answer: Mapping[str, Any] | None, now: float) -> Operation:
     if answer is None or "version" not in answer:
-        return replace(asked, ended_at=inf)
+        return replace(request, ended_at=inf)
     error = answer.get("error", {}).get("code")
-    is_under_way = "pending" in answer or "inDoubt" in answer
+    is_pending = "pending" in answer or "inDoubt" in answer
     context = answer["context"]
-    stand = repr((answer["state"], sorted(context.items())))
-    seen = ObservedState(answer["version"], stand, context.get("by"), error, is_under_way)
+    content = repr((answer["state"], sorted(context.items())))
+    observed = ObservedState(answer["version"], content, context.get("by"), error, is_pending)
     # The submit was accepted and its following steps run later or never; or it is unknown whether it was accepted.
-    was_taken = error == "CHAIN_FAILED" or (is_under_way and error in (None, "EXECUTOR_FAILED"))
+    was_taken = error == "CHAIN_FAILED" or (is_pending and error in (None, "EXECUTOR_FAILED"))
     is_unknown = answer.get("error", {}).get("outcome") == "unknown"
-    ended = inf if (was_taken or is_unknown) and asked.kind == "submit" else now
-    return replace(asked, workflow_id=answer["workflowId"], observed=seen, ended_at=ended)
+    ended_at = inf if (was_taken or is_unknown) and request.kind == "submit" else now
+    return replace(request, workflow_id=answer["workflowId"], observed=observed, ended_at=ended_at)

@@ -79,12 +79,12 @@ def build_workflow_services(
     by_kind: dict[str, StepExecutor] = {}
     engine = Engine()
     services = ExecutionServices(step_executors=by_kind, clock=clock, pause=pause, lease_margin=lease_margin)
-    carrier = StepWriter(instances=instances, services=services, engine=engine, ids=ids)
+    step_writer = StepWriter(instances=instances, services=services, engine=engine, ids=ids)
     workflows = Workflows(
-        definitions=definitions, instances=instances, step_writer=carrier, engine=engine, clock=clock, ids=ids
+        definitions=definitions, instances=instances, step_writer=step_writer, engine=engine, clock=clock, ids=ids
     )
     by_kind.update(step_executors(workflows))
-    waker = Waker(workflows=workflows, step_writer=carrier, engine=engine, clock=clock, ids=ids)
+    waker = Waker(workflows=workflows, step_writer=step_writer, engine=engine, clock=clock, ids=ids)
     return WorkflowServices(workflows, WorkflowToolRunner(workflows), waker)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from signpost.frame_room import with_frame_room
 from signpost.model import JsonObject
 from signpost.toolkit.function import (
     DeclarationError,
@@ -31,12 +32,14 @@ def executor(*hosts: "Function | Toolkit | RegisteredToolkit", version: str | No
     hosting = ExecutorFunctions(functions_by_id(hosts), version_of(hosts, version))
 
     @cache
+    @with_frame_room
     def get_harness() -> "Harness":
         # Imported on first use: tests of functions need no AWS libraries.
         from signpost.toolkit.production import build_harness  # noqa: PLC0415
 
         return build_harness(hosting, os.environ)
 
+    @with_frame_room
     def handler(event: dict[str, Any], context: "LambdaContext") -> JsonObject:
         return get_harness().handle(event, context.get_remaining_time_in_millis())
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 
 import pytest
@@ -235,6 +235,66 @@ def test_a_fault_before_authentication_is_answered_without_details(fault: Except
 def offer_long_catalogue(gateway: MemoryGateway) -> None:
     items = [CatalogueItem(f"item.{number:03}", "capability", "Ünïcode " * 20) for number in range(200)]
     gateway.store_catalogue("default", *items)
+
+
+def find_unprotected(headers: Mapping[str, str]) -> Sequence[str]:
+    """The protective headers that an answer over https lacks."""
+    expected = {"x-content-type-options": "nosniff", "strict-transport-security": "max-age=31536000"}
+    missing = [name for name, value in expected.items() if headers.get(name) != value]
+    return missing if headers.get("cache-control") in ("no-store", "max-age=300") else [*missing, "cache-control"]
+
+
+@pytest.mark.invariant(76)
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("GET", "/health", {}, 200),
+        ("GET", "/.well-known/oauth-protected-resource", {}, 200),
+        ("GET", "/.well-known/anything", {}, 404),
+        ("POST", "/other", {}, 404),
+        ("GET", "/mcp", {}, 405),
+        ("OPTIONS", "/mcp", {"origin": "https://page.test"}, 204),
+        ("POST", "/mcp", {"origin": "https://evil.test"}, 403),
+        ("POST", "/mcp", {"content-type": "text/plain"}, 415),
+        ("POST", "/mcp", {}, 401),
+        ("GET", "/metrics", {}, 401),
+    ],
+)
+def test_every_answer_before_authentication_has_the_protective_headers(
+    gateway: MemoryGateway, method: str, path: str, headers: Mapping[str, str], status: int
+) -> None:
+    answer = gateway.send(method, path, headers=headers)
+    assert (answer.status, find_unprotected(answer.headers)) == (status, [])
+
+
+@pytest.mark.invariant(76)
+def test_every_answer_to_an_authenticated_caller_may_not_be_stored() -> None:
+    gateway = MemoryGateway(Surface("test", "", tools=(FixtureProvider(),)))
+    key = str(gateway.make_key(TENANT))
+    authorization = {"authorization": f"Bearer {key}"}
+    params: JsonObject = {"name": "test_tool_with_progress", "arguments": {}}
+    message, headers = build_modern_request("tools/call", params, {**META, "progressToken": "p"})
+    stream = gateway.send(body=json.dumps(message), headers={**headers, **authorization, "accept": "text/event-stream"})
+    assert stream.headers["content-type"] == "text/event-stream"
+    answers = [
+        stream,
+        gateway.request("tools/list", credential=key),
+        gateway.request("tools/call", {"name": "test_crash", "arguments": {}}, credential=key),
+        gateway.send(body="{", headers=authorization),
+        gateway.send("GET", "/metrics", headers=authorization),
+        MemoryGateway(AUTH_MODE="none").send("POST", "/mcp"),
+    ]
+    for answer in answers:
+        assert answer.headers["cache-control"] == "no-store", answer.text
+        assert find_unprotected(answer.headers) == [], answer.text
+    broken = gateway.front_door.handle({}, remaining_ms=1_000)
+    assert find_unprotected(broken["headers"]) == []
+
+
+def test_an_answer_over_http_does_not_ask_for_https() -> None:
+    answer = MemoryGateway(PUBLIC_URL="http://localhost:8765").send("GET", "/health")
+    assert "strict-transport-security" not in answer.headers
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 @pytest.mark.parametrize(("accepts", "encoding"), [("gzip, br", "gzip"), ("br", None), ("", None)])

@@ -11,6 +11,7 @@ from signpost.entrypoints.http.origins import Origins
 from signpost.entrypoints.http.request import HttpRequest, MalformedEvent, parse_event
 from signpost.entrypoints.http.response import (
     HttpResponse,
+    build_protective_headers,
     event_stream_response,
     json_response,
     refusal_response,
@@ -59,14 +60,14 @@ class FrontDoor:
         self._clock = clock
         self._alarm = alarm
         self._origins = Origins(settings.allowed_origins)
+        self._protective_headers = build_protective_headers(settings.public_url)
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int) -> dict[str, Any]:
         try:
             request = parse_event(event, now=self._clock.now(), remaining_ms=remaining_ms)
         except MalformedEvent:
-            return refusal_response(
-                400, "malformed", "This event is not an HTTP request of API Gateway."
-            ).to_api_gateway()
+            response = refusal_response(400, "malformed", "This event is not an HTTP request of API Gateway.")
+            return response.with_default_headers(self._protective_headers).to_api_gateway()
         with self._telemetry.record_request(request.request_id, request.method, request.path) as record:
             response = answer_safely(
                 lambda: self._answer(request, record.set_fault),
@@ -77,7 +78,7 @@ class FrontDoor:
             )
             record.set_status(response.status)
         accepts_gzip = _accepts_gzip(request.headers.get("accept-encoding", ""))
-        response = response.with_headers(self._origins.headers(request))
+        response = response.with_headers(self._origins.headers(request)).with_default_headers(self._protective_headers)
         return response.to_api_gateway(accepts_gzip=accepts_gzip)
 
     def _answer(self, request: HttpRequest, report_fault: ReportFault) -> HttpResponse:

@@ -11,8 +11,6 @@ from signpost.model import Call, Principal
 
 FORMATS = ("prometheus", "json")
 QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
-PRIVATE_HEADERS = {"cache-control": "no-store"}
-"""Headers that forbid caching: the values belong to one tenant and change at once."""
 
 
 class MetricsPage:
@@ -25,8 +23,8 @@ class MetricsPage:
             return refusal_response(400, "format", f"Unknown format. Set `format` to one of {', '.join(FORMATS)}.")
         readings = self._meter.read(Call(principal, request.request_id, request.deadline))
         if format_name == "json":
-            return json_response(200, as_json(readings), PRIVATE_HEADERS)
-        return HttpResponse(200, as_text(readings), {"content-type": CONTENT_TYPE, **PRIVATE_HEADERS})
+            return json_response(200, as_json(readings))
+        return HttpResponse(200, as_text(readings), {"content-type": CONTENT_TYPE})
 
 
 def _preferred_format(accept: str) -> str:

@@ -16,6 +16,8 @@ GZIP_LEVEL = 5
 LONGEST_TEXT = 1024 * 1024
 """Bytes up to which a response is sent as text. Lambda encodes it as JSON once more, which can double quotation marks,
 and fails at six million bytes; base64 adds only a third."""
+HSTS_MAX_AGE = 31_536_000
+"""Seconds for which a browser that has seen an answer over https uses https alone for this host: a year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,9 @@ class HttpResponse:
 
     def with_headers(self, headers: Mapping[str, str]) -> "HttpResponse":
         return replace(self, headers={**self.headers, **headers})
+
+    def with_default_headers(self, headers: Mapping[str, str]) -> "HttpResponse":
+        return replace(self, headers={**headers, **self.headers})
 
     def to_api_gateway(self, *, accepts_gzip: bool = False) -> dict[str, Any]:
         body = self.body.encode()
@@ -45,6 +50,18 @@ class HttpResponse:
         }
 
 
+def build_protective_headers(public_url: str) -> Mapping[str, str]:
+    """Builds the headers of every answer that sets no others: no guessing of content types, no storing in caches.
+
+    Strict-Transport-Security is left out where clients use http, as on a laptop: by RFC 6797 only an answer over https
+    may have it.
+    """
+    headers = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
+    if public_url.startswith("https://"):
+        headers["strict-transport-security"] = f"max-age={HSTS_MAX_AGE}"
+    return headers
+
+
 def json_response(status: int, value: Json, headers: Mapping[str, str] | None = None) -> HttpResponse:
     return HttpResponse(status, encode(value), {"content-type": "application/json", **(headers or {})})
 
@@ -53,7 +70,7 @@ def event_stream_response(events: Sequence[str]) -> HttpResponse:
     """Builds a response of server-sent events, sent all at once, since API Gateway passes on only complete
     responses."""
     body = "".join(f"event: message\ndata: {event}\n\n" for event in events)
-    headers = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
+    headers = {"content-type": "text/event-stream", "x-accel-buffering": "no"}
     return HttpResponse(200, body, headers)
 
 

@@ -11,7 +11,7 @@ from signpost.identity.credentials import ApiKey
 from signpost.identity.denial import Denial
 from signpost.mcp.surface import Surface
 from tests.support.memory_gateway import CallRecorder, GatewayAnswer, ManualClock, MemoryGateway, build_modern_request
-from tests.support.tokens import Signer, remove_signature, sign_with_public_key, tamper_subject
+from tests.support.tokens import Signer, append_claims, remove_signature, sign_with_public_key, tamper_subject
 
 METADATA = "https://gateway.test/.well-known/oauth-protected-resource/mcp"
 
@@ -39,6 +39,10 @@ class GatewayClient:
         answer = self.knock(authorization, source_ip=source_ip)
         assert answer.status == 200, answer.text
         return self.witness.calls[-1].principal.subject
+
+
+def repeat_claim(client: GatewayClient, claim: str) -> str:
+    return append_claims(client.gateway.signer, client.gateway.make_token(), claim)
 
 
 REFUSED_TOKENS: Mapping[str, tuple[Callable[[GatewayClient], str], str]] = {
@@ -69,6 +73,22 @@ REFUSED_TOKENS: Mapping[str, tuple[Callable[[GatewayClient], str], str]] = {
     "ID token by nonce": (lambda door: door.gateway.make_token(nonce="n"), "not_accepted"),
     "ID token by use": (lambda door: door.gateway.make_token(token_use="id"), "not_accepted"),
     "of another type": (lambda door: door.gateway.make_token(headers={"typ": "logout+jwt"}), "invalid"),
+    "empty subject": (lambda door: door.gateway.make_token(sub=""), "invalid"),
+    "blank subject": (lambda door: door.gateway.make_token(sub="  "), "invalid"),
+    "no tenant": (lambda door: door.gateway.make_token(tenant=None), "not_a_tenant"),
+    "issued in the future": (lambda door: door.gateway.make_token(iat=door.gateway.clock.now() + 11), "invalid"),
+    "issue that is no number": (lambda door: door.gateway.make_token(iat="yesterday"), "invalid"),
+    "valid for more than a day": (
+        lambda door: door.gateway.make_token(exp=door.gateway.clock.now() + 86_401),
+        "not_accepted",
+    ),
+    "valid for more than a day, without its issue": (
+        lambda door: door.gateway.make_token(iat=None, exp=door.gateway.clock.now() + 86_401),
+        "not_accepted",
+    ),
+    "bound to a key of its client": (lambda door: door.gateway.make_token(cnf={"jkt": "x"}), "not_accepted"),
+    "two subjects": (lambda door: repeat_claim(door, '"sub": "operator"'), "invalid"),
+    "two tenants": (lambda door: repeat_claim(door, '"tenant": "acme"'), "invalid"),
     "tenant that is none": (lambda door: door.gateway.make_token(tenant="../other"), "not_a_tenant"),
 }
 
@@ -298,6 +318,32 @@ def test_the_human_claim_can_require_a_value(rule: str, claims: dict[str, object
     door = GatewayClient(HUMAN_CLAIM=rule)
     door.subject_of(f"Bearer {door.gateway.make_token(**claims)}")
     assert door.witness.calls[-1].principal.human is human
+
+
+@pytest.mark.invariant(77)
+def test_a_token_without_the_tenant_claim_is_refused() -> None:
+    client = GatewayClient(TENANT_CLAIM="org")
+    refused = client.knock(f"Bearer {client.gateway.make_token(tenant='acme')}")
+    assert (refused.status, refused.json["error"]["data"]["reason"]) == (401, "not_a_tenant")
+    assert "no claim `org`" in refused.json["error"]["message"]
+    assert client.witness.calls == []
+
+
+@pytest.mark.invariant(77)
+def test_without_a_tenant_claim_every_token_belongs_to_the_default_tenant() -> None:
+    client = GatewayClient(TENANT_CLAIM="", DEFAULT_TENANT="only")
+    for claims in ({"tenant": None}, {"tenant": "acme"}):
+        client.subject_of(f"Bearer {client.gateway.make_token(**claims)}")
+        assert client.witness.calls[-1].principal.tenant == "only"
+
+
+def test_the_operator_sets_the_longest_lifetime_of_a_token() -> None:
+    client = GatewayClient(MAX_TOKEN_LIFETIME_SECONDS="600")
+    now = client.gateway.clock.now()
+    assert client.subject_of(f"Bearer {client.gateway.make_token(exp=now + 600)}") == "somebody"
+    refused = client.knock(f"Bearer {client.gateway.make_token(exp=now + 601)}")
+    assert (refused.status, refused.json["error"]["data"]["reason"]) == (401, "not_accepted")
+    assert "at most 600 seconds" in refused.json["error"]["message"]
 
 
 def test_the_claims_set_tenant_roles_and_permissions(client: GatewayClient) -> None:

@@ -60,6 +60,7 @@ ENVIRONMENT = {
     "PERMISSIONS_CLAIM": "scope",
     "HUMAN_CLAIM": "amr",
     "DEFAULT_TENANT": "default",
+    "MAX_TOKEN_LIFETIME_SECONDS": "86400",
     "TOOL_NAMES": "canonical",
     "CONTENT_BUCKET": "content",
     "ALLOWED_ORIGINS": "https://page.test",

@@ -25,6 +25,7 @@ class ClaimNames:
     """The names of the token claims that Signpost reads."""
 
     tenant: str
+    """Empty if tokens name no tenant, so that all of them belong to the default tenant."""
     roles: str
     permissions: str
     human: str
@@ -40,6 +41,8 @@ class IdentitySettings:
     oidc_audiences: frozenset[str]
     claims: ClaimNames
     default_tenant: str
+    longest_token_lifetime: float
+    """The seconds from the issue of a token to its expiry, beyond which it is refused."""
     endpoint_url: str
     """The endpoint of a local AWS emulation, where settings are allowed that no AWS account allows. Empty on AWS."""
 
@@ -210,6 +213,7 @@ def identity_settings(environment: Mapping[str, str]) -> IdentitySettings:
             human=environment["HUMAN_CLAIM"],
         ),
         default_tenant=environment["DEFAULT_TENANT"],
+        longest_token_lifetime=float(environment["MAX_TOKEN_LIFETIME_SECONDS"]),
         endpoint_url=environment["AWS_ENDPOINT_URL"],
     )
 

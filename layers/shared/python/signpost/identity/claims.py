@@ -7,11 +7,18 @@ from signpost.settings import TENANT, ClaimNames
 
 
 def principal_of(claims: JsonObject, names: ClaimNames, default_tenant: str) -> Principal | Denial:
-    tenant = claims.get(names.tenant, default_tenant)
+    """Returns the principal, or why the token names none. Without the name of a tenant claim, every token belongs to
+    the default tenant."""
+    subject = claims["sub"]
+    if not isinstance(subject, str) or not subject.strip():
+        return Denial(DenialReason.INVALID, "The claim `sub` of the token names no subject.")
+    if names.tenant and names.tenant not in claims:
+        return Denial(DenialReason.NOT_A_TENANT, f"The token has no claim `{names.tenant}`, which names its tenant.")
+    tenant = claims[names.tenant] if names.tenant else default_tenant
     if not isinstance(tenant, str) or not TENANT.fullmatch(tenant):
         return Denial(DenialReason.NOT_A_TENANT, f"The claim `{names.tenant}` of the token is not a tenant name.")
     return Principal(
-        subject=str(claims["sub"]),
+        subject=subject,
         tenant=tenant,
         issuer=str(claims["iss"]),
         roles=_split_words(claims.get(names.roles)),

@@ -4,12 +4,14 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import jwt
+from jwt.utils import base64url_decode
 
 from signpost.identity.claims import principal_of
 from signpost.identity.denial import Denial, DenialReason
 from signpost.identity.key_set import IssuerKeyCache
 from signpost.model import Principal
 from signpost.settings import ClaimNames
+from signpost.strict_json import parse_bytes
 
 if TYPE_CHECKING:
     from signpost.ports import Clock
@@ -26,6 +28,10 @@ TOKEN_TYPES = ("at+jwt", "application/at+jwt", "jwt")
 
 _INVALID = Denial(DenialReason.INVALID, "The access token is invalid.")
 _NOT_AN_ACCESS_TOKEN = Denial(DenialReason.NOT_ACCEPTED, "This is an ID token; an access token is needed.")
+_BOUND = Denial(
+    DenialReason.NOT_ACCEPTED,
+    "The access token is bound to a key of its client (`cnf`), which is not checked here; request a bearer token.",
+)
 _EXPIRED = Denial(DenialReason.EXPIRED, "The access token has expired.")
 _NOT_YET = Denial(DenialReason.INVALID, "The access token is not valid yet.")
 _DENIALS: tuple[tuple[type[Exception], Denial], ...] = (
@@ -43,13 +49,16 @@ class TokenAuthenticator:
         keys: IssuerKeyCache,
         claims: ClaimNames,
         default_tenant: str,
+        longest_lifetime: float,
         clock: "Clock",
     ) -> None:
+        """`longest_lifetime` is the seconds for which a token may be valid."""
         self._issuer = issuer
         self._audiences = audiences
         self._keys = keys
         self._claims = claims
         self._default_tenant = default_tenant
+        self._longest_lifetime = longest_lifetime
         self._clock = clock
 
     def authenticate(self, credential: str) -> Principal | Denial:
@@ -57,9 +66,7 @@ class TokenAuthenticator:
             claims = self._verify(credential)
         except (jwt.PyJWTError, ValueError, RecursionError) as fault:
             return next((denial for kind, denial in _DENIALS if isinstance(fault, kind)), _INVALID)
-        fault = _find_time_fault(claims, self._clock.now())
-        if fault is None and _is_id_token(claims):
-            fault = _NOT_AN_ACCESS_TOKEN
+        fault = _find_time_fault(claims, self._clock.now(), self._longest_lifetime) or _find_kind_fault(claims)
         return fault or principal_of(claims, self._claims, self._default_tenant)
 
     def _verify(self, credential: str) -> dict[str, Any]:
@@ -72,7 +79,7 @@ class TokenAuthenticator:
         key = self._keys.find_key(kid)
         if key is None or key.get("kty") != ALGORITHMS[algorithm]:
             raise jwt.InvalidKeyError
-        return jwt.decode(
+        claims = jwt.decode(
             credential,
             jwt.PyJWK(dict(key), algorithm=algorithm),
             algorithms=[algorithm],
@@ -80,16 +87,39 @@ class TokenAuthenticator:
             audience=self._audiences,
             options={"require": list(REQUIRED_CLAIMS), "verify_exp": False, "verify_nbf": False, "verify_iat": False},
         )
+        _check_names(credential)
+        return claims
 
 
-def _find_time_fault(claims: dict[str, Any], now: float) -> Denial | None:
-    """Compares the token's times with the injected clock; PyJWT would read the system's."""
-    expires, begins = claims["exp"], claims.get("nbf", 0)
-    if not (_is_time(expires) and _is_time(begins)):
+def _check_names(credential: str) -> None:
+    """Raises ValueError if the header or the payload repeats a name. The issuer and PyJWT could each mean another of
+    its values."""
+    for segment in credential.split(".")[:2]:
+        parse_bytes(base64url_decode(segment), unique_keys=True)
+
+
+def _find_time_fault(claims: dict[str, Any], now: float, longest_lifetime: float) -> Denial | None:
+    """Compares the token's times with the injected clock; PyJWT would read the system's. A token that does not say when
+    it was issued counts as issued now."""
+    expires, begins, issued = claims["exp"], claims.get("nbf", 0), claims.get("iat", now)
+    if not (_is_time(expires) and _is_time(begins) and _is_time(issued)):
         return _INVALID
     if expires <= now - CLOCK_LEEWAY:
         return _EXPIRED
-    return _NOT_YET if begins > now + CLOCK_LEEWAY else None
+    if max(begins, issued) > now + CLOCK_LEEWAY:
+        return _NOT_YET
+    return _refuse_lifetime(longest_lifetime) if expires - issued > longest_lifetime else None
+
+
+def _refuse_lifetime(longest_lifetime: float) -> Denial:
+    message = f"The access token is valid for too long: at most {longest_lifetime:.0f} seconds are accepted here."
+    return Denial(DenialReason.NOT_ACCEPTED, message)
+
+
+def _find_kind_fault(claims: dict[str, Any]) -> Denial | None:
+    if _is_id_token(claims):
+        return _NOT_AN_ACCESS_TOKEN
+    return _BOUND if "cnf" in claims else None
 
 
 def _is_time(claim: Any) -> bool:

@@ -51,5 +51,6 @@ def _build_token_authenticator(
         keys=IssuerKeyCache(issuer=settings.oidc_issuer, rows=rows, source=source, clock=clock),
         claims=settings.claims,
         default_tenant=settings.default_tenant,
+        longest_lifetime=settings.longest_token_lifetime,
         clock=clock,
     )

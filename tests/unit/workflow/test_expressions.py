@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signpost.model import Json
+from signpost.model import Json, Principal
 from signpost.workflow.expressions import is_same, parse
+from signpost.workflow.guards import AllOf, AnyOf, Expression, GuardInput, Not, passes
 from signpost.workflow.paths import ValueSources
 
 SOURCES = ValueSources(
@@ -19,6 +20,7 @@ SOURCES = ValueSources(
         "list": [10, {"deep": "x"}],
         "person": {"name": "ada", "0": "zero"},
         "sum": 0.1 + 0.2,
+        "tiny": 1e-17,
         "big": 10**400,
     },
     arguments={"n": 5.0, "text": "5", "missing": None, "it's": 1},
@@ -27,7 +29,7 @@ SOURCES = ValueSources(
 
 
 def holds(expression: str) -> bool | None:
-    """None if it is no expression."""
+    """None if it is no expression, or has no result."""
     comparison = parse(expression)
     return None if comparison is None else comparison.holds(SOURCES)
 
@@ -64,6 +66,7 @@ def holds(expression: str) -> bool | None:
         "  1 < 2  ",
         "$.context.big > 1e300",
         "$.context.big != 1.5",
+        "$.context.tiny != 0",
     ],
 )
 def test_an_expression_holds(expression: str) -> None:
@@ -73,22 +76,53 @@ def test_an_expression_holds(expression: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "$.context.n == '5'",
-        "$.arguments.text == 5",
-        "$.context.ok == 1",
-        "$.context.name < 'b'",
-        "$.context.gone < 1",
-        "$.context.gone starts_with ''",
-        "$.context.name contains $.context.gone",
-        "$.context.gone contains $.context.gone",
         "$.context.contains_flag == true",
         "$.context.list.9 != null",
         "$.context.none != null",
-        "$.context.n contains '5'",
+        "$.context.gone == 'ada'",
+        "$.context.tiny == 0",
+        "0 == $.context.tiny",
+        "$.context.tiny == 2e-17",
+        "$.context.sum == 0.30000000000000014",
     ],
 )
 def test_an_expression_does_not_hold(expression: str) -> None:
     assert holds(expression) is False
+
+
+@pytest.mark.invariant(78)
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "$.context.n == '5'",
+        "$.context.n != '5'",
+        "$.arguments.text == 5",
+        "$.arguments.text != 5",
+        "$.context.ok == 1",
+        "$.context.ok != 'false'",
+        "$.context.list != 10",
+        "$.context.person != $.context.list",
+        "$.context.name < 'b'",
+        "$.context.gone < 1",
+        "$.context.ok < 2",
+        "$.context.gone starts_with ''",
+        "$.context.name contains $.context.gone",
+        "$.context.gone contains $.context.gone",
+        "$.context.n contains '5'",
+    ],
+)
+def test_values_that_cannot_be_compared_have_no_result_and_neither_has_the_negation(expression: str) -> None:
+    assert holds(expression) is None
+    guard = Expression(expression, parse(expression))
+    guard_input = GuardInput(SOURCES, Principal("ada", "acme", "test"))
+    for either in (guard, Not(guard), AllOf((Not(guard),)), AnyOf((guard, Not(guard)))):
+        assert not passes(either, guard_input)
+
+
+def test_a_missing_value_reads_as_null_and_differs_from_every_other() -> None:
+    assert holds("$.context.gone != 'ada'") is True
+    assert holds("$.context.gone != 0") is True
+    assert holds("$.context.gone == null") is True
 
 
 @pytest.mark.parametrize(

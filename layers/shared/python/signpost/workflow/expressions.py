@@ -46,7 +46,8 @@ class Comparison:
     operator: Operator
     right: Operand
 
-    def holds(self, sources: ValueSources) -> bool:
+    def holds(self, sources: ValueSources) -> bool | None:
+        """Compare the values; None if they cannot be compared, such as a text with a number."""
         return _compare(self.left.resolve(sources), self.operator, self.right.resolve(sources))
 
     @property
@@ -124,21 +125,28 @@ def _parse_number(text: str) -> Json:
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
 
-def _compare(left: Json, operator: Operator, right: Json) -> bool:
+def _compare(left: Json, operator: Operator, right: Json) -> bool | None:
     match operator:
-        case "==":
-            return is_same(left, right)
-        case "!=":
-            return not is_same(left, right)
-        case "starts_with":
-            return isinstance(left, str) and isinstance(right, str) and left.startswith(right)
-        case "contains":
-            return isinstance(left, str) and isinstance(right, str) and right in left
+        case "==" | "!=":
+            return is_same(left, right) is (operator == "==") if _has_equality(left, right) else None
+        case "starts_with" | "contains":
+            return _TEXTS[operator](left, right) if isinstance(left, str) and isinstance(right, str) else None
         case _:
-            return _is_number(left) and _is_number(right) and _ORDERS[operator](left, right)
+            return _ORDERS[operator](left, right) if _is_number(left) and _is_number(right) else None
 
 
+_TEXTS: Mapping[str, Callable[[str, str], bool]] = {"starts_with": str.startswith, "contains": str.__contains__}
 _ORDERS: Mapping[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+def _has_equality(left: Json, right: Json) -> bool:
+    """Return whether equality says something about these values: they are of one type, or one of them is null, which is
+    how a missing value reads."""
+    if left is None or right is None:
+        return True
+    return any(isinstance(left, kind) and isinstance(right, kind) for kind in (str, bool, Mapping, list | tuple)) or (
+        _is_number(left) and _is_number(right)
+    )
 
 
 def _is_number(value: Json) -> TypeIs[int | float]:
@@ -149,6 +157,7 @@ def _is_same_number(left: float, right: float) -> bool:
     if left == right or (isinstance(left, int) and isinstance(right, int)):
         return left == right
     try:
-        return abs(left - right) <= float_info.epsilon
+        # Relative below 1: sums of decimal fractions are inexact, but no other number is 0.
+        return abs(left - right) <= float_info.epsilon * min(1.0, max(abs(left), abs(right)))
     except OverflowError:
         return False

@@ -34,7 +34,8 @@ class GuardInput:
 
 
 type Verdict = bool | None
-"""None if part of the guard is not understood, so that it has no result. It never passes then, not even negated."""
+"""None if part of the guard is not understood, or compares values that cannot be compared, so that it has no result.
+It never passes then, not even negated."""
 
 
 class Guard(Protocol):

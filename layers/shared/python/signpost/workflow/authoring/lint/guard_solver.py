@@ -132,17 +132,17 @@ def _is_decidable(comparison: Comparison, sampler: LikelyValues | AllValues, val
     return not paths or not compares_parts or any(not isinstance(value, str) for value in constants)
 
 
-def _evaluate_guard(guard: Guard, assignment: Assignment) -> bool | None:
+def _evaluate_guard(guard: Guard, assignment: Assignment, *, passes: bool = True) -> bool | None:
+    """Check whether a guard passes at an assignment or, if not `passes`, whether its negation does. A comparison of
+    values that cannot be compared does neither."""
     match guard:
         case Expression(_, Comparison() as comparison):
-            return _evaluate_comparison(comparison, assignment)
-        case AllOf(guards):
-            return _combine_verdicts([_evaluate_guard(inner, assignment) for inner in guards], decides=False)
-        case AnyOf(guards):
-            return _combine_verdicts([_evaluate_guard(inner, assignment) for inner in guards], decides=True)
+            return _evaluate_comparison(comparison, assignment) is passes
+        case AllOf(guards) | AnyOf(guards):
+            verdicts = [_evaluate_guard(inner, assignment, passes=passes) for inner in guards]
+            return _combine_verdicts(verdicts, decides=isinstance(guard, AnyOf) is passes)
         case Not(negated):
-            verdict = _evaluate_guard(negated, assignment)
-            return None if verdict is None else not verdict
+            return _evaluate_guard(negated, assignment, passes=not passes)
         case _:
             return None
 
@@ -153,7 +153,7 @@ def _combine_verdicts(verdicts: Sequence[bool | None], *, decides: bool) -> bool
     return None if None in verdicts else not decides
 
 
-def _evaluate_comparison(comparison: Comparison, assignment: Assignment) -> bool:
+def _evaluate_comparison(comparison: Comparison, assignment: Assignment) -> bool | None:
     """Evaluate a comparison by the engine's own rule, with the values of the assignment in place of the paths."""
     substituted = Comparison(
         _constant_at(comparison.left, assignment), comparison.operator, _constant_at(comparison.right, assignment)

@@ -277,6 +277,16 @@ def test_a_token_is_valid_for_one_function_only(caller: LongCallClient) -> None:
     assert BUILD in read_text(refused)
 
 
+@pytest.mark.invariant(79)
+def test_a_token_is_valid_for_one_set_of_arguments_only(caller: LongCallClient) -> None:
+    run = caller.build("monday", what="ship")["structuredContent"]["workflowId"]
+    refused = caller.build("monday", what="boat")
+    assert (refused["isError"], refused["structuredContent"]["error"]["code"]) == (True, "ALREADY_STARTED")
+    assert run in read_text(refused)
+    caller.works()
+    assert len(caller.calls) == 1
+
+
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
 @pytest.mark.parametrize("token", ["", 7, "x" * 1001, {}])
 def test_a_token_that_is_no_short_text_is_refused(version: str, token: Any) -> None:

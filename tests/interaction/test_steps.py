@@ -8,7 +8,7 @@ import pytest
 
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.errors import Unavailable
-from signpost.model import PROXY_WORKFLOW, Principal
+from signpost.model import PROXY_WORKFLOW, Json, Principal
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.source_tree import build_source_node as as_written
 from signpost.workflow.engine.permissions import CANCEL, RESOLVE, RETRY
@@ -565,6 +565,26 @@ def test_starts_with_the_same_token_start_one_instance() -> None:
     case.workflows.publish("another", define_step())
     refused = case.workflows.start(AGENT, StartRequest("another", client_token="mine"))
     assert refused["error"]["code"] == "ALREADY_STARTED"
+
+
+@pytest.mark.invariant(79)
+def test_a_token_that_is_sent_again_with_another_input_is_refused_and_names_the_run() -> None:
+    case = StepCase(ExecutorOutcome("done"))
+    document = define_step()
+    document["inputSchema"] = {"type": "object", "properties": {"amount": {"type": "number", "default": 3}}}
+    case.workflows.publish("demo", document)
+
+    def start(**start_input: Json) -> Any:
+        return case.workflows.start(AGENT, StartRequest("demo", start_input, client_token="mine"))
+
+    started = start()
+    for same in (start(), start(amount=3), start(amount=3.0)):
+        assert same["workflowId"] == started["workflowId"]
+    for other in (start(amount=300), start(amount=3, more=True)):
+        assert other["error"]["code"] == "ALREADY_STARTED"
+        assert started["workflowId"] in other["error"]["message"]
+        assert "another input" in other["error"]["message"]
+    assert case.workflows.get(started["workflowId"], AGENT)["version"] == started["version"]
 
 
 def test_a_step_with_an_output_too_large_to_store_is_in_doubt() -> None:

@@ -149,7 +149,8 @@ START = Tool(
             "type": "string",
             "minLength": 1,
             "maxLength": LONGEST_NAME,
-            "description": "A text of your choice. Send the same again if no answer came: nothing is started twice.",
+            "description": "A text of your choice. Send the same start with it again if no answer came: nothing is "
+            "started twice.",
         },
     ),
     output_schema=_INSTANCE_ANSWER,

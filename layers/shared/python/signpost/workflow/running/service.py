@@ -28,6 +28,7 @@ from signpost.workflow.engine.capability_focus import (
 )
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.steps import CancelRequest, Refusal, StatusCheck, Step, Submission
+from signpost.workflow.expressions import is_same
 from signpost.workflow.instance import AuditEvent, Instance, OpenApproval, deadline_of, is_over
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.running import overrides
@@ -94,6 +95,19 @@ def _build_late_refusal(instance: Instance, submission: Submission, now: float) 
         return build_busy_refusal(instance.claim, instance.version, submission.transition, now)
     message = "Another request claimed this step and released it. Choose again from the links of this answer."
     return Refusal("STALE_WORKFLOW_VERSION", message, submission.transition, retry_after_ms=WRITE_RETRY_AFTER_MS)
+
+
+def _find_other_start(loaded: LoadedInstance, request: StartRequest) -> str | None:
+    """Describe the start that has taken the id of this request; None if it was the same. Without a client token the id
+    was chosen for one start, whose input is the same each time."""
+    instance, schema = loaded.instance, loaded.definition.input_schema
+    started = start_target_of(instance.definition_id, instance.input)
+    if started != start_target_of(request.definition_id, request.input):
+        return started
+    complete = request.input if schema is None else fill_object_defaults(schema, request.input)
+    if request.client_token is None or is_same(complete, instance.input):
+        return None
+    return f"{started} with another input"
 
 
 def system_principal(tenant: str) -> Principal:
@@ -180,10 +194,13 @@ class Workflows:
         loaded = self.load_visible(workflow_id, principal)
         if isinstance(loaded, WorkflowRefusal):
             return loaded
-        started = start_target_of(loaded.instance.definition_id, loaded.instance.input)
-        if started == start_target_of(request.definition_id, request.input):
+        started = _find_other_start(loaded, request)
+        if started is None:
             return self.get(workflow_id, principal, self._clock.now())
-        message = f"Your clientToken has already started {started}. Use another clientToken."
+        message = (
+            f"Your clientToken has already started {started}: the run {workflow_id}. Read that run with workflow.get, "
+            "or use another clientToken."
+        )
         return WorkflowRefusal(
             "ALREADY_STARTED", message, None if request.definition_id == PROXY_WORKFLOW else request.definition_id
         )

@@ -176,9 +176,38 @@ def test_a_step_that_crashes_repeatedly_is_in_doubt_after_its_last_attempt() -> 
     assert list_link_names(answer) == [
         "self",
         RETRY,
-    ]  # as the author has consented, anybody may have it tried once more
+    ]  # as the author has consented, each principal that may take the step may have it tried once more
     case.script.entries.append(ExecutorOutcome("done"))
     assert case.submit_override(RETRY, AGENT)["state"] == "b"
+
+
+GUARDED_MOVES: Mapping[str, Mapping[str, Any]] = {
+    "role": {"guards": [{"kind": "role", "role": "finance"}]},
+    "not a role": {"guards": [{"kind": "not", "guard": {"kind": "role", "role": "guest"}}]},
+    "person": {"actor": "human"},
+    "arguments": {"guards": [{"kind": "role", "role": "finance"}, {"kind": "expr", "expr": "$.arguments.sum < 9"}]},
+}
+
+
+@pytest.mark.invariant(80)
+@pytest.mark.parametrize("kind", GUARDED_MOVES)
+def test_only_a_principal_that_could_have_begun_a_move_can_have_it_repeated(kind: str) -> None:
+    document = define_step(reliability=CONSENT)
+    document["states"]["a"]["transitions"]["go"].update(GUARDED_MOVES[kind])
+    case = StepCase(UNKNOWN_OUTCOME, ExecutorOutcome("done")).start(document)
+    person = replace(AGENT, human=True, roles=frozenset({"finance"}))
+    guest = replace(STRANGER, roles=frozenset({"guest"}))
+    case.submit(by=person, arguments={"sum": 5})
+    case.advance(LEASE_SECONDS)
+    assert list_link_names(case.get(guest)) == ["self"]
+    refused = case.submit_override(RETRY, guest)
+    assert refused["error"]["code"] == "GUARD_REJECTED"
+    assert "a principal that may take go" in refused["error"]["message"]
+    assert len(case.script.attempts) == 1
+    colleague = replace(person, subject="colleague")
+    assert list_link_names(case.get(colleague)) == ["self", RETRY]
+    assert case.submit_override(RETRY, colleague)["state"] == "b"
+    assert len(case.script.attempts) == 2
 
 
 def test_a_resolver_retries_a_step_in_doubt_with_the_same_key() -> None:

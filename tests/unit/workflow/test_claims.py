@@ -198,7 +198,7 @@ def test_resolving_a_claim_in_doubt_needs_a_permission(order: str) -> None:
 
 
 @pytest.mark.parametrize("order", [RETRY, RESOLVE])
-def test_consent_allows_every_principal_a_retry_but_no_resolution(order: str) -> None:
+def test_consent_allows_a_retry_without_the_permission_but_no_resolution(order: str) -> None:
     found = run_override(replace(IN_DOUBT, repeatable=True), order, AGENT, {"happened": True})
     assert refusal_code(found) == (None if order == RETRY else "GUARD_REJECTED")
 

@@ -52,7 +52,7 @@ def _build_in_doubt_links(
     resolve_link = _build_submit_link(
         instance, RESOLVE, "State the result of the execution", RESOLUTION_SCHEMA, claim=claim.token, happened=False
     )
-    is_repeated = may_retry(claim, principal) and not is_denied(definition, instance, claim)
+    is_repeated = may_retry(definition, instance, claim, principal) and not is_denied(definition, instance, claim)
     return [*([retry_link] if is_repeated else ()), *([resolve_link] if may_resolve(principal) else ())]
 
 

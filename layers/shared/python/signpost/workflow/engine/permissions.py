@@ -1,8 +1,9 @@
 """The overrides of a stopped step (`$retry`, `$resolve`, `$cancel`), and the principals that may submit them."""
 
 from signpost.model import JsonObject, Principal
-from signpost.workflow.definition import Definition
-from signpost.workflow.instance import Claim, Instance
+from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.guards import passes
+from signpost.workflow.instance import Claim, Instance, Job
 
 RETRY, RESOLVE, CANCEL = "$retry", "$resolve", "$cancel"
 """Names that are submitted like transitions; no transition has such a name."""
@@ -28,16 +29,33 @@ RESOLUTION_SCHEMA: JsonObject = {
 }
 
 
-def may_retry(claim: Claim, principal: Principal) -> bool:
-    """Return whether the principal may have it repeated: any principal, if the author has consented to repetition."""
-    return claim.repeatable or may_resolve(principal)
+def may_retry(definition: Definition, instance: Instance, claim: Claim, principal: Principal) -> bool:
+    """Return whether the principal may have the move repeated: with the permission, or if the author has consented to
+    repetition and the principal could have begun the move."""
+    return may_resolve(principal) or (claim.repeatable and _could_begin(definition, instance, claim.job, principal))
 
 
 def is_denied(definition: Definition, instance: Instance, claim: Claim) -> bool:
     """Return whether policy denies the move to the principal that sees this definition. A principal that could not
     have begun a move cannot have it repeated either."""
-    transition = definition.states[instance.state].transitions.get(claim.job.transition)
+    transition = _transition_of(definition, instance, claim.job)
     return transition is not None and transition.is_denied
+
+
+def _could_begin(definition: Definition, instance: Instance, job: Job, principal: Principal) -> bool:
+    """Return whether actor and guards of the move let this principal pass, with the arguments that it was begun with.
+    Entering a state asks nothing of the caller."""
+    transition = _transition_of(definition, instance, job)
+    if transition is None:
+        return True
+    if transition.actor == "human" and not principal.human:
+        return False
+    guard_input = instance.guard_input(principal, job.arguments)
+    return all(passes(guard, guard_input) for guard in transition.guards)
+
+
+def _transition_of(definition: Definition, instance: Instance, job: Job) -> Transition | None:
+    return definition.states[instance.state].transitions.get(job.transition)
 
 
 def may_resolve(principal: Principal) -> bool:

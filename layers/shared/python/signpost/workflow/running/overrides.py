@@ -107,9 +107,23 @@ def _find_refusal(definition: Definition, instance: Instance, submission: Submis
         return _find_cancel_refusal(definition, instance, submission.principal, now)
     if instance.claim is None or not instance.claim.is_in_doubt(now):
         return Refusal("INVALID_TRANSITION", "No step of this workflow is in doubt.", submission.transition)
-    if submission.transition == RETRY and is_denied(definition, instance, instance.claim):
+    return _find_permission_refusal(definition, instance, instance.claim, submission) or _find_in_doubt_refusal(
+        instance.claim, submission, now
+    )
+
+
+def _find_permission_refusal(
+    definition: Definition, instance: Instance, claim: Claim, submission: Submission
+) -> Refusal | None:
+    if submission.transition == RESOLVE:
+        is_permitted, advice = may_resolve(submission.principal), ""
+    elif is_denied(definition, instance, claim):
         return Refusal("GUARD_REJECTED", "Policy does not allow you to execute this step.", RETRY)
-    return _find_in_doubt_refusal(instance.claim, submission, now)
+    else:
+        is_permitted = may_retry(definition, instance, claim, submission.principal)
+        advice = f", or a principal that may take {claim.job.transition}" if claim.repeatable else ""
+    message = f"{submission.transition} needs the permission {MAY_RESOLVE}{advice}."
+    return None if is_permitted else Refusal("GUARD_REJECTED", message, submission.transition)
 
 
 def _find_cancel_refusal(
@@ -126,12 +140,9 @@ def _find_cancel_refusal(
 
 
 def _find_in_doubt_refusal(claim: Claim, submission: Submission, now: float) -> Refusal | None:
-    """Refuse an override that is not permitted or not complete, that names another claim than the one in doubt, or that
-    comes while the execution may still be running and its result may still change."""
+    """Refuse an override that is not complete, that names another claim than the one in doubt, or that comes while the
+    execution may still be running and its result may still change."""
     transition, arguments = submission.transition, submission.arguments
-    is_permitted = may_retry(claim, submission.principal) if transition == RETRY else may_resolve(submission.principal)
-    if not is_permitted:
-        return Refusal("GUARD_REJECTED", f"{transition} needs the permission {MAY_RESOLVE}.", transition)
     if not isinstance(arguments.get(CLAIM), str) or (
         transition == RESOLVE and not isinstance(arguments.get(HAPPENED), bool)
     ):

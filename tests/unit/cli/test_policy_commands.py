@@ -106,6 +106,19 @@ def test_every_item_is_explained_by_each_of_its_names(run_policy: RunPolicy, nam
     assert found["for_clients"]["rule"] == rule
 
 
+def test_a_document_is_explained_with_the_functions_that_name_it(run_policy: RunPolicy) -> None:
+    document, function = run_policy("explain", "iii://yard/opening", "--role", "guest")
+    assert document["names"] == ["iii://yard/opening"]
+    assert (function["names"][0], function["for_clients"]["rule"]) == ("vault::open", "vault")
+
+
+def test_rules_about_an_identity_are_explained(governed: GuestGateway, run_policy: RunPolicy) -> None:
+    governed.publish_policies({"ada": {"kind": "deny", "who": ["identity:https://login.test#ada"], "what": ["tour"]}})
+    for issuer, is_allowed in (("https://login.test", False), ("https://other.test", True)):
+        (found,) = run_policy("explain", "workflow:tour", "--subject", "ada", "--issuer", issuer)
+        assert found["for_clients"]["allowed"] is is_allowed
+
+
 def test_explained_decisions_match_the_lists_of_clients(governed: GuestGateway, run_policy: RunPolicy) -> None:
     for role in ("guest", "staff"):
         governed.log_in_as("agent-7", role)

@@ -70,14 +70,39 @@ def test_deny_rules_override_allow_rules_and_those_override_the_default() -> Non
     assert not decide_search(default="deny").allowed
 
 
-@pytest.mark.parametrize("who", ["subject:agent-7", "subject:agent-*", "role:guest", "permission:mail.*", "*"])
-def test_a_rule_matches_a_principal_by_subject_role_or_permission(who: str) -> None:
+@pytest.mark.parametrize(
+    "who",
+    [
+        "subject:agent-7", "subject:agent-*", "role:guest", "permission:mail.*", "*",
+        "identity:issuer#agent-7", "identity:issuer#*", "identity:*#agent-*",
+    ],
+)  # fmt: skip
+def test_a_rule_matches_a_principal_by_identity_subject_role_or_permission(who: str) -> None:
     assert not decide_search(Rule("a", "deny", (who,), ("*",))).allowed
 
 
-@pytest.mark.parametrize("who", ["subject:agent", "role:gues", "permission:send", "guest", "tenant:acme", "role:"])
+@pytest.mark.parametrize(
+    "who",
+    [
+        "subject:agent", "role:gues", "permission:send", "guest", "tenant:acme", "role:", "identity:agent-7",
+        "identity:other#agent-7", "identity:issuer#agent", "identity:#agent-7", "subject:issuer#agent-7",
+    ],
+)  # fmt: skip
 def test_a_rule_matches_no_other_principal(who: str) -> None:
     assert decide_search(Rule("a", "deny", (who,), ("*",))).allowed
+
+
+def test_an_identity_is_one_of_one_issuer() -> None:
+    allow = Rule("operators", "allow", ("identity:https://login.test#ada",), ("*",))
+    for issuer, is_allowed in (("https://login.test", True), ("https://other.test", False), ("", False)):
+        ada = Principal("ada", "acme", issuer)
+        assert decide_search(allow, default="deny", principal=ada).allowed is is_allowed
+
+
+def test_an_identity_without_its_issuer_is_no_rule() -> None:
+    members: Any = {"a": {"kind": "deny", "who": ["identity:ada"], "what": ["*"]}}
+    ((name, fault),) = find_faults(members)
+    assert (name, "identity:…#…" in fault) == ("a", True)
 
 
 @pytest.mark.parametrize("name", ["skill:web_search", "web::search", "web__search", "skill:*", "*search", "web::*"])

@@ -49,6 +49,14 @@ class PolicyReader:
         snapshot = self.catalogue.load(tenant)
         yield from (item_of(item, snapshot) for item in snapshot.snapshot.items)
 
+    def items_documented_at(self, tenant: str, skill_id: str) -> Iterator[PolicyItem]:
+        """Yield the functions that name the document as theirs: it is denied with all of them."""
+        from signpost.calling.function_access import items_of  # noqa: PLC0415 - as above
+
+        function_list = self.lists.of(tenant)
+        items_by_function = items_of(function_list)
+        yield from (items_by_function[one.function] for one in function_list.functions if one.doc == skill_id)
+
     def items_at(self, tenant: str, uri: str) -> Iterator[PolicyItem]:
         """Yield the resources of toolkits that are read from a URI."""
         from signpost.calling.function_access import items_of  # noqa: PLC0415 - as above
@@ -68,6 +76,7 @@ def register(commands: "Commands") -> None:
     explaining = actions.add_parser("explain", help="show which rule decides about an item for a principal")
     explaining.add_argument("name", help="the name of the item: skill:web_search, workflow:Deploy it, iii://guide, …")
     explaining.add_argument("--subject", default="", help="the subject of the principal, as in logs")
+    explaining.add_argument("--issuer", default="", help="the issuer of the principal, for rules about an identity")
     explaining.add_argument("--role", action="append", default=[], help="a role of the principal; may be repeated")
     explaining.add_argument(
         "--permission", action="append", default=[], help="a permission of the principal; may be repeated"
@@ -95,7 +104,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _explain(arguments: argparse.Namespace) -> int:
     roles, permissions = frozenset(arguments.role), frozenset(arguments.permission)
-    principal = Principal(arguments.subject, arguments.tenant, "", roles, permissions)
+    principal = Principal(arguments.subject, arguments.tenant, arguments.issuer, roles, permissions)
     with _open_reader(arguments.stack) as reader:
         policies = reader.policies(arguments.tenant)
         explained_items = _find_items(reader, arguments.tenant, arguments.name)
@@ -127,7 +136,7 @@ def _find_items(reader: PolicyReader, tenant: str, name: str) -> Sequence[Policy
     if name.startswith(PROMPT):
         return [items.prompt_item(name.removeprefix(PROMPT))]
     if name.startswith(items.DOCUMENT_PREFIX):
-        return [(name,)]
+        return [(name,), *reader.items_documented_at(tenant, name.removeprefix(items.DOCUMENT_PREFIX))]
     if name.startswith(AGENT_SKILL):
         raise CommandFailed(f"An Agent Skill is explained as its document: use the name {items.DOCUMENT_PREFIX}….")
     if resources := list(reader.items_at(tenant, name)):

@@ -22,8 +22,8 @@ class Rule:
     id: str
     kind: RuleKind
     who: Sequence[str] = ()
-    """Patterns of principals: `subject:`, `role:` or `permission:` with a pattern behind it, or `*`. One match is
-    enough."""
+    """Patterns of principals: `identity:`, `subject:`, `role:` or `permission:` with a pattern behind it, or `*`. One
+    match is enough."""
     what: Sequence[str] = ()
     """Patterns of item names. One match with any name of the item is enough."""
 
@@ -126,6 +126,8 @@ def _is_principal_match(principal_pattern: str, principal: Principal) -> bool:
 
 def _attribute_values(attribute: str, principal: Principal) -> Iterable[str]:
     match attribute:
+        case "identity":
+            return (f"{principal.issuer}#{principal.subject}",)
         case "subject":
             return (principal.subject,)
         case "role":

@@ -18,7 +18,7 @@ KINDS: Mapping[str, Sequence[str]] = {
     "mcp_restriction": ("what",),
 }
 """The required fields of each kind of rule."""
-ATTRIBUTES = ("subject", "role", "permission")
+ATTRIBUTES = ("subject", "role", "permission", "identity")
 MOST_RULES, MOST_PATTERNS, LONGEST_PATTERN, LONGEST_DESCRIPTION = 500, 100, 300, 1_000
 LONGEST_TEXT = 300_000
 """Characters of all rules of a tenant. Every gateway that serves the tenant reads them."""
@@ -104,12 +104,14 @@ def _fault_of_patterns(name: str, value: Json) -> str | None:
     if any(not pattern or len(pattern) > LONGEST_PATTERN for pattern in patterns):
         return f"the texts of `{name}` must have 1 to {LONGEST_PATTERN} characters"
     wrong = next((text for text in patterns if name == "who" and not _is_principal_pattern(text)), None)
-    forms = ", ".join(f"{attribute}:…" for attribute in ATTRIBUTES)
+    forms = ", ".join(f"{attribute}:{'…#…' if attribute == 'identity' else '…'}" for attribute in ATTRIBUTES)
     return None if wrong is None else f"each text of `who` must be {forms} or *, not {wrong!r}"
 
 
 def _is_principal_pattern(text: str) -> bool:
     attribute, _, pattern = text.partition(":")
+    if attribute == "identity":
+        return "#" in pattern  # between issuer and subject; a subject alone would match no principal
     return text == ANY_PRINCIPAL or (attribute in ATTRIBUTES and bool(pattern))
 
 

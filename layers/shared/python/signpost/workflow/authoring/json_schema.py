@@ -234,7 +234,9 @@ _POLICY = _closed_object(
     {
         "kind": _one_of(*RULE_KINDS),
         "description": _TEXT,
-        "who": _describe(_TEXTS, "`subject:`, `role:` or `permission:`, each followed by a pattern, or `*`."),
+        "who": _describe(
+            _TEXTS, "`identity:`, `subject:`, `role:` or `permission:`, each followed by a pattern, or `*`."
+        ),
         "what": _describe(_TEXTS, "Patterns of names, in the form in which lists show them."),
     },
     ["kind", "what"],

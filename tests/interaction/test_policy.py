@@ -10,11 +10,12 @@ import pytest
 
 from signpost.adapters.memory import MemoryBreakers, MemoryContentStore, MemoryRevisionRows, MemoryTextStore
 from signpost.calling.components import COMPLETE_SUFFIX
+from signpost.content.callers import Caller
 from signpost.content.model import CatalogueChange, ChangeEvent
 from signpost.contract import BreakerState, Component, HostedFunction
 from signpost.errors import Unavailable
 from signpost.list_revisions import REVALIDATION_INTERVAL
-from signpost.model import PROXY_WORKFLOW, Principal
+from signpost.model import PROXY_WORKFLOW, JsonObject, Principal
 from signpost.workflow.definition import parse_published_definition
 from signpost.workflow.engine.capability_focus import restrict_capabilities
 from signpost.workflow.engine.engine import Engine, NewInstance
@@ -121,6 +122,34 @@ def test_each_request_shows_an_item_that_is_not_denied(version: str) -> None:
     without = GuestGateway(with_vault=False, version=version)
     for asked in list_guest_requests(version):
         assert without_ids(allowed.send(asked)) != without_ids(without.send(asked)), asked
+
+
+@pytest.mark.parametrize("tools", ["core::template_render", "core::*", "skill:template_render"])
+def test_the_shipped_document_of_a_denied_function_is_denied_with_it(tools: str) -> None:
+    world = GuestGateway(with_vault=False, policies={"no": {"kind": "deny", "who": GUESTS, "what": [tools]}})
+    hosted = HostedFunction("core::template_render", name="template_render", doc="core/template_render")
+    assert world.directory.place(None, YARD, [hosted]) == []
+    shipped = Caller(None, Principal("operator", TENANT, "signpost:operator"), world.gateway.clock.now() + 20)
+    payload: JsonObject = {"id": "core/template_render", "skill": "# Fill in a template\n\nHow to.\n"}
+    functions = world.gateway.composition.documents.functions
+    assert isinstance(functions.call("skills::register", payload, shipped), dict)
+    world.gateway.clock.advance(REVALIDATION_INTERVAL)
+    document = "iii://core/template_render"
+    read = world.request("resources/read", {"uri": document})
+    unknown = world.request("resources/read", {"uri": "iii://core/template_rendez"})
+    assert (read["error"]["code"], unknown["error"]["code"]) == (-32602, -32602), (read, unknown)
+    assert document not in world.list_names("resources/list", "resources", name="uri")
+    world.log_in_as("owner", "staff")
+    assert world.request("resources/read", {"uri": document})["result"]["contents"][0]["uri"] == document
+    assert document in world.list_names("resources/list", "resources", name="uri")
+
+
+def test_a_document_of_several_functions_is_denied_with_the_last_of_them() -> None:
+    for denied, is_read in (["vault::open"], True), (["vault::open", "yard::door"], False):
+        world = GuestGateway(with_vault=True, policies={"no": {"kind": "deny", "who": GUESTS, "what": denied}})
+        assert world.directory.place(TENANT, YARD, [HostedFunction("yard::door", doc="yard/opening")]) == []
+        world.gateway.clock.advance(REVALIDATION_INTERVAL)
+        assert ("result" in world.request("resources/read", {"uri": "iii://yard/opening"})) is is_read
 
 
 def test_portable_names_are_computed_from_allowed_items_only() -> None:

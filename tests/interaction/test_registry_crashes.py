@@ -16,7 +16,6 @@ from signpost.content.digests import digest_of
 from signpost.content.documents import Skills
 from signpost.content.retention import DAY, RetentionAges
 from signpost.entrypoints.sweeper import RESERVE_MS, ContentSweeper
-from signpost.policy.access import UnrestrictedAccess
 from signpost.telemetry import Telemetry
 from tests.support.catalogues import build_catalogue_publisher
 from tests.support.crash_points import NEVER, CrashPoints, ProcessKilled
@@ -68,7 +67,7 @@ class CrashStage:
             bodies=points.wrap_port(self.bucket),
             view=self._registry.view,
             handlers=self._registry.skills._handlers,  # pyright: ignore[reportPrivateUsage] - of sections: here are none
-            accesses=UnrestrictedAccess(),
+            access=self._registry.document_access,
             timestamps=CountingTimestamps(),
         )
 

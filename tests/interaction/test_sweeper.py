@@ -18,7 +18,6 @@ from signpost.content.model import Change
 from signpost.content.retention import DAY, RetentionAges
 from signpost.entrypoints.sweeper import RESERVE_MS, ContentSweeper
 from signpost.errors import Unavailable
-from signpost.policy.access import UnrestrictedAccess
 from signpost.telemetry import Telemetry
 from tests.support.catalogues import build_catalogue_publisher
 from tests.support.effort import count_examples
@@ -61,7 +60,7 @@ class SweeperStage:
             bodies=self.bucket,
             view=registry.view,
             handlers=registry.skills._handlers,  # pyright: ignore[reportPrivateUsage] - for sections, of which there are none
-            accesses=UnrestrictedAccess(),
+            access=registry.document_access,
             timestamps=timestamps,
         )
         self.publisher = Publisher(

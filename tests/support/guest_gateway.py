@@ -41,7 +41,7 @@ YARD_FUNCTIONS = (
     HostedFunction("yard::gate", component=Component("resource", uri="yard://gate")),
 )
 VAULT_FUNCTIONS = (
-    HostedFunction("vault::open", name="vault.open", description="Opens it."),
+    HostedFunction("vault::open", name="vault.open", description="Opens it.", doc="yard/opening"),
     HostedFunction("vault::build", name="vault.build", timeout_ms=40_000, idempotent=True),
     HostedFunction("vault::whisper", hidden=True),
     HostedFunction(
@@ -135,9 +135,10 @@ class GuestGateway:
         functions = self.gateway.composition.documents.functions
         caller = Caller(TENANT, Principal("operator", TENANT, "signpost:operator"), self.gateway.clock.now() + 20)
         registered = {"yard/guide": "greeting", **({"vault/manual": "open-vault"} if with_vault else {})}
-        for document, prompt in registered.items():
+        for document in [*registered, *(["yard/opening"] if with_vault else [])]:
             document_payload: JsonObject = {"id": document, "skill": f"# {document}\n\nHow to.\n"}
             assert isinstance(functions.call("skills::register", document_payload, caller), dict)
+        for prompt in registered.values():
             prompt_payload: JsonObject = {"name": prompt, "description": "Asks.", "function_id": "yard::echo"}
             assert isinstance(functions.call("prompts::register", prompt_payload, caller), dict)
 
@@ -243,11 +244,17 @@ def _tools() -> Iterator[GuestRequest]:
 def _of_every_path(version: str) -> Iterator[tuple[str, JsonObject]]:
     for method in ("prompts/list", "resources/list", "resources/templates/list"):
         yield method, {}
-    for uri in ("iii://vault/manual", "iii://fn/vault/open", "iii://skills"):
+    for uri in ("iii://vault/manual", "iii://yard/opening", "iii://fn/vault/open", "iii://skills"):
         yield "resources/read", {"uri": uri}
         yield "tools/call", {"name": "skill__fetch", "arguments": {"uri": uri}}
         yield "tools/call", {"name": "skill__fetch", "arguments": {"uris": ["iii://yard/guide", uri]}}
-    for uri in ("skill://vault/manual/SKILL.md", "vault://ledger", "vault://pages/1", "vault://pages/%31"):
+    for uri in (
+        "skill://vault/manual/SKILL.md",
+        "skill://yard/opening/SKILL.md",
+        "vault://ledger",
+        "vault://pages/1",
+        "vault://pages/%31",
+    ):
         yield "resources/read", {"uri": uri}
     for prompt in ("open-vault", "ask_vault"):
         yield "prompts/get", {"name": prompt, "arguments": {}}

@@ -23,6 +23,7 @@ from signpost.content.api.errors import RegistryRefusal
 from signpost.content.api.functions import RegistryFunctions
 from signpost.content.cache import ContentView
 from signpost.content.callers import Caller
+from signpost.content.document_access import DocumentAccess
 from signpost.content.documents import Skills
 from signpost.content.handlers import Handlers
 from signpost.content.model import Layers, Skill, StoredPrompt
@@ -135,6 +136,7 @@ class MemoryRegistry:
         unrestricted = UnrestrictedAccess()
         lists = FunctionLists(placed=MemoryPlacedFunctions(table), revisions=revisions)
         access = FunctionAccess(accesses=unrestricted, lists=lists)
+        self.document_access = DocumentAccess(access)
         handlers = Handlers(functions=functions, executors=self.executors, access=access, clock=self.clock)
         timestamps = CountingTimestamps()
         self.skills = Skills(
@@ -142,7 +144,7 @@ class MemoryRegistry:
             bodies=self.bodies,
             view=self.view,
             handlers=handlers,
-            accesses=unrestricted,
+            access=self.document_access,
             timestamps=timestamps,
         )
         self.prompts = Prompts(

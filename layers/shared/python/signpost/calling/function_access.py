@@ -1,6 +1,6 @@
 """The functions that policy allows one principal, for every kind of function and under every name of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 type FunctionItems = Mapping[str, PolicyItem]
 """The policy items of functions, by function id."""
+type DocumentedItems = Mapping[str, Sequence[PolicyItem]]
+"""The policy items of the functions that name a document as theirs, by the id of the document."""
 
 
 class FunctionAccess:
@@ -26,6 +28,7 @@ class FunctionAccess:
         self._accesses = accesses
         self._lists = lists
         self._items = DerivedCache[str, FunctionList, FunctionItems]()
+        self._documented_items = DerivedCache[str, FunctionList, DocumentedItems]()
         self._allowed_lists = DerivedCache[Access, FunctionList, FunctionList]()
 
     def of(self, principal: Principal) -> Access:
@@ -33,6 +36,11 @@ class FunctionAccess:
 
     def items(self, tenant: str) -> FunctionItems:
         return self._items_of(tenant, self._lists.of(tenant))
+
+    def documented_items(self, tenant: str) -> DocumentedItems:
+        functions = self._lists.of(tenant)
+        by_id = self._items_of(tenant, functions)
+        return self._documented_items.get(tenant, functions, lambda: _index_by_document(functions, by_id))
 
     def allowed_functions(self, principal: Principal) -> FunctionList:
         """Return the functions that policy allows the principal. Gives the same object for as long as functions and
@@ -99,6 +107,14 @@ def items_of(functions: FunctionList) -> FunctionItems:
         if hosted.component is not None and hosted.component.kind == HELPER
     ]
     return {**by_id, **{helper: by_id.get(_helped_function(helper), by_id[helper]) for helper in helpers}}
+
+
+def _index_by_document(functions: FunctionList, by_id: FunctionItems) -> DocumentedItems:
+    documented: dict[str, list[PolicyItem]] = {}
+    for hosted in functions.functions:
+        if hosted.doc:
+            documented.setdefault(hosted.doc, []).append(by_id[hosted.function])
+    return documented
 
 
 def _other_names(hosted: HostedFunction, tools: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,13 +10,12 @@ from signpost.content.agent_skills import skill_md
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.cache import ContentView
 from signpost.content.callers import Caller, visible_entry
+from signpost.content.document_access import DocumentAccess
 from signpost.content.handlers import Handlers, refuse_internal
 from signpost.content.markdown import DocumentText
 from signpost.content.model import Skill, SkillChange, StoredFile
 from signpost.content.names import problem_with_skill_id
 from signpost.content.uris import Index, Section, SkillDocument, Target
-from signpost.policy import policy_items
-from signpost.policy.access import AccessLookup
 from signpost.strict_json import byte_length
 
 if TYPE_CHECKING:
@@ -44,11 +43,11 @@ class Skills:
         bodies: "Bodies",
         view: ContentView,
         handlers: Handlers,
-        accesses: AccessLookup,
+        access: DocumentAccess,
         timestamps: "Timestamps",
     ) -> None:
         self._content = content
-        self._accesses = accesses
+        self._access = access
         self._bodies = bodies
         self._view = view
         self._handlers = handlers
@@ -76,7 +75,7 @@ class Skills:
         if caller.tenant is None:
             return self._content.skills(None)
         skills = self._view.skills(caller.tenant, fresh=caller.fresh)
-        return self._accesses.of(caller.principal).filter(skills, lambda skill: policy_items.document_item(skill.id))
+        return self._access.filter(caller.principal, skills)
 
     def read(self, uri: str, caller: Caller) -> DocumentText | RegistryRefusal:
         """Read the document at a URI. The URI is not decoded or normalized."""
@@ -119,7 +118,7 @@ class Skills:
 
     def _find(self, skill_id: str, caller: Caller) -> tuple[str | None, Skill] | None:
         """Find the visible document, with the tenant that owns it. A denied id is not looked up."""
-        if not self._accesses.of(caller.principal).admits(policy_items.document_item(skill_id)):
+        if not self._access.admits(caller.principal, skill_id):
             return None
         return visible_entry(self._content.skill(caller.reading_tenant, skill_id), caller)
 

@@ -6,6 +6,7 @@ from signpost.calling.function_access import FunctionAccess
 from signpost.content.agent_skills.tree import AgentSkills
 from signpost.content.api.functions import RegistryFunctions
 from signpost.content.cache import ContentView
+from signpost.content.document_access import DocumentAccess
 from signpost.content.documents import Skills
 from signpost.content.handlers import Handlers
 from signpost.content.prompts import Prompts
@@ -40,7 +41,12 @@ def build_document_services(
     view = ContentView(content=content, revisions=revisions)
     handlers = Handlers(functions=calling.functions, executors=calling.executors, access=access, clock=clock)
     skills = Skills(
-        content=content, bodies=bodies, view=view, handlers=handlers, accesses=access, timestamps=timestamps
+        content=content,
+        bodies=bodies,
+        view=view,
+        handlers=handlers,
+        access=DocumentAccess(access),
+        timestamps=timestamps,
     )
     prompts = Prompts(content=content, view=view, handlers=handlers, accesses=access, timestamps=timestamps)
     return DocumentServices(

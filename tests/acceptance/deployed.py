@@ -22,7 +22,7 @@ from tests.support.laptop import Laptop
 
 STACK = "acceptance"
 EXECUTORS = "acceptance-executors"
-STAGE_OWN = ("stub", "request_format", "metadata")
+STAGE_OWN = ("stub", "request_format", "metadata", "readable")
 """Members of a given function that are not part of its script."""
 MARK = "mark-of-the-player-"
 

@@ -68,7 +68,12 @@ def check_known(case: Case) -> None:
 def hosted_of(stubs: Sequence[Mapping[str, Any]]) -> Sequence[HostedFunction]:
     """As an executor would offer them."""
     offered = [
-        {"id": stub["stub"], "inputSchema": stub.get("request_format"), "metadata": stub.get("metadata")}
+        {
+            "id": stub["stub"],
+            "inputSchema": stub.get("request_format"),
+            "metadata": stub.get("metadata"),
+            "readableInSections": stub.get("readable", False),
+        }
         for stub in stubs
     ]
     return parse_manifest(json.dumps({"signpost": WIRE_VERSION, "manifest": {"functions": offered}}).encode()).functions

@@ -299,7 +299,7 @@ def test_settings_of_the_deployment_apply_to_tenants_without_their_own() -> None
     assert client.call("private__open")["isError"] is False
 
 
-def test_a_hidden_function_still_renders_prompts_and_writes_sections(client: FunctionToolClient) -> None:
+def test_a_hidden_function_still_renders_prompts(client: FunctionToolClient) -> None:
     client.settings.set(TENANT, None, "hidden_prefixes", "yard::")
     client.host("yard::greet")
     client.replies["yard::greet"] = Result("Ahoy!")
@@ -307,8 +307,6 @@ def test_a_hidden_function_still_renders_prompts_and_writes_sections(client: Fun
     functions = client.gateway.composition.documents.functions
     functions.call("prompts::register", payload, Caller(TENANT, OPERATOR, client.gateway.clock.now() + 20))
     assert client.request("prompts/get", {"name": "greet"})["result"]["messages"][0]["content"]["text"] == "Ahoy!"
-    read = client.request("resources/read", {"uri": "iii://fn/yard/greet"})["result"]["contents"][0]
-    assert read["text"] == "Ahoy!"
 
 
 @pytest.mark.invariant(38)

@@ -26,7 +26,7 @@ class Client:
         self.replies: dict[str, CallReply] = {}
         self.calls: list[Any] = []
         names = ("tide::now", "tide::raw", "yard::greet", "yard::odd", "yard::broken")
-        hosted = [*map(HostedFunction, names), HostedFunction("yard::private", readable=False)]
+        hosted = [*(HostedFunction(name, readable=True) for name in names), HostedFunction("yard::private")]
         MemoryDirectory(self.gateway.functions).place(None, YARD, hosted)
         self.gateway.executors[YARD.arn] = self._answer
 

@@ -181,5 +181,7 @@ def deploy_exercised_stack(laptop: Laptop, receiver: Receiver) -> ExercisedStack
     # Started in advance, because a call of it has only three seconds.
     exercised.functions.lambdas.invoke(FunctionName=stranger, Payload=b"{}")
     for tenant in (TENANT, "default"):
-        exercised.directory.place(tenant, Executor(stranger, "none", 3_000), [HostedFunction(FOREIGN_FUNCTION)])
+        exercised.directory.place(
+            tenant, Executor(stranger, "none", 3_000), [HostedFunction(FOREIGN_FUNCTION, readable=True)]
+        )
     return exercised

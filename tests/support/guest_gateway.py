@@ -41,7 +41,7 @@ YARD_FUNCTIONS = (
     HostedFunction("yard::gate", component=Component("resource", uri="yard://gate")),
 )
 VAULT_FUNCTIONS = (
-    HostedFunction("vault::open", name="vault.open", description="Opens it.", doc="yard/opening"),
+    HostedFunction("vault::open", name="vault.open", description="Opens it.", readable=True, doc="yard/opening"),
     HostedFunction("vault::build", name="vault.build", timeout_ms=40_000, idempotent=True),
     HostedFunction("vault::whisper", hidden=True),
     HostedFunction(

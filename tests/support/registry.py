@@ -159,11 +159,17 @@ class MemoryRegistry:
         return Caller(tenant, principal, self.clock.now() + seconds, fresh=fresh)
 
     def host(
-        self, function: str, answers: FunctionAnswer, *, readable: bool = True, tenant: str | None = TENANT
+        self,
+        function: str,
+        answers: FunctionAnswer,
+        *,
+        readable: bool = True,
+        exposed: bool = False,
+        tenant: str | None = TENANT,
     ) -> None:
         self.executors.functions[function] = answers
         executor = Executor(f"arn:{function}", "arn:keys", 900_000)
-        self._directory.place(tenant, executor, [HostedFunction(function, readable=readable)])
+        self._directory.place(tenant, executor, [HostedFunction(function, readable=readable, exposed=exposed)])
 
     def call(self, function: str, payload: Json = None, tenant: str | None = TENANT) -> Any:
         """Return the answer of a call that must succeed."""

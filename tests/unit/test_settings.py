@@ -4,7 +4,7 @@ import pytest
 
 from signpost.calling.runtime_settings import problem_with as tuning_problem
 from signpost.content.model import ScopeNames
-from signpost.settings import gateway_settings, problem_with
+from signpost.settings import gateway_settings, problem_with, registry_settings
 from tests.support.memory_gateway import ENVIRONMENT, MemoryGateway
 
 
@@ -62,6 +62,8 @@ def test_deployment_settings_are_valid_tenant_settings() -> None:
     given = {"STATE_TIMEOUT_MS": "2000", "REQUIRE_EXPOSE": "1", "HIDDEN_PREFIXES": "a::, b::"}
     tuning = gateway_settings({**ENVIRONMENT, **given}).tuning
     assert tuning == {"state_timeout_ms": 2_000, "require_expose": 1, "hidden_prefixes": "a::, b::"}
+    of_registry = {"OPERATOR_TENANT": "default", "EXECUTOR_FUNCTIONS": ""}
+    assert registry_settings({**ENVIRONMENT, **of_registry, **given}).tuning == tuning
     for name, value in tuning.items():
         assert tuning_problem(name, value, function=None, placement=None) is None
 

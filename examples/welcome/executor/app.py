@@ -20,5 +20,5 @@ def visitor(_arguments: dict[str, Any], ctx: Context) -> str:
 
 handler = executor(
     Function("welcome::greet", greet),
-    Function("welcome::visitor", visitor),
+    Function("welcome::visitor", visitor, readable=True),
 )

@@ -174,8 +174,8 @@ class HostedFunction:
     """The function's own timeout, if its author declared one."""
     permissions: frozenset[str] = frozenset()
     """The permissions that the function declares."""
-    readable: bool = True
-    """Whether a section of a skill document may include the function's result."""
+    readable: bool = False
+    """Whether a section of a skill document may run the function and include its result."""
     description: str = ""
     """The description that clients choose a tool by."""
     input_schema: JsonObject | None = None
@@ -201,6 +201,11 @@ class HostedFunction:
     """The id of the skill document that explains the function."""
     component: Component | None = None
     """The form in which clients see it instead of a tool."""
+
+
+def is_declared_read_only(annotations: JsonObject) -> bool:
+    """Tell whether the annotations of a function say that it changes nothing."""
+    return annotations.get("readOnlyHint") is True
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,23 @@ class Notifications:
         self.messages.append({"jsonrpc": "2.0", "method": method, "params": params})
 
 
+MOST_SECTIONS = 10
+"""The number of functions that the sections of one request may run."""
+
+
+class SectionAllowance:
+    """Counts the functions that sections of one request may still run. All messages of a batch share it."""
+
+    def __init__(self) -> None:
+        self.remaining = MOST_SECTIONS
+
+    def use(self) -> bool:
+        """Count one more function. Return False if the request has run all that it may run."""
+        is_left = self.remaining > 0
+        self.remaining -= is_left
+        return is_left
+
+
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
@@ -97,6 +114,7 @@ class Call:
     state: Json = None
     """The state of the InputRequired that the client answers."""
     notifications: Notifications = field(default_factory=Notifications)
+    sections: SectionAllowance = field(default_factory=SectionAllowance)
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,7 @@ def registry_settings(environment: Mapping[str, str]) -> RegistrySettings:
         identity=identity_settings(environment),
         operator_tenant=environment["OPERATOR_TENANT"],
         executor_functions=tuple(filter(None, map(str.strip, environment["EXECUTOR_FUNCTIONS"].split(",")))),
-        tuning={"state_timeout_ms": int(environment["STATE_TIMEOUT_MS"])},
+        tuning=_parse_tuning(environment),
     )
 
 
@@ -231,12 +231,16 @@ def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
         content_bucket=environment["CONTENT_BUCKET"],
         scopes=_parse_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
         allowed_origins=_parse_origins(environment["ALLOWED_ORIGINS"], public_url),
-        tuning={
-            "state_timeout_ms": int(environment["STATE_TIMEOUT_MS"]),
-            "require_expose": int(environment["REQUIRE_EXPOSE"]),
-            "hidden_prefixes": environment["HIDDEN_PREFIXES"],
-        },
+        tuning=_parse_tuning(environment),
     )
+
+
+def _parse_tuning(environment: Mapping[str, str]) -> Mapping[str, SettingValue]:
+    return {
+        "state_timeout_ms": int(environment["STATE_TIMEOUT_MS"]),
+        "require_expose": int(environment["REQUIRE_EXPOSE"]),
+        "hidden_prefixes": environment["HIDDEN_PREFIXES"],
+    }
 
 
 def _lease_margin(milliseconds: str) -> float:

@@ -53,6 +53,7 @@ def row_of(hosted: HostedFunction) -> Attributes:
         HostedFunction("f"),
         HostedFunction("f", output_schema={}),
         HostedFunction("f", hidden=True),
+        HostedFunction("f", readable=True),
         HostedFunction("f", component=Component("prompt")),
     ],
 )
@@ -70,6 +71,22 @@ def test_a_row_of_an_earlier_release_has_no_listing_members() -> None:
     del row["listing"]
     assert hosted_in(row).title is None
     assert hosted_in(row).component is None
+
+
+@pytest.mark.parametrize(
+    ("hosted", "is_readable"),
+    [
+        (HostedFunction("f", readable=True), False),
+        (HostedFunction("f", readable=True, annotations={"readOnlyHint": True}), True),
+        (HostedFunction("f", readable=False, annotations={"readOnlyHint": True}), False),
+    ],
+)
+def test_a_row_of_an_earlier_release_makes_only_read_only_functions_readable(
+    hosted: HostedFunction, is_readable: bool
+) -> None:
+    row = row_of(hosted)
+    del row["readable_in_sections"]
+    assert hosted_in(row).readable is is_readable
 
 
 def test_unknown_listing_members_are_ignored() -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from signpost.contract import FunctionState, Placement
+from signpost.contract import FunctionState, HostedFunction, Placement
 from signpost.model import SettingValue
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
@@ -52,7 +52,11 @@ NUMBERS: Mapping[str, NumberSetting] = {
     ),
     "shipped_content": NumberSetting(1, 0, 1, "whether the tenant sees what the deployment ships", for_functions=False),
     "require_expose": NumberSetting(
-        0, 0, 1, "whether only exposed functions are tools at /mcp/functions and /mcp/flat", for_functions=False
+        0,
+        0,
+        1,
+        "whether only exposed functions are tools at /mcp/functions and /mcp/flat, and sections",
+        for_functions=False,
     ),
 }
 TEXTS: Mapping[str, TextSetting] = {
@@ -61,7 +65,7 @@ TEXTS: Mapping[str, TextSetting] = {
         "prefixes of function ids, separated by commas",
         re.compile(r"(?:[A-Za-z0-9_.:-]+(?:, *[A-Za-z0-9_.:-]+)*)?"),
         1_000,
-        "functions that are not tools at /mcp/functions and /mcp/flat",
+        "functions that are neither tools at /mcp/functions and /mcp/flat nor sections",
     ),
 }
 SETTINGS: Mapping[str, NumberSetting | TextSetting] = {**NUMBERS, **TEXTS}
@@ -86,6 +90,13 @@ def tenant_words(settings: Mapping[str, SettingValue], name: str) -> Sequence[st
     value = settings.get(name)
     text = value if isinstance(value, str) else TEXTS[name].default
     return [word for part in text.split(",") if (word := part.strip())]
+
+
+def is_exposed(hosted: HostedFunction, settings: Mapping[str, SettingValue]) -> bool:
+    """Tell whether the exposure settings of the tenant leave the function to clients, as a tool or in a section."""
+    if hosted.function.startswith(tuple(tenant_words(settings, "hidden_prefixes"))):
+        return False
+    return hosted.exposed or not tenant_setting(settings, "require_expose")
 
 
 def parse_value(name: str, text: str) -> SettingValue:

@@ -1,8 +1,10 @@
 """The caller of the registry, and the choice between the tenant's own entry and the shipped one."""
 
+from dataclasses import field
+
 from signpost.calling.runtime_settings import tenant_setting
 from signpost.content.model import Layers
-from signpost.model import Principal, Trace
+from signpost.model import Principal, SectionAllowance, Trace
 from signpost.records import dataclass
 
 
@@ -20,6 +22,7 @@ class Caller:
     fresh: bool = False
     """Whether lists must include the latest change, which costs one read per list. Otherwise they may lag by two
     seconds."""
+    sections: SectionAllowance = field(default_factory=SectionAllowance)
 
     @property
     def reading_tenant(self) -> str:

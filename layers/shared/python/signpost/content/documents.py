@@ -11,7 +11,7 @@ from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.cache import ContentView
 from signpost.content.callers import Caller, visible_entry
 from signpost.content.document_access import DocumentAccess
-from signpost.content.handlers import Handlers, refuse_internal
+from signpost.content.handlers import Handlers, refuse_internal, refuse_more_sections
 from signpost.content.markdown import DocumentText
 from signpost.content.model import Skill, SkillChange, StoredFile
 from signpost.content.names import problem_with_skill_id
@@ -86,7 +86,7 @@ class Skills:
     def fetch(self, requested_uris: Sequence[str], caller: Caller) -> str | RegistryRefusal:
         """Read the documents at all these URIs into one text. All URIs are checked before the first one is read."""
         requested = [uri for uri in map(str.strip, requested_uris) if uri]
-        if refusal := _problem_with_batch(requested):
+        if refusal := _problem_with_batch(requested) or _problem_with_sections(requested, caller):
             return refusal
         parts: list[tuple[str, str]] = []
         remaining_bytes = LARGEST_FETCH_ANSWER
@@ -203,6 +203,12 @@ def _problem_with_batch(requested: Sequence[str]) -> RegistryRefusal | None:
         if isinstance(target, RegistryRefusal):
             return _with_uri(uri, target)
     return None
+
+
+def _problem_with_sections(requested: Sequence[str], caller: Caller) -> RegistryRefusal | None:
+    sections = sum(isinstance(target_of(uri), Section) for uri in requested)
+    remaining = caller.sections.remaining
+    return refuse_more_sections(remaining) if sections > remaining else None
 
 
 def _with_uri(uri: str, refusal: RegistryRefusal) -> RegistryRefusal:

@@ -5,18 +5,24 @@ from typing import TYPE_CHECKING
 
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionView
-from signpost.calling.runtime_settings import effective_setting, placement_of
+from signpost.calling.runtime_settings import effective_setting, is_exposed, placement_of
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.callers import Caller
 from signpost.content.names import is_internal
 from signpost.contract import CallReply, CallRequest, Failure, KeptResult, Result
-from signpost.model import InputRequired, Json, JsonObject
+from signpost.model import MOST_SECTIONS, InputRequired, Json, JsonObject
 from signpost.policy import policy_items
 from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
 
 if TYPE_CHECKING:
     from signpost.calling.ports import FunctionInvoker
     from signpost.ports import Clock
+
+
+UNREADABLE = (
+    "the function {function} does not exist or is not readable. Its author declares it readable by readable=True or "
+    "by annotating it as read-only"
+)
 
 
 class Handlers:
@@ -32,14 +38,20 @@ class Handlers:
 
     def write_section(self, function: str, caller: Caller) -> Json | RegistryRefusal:
         """Call the function behind a section and return its result. A function that is not readable, or that policy
-        denies, is refused like a function that does not exist, so that the reader learns nothing about it."""
+        or the exposure settings keep from the reader, is refused like a function that does not exist, so that the
+        reader learns nothing about it."""
+        if not self._is_readable(function, caller):
+            return _failed_function_refusal(function, UNREADABLE.format(function=function), "unknown_function")
+        if not caller.sections.use():
+            return refuse_more_sections(0)
+        return self._call(function, {}, caller)
+
+    def _is_readable(self, function: str, caller: Caller) -> bool:
         state = self._functions.state(caller.principal.tenant, function)
         placement = placement_of(state)
-        if placement is None or not placement.hosted.readable or not self._may_read(function, caller):
-            return _failed_function_refusal(
-                function, f"the function {function} does not exist or is not readable", "unknown_function"
-            )
-        return self._call(function, {}, caller)
+        if placement is None or not is_exposed(placement.hosted, state.tenant_settings):
+            return False
+        return placement.hosted.readable and self._may_read(function, caller)
 
     def _may_read(self, function: str, caller: Caller) -> bool:
         """Check both permissions: to call the function and to read it as a section. Neither includes the other."""
@@ -71,6 +83,15 @@ def refuse_internal(function: str) -> RegistryRefusal | None:
     return RegistryRefusal(
         "internal_namespace",
         f"{quote_text(function)} is in an internal namespace and cannot be called here. Use another one.",
+    )
+
+
+def refuse_more_sections(remaining: int) -> RegistryRefusal:
+    """Refuse sections beyond those that one request may run."""
+    return RegistryRefusal(
+        "too_much",
+        f"One request runs the functions of at most {MOST_SECTIONS} sections (iii://fn/…), and {remaining} are left "
+        "for this one. Read the others in another request.",
     )
 
 

@@ -15,7 +15,7 @@ from signpost.calling.wire_fields import (
     text_in,
     texts_in,
 )
-from signpost.contract import Component, HostedFunction
+from signpost.contract import Component, HostedFunction, is_declared_read_only
 from signpost.directory.versions import is_version
 from signpost.model import JsonObject, as_object
 from signpost.records import dataclass
@@ -23,6 +23,8 @@ from signpost.records import dataclass
 EXPOSE_FLAG = "mcp.expose"
 """The flag in `metadata` that exposes a function as a tool. It may also be written as the member `expose` of an object
 `mcp`."""
+
+READABLE_MEMBER = "readableInSections"
 
 MANIFEST_REQUEST = json.dumps({"signpost": WIRE_VERSION, "operation": "manifest"}).encode()
 
@@ -60,7 +62,7 @@ def _hosted_of(fields: JsonObject) -> HostedFunction:
         function=text_in(fields, "id"),
         timeout_ms=int(timeout) if timeout is not None else None,
         permissions=frozenset(texts_in(fields, "permissions")),
-        readable=fields.get("readable") is not False,
+        readable=_is_readable(fields),
         description=optional_text_in(fields, "description") or "",
         input_schema=optional_object_in(fields, "inputSchema"),
         exposed=_is_exposed(optional_object_in(fields, "metadata") or {}),
@@ -76,6 +78,18 @@ def _hosted_of(fields: JsonObject) -> HostedFunction:
         doc=optional_text_in(fields, "doc"),
         component=_component_in(fields),
     )
+
+
+def _is_readable(fields: JsonObject) -> bool:
+    """Tell whether sections may run the function.
+
+    Toolkits before this member reported `readable` as true for every function whose author declared nothing. So true
+    says nothing, and such a function is readable only if it is annotated as read-only.
+    """
+    declared = fields.get(READABLE_MEMBER)
+    if isinstance(declared, bool):
+        return declared
+    return fields.get("readable") is not False and is_declared_read_only(as_object(fields.get("annotations")))
 
 
 def _component_in(fields: JsonObject) -> Component | None:
@@ -121,5 +135,6 @@ def _hosted_object(hosted: HostedFunction) -> JsonObject:
         "id": hosted.function,
         "permissions": sorted(hosted.permissions),
         "readable": hosted.readable,
+        READABLE_MEMBER: hosted.readable,
         **{name: value for name, value in optional.items() if value is not None},
     }

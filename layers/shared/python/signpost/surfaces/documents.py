@@ -99,8 +99,8 @@ class FetchTool:
             name=FETCH_FUNCTION.replace("::", "__"),
             title="Read skill documents",
             description=published.description,
+            # Without readOnlyHint: sections run functions, also functions that change something.
             input_schema=published.request,
-            annotations={"readOnlyHint": True},
         )
 
     def tools(self, call: Call) -> Sequence[Tool]:
@@ -126,6 +126,7 @@ def caller_of(call: Call) -> Caller:
         principal=call.principal,
         ends_at=call.deadline - ANSWER_MARGIN,
         trace=call.trace,
+        sections=call.sections,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from signpost.calling.caller import CALLER_MARGIN, GRACE
 from signpost.calling.lookup import FunctionView
-from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_long_call, tenant_setting, tenant_words
+from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_exposed, is_long_call
 from signpost.content.documents import FETCH_FUNCTION
 from signpost.content.names import is_internal
 from signpost.content.uris import skill_uri
@@ -116,10 +116,9 @@ def add_retry_hint(message: str, wait_ms: int | None) -> str:
 
 def is_tool(hosted: HostedFunction, settings: Mapping[str, SettingValue]) -> bool:
     """Tell whether the function is a tool, listed or hidden."""
-    hidden = hosted.function.startswith(tuple(tenant_words(settings, "hidden_prefixes")))
-    if hidden or is_never_a_tool(hosted.function) or hosted.component is not None:
+    if is_never_a_tool(hosted.function) or hosted.component is not None:
         return False
-    return hosted.exposed or not tenant_setting(settings, "require_expose")
+    return is_exposed(hosted, settings)
 
 
 def is_never_a_tool(function: str) -> bool:

@@ -14,7 +14,7 @@ from inspect import (
 from typing import cast
 
 from signpost.calling.function_ids import FUNCTION_ID, is_function_id
-from signpost.contract import PROMPT, Component, HostedFunction
+from signpost.contract import PROMPT, Component, HostedFunction, is_declared_read_only
 from signpost.directory.listing import MEMBER_CHECKS, check_flag
 from signpost.directory.versions import is_version
 from signpost.model import Json, JsonObject
@@ -41,8 +41,9 @@ class Function:
     timeout_ms: int | None = None
     isolate: bool = False
     """Whether the function runs in a process of its own, which the executor can always kill."""
-    readable: bool = True
-    """Whether a section of a skill may show the function's answer."""
+    readable: bool | None = None
+    """Whether a section of a skill may run the function and show its answer; None for functions that are annotated as
+    read-only, and for no others."""
     description: str = ""
     """The effect of the function, for clients that choose among tools."""
     expose: bool = False
@@ -80,11 +81,14 @@ class Function:
             self.id,
             self.timeout_ms,
             frozenset(self.permissions),
-            self.readable,
+            self._is_readable(),
             exposed=self.expose,
             **{member: getattr(self, member) for member in MEMBER_CHECKS if member != "icons"},
             icons=tuple(self.icons),
         )
+
+    def _is_readable(self) -> bool:
+        return is_declared_read_only(self.annotations) if self.readable is None else self.readable
 
     def answer(self, arguments: JsonObject, context: Context) -> object:
         return self.run(*(arguments, context)[: self._parameter_count])
@@ -166,11 +170,15 @@ def _fault_of_timeout(value: object) -> str | None:
     return None if value is None or _is_positive(value) else "must be a positive number of milliseconds"
 
 
+def _fault_of_readable(value: object) -> str | None:
+    return None if value is None else check_flag(value)
+
+
 OWN: Mapping[str, Callable[[object], str | None]] = {
     "permissions": _fault_of_permissions,
     "timeout_ms": _fault_of_timeout,
     "isolate": check_flag,
-    "readable": check_flag,
+    "readable": _fault_of_readable,
     "expose": check_flag,
 }
 OPTIONS = {**OWN, **MEMBER_CHECKS}

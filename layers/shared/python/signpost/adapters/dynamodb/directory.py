@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.rows import Attributes, Row
-from signpost.contract import Component, Executor, ExecutorVersion, HostedFunction, PlacedExecutor, Placement
+from signpost.contract import (
+    Component,
+    Executor,
+    ExecutorVersion,
+    HostedFunction,
+    PlacedExecutor,
+    Placement,
+    is_declared_read_only,
+)
 from signpost.errors import Unavailable
 from signpost.model import JsonObject, as_object
 
@@ -34,6 +42,8 @@ LISTING_MEMBERS = (
     "component",
 )  # fmt: skip
 """The members of a function that lists show. They came with toolkits; a function has few of them, or none."""
+READABLE_ATTRIBUTE = "readable_in_sections"
+"""Gateways of an earlier release read `readable`, so rows have both."""
 DEFAULT_HOSTED = HostedFunction("")
 
 
@@ -43,16 +53,25 @@ def placement_in(row: Row) -> Placement:
 
 def hosted_in(row: Row) -> HostedFunction:
     """Read a function's row. Rows of an earlier release lack the members that tools show."""
+    listing = _listing_in(row)
     return HostedFunction(
         function=row["sk"]["S"],
         timeout_ms=rows.optional_integer(row, "timeout_ms"),
         permissions=rows.set_of_texts(row, "permissions"),
-        readable=row["readable"]["BOOL"],
+        readable=_is_readable(row, listing.get("annotations", {})),
         description=row["description"]["S"] if "description" in row else "",
         input_schema=json.loads(row["input_schema"]["S"]) if "input_schema" in row else None,
         exposed="exposed" in row,
-        **_listing_in(row),
+        **listing,
     )
+
+
+def _is_readable(row: Row, annotations: JsonObject) -> bool:
+    """Tell whether sections may run the function. A row of an earlier release has only `readable`, which is true also
+    where its author declared nothing."""
+    if READABLE_ATTRIBUTE in row:
+        return row[READABLE_ATTRIBUTE]["BOOL"]
+    return row["readable"]["BOOL"] and is_declared_read_only(annotations)
 
 
 def _listing_in(row: Row) -> dict[str, Any]:
@@ -232,6 +251,7 @@ def attributes_of(executor: Executor, hosted: HostedFunction) -> Attributes:
         **rows.numbers({"timeout_ms": hosted.timeout_ms}),
         "permissions": rows.text_set(hosted.permissions),
         "readable": {"BOOL": hosted.readable},
+        READABLE_ATTRIBUTE: {"BOOL": hosted.readable},
         "description": {"S": hosted.description},
         **({"input_schema": {"S": rows.text(hosted.input_schema)}} if hosted.input_schema is not None else {}),
         **({"exposed": {"BOOL": True}} if hosted.exposed else {}),

@@ -18,6 +18,7 @@ from signpost.contract import (
     LONGEST_URI,
 )
 from signpost.mcp.results import MOST_COMPLETIONS
+from signpost.model import Principal
 from signpost.surfaces import toolkit_answers
 from signpost.surfaces.toolkit_components import INSTANCES_WITHIN
 from signpost.toolkit import component_options
@@ -37,7 +38,7 @@ from tests.support.toolkits import RecordingTool
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
-WRITTEN, TEST, REGISTERED, SPEC, CONTENT, COMPONENTS, COMPONENTS_TEST = re.findall(
+WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, CONTENT, COMPONENTS, COMPONENTS_TEST = re.findall(
     r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL
 )
 
@@ -66,6 +67,17 @@ def test_the_documented_toolkit_and_its_test_work(monkeypatch: pytest.MonkeyPatc
     first = kit.functions[0]
     assert (first.id, first.name) == ("files::read_file", "files.read")
     assert kit.test("lookup", {"q": "a"}).value == "a"
+
+
+def test_the_documented_tool_checks_its_caller_and_calls_what_it_declares() -> None:
+    kit = Toolkit("orders")
+    run(RIGHTS, {"kit": kit, "Context": Context})
+    answers = {"crm::find": lambda _: "Ada"}
+    assert kit.test("cancel_order", {"order": "7"}, calls=answers).value == "Cancelled the order of Ada."
+    guest = Principal("guest", "acme", "signpost:api-key")
+    refused = kit.test("cancel_order", {"order": "7"}, calls=answers, principal=guest).failure
+    assert refused is not None
+    assert refused.message.startswith("You do not have the permission `orders.cancel`.")
 
 
 def test_the_documented_registrations_are_two_tools(monkeypatch: pytest.MonkeyPatch) -> None:

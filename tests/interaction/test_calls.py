@@ -302,8 +302,44 @@ def call_nested(caller: Caller, function: str, **changes: Any) -> Any:
     return caller.gateway.handle(json.loads(json.dumps(message)))
 
 
+SELF_CALLING = HostedFunction("email::send", callees=frozenset({"email::send"}))
+
+
+@pytest.mark.invariant(78)
+def test_a_token_makes_nested_calls_only_of_functions_that_its_function_declares(caller: Caller) -> None:
+    caller.place(None, MAIL, HostedFunction("email::send", callees=frozenset({"web::get"})))
+    caller.place(None, OTHER, HostedFunction("web::get"), HostedFunction("web::purge"))
+    caller.call()
+    refused = call_nested(caller, "web::purge")["failure"]
+    assert (refused["code"], refused["outcome"]) == ("undeclared_call", "none")
+    assert caller.other.received == []
+    assert call_nested(caller, "web::get")["result"] == "other"
+
+
+@pytest.mark.invariant(78)
+def test_the_token_of_a_function_without_declared_calls_makes_no_nested_call(caller: Caller) -> None:
+    caller.place(None, MAIL, HostedFunction("email::send"))
+    caller.place(None, OTHER, HostedFunction("web::get"))
+    caller.call()
+    assert call_nested(caller, "web::get")["failure"]["code"] == "undeclared_call"
+    assert caller.other.received == []
+
+
+@pytest.mark.invariant(78)
+def test_the_token_of_a_step_makes_no_nested_call_after_the_deadline_although_its_lease_lasts(caller: Caller) -> None:
+    caller.place(None, MAIL, SELF_CALLING)
+    caller.call(lasting=10, expires_at=caller.gateway.clock.now() + 60, step="wf_1.send.2")
+    caller.gateway.clock.advance(10)
+    assert call_nested(caller, "email::send")["failure"]["code"] == "token_expired"
+    assert len(caller.mail.received) == 1
+
+
 def test_a_nested_call_has_the_same_principal_and_no_more_permissions(caller: Caller) -> None:
-    caller.place(None, MAIL, HostedFunction("email::send", permissions=frozenset({"mail", "web"})))
+    caller.place(
+        None,
+        MAIL,
+        HostedFunction("email::send", permissions=frozenset({"mail", "web"}), callees=frozenset({"web::get"})),
+    )
     caller.place(None, OTHER, HostedFunction("web::get", permissions=frozenset({"web", "write"})))
     caller.call(lasting=10, step="wf_1.send.2")
     outer = caller.mail.call
@@ -326,7 +362,10 @@ def test_permissions_only_shrink_along_a_chain_of_calls(
 ) -> None:
     """Each function is called by the one before it, which asks for everything."""
     caller = Caller()
-    hosted = [HostedFunction(f"chain::{place}", permissions=permissions) for place, permissions in enumerate(declared)]
+    hosted = [
+        HostedFunction(f"chain::{place}", permissions=permissions, callees=frozenset({f"chain::{place + 1}"}))
+        for place, permissions in enumerate(declared)
+    ]
     caller.place(None, MAIL, *hosted)
     assert caller.call("chain::0", permissions=most) == Result("sent", [])
     for callee in hosted[1:]:
@@ -347,7 +386,7 @@ def test_permissions_only_shrink_along_a_chain_of_calls(
 
 
 def test_s226_a_nested_call_without_a_valid_token_is_refused(caller: Caller) -> None:
-    caller.place(None, MAIL, HostedFunction("email::send"))
+    caller.place(None, MAIL, SELF_CALLING)
     caller.call()
     assert call_nested(caller, "email::send", token="nonsense")["failure"]["code"] == "invalid_token"
     assert call_nested(caller, "email::send", call={})["failure"]["code"] == "not_understood"
@@ -357,7 +396,7 @@ def test_s226_a_nested_call_without_a_valid_token_is_refused(caller: Caller) -> 
 
 
 def test_s239_nested_calls_are_at_most_three_deep(caller: Caller) -> None:
-    caller.place(None, MAIL, HostedFunction("email::send"))
+    caller.place(None, MAIL, SELF_CALLING)
     caller.call()
     assert [call_nested(caller, "email::send").get("failure", {}).get("code") for _ in range(4)] == [
         None,
@@ -372,7 +411,7 @@ def test_a_fault_in_a_nested_call_is_returned_without_its_details(caller: Caller
     def broken(message: JsonObject) -> JsonObject:
         raise RuntimeError(f"nobody foresaw {message}")
 
-    caller.place(None, MAIL, HostedFunction("email::send"))
+    caller.place(None, MAIL, HostedFunction("email::send", callees=frozenset({"broken::thing"})))
     caller.place(None, OTHER, HostedFunction("broken::thing"))
     caller.call()
     caller.gateway.executors[OTHER.arn] = broken

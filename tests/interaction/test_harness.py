@@ -22,7 +22,7 @@ from signpost.calling.wire import LARGEST_REPLY, call_message
 from signpost.contract import CallReply, Failure, FunctionCall, HostedFunction, KeptResult, Result
 from signpost.directory.manifest import parse_manifest
 from signpost.errors import DeadlinePassed, Unavailable
-from signpost.model import InputRequired, JsonObject, Trace
+from signpost.model import InputRequired, JsonObject, Principal, Trace
 from signpost.toolkit import Answer, CallEnded, CallFailed, Context, DeclarationError, Function, ToolError
 from tests.support import function_host
 from tests.support.function_host import (
@@ -101,7 +101,9 @@ def test_a_failure_with_counts_false_keeps_it_also_from_a_nested_call(isolate: b
 
     expected = Failure("reported", "timeout", "none", "The host that you named is dead.", counts=False)
     assert host_callable(refuse, isolate=isolate).call("f") == expected
-    passed_on = host_callable(lambda _, ctx: ctx.call("core::http_fetch"), nested=FakeGateway(expected)).call("f")
+    passed_on = host_callable(
+        lambda _, ctx: ctx.call("core::http_fetch"), calls=["core::http_fetch"], nested=FakeGateway(expected)
+    ).call("f")
     assert (code_of(passed_on), getattr(passed_on, "counts", None)) == ("reported", False)
 
 
@@ -452,7 +454,9 @@ class FakeGateway:
 
 def test_a_nested_call_is_sent_with_the_token_of_its_caller() -> None:
     gateway = FakeGateway(Result({"id": 7}))
-    reply = host_callable(lambda _, ctx: ctx.call("crm::find", {"name": "x"}), nested=gateway).call("f")
+    reply = host_callable(
+        lambda _, ctx: ctx.call("crm::find", {"name": "x"}), calls=["crm::find"], nested=gateway
+    ).call("f")
     assert reply == Result({"id": 7}, [])
     ((token, parent, function, arguments),) = gateway.asked
     assert (token, parent.call_id, function, arguments) == (TOKEN, "call-1", "crm::find", {"name": "x"})
@@ -468,17 +472,23 @@ def test_a_failed_nested_call_is_raised_and_can_be_caught() -> None:
         except CallFailed as failed:
             return failed.failure.code
 
-    assert host_callable(fall_back, nested=FakeGateway(THROTTLED)).call("f") == Result("throttled", [])
+    assert host_callable(fall_back, calls=["crm::find"], nested=FakeGateway(THROTTLED)).call("f") == Result(
+        "throttled", []
+    )
 
 
 def test_an_uncaught_failed_nested_call_has_an_unknown_outcome() -> None:
-    reply = host_callable(lambda _, ctx: ctx.call("crm::find"), nested=FakeGateway(THROTTLED)).call("f")
+    reply = host_callable(
+        lambda _, ctx: ctx.call("crm::find"), calls=["crm::find"], nested=FakeGateway(THROTTLED)
+    ).call("f")
     assert reply == Failure("reported", "rate_limited", "unknown", "busy", 50)
 
 
 @pytest.mark.parametrize("reply", [KeptResult("k", 1, ""), InputRequired({}), None])
 def test_a_nested_reply_without_a_result_is_a_failed_call(reply: Any) -> None:
-    world = host_callable(lambda _, ctx: ctx.call("crm::find"), nested=FakeGateway(reply) if reply else None)
+    world = host_callable(
+        lambda _, ctx: ctx.call("crm::find"), calls=["crm::find"], nested=FakeGateway(reply) if reply else None
+    )
     assert code_of(world.call("f")) == "reported"
 
 
@@ -493,6 +503,36 @@ def test_a_missing_permission_is_a_failure_that_names_it() -> None:
     assert isinstance(reply, Failure)
     assert (reply.code, reply.kind, reply.outcome) == ("reported", "permanent_error", "none")
     assert "`mail`" in reply.message
+
+
+@pytest.mark.invariant(77)
+def test_a_caller_without_a_permission_is_refused_although_the_function_declares_it() -> None:
+    def purge(_args: JsonObject, ctx: Context) -> object:
+        ctx.require("admin")
+        return "purged"
+
+    world = host_callable(purge)
+    granted = frozenset({"admin"})
+    reply = world.call("f", permissions=granted)
+    assert isinstance(reply, Failure)
+    assert reply.message.startswith("You do not have the permission `admin`.")
+    admin = Principal("ada", "acme", "signpost:api-key", permissions=granted)
+    assert world.handle(call_message(replace(build_call("f", permissions=granted), principal=admin), TOKEN)) == Result(
+        "purged", []
+    )
+
+
+@pytest.mark.invariant(78)
+def test_a_call_of_an_undeclared_function_is_refused_and_says_how_to_declare_it() -> None:
+    gateway = FakeGateway(Result("anything"))
+
+    def ask(_args: JsonObject, ctx: Context) -> object:
+        return ctx.call("crm::purge")
+
+    reply = host_callable(ask, calls=["crm::find"], nested=gateway).call("f")
+    assert isinstance(reply, Failure)
+    assert 'adds "crm::purge" to `calls`' in reply.message
+    assert gateway.asked == []
 
 
 def test_the_context_of_an_ended_call_refuses_nested_calls() -> None:

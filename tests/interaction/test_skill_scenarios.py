@@ -5,12 +5,14 @@ import json
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core_skills.hosted import core_toolkits
 from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
+from signpost.calling.function_ids import is_function_id
 from signpost.calling.lookup import NOTHING_KNOWN
 from signpost.contract import CallReply, CallRequest, Executor, Failure, HostedFunction, Result
 from signpost.directory.keys import keys_of
@@ -31,6 +33,7 @@ from tests.support.function_tools import SHELF, TENANT, FunctionToolClient
 from tests.support.memory_gateway import MODERN, MemoryGateway
 
 AGENT = Principal("agent", TENANT, "signpost:api-key")
+YARD_IDS = tuple(f"yard::{name}" for name in ("a", "b", "c", "d", "e", "fails"))
 YARD = Executor("arn:yard", "secret:yard", 60_000)
 FLAT = "/mcp/flat"
 CORE = {
@@ -83,18 +86,18 @@ class RealFunctions:
         del function_arn, give_up_at
         return encode_reply(self.gateway.handle(json.loads(payload)))
 
-    def call(self, function: str, **arguments: Any) -> CallReply:
+    def call(self, function: str, principal: Principal = AGENT) -> CallReply:
         ends_at = self.gateway.clock.now() + 25
-        return self.gateway.composition.calling.executors.invoke(CallRequest(function, arguments, AGENT, ends_at))
+        return self.gateway.composition.calling.executors.invoke(CallRequest(function, {}, principal, ends_at))
 
-    def value(self, function: str, **arguments: Any) -> Any:
-        reply = self.call(function, **arguments)
+    def value(self, function: str, principal: Principal = AGENT) -> Any:
+        reply = self.call(function, principal)
         assert isinstance(reply, Result), reply
         return reply.value
 
 
-def skill(function: str, run: Run, *permissions: str) -> Function:
-    return Function(function, run, permissions=permissions)
+def skill(function: str, run: Run, *permissions: str, calls: Sequence[str] = YARD_IDS) -> Function:
+    return Function(function, run, permissions=permissions, calls=calls)
 
 
 def report_permissions(_args: Any, ctx: Context) -> Any:
@@ -196,7 +199,10 @@ class TestHostedFunctions:
 class TestPermissions:
     def test_s223_s224_undeclared_permissions_are_denied_by_name(self) -> None:
         world = RealFunctions(skill("yard::reads", report_missing_permissions(NAMED_BY_ALEXCLAW), "config_read"))
-        assert world.value("yard::reads") == [name for name in NAMED_BY_ALEXCLAW if name != "config_read"]
+        everything = replace(AGENT, permissions=frozenset(NAMED_BY_ALEXCLAW))
+        undeclared = [name for name in NAMED_BY_ALEXCLAW if name != "config_read"]
+        assert world.value("yard::reads", everything) == undeclared
+        assert world.value("yard::reads", AGENT) == [*NAMED_BY_ALEXCLAW]
 
     def test_s224_a_missing_permission_is_a_failure_without_outcome(self) -> None:
         def sends(_args: Any, ctx: Context) -> Any:
@@ -221,8 +227,9 @@ class TestPermissions:
                 return failed.failure.code
 
         everything = ("skill_write", "skill_manage", "workflow_manage", "signpost.admin")
-        world = RealFunctions(skill("yard::tries", tries, *everything))
-        assert world.value("yard::tries") == "unknown_function"
+        is_id = is_function_id(function)
+        world = RealFunctions(skill("yard::tries", tries, *everything, calls=[function] if is_id else []))
+        assert world.value("yard::tries") == ("unknown_function" if is_id else "undeclared_call")
         assert world.called == ["yard::tries"]
         assert world.gateway.instances.wakes == []
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,12 +113,17 @@ class FunctionHost:
         return parse_reply(encode_reply(self.harness.handle(event, remaining_ms)))
 
     def call(self, function: str, arguments: JsonObject | None = None, seconds: float = 60, **more: Any) -> CallReply:
-        return self.handle(call_message(build_call(function, arguments, seconds, **more), TOKEN))
+        """Call a function as a gateway does that knows its manifest."""
+        hosted = self.functions if isinstance(self.functions, Mapping) else functions_by_id(self.functions)
+        declared = {"callees": hosted[function].hosted.callees} if function in hosted else {}
+        return self.handle(call_message(build_call(function, arguments, seconds, **{**declared, **more}), TOKEN))
 
 
-def host_callable(run: HostedCallable, *, isolate: bool = False, **world: Any) -> FunctionHost:
+def host_callable(
+    run: HostedCallable, *, isolate: bool = False, calls: Collection[str] = (), **world: Any
+) -> FunctionHost:
     """Host this callable as the function `f`."""
-    return FunctionHost([Function("f", run, isolate=isolate)], **world)
+    return FunctionHost([Function("f", run, isolate=isolate, calls=calls)], **world)
 
 
 def list_child_processes() -> set[str]:

@@ -35,8 +35,10 @@ PAGES = "vault://pages/{n}"
 TOKEN = "monday"
 RUN_ID = f"wf_{sha256(json.dumps([TENANT, ISSUER, 'owner', TOKEN]).encode()).hexdigest()[:32]}"
 """The id of the run of the owner's call: a caller who knows the owner and guesses the token knows the id."""
+CALLEES = frozenset({"yard::echo", "vault::open", "vault::whisper", "vault::ask", "vault::page::enumerate"})
+"""The functions that `yard::echo` calls, whether they exist or not."""
 YARD_FUNCTIONS = (
-    HostedFunction("yard::echo", description="Says it again."),
+    HostedFunction("yard::echo", description="Says it again.", callees=CALLEES),
     HostedFunction("yard::greet", component=Component("prompt")),
     HostedFunction("yard::gate", component=Component("resource", uri="yard://gate")),
 )

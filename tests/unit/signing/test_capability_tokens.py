@@ -22,7 +22,7 @@ from signpost.signing.capability_tokens import (
     grant_of,
 )
 from signpost.signing.key_ring import KEYS_LIFETIME, KeyRing, derive_key
-from signpost.signing.signed_text import sign, write_signed_text
+from signpost.signing.signed_text import parse_signed_text, sign, write_signed_text
 from tests.support.memory_gateway import ManualClock
 
 MAIL = "arn:aws:lambda:us-east-1:000000000000:function:mail"
@@ -216,3 +216,20 @@ def _signed_like_a_token(said: dict[str, Any]) -> str:
     text = json.dumps(said, separators=(",", ":"), sort_keys=True).encode()
     mac = sign(text, derive_key(derive_executor_key(FIRST, MAIL), FOR_EXECUTOR))
     return write_signed_text(text, mac, mac)
+
+
+def test_a_token_names_the_declared_calls_and_is_refused_for_others(stack: StackWithExecutors) -> None:
+    call = replace(stack.call(), callees=frozenset({"web::get", "crm::find"}))
+    token = stack.token(call)
+    grant = stack.mint.read_grant(token)
+    assert grant is not None
+    assert grant.calls == ("crm::find", "web::get")
+    assert stack.verifiers[MAIL].refusal(token, call) is None
+    assert stack.verifiers[MAIL].refusal(token, replace(call, callees=frozenset({"root::purge"}))) == "invalid_token"
+
+
+def test_a_token_without_calls_has_the_fields_that_executors_of_an_earlier_release_know(
+    stack: StackWithExecutors,
+) -> None:
+    text, _, _ = parse_signed_text(stack.token(stack.call()), signatures=2)
+    assert "calls" not in json.loads(text)

@@ -687,7 +687,7 @@ def five(args: JsonObject) -> int:
 def test_a_trial_sets_permissions_nested_calls_and_answers() -> None:
     kit = Toolkit("yard")
 
-    @kit.resource("yard://mail", permissions=["mail"])
+    @kit.resource("yard://mail", permissions=["mail"], calls=["post::count"])
     def mail(ctx: Context) -> Any:
         ctx.require("mail")
         if not ctx.answers:

@@ -311,7 +311,7 @@ def test_n047_either_schema_may_be_given_as_text() -> None:
         ({"permissions": "mail"}, "permissions must be a sequence"),
         ({"doc": "Mail Send"}, "doc is not a valid id of a skill document: "),
         ({"doc": 5}, "doc must be the id"),
-        ({"colour": "red"}, "colour is not an option; the options are annotations, category"),
+        ({"colour": "red"}, "colour is not an option; the options are annotations, calls, category"),
         (
             {"input_schema": {"a": "string"}, "strict": True},
             "input_schema is not valid: strict works with field specs only",
@@ -596,3 +596,35 @@ def test_strict_tools_with_annotations_refuse_undeclared_arguments() -> None:
     loose.tool(strict=True)(function_of_args())
     with pytest.raises(DeclarationError, match="yard::f: strict needs declared arguments"):
         executor(loose)
+
+
+def test_functions_declare_their_own_calls_or_those_of_their_toolkit() -> None:
+    kit = Toolkit("yard", calls=["crm::find"])
+
+    @kit.tool
+    def first() -> str:
+        return ""
+
+    @kit.tool(calls=["crm::save"])
+    def second() -> str:
+        return ""
+
+    @kit.prompt
+    def third() -> str:
+        return ""
+
+    @kit.tool(calls=[])
+    def fourth() -> str:
+        return ""
+
+    declared = [sorted(function.hosted.callees) for function in kit.functions]
+    assert declared == [["crm::find"], ["crm::save"], ["crm::find"], []]
+    assert len({first, second, third, fourth}) == len(declared)
+
+
+@pytest.mark.parametrize("calls", ["crm::find", ["crm find"], [7], [f"crm::f{number}" for number in range(51)]])
+def test_invalid_calls_are_refused_at_import(calls: Any) -> None:
+    with pytest.raises(DeclarationError, match="yard: calls "):
+        Toolkit("yard", calls=calls)
+    with pytest.raises(DeclarationError, match="f: calls "):
+        Function("f", lambda: None, calls=calls)

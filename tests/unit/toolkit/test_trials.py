@@ -215,7 +215,7 @@ def test_a_trial_sets_principal_and_permissions() -> None:
 def test_nested_calls_of_a_trial_are_answered_by_stand_ins() -> None:
     kit = Toolkit("yard")
 
-    @kit.tool
+    @kit.tool(calls=["other::one"])
     def asks(word: str, ctx: Context) -> Any:
         return ctx.call("other::one", {"word": word})
 

@@ -60,6 +60,8 @@ class FunctionCall:
     state: Json = None
     keep_at: str | None = None
     """The key in the content bucket for a result that is too long to be sent."""
+    callees: frozenset[str] = frozenset()
+    """The functions that the function may call during this call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,8 @@ class TransportFailure:
 type CallReply = Result | KeptResult | InputRequired | Failure
 
 
+MOST_CALLEES = 50
+"""Functions that one function may declare to call. Each token of a call names them."""
 LONGEST_DESCRIPTION = 4_000
 """Characters of a function's description, which is part of every list of tools."""
 LONGEST_NAME = 128
@@ -201,6 +205,8 @@ class HostedFunction:
     """The id of the skill document that explains the function."""
     component: Component | None = None
     """The form in which clients see it instead of a tool."""
+    callees: frozenset[str] = frozenset()
+    """The ids of the functions that it calls, as its author declared them. It can call no others."""
 
 
 def is_declared_read_only(annotations: JsonObject) -> bool:

@@ -39,6 +39,7 @@ COMPLETE_FUNCTION = HostedFunction(
         {"a": ("x", "y"), "b": None},
         enumerates=True,
     ),
+    callees=frozenset({"a::b", "c"}),
 )
 
 
@@ -62,7 +63,7 @@ def test_a_hosted_function_is_read_as_it_was_written(hosted: HostedFunction) -> 
 
 
 def test_every_member_without_an_attribute_of_its_own_is_in_the_listing() -> None:
-    own = {"function", "timeout_ms", "permissions", "readable", "description", "input_schema", "exposed"}
+    own = {"function", "timeout_ms", "permissions", "readable", "description", "input_schema", "exposed", "callees"}
     assert {one.name for one in fields(HostedFunction)} == own | set(LISTING_MEMBERS)
 
 

@@ -63,6 +63,7 @@ class FunctionCaller:
             answers=request.answers,
             state=request.state,
             keep_at=f"answers/{request.principal.tenant}/{call_id}.json",
+            callees=placement.hosted.callees,
         )
 
     def _deliver(self, call: FunctionCall, placement: Placement, expires_at: float) -> CallReply:

@@ -23,6 +23,12 @@ FAILURES: Mapping[str, FailureRow] = {
     "circuit_open": FailureRow(
         "transient_error", "none", "{function} failed several times in a row and is not called for a while."
     ),
+    "undeclared_call": FailureRow(
+        "permanent_error",
+        "none",
+        "{function} was not called: the calling function does not declare that it calls it. Its author adds "
+        '"{function}" to `calls`.',
+    ),
     "too_deep": FailureRow("permanent_error", "none", "Functions may call each other at most three deep."),
     "request_too_large": FailureRow("permanent_error", "none", "The arguments of {function} are too large to be sent."),
     "throttled": FailureRow("rate_limited", "none", "{function} is busy. Try again in a moment."),

@@ -54,8 +54,11 @@ class NestedCalls:
     def _refusal(self, grant: CapabilityGrant | None, function: str) -> Failure | None:
         if grant is None:
             return failure("invalid_token", function)
-        if self._clock.now() >= grant.expires_at:
+        # The lease of a workflow step lasts longer than its call: a function that has been stopped calls nothing.
+        if self._clock.now() >= min(grant.deadline, grant.expires_at):
             return failure("token_expired", function)
+        if function not in grant.calls:
+            return failure("undeclared_call", function)
         if grant.depth >= DEEPEST_CALL:
             return failure("too_deep", function)
         is_admitted = self._access.admits(grant.principal, function, over_mcp=False)

@@ -50,6 +50,7 @@ def call_message(call: FunctionCall, token: str) -> JsonObject:
         "answers": call.answers or None,
         "state": call.state,
         "keepAt": call.keep_at,
+        "calls": sorted(call.callees) or None,
     }
     return {
         "signpost": WIRE_VERSION,
@@ -125,6 +126,7 @@ def parse_call(message: JsonObject) -> tuple[FunctionCall, str]:
         answers=as_object(fields.get("answers")),
         state=fields.get("state"),
         keep_at=optional_text_in(fields, "keepAt"),
+        callees=frozenset(texts_in(fields, "calls")),
     )
     return call, text_in(message, "token")
 

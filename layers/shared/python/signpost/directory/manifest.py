@@ -15,7 +15,7 @@ from signpost.calling.wire_fields import (
     text_in,
     texts_in,
 )
-from signpost.contract import Component, HostedFunction, is_declared_read_only
+from signpost.contract import MOST_CALLEES, Component, HostedFunction, is_declared_read_only
 from signpost.directory.versions import is_version
 from signpost.model import JsonObject, as_object
 from signpost.records import dataclass
@@ -77,7 +77,15 @@ def _hosted_of(fields: JsonObject) -> HostedFunction:
         idempotent=fields.get("idempotent") is True,
         doc=optional_text_in(fields, "doc"),
         component=_component_in(fields),
+        callees=_callees_in(fields),
     )
+
+
+def _callees_in(fields: JsonObject) -> frozenset[str]:
+    callees = frozenset(texts_in(fields, "calls"))
+    if len(callees) > MOST_CALLEES:
+        raise MalformedMessage(f"calls has more than {MOST_CALLEES} functions")
+    return callees
 
 
 def _is_readable(fields: JsonObject) -> bool:
@@ -130,6 +138,7 @@ def _hosted_object(hosted: HostedFunction) -> JsonObject:
         "idempotent": hosted.idempotent or None,
         "doc": hosted.doc,
         "component": _component_object(hosted.component),
+        "calls": sorted(hosted.callees) or None,
     }
     return {
         "id": hosted.function,

@@ -26,7 +26,10 @@ DEEPEST_CALL = 3
 
 @dataclass(frozen=True, slots=True)
 class CapabilityGrant:
-    """The contents of a capability token. All fields are checked, and a token with fewer or more fields is refused."""
+    """The contents of a capability token. All fields are checked, and a token with fewer or more fields is refused.
+
+    Only `calls` is left out where it is empty: executors of an earlier release do not know it, and declare no calls.
+    """
 
     executor: str
     function: str
@@ -44,6 +47,8 @@ class CapabilityGrant:
     depth: int
     deadline: float
     expires_at: float
+    calls: tuple[str, ...] = ()
+    """The functions that nested calls with this token may name."""
 
     @property
     def principal(self) -> Principal:
@@ -76,6 +81,7 @@ def grant_of(call: FunctionCall, executor_arn: str, expires_at: float) -> Capabi
         depth=call.depth,
         deadline=call.deadline,
         expires_at=expires_at,
+        calls=tuple(sorted(call.callees)),
     )
 
 
@@ -91,7 +97,8 @@ class TokenMint:
         self._keys = stack_keys
 
     def mint(self, grant: CapabilityGrant) -> str:
-        text = json.dumps(asdict(grant), separators=(",", ":"), sort_keys=True).encode()
+        members = {name: value for name, value in asdict(grant).items() if value or name not in OPTIONAL_FIELDS}
+        text = json.dumps(members, separators=(",", ":"), sort_keys=True).encode()
         key = self._keys.current
         executor_key = derive_key(derive_executor_key(key, grant.executor), FOR_EXECUTOR)
         return write_signed_text(text, sign(text, executor_key), sign(text, derive_key(key, FOR_GATEWAY)))
@@ -132,6 +139,7 @@ def _digest_of(*content: Json) -> str:
 
 
 GRANT_FIELDS = frozenset(field.name for field in fields(CapabilityGrant))
+OPTIONAL_FIELDS = frozenset({"calls"})
 
 
 def _parse_grant(text: bytes) -> CapabilityGrant | None:
@@ -139,7 +147,7 @@ def _parse_grant(text: bytes) -> CapabilityGrant | None:
         members: Json = json.loads(text)
     except ValueError:
         return None
-    if not isinstance(members, dict) or members.keys() != GRANT_FIELDS:
+    if not isinstance(members, dict) or not GRANT_FIELDS - OPTIONAL_FIELDS <= members.keys() <= GRANT_FIELDS:
         return None
     # Only a holder of the key signs these fields, so their types are those that the mint wrote.
     values: dict[str, Any] = {name: _list_to_tuple(value) for name, value in members.items()}

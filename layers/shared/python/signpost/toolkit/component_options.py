@@ -28,6 +28,7 @@ class _ComponentOptions(TypedDict, total=False):
     timeout_ms: int
     permissions: Collection[str]
     isolate: bool
+    calls: Collection[str]
 
 
 class PromptOptions(_ComponentOptions, total=False):

@@ -117,7 +117,9 @@ def _build_function(
 
 
 def _build_helper(name: str, run: FunctionBody, schema: JsonObject, options: Mapping[str, Any]) -> Function:
-    shared = {option: options[option] for option in ("timeout_ms", "permissions", "isolate") if option in options}
+    shared = {
+        option: options[option] for option in ("timeout_ms", "permissions", "isolate", "calls") if option in options
+    }
     return Function(name, run, component=Component(HELPER), input_schema=schema, readable=False, hidden=True, **shared)
 
 

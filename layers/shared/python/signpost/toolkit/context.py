@@ -61,14 +61,24 @@ class Context:
         return max(self._ends_at - time.monotonic(), 0.0)
 
     def require(self, permission: str) -> None:
-        """Check that the call was granted this permission. Raises ToolError if not."""
+        """Check that the principal that calls has this permission, and that the call was granted it. Raises ToolError
+        if not."""
         if permission not in self.permissions:
-            raise ToolError(f"This call was not granted the permission `{permission}`.")
+            raise ToolError(
+                f"This call was not granted the permission `{permission}`: the function, or one that called it, does "
+                "not declare it."
+            )
+        if permission not in self.principal.permissions:
+            raise ToolError(
+                f"You do not have the permission `{permission}`. An administrator can give it to your key or account."
+            )
 
     def call(self, function: str, arguments: JsonObject = NO_ARGUMENTS) -> Json:
-        """Call another function with the permissions of this call and return its result. Raises CallFailed, or
-        CallEnded."""
+        """Call another function with the permissions of this call and return its result. The function must be declared
+        in `calls`. Raises CallFailed, or CallEnded."""
         self._check_not_ended()
+        if function not in self._call.callees:
+            raise CallFailed(failure("undeclared_call", function))
         if self._nested is None:
             message = f"{function} cannot be called: this executor was deployed without GATEWAY_FUNCTION."
             raise CallFailed(failure("unreachable", function, message=message))

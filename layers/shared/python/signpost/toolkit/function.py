@@ -14,7 +14,7 @@ from inspect import (
 from typing import cast
 
 from signpost.calling.function_ids import FUNCTION_ID, is_function_id
-from signpost.contract import PROMPT, Component, HostedFunction, is_declared_read_only
+from signpost.contract import MOST_CALLEES, PROMPT, Component, HostedFunction, is_declared_read_only
 from signpost.directory.listing import MEMBER_CHECKS, check_flag
 from signpost.directory.versions import is_version
 from signpost.model import Json, JsonObject
@@ -65,6 +65,8 @@ class Function:
     """The id of the skill document that explains the function."""
     component: Component | None = None
     """The component that clients see instead of a tool."""
+    calls: Collection[str] = ()
+    """The ids of the functions that the function calls by its context. It can call no others."""
     _parameter_count: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -85,6 +87,7 @@ class Function:
             exposed=self.expose,
             **{member: getattr(self, member) for member in MEMBER_CHECKS if member != "icons"},
             icons=tuple(self.icons),
+            callees=frozenset(self.calls),
         )
 
     def _is_readable(self) -> bool:
@@ -166,6 +169,15 @@ def _fault_of_permissions(value: object) -> str | None:
     return None if _are_texts(value) else "must be a sequence of texts"
 
 
+def _fault_of_calls(value: object) -> str | None:
+    if not _are_texts(value):
+        return "must be a sequence of function ids"
+    ids = cast("Collection[str]", value)
+    if invalid := [function for function in ids if not is_id(function)]:
+        return f"has {invalid[0]!r}, which is not a valid function id"
+    return None if len(ids) <= MOST_CALLEES else f"has more than {MOST_CALLEES} functions"
+
+
 def _fault_of_timeout(value: object) -> str | None:
     return None if value is None or _is_positive(value) else "must be a positive number of milliseconds"
 
@@ -177,6 +189,7 @@ def _fault_of_readable(value: object) -> str | None:
 OWN: Mapping[str, Callable[[object], str | None]] = {
     "permissions": _fault_of_permissions,
     "timeout_ms": _fault_of_timeout,
+    "calls": _fault_of_calls,
     "isolate": check_flag,
     "readable": _fault_of_readable,
     "expose": check_flag,

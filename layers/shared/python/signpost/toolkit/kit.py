@@ -1,7 +1,7 @@
 """Toolkits: decorators that declare plain functions as tools, prompts, resources and templates, and build the
 executor's functions from them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from inspect import getdoc
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
@@ -13,6 +13,7 @@ from signpost.model import JsonObject
 from signpost.records import dataclass
 from signpost.toolkit import options
 from signpost.toolkit.function import (
+    OPTIONS,
     DeclarationError,
     Function,
     check_callable,
@@ -42,14 +43,26 @@ class _Declaration:
 
 
 class Toolkit:
-    """Tools, prompts, resources and templates that share a namespace, a default category of tools, and a version."""
+    """Tools, prompts, resources and templates that share a namespace, a version, and defaults of some options."""
 
-    def __init__(self, namespace: str, category: str | None = None, *, version: str | None = None) -> None:
+    def __init__(
+        self,
+        namespace: str,
+        category: str | None = None,
+        *,
+        version: str | None = None,
+        calls: Collection[str] = (),
+    ) -> None:
+        """`category` is the default of tools. `calls` names the functions that each function may call, unless it
+        declares its own."""
         if not is_id(namespace):
             raise DeclarationError(f"{namespace!r} is not a valid namespace; it must match {FUNCTION_ID.pattern}.")
         if fault := fault_of("category", category):
             raise DeclarationError(f"{namespace}: category {fault}.")
+        if fault := OPTIONS["calls"](calls):
+            raise DeclarationError(f"{namespace}: calls {fault}.")
         self.namespace = namespace
+        self.calls = tuple(calls)
         self.category = category
         self.version = check_version(namespace, version) if version is not None else None
         self._declarations: dict[Callable[..., object], _Declaration] = {}
@@ -194,7 +207,8 @@ class Toolkit:
         # Imported on first use: most toolkits have tools only.
         from signpost.toolkit.components import build_component_functions  # noqa: PLC0415
 
-        return build_component_functions(name, run, declaration.kind, declaration.options)
+        options_with_default = {"calls": self.calls, **declaration.options}
+        return build_component_functions(name, run, declaration.kind, options_with_default)
 
     def _build_tool(self, name: str, run: Callable[..., object], author_options: Mapping[str, Any]) -> Function:
         call, parameters = build_call(name, run, author_options)
@@ -208,7 +222,7 @@ class Toolkit:
         )
 
     def _default_options(self, run: Callable[..., object]) -> dict[str, Any]:
-        return {"name": run.__name__, "description": getdoc(run) or "", "category": self.category}
+        return {"name": run.__name__, "description": getdoc(run) or "", "category": self.category, "calls": self.calls}
 
 
 def _fault_of_option(kind: str, option: str, value: object) -> str | None:

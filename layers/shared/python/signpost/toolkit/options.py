@@ -35,6 +35,7 @@ class ToolOptions(TypedDict, total=False):
     readable: bool
     expose: bool
     doc: str
+    calls: Collection[str]
 
 
 HINTS: Mapping[str, str] = {
@@ -48,7 +49,7 @@ SCHEMA_OPTIONS = ("input_schema", "input", "output_schema", "output")
 """Options that declare input or output. If both forms are declared, the first of this list counts."""
 COPIED_OPTIONS = (
     "name", "title", "description", "category", "icons", "meta", "hidden", "timeout_ms", "permissions", "idempotent",
-    "isolate", "readable", "expose", "doc",
+    "isolate", "readable", "expose", "doc", "calls",
 )  # fmt: skip
 """Options that are copied to the Function field of the same name."""
 

@@ -165,6 +165,7 @@ def _build_call(function: Function, arguments: JsonObject, trial: TrialSetup, se
         permissions=granted,
         answers=trial.answers,
         state=trial.state,
+        callees=frozenset(function.calls),
     )
 
 

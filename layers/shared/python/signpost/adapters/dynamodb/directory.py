@@ -62,6 +62,7 @@ def hosted_in(row: Row) -> HostedFunction:
         description=row["description"]["S"] if "description" in row else "",
         input_schema=json.loads(row["input_schema"]["S"]) if "input_schema" in row else None,
         exposed="exposed" in row,
+        callees=rows.set_of_texts(row, "calls") if "calls" in row else frozenset(),
         **listing,
     )
 
@@ -255,6 +256,7 @@ def attributes_of(executor: Executor, hosted: HostedFunction) -> Attributes:
         "description": {"S": hosted.description},
         **({"input_schema": {"S": rows.text(hosted.input_schema)}} if hosted.input_schema is not None else {}),
         **({"exposed": {"BOOL": True}} if hosted.exposed else {}),
+        **({"calls": rows.text_set(hosted.callees)} if hosted.callees else {}),
         **_listing_attribute(hosted),
         **rows.schema_attribute(),
     }

@@ -51,7 +51,12 @@ def _answer_of(change: DirectoryChange) -> JsonObject:
         "executor": change.executor.arn,
         "version": change.terms.version if change.terms is not None else None,
         "functions": [
-            {"id": hosted.function, "name": skill_name(hosted), "permissions": sorted(hosted.permissions)}
+            {
+                "id": hosted.function,
+                "name": skill_name(hosted),
+                "permissions": sorted(hosted.permissions),
+                "calls": sorted(hosted.callees),
+            }
             for hosted in sorted(change.hosted, key=lambda hosted: hosted.function)
         ],
         "loaded": _names_of(change, "load"),

@@ -16,6 +16,7 @@ from signpost.adapters.dynamodb import DynamoDirectory, DynamoPlacedFunctions
 from signpost.adapters.secrets_manager import EXECUTOR_KEYS_TAG
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import Executor, ExecutorVersion, HostedFunction, PlacedExecutor
+from signpost.directory.load_tenants import TENANTS_TAG
 from signpost.identity.permissions import ADMINISTRATION
 from stage.crashes import PROCESS, SANDBOX
 from tests.acceptance.bus import add_target
@@ -160,7 +161,7 @@ REFUSED_COMMANDS = [
     ("load", "signpost-welcome", "does not allow 'signpost-welcome'"),
     ("unload", "signpost-system-info", "No executor 'signpost-system-info' is loaded"),
     ("reload", "signpost-system-info", "not loaded"),
-    ("load", "missing", "There is no Lambda function"),
+    ("load", "missing", "may not be loaded for the tenant"),
     ("unload", "core", "No executor"),
 ]
 
@@ -179,6 +180,25 @@ def test_a_load_without_the_permission_is_refused(
     key = stack.laptop.make_key(stack.stack, tenant.name)
     ran = signpost("executors", "load", "signpost-system-info", "--stack", STACK, SIGNPOST_AUTHORIZATION=key)
     assert (ran.returncode, ADMINISTRATION in ran.stderr) == (1, True)
+    assert tenant.find_placed() is None
+
+
+@pytest.fixture
+def foreign_executor(laptop: Laptop, stack: SweptStack) -> Iterator[None]:
+    """The executor is for another tenant, as its tag says."""
+    assert stack
+    functions = laptop.client("lambda")
+    before = functions.list_tags(Resource=SYSTEM_INFO.function_arn)["Tags"]
+    functions.tag_resource(Resource=SYSTEM_INFO.function_arn, Tags={TENANTS_TAG: "another-tenant"})
+    yield
+    functions.tag_resource(Resource=SYSTEM_INFO.function_arn, Tags={TENANTS_TAG: before[TENANTS_TAG]})
+
+
+@pytest.mark.invariant(80)
+@pytest.mark.usefixtures("foreign_executor")
+def test_an_executor_of_another_tenant_is_not_loaded(tenant: LoadingTenant, signpost: ProcessRunner) -> None:
+    ran = signpost("executors", "load", "signpost-system-info", "--stack", STACK, SIGNPOST_AUTHORIZATION=tenant.key)
+    assert (ran.returncode, TENANTS_TAG in ran.stderr) == (1, True), ran.stderr
     assert tenant.find_placed() is None
 
 

@@ -11,6 +11,7 @@ from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.api.reference import ALL_FUNCTIONS
 from signpost.contract import BreakerState, Component, Executor, ExecutorVersion, HostedFunction
+from signpost.model import JsonObject
 from signpost.schema.validation import Validators
 from tests.support.loadable_executors import (
     LAMBDA_ARN_PREFIX,
@@ -51,8 +52,8 @@ def test_s183_a_valid_executor_is_loaded_with_its_functions_and_permissions(stag
         "executor": MAIL,
         "version": "1.2",
         "functions": [
-            {"id": "mail::list", "name": "list", "permissions": []},
-            {"id": "mail::send", "name": "send", "permissions": ["dns", "smtp"]},
+            {"id": "mail::list", "name": "list", "permissions": [], "calls": []},
+            {"id": "mail::send", "name": "send", "permissions": ["dns", "smtp"], "calls": []},
         ],
         "loaded": ["list", "send"],
         "reloaded": [],
@@ -67,7 +68,9 @@ def test_s183_a_valid_executor_is_loaded_with_its_functions_and_permissions(stag
 
 def test_s184_a_function_without_declared_permissions_has_none(stage: LoadableExecutors) -> None:
     stage.offer("team-bare", "bare::f")
-    assert stage.expect_success("load", "team-bare")["functions"] == [{"id": "bare::f", "name": "f", "permissions": []}]
+    assert stage.expect_success("load", "team-bare")["functions"] == [
+        {"id": "bare::f", "name": "f", "permissions": [], "calls": []}
+    ]
     assert stage.list_hosted()[0].permissions == frozenset()
 
 
@@ -100,6 +103,57 @@ def test_s186_an_invalid_executor_manifest_is_refused(stage: LoadableExecutors, 
 def test_an_executor_that_does_not_answer_is_not_loaded(stage: LoadableExecutors) -> None:
     del stage.handlers[MAIL]
     assert refusal_without_changes(stage, "load", MAIL) == "not_reached"
+
+
+@pytest.mark.invariant(80)
+def test_an_executor_is_loaded_only_for_tenants_that_its_tag_names(stage: LoadableExecutors) -> None:
+    stage.tag("team-mail", "umbrella initech")
+    for operation in ("load", "reload"):
+        assert refusal_without_changes(stage, operation, MAIL) == "not_allowed"
+    assert stage.expect_refusal("load", MAIL, "hooli") == "not_allowed"
+    assert stage.list_placed("hooli") == {}
+    stage.expect_success("load", MAIL, "umbrella")
+
+
+@pytest.mark.invariant(80)
+def test_an_executor_without_a_tag_is_loaded_for_the_operators_tenant_only(stage: LoadableExecutors) -> None:
+    assert stage.expect_refusal("load", MAIL, "umbrella") == "not_allowed"
+    assert stage.list_placed("umbrella") == {}
+    stage.expect_success("load", MAIL, TENANT)
+
+
+@pytest.mark.invariant(80)
+def test_an_executor_of_another_tenant_is_not_called(stage: LoadableExecutors) -> None:
+    called: list[JsonObject] = []
+    stage.handlers[MAIL] = lambda message: called.append(message) or {}
+    assert stage.expect_refusal("load", "team-mail", "umbrella") == "not_allowed"
+    assert called == []
+
+
+@pytest.mark.invariant(80)
+def test_a_qualified_arn_does_not_evade_the_tag(stage: LoadableExecutors) -> None:
+    stage.tag("team-mail", "umbrella")
+    assert stage.expect_refusal("load", f"{MAIL}:live") == "not_allowed"
+
+
+def test_a_tag_may_name_all_tenants(stage: LoadableExecutors) -> None:
+    stage.tag("team-mail", "@all")
+    stage.expect_success("load", MAIL, "umbrella")
+    stage.expect_success("load", MAIL, TENANT)
+
+
+def test_an_executor_that_an_operator_has_placed_is_reloaded_without_a_tag(stage: LoadableExecutors) -> None:
+    stage.placer.place(MAIL, "umbrella")
+    stage.expect_success("reload", MAIL, "umbrella")
+    stage.tag("team-mail", TENANT)
+    assert stage.expect_refusal("reload", MAIL, "umbrella") == "not_allowed"
+    stage.expect_success("unload", MAIL, "umbrella")
+
+
+def test_the_refusal_of_a_foreign_executor_names_the_tag(stage: LoadableExecutors) -> None:
+    answer = stage.call("load", MAIL, "umbrella")
+    assert isinstance(answer, RegistryRefusal)
+    assert "umbrella to the tag signpost:tenants" in answer.message
 
 
 @pytest.mark.invariant(67)
@@ -155,6 +209,7 @@ def test_an_id_or_a_name_of_another_executor_is_refused_until_it_is_unloaded(
     stage.expect_success("load", MAIL)
     stage.offer("team-sms", hosted)
     assert refusal_without_changes(stage, "load", "team-sms") == "name_taken"
+    stage.tag("team-sms", f"umbrella {TENANT}")
     stage.expect_success("load", "team-sms", "umbrella")
     stage.expect_success("unload", MAIL)
     stage.expect_success("load", "team-sms")
@@ -430,6 +485,7 @@ def test_an_executor_placed_without_a_version_can_be_reloaded(stage: LoadableExe
 
 def test_a_load_leaves_other_tenants_and_shipped_executors_unchanged(stage: LoadableExecutors) -> None:
     shipped = stage.list_placed()
+    stage.tag("team-mail", "acme umbrella")
     stage.expect_success("load", MAIL, "umbrella")
     stage.expect_success("load", MAIL)
     stage.expect_success("unload", MAIL)

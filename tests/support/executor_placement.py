@@ -46,9 +46,14 @@ class Account:
         self.executors: dict[str, Executor] = {}
         self.secrets: dict[str, MasterKeys] = {}
         self.untagged: set[str] = set()
+        self.tags: dict[tuple[str, str], str] = {}
+        """The tags of Lambda functions, by ARN and name."""
 
     def inspect(self, lambda_function: str) -> Executor | str:
         return self.executors.get(lambda_function, f"There is no Lambda function {lambda_function}.")
+
+    def read_tag(self, executor_arn: str, name: str) -> str | None:
+        return self.tags.get((executor_arn, name))
 
     def problem_with(self, secret: str) -> str | None:
         if secret not in self.secrets:

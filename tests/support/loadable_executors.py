@@ -11,6 +11,7 @@ from signpost.content.callers import Caller
 from signpost.content.names import is_internal
 from signpost.contract import Executor, HostedFunction
 from signpost.directory.allow_list import AllowList
+from signpost.directory.load_tenants import TENANTS_TAG, LoadTenants
 from signpost.directory.loader import Loader
 from signpost.directory.manifest import manifest_message
 from signpost.directory.ports import Directory, LoadedExecutors
@@ -39,6 +40,7 @@ class LoadableExecutors(ExecutorPlacement):
     def build_load_functions(self, loads: LoadedExecutors, directory: Directory, breakers: Breakers) -> LoadFunctions:
         loader = Loader(
             allowed=AllowList(ALLOWED_ARNS),
+            tenants=LoadTenants(tags=self.account, operator_tenant=TENANT),
             offers=self.offers,
             keys=self.build_executor_keys(directory),
             directory=loads,
@@ -54,6 +56,10 @@ class LoadableExecutors(ExecutorPlacement):
         functions = [HostedFunction(item) if isinstance(item, str) else item for item in hosted]
         self.manifests[executor.arn] = manifest_message(functions, version)
         return executor
+
+    def tag(self, name: str, tenants: str) -> None:
+        """Set the tag that names the tenants of an executor."""
+        self.account.tags[build_loadable_executor(name).arn, TENANTS_TAG] = tenants
 
     def call(self, operation: str, executor: Json, tenant: str | None = TENANT) -> Json | RegistryRefusal:
         principal = Principal("admin", tenant or "", "signpost:operator")

@@ -1,4 +1,4 @@
-"""Reads an executor's configuration from Lambda."""
+"""Reads an executor's configuration and tags from Lambda."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -11,6 +11,7 @@ from signpost.contract import Executor
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_lambda.type_defs import FunctionConfigurationResponseTypeDef
 
 KEY_SECRET = "EXECUTOR_KEY_SECRET_ARN"  # noqa: S105 - the name of a variable
 
@@ -35,6 +36,20 @@ class LambdaConfiguration:
                     "Check its name, and allow lambda:GetFunctionConfiguration."
                 )
             raise
+        return self._executor_of(lambda_function, configuration)
+
+    def read_tag(self, executor_arn: str, name: str) -> str | None:
+        try:
+            return call(self._client.list_tags, Resource=executor_arn)["Tags"].get(name)
+        except ClientError as fault:
+            # Without a tag the executor is for the operator's tenant only, so a tag that may not be read opens nothing.
+            if code_of(fault) in ("ResourceNotFoundException", "AccessDeniedException"):
+                return None
+            raise
+
+    def _executor_of(
+        self, lambda_function: str, configuration: "FunctionConfigurationResponseTypeDef"
+    ) -> Executor | str:
         secret = configuration.get("Environment", {}).get("Variables", {}).get(KEY_SECRET)
         if not secret:
             return f"{lambda_function} is not an executor: its environment has no variable {KEY_SECRET}."

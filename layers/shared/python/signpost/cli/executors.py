@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from signpost.cli import executor_folders, remote, stack
 from signpost.cli.failure import CommandFailed
 from signpost.cli.terminal import print_progress
+from signpost.directory.load_rules import name_of_executor
 from signpost.directory.placement import PlacementError
 from signpost.errors import Unavailable
 
@@ -98,6 +99,7 @@ def _deploy(arguments: argparse.Namespace) -> int:
     parameters = dict(stack.read_executor_parameters(arguments.stack))
     url, allowed = parameters.pop("McpUrl"), parameters.pop("ExecutorFunctions")
     executor_folders.check_allowed(name, parameters["GatewayFunctionArn"], allowed)
+    parameters["Tenants"] = " ".join(_tenants_of(arguments.stack, name, arguments.tenant))
     if executor_folders.write_template(folder):
         print_progress(f"+ {folder / executor_folders.TEMPLATE} (edit it as you like)")
     print_progress(f"deploying the stack {name}")
@@ -106,6 +108,14 @@ def _deploy(arguments: argparse.Namespace) -> int:
     print(json.dumps({"tenant": arguments.tenant, "functions": sorted(hosted.function for hosted in functions)}))
     print_progress(f"Its tools are at {url}/flat within two seconds.")
     return 0
+
+
+def _tenants_of(signpost_stack: str, function_name: str, tenant: str) -> "Sequence[str]":
+    """List the tenants for which the executor is placed, and the tenant for which it is deployed now."""
+    with stack.open_adapters(signpost_stack) as adapters:
+        placed = adapters.directory.list_placed()
+    names = {item.tenant for item in placed if name_of_executor(item.executor) == function_name}
+    return sorted(filter(None, {*names, tenant}))
 
 
 def _change_load(arguments: argparse.Namespace) -> int:

@@ -48,7 +48,9 @@ def unload(executor: str, snapshot: DirectorySnapshot) -> DirectoryChange | Plac
     """Remove an executor, named by its ARN or its function name. The executor itself is not called: it may have been
     deleted."""
     matching = [
-        placed for placed in snapshot.placed if placed.executor.arn == executor or _name_of(placed.executor) == executor
+        placed
+        for placed in snapshot.placed
+        if placed.executor.arn == executor or name_of_executor(placed.executor) == executor
     ]
     loaded = [placed for placed in matching if placed.tenant is not None]
     if len(loaded) > 1:
@@ -69,7 +71,7 @@ def _find_loaded(snapshot: DirectorySnapshot, arn: str) -> PlacedExecutor | None
     )
 
 
-def _name_of(executor: Executor) -> str:
+def name_of_executor(executor: Executor) -> str:
     return executor.arn.partition(ARN_MARK)[2]
 
 

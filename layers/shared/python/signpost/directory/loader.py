@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from signpost.directory import load_rules
 from signpost.directory.allow_list import AllowList
 from signpost.directory.keys import ExecutorKeys
+from signpost.directory.load_tenants import LoadTenants
 from signpost.directory.model import DirectoryChange, DirectorySnapshot, PlacementRefusal
 from signpost.directory.offers import Offer, Offers
 from signpost.errors import Unavailable
@@ -28,6 +29,7 @@ class Loader:
         self,
         *,
         allowed: AllowList,
+        tenants: LoadTenants,
         offers: Offers,
         keys: ExecutorKeys,
         directory: "LoadedExecutors",
@@ -36,6 +38,7 @@ class Loader:
     ) -> None:
         """`is_reserved` tells the ids of functions that only the registry may have."""
         self._allowed = allowed
+        self._tenants = tenants
         self._offers = offers
         self._keys = keys
         self._directory = directory
@@ -56,7 +59,7 @@ class Loader:
 
     def _apply_load(self, executor: str, tenant: str, rule: LoadRule) -> DirectoryChange | PlacementRefusal:
         """Write the executor's keys, then change the directory: a function that is in the directory can be called."""
-        offer = self._fetch_offer(executor)
+        offer = self._fetch_offer(executor, tenant)
         if isinstance(offer, PlacementRefusal):
             return offer
         preview = rule(offer, self._directory.read(tenant))
@@ -73,8 +76,17 @@ class Loader:
             self._forget_failures(change, tenant)
         return change
 
-    def _fetch_offer(self, executor: str) -> Offer | PlacementRefusal:
+    def _find_allowed(self, executor: str, tenant: str) -> str | PlacementRefusal:
+        """Return the ARN of an executor that may be loaded for the tenant. It is not called before that is certain."""
         arn = self._allowed.arn_of(executor)
+        if isinstance(arn, PlacementRefusal):
+            return arn
+        own = [placed for placed in self._directory.read(tenant).placed if placed.tenant is not None]
+        is_placed = any(placed.executor.arn == arn for placed in own)
+        return self._tenants.check(arn, tenant, is_placed=is_placed) or arn
+
+    def _fetch_offer(self, executor: str, tenant: str) -> Offer | PlacementRefusal:
+        arn = self._find_allowed(executor, tenant)
         offer = arn if isinstance(arn, PlacementRefusal) else self._offers.fetch(arn)
         if isinstance(offer, PlacementRefusal):
             return offer

@@ -18,6 +18,12 @@ class ExecutorInspector(Protocol):
         ...
 
 
+class ExecutorTags(Protocol):
+    def read_tag(self, executor_arn: str, name: str) -> str | None:
+        """Return the text of a tag of the Lambda function; None without the tag or without the function."""
+        ...
+
+
 class ExecutorSecrets(Protocol):
     def problem_with(self, secret: str) -> str | None:
         """Say why keys of an executor must not be written to this secret; None if they may be."""

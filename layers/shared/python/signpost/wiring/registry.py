@@ -34,6 +34,7 @@ from signpost.content.api.load_functions import LoadFunctions
 from signpost.content.names import is_internal
 from signpost.directory.allow_list import AllowList
 from signpost.directory.keys import ExecutorKeys
+from signpost.directory.load_tenants import LoadTenants
 from signpost.directory.loader import Loader
 from signpost.directory.offers import Offers
 from signpost.directory.placement import Placer
@@ -212,6 +213,7 @@ def _build_executor_keys(settings: RegistrySettings, clients: AwsClients) -> Exe
 def _build_loader(settings: RegistrySettings, clients: AwsClients, offers: Offers, keys: ExecutorKeys) -> Loader:
     return Loader(
         allowed=AllowList(settings.executor_functions),
+        tenants=LoadTenants(tags=LambdaConfiguration(clients.lambdas), operator_tenant=settings.operator_tenant),
         offers=offers,
         keys=keys,
         directory=DynamoLoadedExecutors(clients.dynamodb, settings.registry_table),

@@ -25,7 +25,7 @@ LOAD_RESPONSE: JsonObject = schema(
     {
         "executor": text_schema("The ARN of the executor."),
         "version": OPTIONAL_STRING,
-        "functions": list_schema({"id": STRING, "name": STRING, "permissions": NAME_LIST}),
+        "functions": list_schema({"id": STRING, "name": STRING, "permissions": NAME_LIST, "calls": NAME_LIST}),
         "loaded": NAME_LIST,
         "reloaded": NAME_LIST,
         "unloaded": NAME_LIST,

@@ -11,6 +11,7 @@ import pytest
 
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from tests.support.laptop import Laptop, MakeKey, Stack
+from tests.support.memory_gateway import build_modern_request
 from tests.support.tokens import remove_signature, sign_with_public_key, tamper_subject
 
 pytestmark = pytest.mark.cloud
@@ -141,3 +142,15 @@ def test_the_stage_fixtures_are_visible_to_their_tenant_only(laptop: Laptop, sta
     assert "test_simple_text" in anonymous
     somebody = stage.request(make_token(laptop, stage)).json["result"]["tools"]
     assert [tool["name"] for tool in somebody] == [tool.name for tool in GATEWAY_TOOLS]
+
+
+def test_a_body_that_is_no_utf8_is_refused(product_stack: Stack, make_key: MakeKey) -> None:
+    message, headers = build_modern_request("tools/call", {"name": "gateway.search", "arguments": {"query": "@"}})
+    for written, status in ((b"tea", 200), ("\ufffd".encode(), 200), (b"\xff", 400)):
+        answer = product_stack.send(
+            "POST",
+            "/mcp",
+            body=json.dumps(message).encode().replace(b"@", written),
+            headers={**headers, "authorization": f"Bearer {make_key(product_stack)}"},
+        )
+        assert answer.status == status, answer.text

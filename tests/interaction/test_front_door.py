@@ -340,6 +340,27 @@ def test_the_deadline_is_the_earlier_one_of_api_gateway_and_lambda(
     assert parse_event(event(received_ms), now=1_000.0, remaining_ms=remaining_ms).deadline == deadline
 
 
+@pytest.mark.parametrize("written", [b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xf0\x9f", "\ufffd".encode() + b"\x80"])
+def test_a_body_whose_bytes_were_replaced_on_the_way_is_refused(gateway: MemoryGateway, written: bytes) -> None:
+    message, headers = build_modern_request("tools/call", {"name": "gateway.search", "arguments": {"query": "@"}})
+    sent = json.dumps(message).encode().replace(b"@", written)
+    headers |= {"authorization": f"Bearer {gateway.make_key()}", "content-length": str(len(sent))}
+    answer = gateway.send(body=sent.decode(errors="replace"), headers=headers)
+    assert (answer.status, answer.json["error"]["code"]) == (400, -32700), answer.text
+
+
+@pytest.mark.parametrize("length", [None, "right", "²"])
+def test_a_replacement_character_that_the_client_sent_is_text_like_any_other(
+    gateway: MemoryGateway, length: str | None
+) -> None:
+    message, headers = build_modern_request("tools/call", {"name": "gateway.search", "arguments": {"query": "\ufffd"}})
+    body = json.dumps(message, ensure_ascii=False)
+    sent_length = str(len(body.encode())) if length == "right" else length
+    declared = {} if sent_length is None else {"content-length": sent_length}
+    answer = gateway.send(body=body, headers={**headers, "authorization": f"Bearer {gateway.make_key()}", **declared})
+    assert answer.status == 200, answer.text
+
+
 def test_a_body_that_is_not_valid_base64_is_refused(gateway: MemoryGateway) -> None:
     for body in ("%%%", "é"):
         broken = {**event(None), "body": body, "isBase64Encoded": True}

@@ -34,11 +34,11 @@ class Stack:
         return f"http://localhost:{self.port}/mcp"
 
     def send(
-        self, method: str, path: str, *, body: str = "", headers: Mapping[str, str] | None = None
+        self, method: str, path: str, *, body: str | bytes = "", headers: Mapping[str, str] | None = None
     ) -> GatewayAnswer:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=40)
         try:
-            connection.request(method, path, body.encode(), dict(headers or {}))
+            connection.request(method, path, body.encode() if isinstance(body, str) else body, dict(headers or {}))
             response = connection.getresponse()
             response_headers = {name.lower(): value for name, value in response.getheaders()}
             return GatewayAnswer(response.status, response_headers, response.read().decode())

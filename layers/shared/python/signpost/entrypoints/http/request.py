@@ -9,6 +9,9 @@ from signpost.records import dataclass
 API_GATEWAY_TIMEOUT = 28.0
 """Seconds after API Gateway received the request until the answer must be sent; API Gateway gives up after 30."""
 LAMBDA_RESERVE = 1.0
+REPLACEMENT = "\ufffd".encode()
+"""The character that stands for bytes which are no UTF-8."""
+NO_UTF8 = b"\xff"
 
 
 class MalformedEvent(Exception):  # noqa: N818 - the caller causes it; it is no error of the gateway
@@ -41,23 +44,31 @@ def _parse_request(event: Mapping[str, Any], now: float, remaining_ms: int) -> H
     query: Mapping[str, str] = event.get("queryStringParameters") or {}
     if not isinstance(event["rawPath"], str):
         raise MalformedEvent
+    headers = {name.lower(): value.strip(" \t") for name, value in event.get("headers", {}).items()}
     return HttpRequest(
         method=http["method"].upper(),
         path=event["rawPath"],
-        headers={name.lower(): value.strip(" \t") for name, value in event.get("headers", {}).items()},
+        headers=headers,
         query=dict(query.items()),
-        body=_body_of(event),
+        body=_body_of(event, headers.get("content-length", "")),
         source_ip=http["sourceIp"],
         request_id=context["requestId"],
         deadline=_deadline_of(context.get("timeEpoch"), now, remaining_ms),
     )
 
 
-def _body_of(event: Mapping[str, Any]) -> bytes:
+def _body_of(event: Mapping[str, Any], content_length: str) -> bytes:
+    """Returns the bytes that the client sent.
+
+    The event of a JSON body has text, in which bytes that are no UTF-8 were replaced. That changed the length, so the
+    text is not what the client sent, and gets a byte again which the protocol refuses.
+    """
     body = event.get("body") or ""
     if event.get("isBase64Encoded"):
         return base64.b64decode(body, validate=True)
-    return body.encode("utf-8", "surrogatepass")
+    encoded = body.encode("utf-8", "surrogatepass")
+    is_changed = REPLACEMENT in encoded and content_length.isdecimal() and int(content_length) != len(encoded)
+    return encoded.replace(REPLACEMENT, NO_UTF8) if is_changed else encoded
 
 
 def _deadline_of(received_ms: float | None, now: float, remaining_ms: int) -> float:

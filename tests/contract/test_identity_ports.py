@@ -2,9 +2,15 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
+import pytest
+
+from signpost.adapters import keys
+from signpost.adapters.dynamodb import DynamoApiKeys
 from signpost.identity.credentials import ApiKey, IssuerKeySet
 from signpost.identity.ports import ApiKeys, IssuerKeySets
+from tests.contract.conftest import TABLE
 
 NOW = 1_800_000_000.25
 
@@ -31,6 +37,24 @@ def test_a_key_without_roles_or_expiry_is_read_as_it_was_stored(api_keys: ApiKey
     bare = replace(key_of(tenant), roles=frozenset(), permissions=frozenset(), expires_at=None)
     api_keys.add(bare)
     assert api_keys.find(tenant, "a1") == bare
+
+
+@pytest.mark.cloud
+def test_the_row_of_an_expired_key_stays_for_audits(dynamodb: Any, tenant: str) -> None:
+    client, key = dynamodb("ministack"), key_of(tenant)
+    assert DynamoApiKeys(client, TABLE).add(key)
+    row = client.get_item(TableName=TABLE, Key=keys.api_key(tenant, "a1"))["Item"]
+    assert float(row["expires_at"]["N"]) == NOW + 60 + 90 * 86_400
+
+
+@pytest.mark.cloud
+def test_a_key_of_an_earlier_release_expires_when_its_row_does(dynamodb: Any, tenant: str) -> None:
+    client, key = dynamodb("ministack"), key_of(tenant)
+    assert DynamoApiKeys(client, TABLE).add(key)
+    row = client.get_item(TableName=TABLE, Key=keys.api_key(tenant, "a1"))["Item"]
+    earlier = {name: value for name, value in row.items() if name != "valid_until"}
+    client.put_item(TableName=TABLE, Item={**earlier, "expires_at": {"N": str(NOW + 60)}})
+    assert DynamoApiKeys(client, TABLE).find(tenant, "a1") == key
 
 
 def test_an_unknown_key_is_none(api_keys: ApiKeys, tenant: str) -> None:

@@ -11,6 +11,10 @@ from signpost.identity.credentials import ApiKey
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+KEPT_AFTER_EXPIRY = 90 * 86_400
+"""Seconds for which the row of an expired key stays for audits. Then the table deletes it: `expires_at` is the time to
+live of a row, and `valid_until` the expiry of the key. Rows of earlier releases have only `expires_at`."""
+
 
 class DynamoApiKeys:
     def __init__(self, client: "DynamoDBClient", table: str) -> None:
@@ -52,13 +56,18 @@ def _api_key_in(tenant: str, row: Row) -> ApiKey:
         roles=rows.set_of_texts(row, "roles"),
         permissions=rows.set_of_texts(row, "permissions"),
         created_at=float(row["created_at"]["N"]),
-        expires_at=rows.optional_number(row, "expires_at"),
+        expires_at=rows.optional_number(row, "valid_until" if "valid_until" in row else "expires_at"),
         revoked_at=rows.optional_number(row, "revoked_at"),
     )
 
 
 def _attributes_of(key: ApiKey) -> Attributes:
-    times = {"created_at": key.created_at, "expires_at": key.expires_at, "revoked_at": key.revoked_at}
+    times = {
+        "created_at": key.created_at,
+        "valid_until": key.expires_at,
+        "expires_at": None if key.expires_at is None else key.expires_at + KEPT_AFTER_EXPIRY,
+        "revoked_at": key.revoked_at,
+    }
     return {
         "name": {"S": key.name},
         "secret_digest": {"S": key.secret_digest},

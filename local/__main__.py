@@ -18,6 +18,8 @@ from local.samples import sample_lines
 from local.stack import find_stack
 
 _INTERRUPTED = 130
+_ALLOWED_HOSTS = "ALLOWED_HOSTS"
+"""The variable with the hosts of this machine that webhooks and `core::http_fetch` may reach: `127.0.0.1:9000`."""
 
 
 def main() -> int:
@@ -70,7 +72,8 @@ def _dispatch(arguments: argparse.Namespace, home: Home, ports: Ports, progress:
 
 def _run(home: Home, ports: Ports, progress: Progress, how_to_stop: str) -> int:
     _use_emulator(Emulator(home.path, ports.emulator))
-    cloud = Cloud(home, ports, Issuer, sample_lines, progress, how_to_stop)
+    allowed_hosts = os.environ.get(_ALLOWED_HOSTS, "")
+    cloud = Cloud(home, ports, Issuer, sample_lines, progress, how_to_stop, allowed_hosts)
     return 0 if cloud.run() else _INTERRUPTED
 
 

@@ -57,6 +57,7 @@ class Cloud:
         samples: MakeSamples,
         progress: Progress,
         how_to_stop: str,
+        allowed_hosts: str = "",
     ) -> None:
         self._home = home
         self._ports = ports
@@ -64,6 +65,7 @@ class Cloud:
         self._samples = samples
         self._progress = progress
         self._how_to_stop = how_to_stop
+        self._allowed_hosts = allowed_hosts
         self._started = time.monotonic()
         self._emulator = Emulator(home.path, ports.emulator)
         self._door = Door(ports.door, self._api)
@@ -147,7 +149,8 @@ class Cloud:
             "ExecutorFunctions": ",".join(
                 (*(example.function_arn for example in (WELCOME, *LOADABLE.values())), AUTHOR_EXECUTORS)
             ),
-            "AllowedPrivateHosts": "127.0.0.1,localhost",  # on a laptop, webhook receivers run on loopback
+            # Nothing unless the developer names it: every caller could read all that listens on this machine.
+            "AllowedPrivateHosts": self._allowed_hosts,
         }
 
     def _announce(self, lines: Sequence[str]) -> None:

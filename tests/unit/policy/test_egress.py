@@ -125,6 +125,28 @@ def test_an_allowed_host_may_be_private(url: str, address: str, allowed: str) ->
     assert refusal(url, address, allowed=("other.test",)) is not None
 
 
+@pytest.mark.parametrize(
+    ("entry", "url", "is_allowed"),
+    [
+        ("127.0.0.1:9000", "http://127.0.0.1:9000/", True),
+        ("127.0.0.1:9000", "http://127.0.0.1:9001/", False),
+        ("127.0.0.1:9000", "http://127.0.0.1/", False),
+        ("127.0.0.1:80", "http://127.0.0.1/", True),
+        ("Hooks.Internal.:8443", "https://hooks.internal:8443/", True),
+        ("hooks.internal:8443", "https://hooks.internal/", False),
+        ("hooks.internal:8443", "https://sub.hooks.internal:8443/", False),
+        ("[fd00::1]:8443", "https://[fd00:0::1]:8443/", True),
+        ("[fd00::1]:8443", "https://[fd00::1]/", False),
+        ("fd00::1", "https://[fd00::1]:8443/", True),
+        ("fd00::1:8443", "https://[fd00::1]:8443/", False),
+        ("127.0.0.1:", "http://127.0.0.1/", False),
+        ("127.0.0.1:²", "http://127.0.0.1/", False),
+    ],
+)
+def test_an_entry_with_a_port_allows_that_port_only(entry: str, url: str, is_allowed: bool) -> None:
+    assert (refusal(url, "10.0.0.1", allowed=(entry,)) is None) is is_allowed
+
+
 def test_an_allowed_name_allows_no_other_name() -> None:
     allowed = ("hooks.internal", "10.0.0.1")
     for url in ("https://a.hooks.internal/", "https://hooks.internal.test/", "https://internal/"):

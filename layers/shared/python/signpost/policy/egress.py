@@ -74,6 +74,8 @@ class Address:
 class EgressRules:
     allowed_hosts: frozenset[str]
     """Names and addresses that may be private, and need neither TLS nor a permitted port."""
+    allowed_places: frozenset[tuple[str, int]] = frozenset()
+    """Likewise, each at one port only."""
     own_addresses: Sequence[Address] = ()
     """Addresses that not even an allowed host may resolve to."""
     needs_tls: bool = True
@@ -85,7 +87,7 @@ class EgressRules:
         host = destination.host
         if any(map(is_forbidden, addresses)) or self._is_own(destination, addresses):
             return f"{host} is not a public address."
-        if host in self.allowed_hosts:
+        if host in self.allowed_hosts or (host, destination.port) in self.allowed_places:
             return None
         if self.needs_tls and destination.scheme != "https":
             return f"{host} may only be reached over https."
@@ -104,11 +106,16 @@ def build_egress_rules(
     needs_tls: bool = True,
     ports: frozenset[int] | None = None,
 ) -> EgressRules:
-    """Builds the rules. `own_addresses` are written as in environment variables: `127.0.0.1:9001`, or a URL. An empty
-    one is ignored."""
-    allowed = frozenset(_normalize_host(host.lower().removesuffix(".")) for host in allowed_hosts)
-    addresses = tuple(_parse_own_address(address) for address in own_addresses if address)
-    return EgressRules(allowed, addresses, needs_tls, ports)
+    """Builds the rules. `allowed_hosts` are hosts, or hosts with a port: `127.0.0.1:9000`. `own_addresses` are written
+    as in environment variables: `127.0.0.1:9001`, or a URL. An empty one is ignored."""
+    entries = [_split_port(entry.lower()) for entry in allowed_hosts]
+    return EgressRules(
+        allowed_hosts=frozenset(host for host, port in entries if port is None),
+        allowed_places=frozenset((host, port) for host, port in entries if port is not None),
+        own_addresses=tuple(_parse_own_address(address) for address in own_addresses if address),
+        needs_tls=needs_tls,
+        ports=ports,
+    )
 
 
 def parse_destination(url: str) -> Destination | str:
@@ -173,6 +180,14 @@ def _embedded_ipv4(address: IPv4Address | IPv6Address) -> Sequence[IPv4Address]:
     translated = IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 or int(address) < 1 << 32 else None
     embedded = (address.ipv4_mapped, address.sixtofour, translated)
     return [ipv4 for ipv4 in embedded if ipv4 is not None]
+
+
+def _split_port(entry: str) -> tuple[str, int | None]:
+    """Split an allowed host from its port. An address of IPv6 has its port behind brackets."""
+    host, colon, port = entry.rpartition(":")
+    has_port = colon and port.isdecimal() and port.isascii() and (":" not in host or host.endswith("]"))
+    name = host if has_port else entry
+    return _normalize_host(name.removesuffix(".")), int(port) if has_port else None
 
 
 def _parse_own_address(text: str) -> Address:

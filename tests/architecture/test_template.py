@@ -1,7 +1,7 @@
 """What the template must be, whoever changes it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,17 @@ def test_a_function_has_a_folder_a_log_group_and_no_reserved_concurrency(name: s
     assert "ReservedConcurrentExecutions" not in properties
 
 
+def is_refusal_without_tls(statement: dict[str, Any], resources: Sequence[str]) -> bool:
+    """Whether a statement of a resource policy denies all requests that come without TLS."""
+    named = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+    return (
+        (statement["Effect"], statement["Principal"]) == ("Deny", "*")
+        and statement["Action"].endswith(":*")
+        and all(any(name in str(one) for one in named) for name in resources)
+        and statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    )
+
+
 QUEUES = dict(resources_of_type("AWS::SQS::Queue"))
 
 
@@ -75,7 +86,8 @@ def test_undeliverable_change_events_go_to_a_queue_that_accepts_them() -> None:
     assert QUEUES["Changes"]["Properties"]["RedrivePolicy"]["deadLetterTargetArn"] == {"Fn::GetAtt": [queue, "Arn"]}
     for taking in ("Changes", queue):
         policy = RESOURCES[f"{taking}Policy"]["Properties"]
-        (statement,) = policy["PolicyDocument"]["Statement"]
+        statement, secure = policy["PolicyDocument"]["Statement"]
+        assert is_refusal_without_tls(secure["Fn::If"][1], [taking])
         assert policy["Queues"] == [{"Ref": taking}]
         assert statement["Principal"] == {"Service": "events.amazonaws.com"}
         assert (statement["Action"], statement["Resource"]) == ("sqs:SendMessage", {"Fn::GetAtt": [taking, "Arn"]})
@@ -181,6 +193,37 @@ DATA = resources_of_type("AWS::DynamoDB::Table", "AWS::SecretsManager::Secret", 
 def test_data_resources_are_retained_when_the_stack_is_deleted(name: str) -> None:
     assert RESOURCES[name]["DeletionPolicy"] == "RetainExceptOnCreate"  # a first deployment that fails leaves nothing
     assert RESOURCES[name]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_the_content_bucket_answers_nothing_without_tls() -> None:
+    policy = RESOURCES["ContentBucketPolicy"]
+    assert policy["Condition"] == "IsInAws"
+    (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Action"] == "s3:*"
+    assert is_refusal_without_tls(statement, ["ContentBucket", "/*"])
+
+
+def test_the_tables_of_a_stack_in_production_are_protected_from_deletion() -> None:
+    for _, table in resources_of_type("AWS::DynamoDB::Table"):
+        assert table["Properties"]["DeletionProtectionEnabled"] == {"Fn::If": ["ProtectsTables", True, False]}
+    assert TEMPLATE["Parameters"]["DeletionProtection"]["Default"] == "on"
+    assert TEMPLATE["Conditions"]["ProtectsTables"]["Fn::And"] == [
+        {"Fn::Equals": [{"Ref": "Stage"}, "prod"]},
+        {"Fn::Equals": [{"Ref": "DeletionProtection"}, "on"]},
+        {"Condition": "IsInAws"},
+    ]
+
+
+def test_a_condition_on_all_values_of_a_key_needs_the_key() -> None:
+    """An absent key satisfies `ForAllValues`."""
+    for name, role in ROLES.items():
+        for policy in role["Properties"]["Policies"]:
+            for statement in policy["PolicyDocument"]["Statement"]:
+                conditions = statement.get("Condition", {})
+                keys = [
+                    key for operator, one in conditions.items() if operator.startswith("ForAllValues") for key in one
+                ]
+                assert [conditions.get("Null", {}).get(key) for key in keys] == ["false"] * len(keys), name
 
 
 def test_tables_have_point_in_time_recovery_and_time_to_live() -> None:

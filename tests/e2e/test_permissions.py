@@ -259,6 +259,7 @@ BREAKER, SKILL = keys.breaker("acme", "f"), keys.entry("tenant#acme#skills", "s"
         ("Gateway", DEFINITION, BREAKER, "ImplicitDeny"),
         ("Registry", API_KEY, SKILL, "Deny"),
         ("Sweeper", API_KEY, SKILL, "Deny"),
+        ("Sweeper", DEFINITION, SKILL, "Deny"),
     ],
 )
 def test_a_role_can_write_neither_an_api_key_nor_a_definition(
@@ -288,6 +289,28 @@ def test_a_role_can_write_neither_an_api_key_nor_a_definition(
     assert [judge(statements, one.request).decision for one in decided] == [one.decision for one in decided]
     puts = [one for one in decided if one.request == Request("dynamodb:PutItem", arn, {LEADING_KEYS: [row["pk"]["S"]]})]
     assert [one.decision for one in puts] == [decision] * 3, "once alone, and in each of two transactions"
+
+
+@pytest.mark.invariant(81)
+@pytest.mark.parametrize("function", ["Subscriber", "Delivery", "Sweeper", "Relay", "Herald", "ExecutorCore"])
+def test_a_role_that_judges_no_credentials_cannot_read_an_api_key(
+    exercised_stack: ExercisedStack, function: str
+) -> None:
+    """By real calls, with the credentials of its role."""
+    session, roles, table = f"reader-{function}", DeployedRoles(exercised_stack), exercised_stack.table
+    client = assume_role(exercised_stack, roles.find_role_arn(function), session)
+    arn = exercised_stack.dynamodb.describe_table(TableName=table)["Table"]["TableArn"]
+    for action in ("BatchGetItem", "GetItem", "Query", "Scan"):
+        exercised_stack.laptop.expect_denial(session, f"dynamodb:{action}", arn)
+    of_tenant = {"ExpressionAttributeValues": {":pk": API_KEY["pk"]}, "KeyConditionExpression": "pk = :pk"}
+    for read in (
+        lambda: client.get_item(TableName=table, Key=API_KEY),
+        lambda: client.query(TableName=table, **of_tenant),
+        lambda: client.batch_get_item(RequestItems={table: {"Keys": [SKILL, API_KEY]}}),
+        lambda: client.scan(TableName=table),
+    ):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            read()
 
 
 def assume_role(exercised: ExercisedStack, role: str, session: str) -> Any:

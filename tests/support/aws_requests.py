@@ -100,6 +100,7 @@ def list_candidates(actions: Collection[str], resources: Resources) -> Sequence[
 def _contexts(action: str, resource: str) -> Iterator[Context]:
     if action in KEYED_ACTIONS:
         families = list_key_families("acme")
+        yield {}  # of a program that names its keys in another way
         yield from ({LEADING_KEYS: [key]} for key in families)
         if action in BATCH_ACTIONS:
             yield from ({LEADING_KEYS: [keys.breakers_of("acme"), key]} for key in families)

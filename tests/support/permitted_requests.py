@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from tests.support.aws_requests import RequestClass
 
-API_KEYS = "tenant#api-keys"
+API_KEYS, DEFINITIONS = "tenant#api-keys", "tenant#definitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class PermittedRequests:
     reason: str
     families: str = ""
     """A pattern of families; empty if the requests have none."""
-    excluded_family: str = ""
-    """A family that the pattern excludes."""
+    excluded_families: Collection[str] = ()
+    """Families that the pattern excludes."""
 
     def covers(self, function: str, request_class: RequestClass) -> bool:
         return (
@@ -29,17 +29,25 @@ class PermittedRequests:
             and request_class.action.partition(":")[2] in self.actions
             and request_class.resource == self.resource
             and fnmatchcase(request_class.family, self.families)
-            and (not self.excluded_family or request_class.family != self.excluded_family)
+            and request_class.family not in self.excluded_families
         )
 
 
 PERMITTED_REQUESTS: Collection[PermittedRequests] = (
     PermittedRequests(
-        ("Gateway", "Registry", "Sweeper", "Subscriber"),
+        ("Gateway", "Registry"),
         ("BatchGetItem", "GetItem", "Query"),
         "registry",
-        "Each of them serves all tenants, whose rows lie in one table, so no condition narrows what it reads.",
+        "Each of them serves all tenants, whose rows lie in one table, and judges credentials.",
         families="*",
+    ),
+    PermittedRequests(
+        ("Sweeper", "Subscriber"),
+        ("BatchGetItem", "GetItem", "Query"),
+        "registry",
+        "Each of them serves all tenants, whose rows lie in one table, and judges no credentials.",
+        families="*",
+        excluded_families=(API_KEYS,),
     ),
     PermittedRequests(
         ("Worker",),
@@ -54,6 +62,7 @@ PERMITTED_REQUESTS: Collection[PermittedRequests] = (
         "registry",
         "It serves all tenants, likewise, and reads single rows.",
         families="*",
+        excluded_families=(API_KEYS,),
     ),
     PermittedRequests(
         ("Registry",),
@@ -68,15 +77,15 @@ PERMITTED_REQUESTS: Collection[PermittedRequests] = (
         "registry",
         "It writes every kind of row there is but API keys.",
         families="*",
-        excluded_family=API_KEYS,
+        excluded_families=(API_KEYS,),
     ),
     PermittedRequests(
         ("Sweeper",),
         ("DeleteItem", "PutItem"),
         "registry",
-        "It finishes publications, which may be of any kind of entry, and writes all rows but API keys.",
+        "It finishes publications of entries of any kind. It writes neither API keys nor definitions.",
         families="*",
-        excluded_family=API_KEYS,
+        excluded_families=(API_KEYS, DEFINITIONS),
     ),
     PermittedRequests(
         ("Gateway", "Worker"),

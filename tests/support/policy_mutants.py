@@ -117,7 +117,7 @@ def _with_wider_values(
     statement: Statement, condition: Condition, rest: Sequence[Condition]
 ) -> Iterator[StatementChange]:
     """Yield the statement with each value of a condition replaced by a wildcard, unless it is one already."""
-    for value in condition.expected if condition.expected != ("*",) else ():
+    for value in condition.expected if condition.expected != ("*",) and condition.operator != "Null" else ():
         operator = condition.operator.replace("StringEquals", "StringLike")
         wider = Condition(operator, condition.key, (*_without(condition.expected, value), "*"))
         yield f"with any {condition.key} for {value}", replace(statement, conditions=(*rest, wider))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.make_run import MakeRunProcess, find_free_ports
+from tests.support.receiver import ReceiverReply, start_receiver
 from tests.support.slowdown import SlowdownMeter
 
 pytestmark = pytest.mark.cloud
@@ -39,6 +40,18 @@ def test_make_run_starts_serves_stops_and_keeps_its_data(make_run: MakeRunProces
     assert "deploying" not in make_run.output
     assert make_run.key == key
     assert make_run.is_answering(key)
+    assert make_run.stop() == 0
+
+
+@pytest.mark.invariant(82)
+def test_a_caller_reaches_no_port_of_the_machine_that_runs_make_run(make_run: MakeRunProcess) -> None:
+    make_run.start()
+    with start_receiver(lambda _: ReceiverReply(200, b"a secret of the developer")) as receiver:
+        for host in ("127.0.0.1", "localhost", "[::1]"):
+            url = f"http://{host}:{receiver.server_port}/"
+            _, text = make_run.call(make_run.key, "/mcp/flat", "skill:http_fetch", {"url": url})
+            assert "is not a public address" in text or "may only be reached at port" in text, text
+            assert "secret" not in text
     assert make_run.stop() == 0
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from local.errors import CloudError
 from local.ports import Ports, ensure_free, free_port
+from signpost.model import JsonObject
 from tests.support.memory_gateway import build_modern_request
 
 PATIENCE = 120
@@ -67,13 +68,19 @@ class MakeRunProcess:
         return found[0]
 
     def is_answering(self, key: str) -> bool:
-        message, headers = build_modern_request("tools/call", {"name": "gateway.home", "arguments": {}})
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=40)
         try:
-            connection.request("POST", "/mcp", json.dumps(message), {**headers, "authorization": f"Bearer {key}"})
-            return connection.getresponse().status == 200
+            return self.call(key, "/mcp", "gateway.home", {})[0] == 200
         except (OSError, HTTPException):
             return False
+
+    def call(self, key: str, path: str, tool: str, arguments: JsonObject) -> tuple[int, str]:
+        """Call a tool, and return the status and the text of the answer."""
+        message, headers = build_modern_request("tools/call", {"name": tool, "arguments": arguments})
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=40)
+        try:
+            connection.request("POST", path, json.dumps(message), {**headers, "authorization": f"Bearer {key}"})
+            response = connection.getresponse()
+            return response.status, response.read().decode()
         finally:
             connection.close()
 

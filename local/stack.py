@@ -163,6 +163,9 @@ def _build_lock() -> Generator[None]:
         yield
 
 
+EMPTY = '""'
+
+
 def _build_arguments(variant: Variant) -> list[str]:
     return [
         "build",
@@ -189,7 +192,8 @@ def _deploy_arguments(name: str, build: Build, parameters: Mapping[str, str], di
         *("--capabilities", "CAPABILITY_IAM"),
         *("--tags", f"{_DIGEST_TAG}={digest}"),
         *("--resolve-s3", "--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar"),
-        *("--parameter-overrides", *(f"{key}={value}" for key, value in parameters.items())),
+        # sam takes an empty value only in quotation marks.
+        *("--parameter-overrides", *(f"{key}={value or EMPTY}" for key, value in parameters.items())),
     ]
 
 

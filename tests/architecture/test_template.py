@@ -65,11 +65,10 @@ def test_a_function_has_a_folder_a_log_group_and_no_reserved_concurrency(name: s
 
 def is_refusal_without_tls(statement: dict[str, Any], resources: Sequence[str]) -> bool:
     """Whether a statement of a resource policy denies all requests that come without TLS."""
-    named = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
     return (
         (statement["Effect"], statement["Principal"]) == ("Deny", "*")
         and statement["Action"].endswith(":*")
-        and all(any(name in str(one) for one in named) for name in resources)
+        and all(name in str(statement["Resource"]) for name in resources)
         and statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
     )
 

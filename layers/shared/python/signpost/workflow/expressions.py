@@ -142,11 +142,15 @@ _ORDERS: Mapping[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">":
 def _has_equality(left: Json, right: Json) -> bool:
     """Return whether equality says something about these values: they are of one type, or one of them is null, which is
     how a missing value reads."""
-    if left is None or right is None:
-        return True
-    return any(isinstance(left, kind) and isinstance(right, kind) for kind in (str, bool, Mapping, list | tuple)) or (
-        _is_number(left) and _is_number(right)
-    )
+    return left is None or right is None or _kind_of(left) is _kind_of(right)
+
+
+def _kind_of(value: Json) -> type:
+    if isinstance(value, str | bool):
+        return type(value)
+    if _is_number(value):
+        return float
+    return dict if isinstance(value, Mapping) else list
 
 
 def _is_number(value: Json) -> TypeIs[int | float]:

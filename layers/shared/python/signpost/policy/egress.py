@@ -74,7 +74,7 @@ class Address:
 class EgressRules:
     allowed_hosts: frozenset[str]
     """Names and addresses that may be private, and need neither TLS nor a permitted port."""
-    allowed_places: frozenset[tuple[str, int]] = frozenset()
+    allowed_host_ports: frozenset[tuple[str, int]] = frozenset()
     """Likewise, each at one port only."""
     own_addresses: Sequence[Address] = ()
     """Addresses that not even an allowed host may resolve to."""
@@ -87,7 +87,7 @@ class EgressRules:
         host = destination.host
         if any(map(is_forbidden, addresses)) or self._is_own(destination, addresses):
             return f"{host} is not a public address."
-        if host in self.allowed_hosts or (host, destination.port) in self.allowed_places:
+        if host in self.allowed_hosts or (host, destination.port) in self.allowed_host_ports:
             return None
         if self.needs_tls and destination.scheme != "https":
             return f"{host} may only be reached over https."
@@ -111,7 +111,7 @@ def build_egress_rules(
     entries = [_split_port(entry.lower()) for entry in allowed_hosts]
     return EgressRules(
         allowed_hosts=frozenset(host for host, port in entries if port is None),
-        allowed_places=frozenset((host, port) for host, port in entries if port is not None),
+        allowed_host_ports=frozenset((host, port) for host, port in entries if port is not None),
         own_addresses=tuple(_parse_own_address(address) for address in own_addresses if address),
         needs_tls=needs_tls,
         ports=ports,

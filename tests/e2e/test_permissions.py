@@ -30,7 +30,12 @@ from tests.support.exercises_of_events import (
     exercise_worker,
     exercise_workflow_relay,
 )
-from tests.support.exercises_of_requests import exercise_core, exercise_gateway, exercise_registry
+from tests.support.exercises_of_requests import (
+    exercise_core,
+    exercise_gateway,
+    exercise_nested_calls,
+    exercise_registry,
+)
 from tests.support.function_roles import FUNCTION_OUTPUTS, DeployedRoles, read_template_statements
 from tests.support.iam_decisions import Decision
 from tests.support.laptop import Laptop
@@ -59,6 +64,7 @@ def exercise_failures(exercised_stack: ExercisedStack, receiver: Receiver) -> Ma
     """The exercises that failed, by function. All of them have run."""
     exercises: Mapping[str, Callable[[], None]] = {
         "Gateway": lambda: exercise_gateway(exercised_stack),
+        "NestedCalls": lambda: exercise_nested_calls(exercised_stack),
         "Registry": lambda: exercise_registry(exercised_stack),
         "Relay": lambda: exercise_content_relay(exercised_stack),
         "Herald": lambda: exercise_workflow_relay(exercised_stack),

@@ -154,7 +154,48 @@ def test_the_gateway_rejects_a_token_forged_by_an_executor(executors: Executors,
     call = build_call(effect)
     forged = mint_token(own.read(), call, arn)
     message = wire.nested_message(wire.NestedCall(forged, call.call_id, "trials::show", {"effect": effect}))
-    function = executors.gateway.deployed.outputs["GatewayFunctionName"]
+    function = executors.gateway.deployed.outputs["NestedCallsFunctionName"]
     answer = executors.laptop.client("lambda").invoke(FunctionName=function, Payload=json.dumps(message).encode())
     assert json.loads(answer["Payload"].read())["failure"]["code"] == "invalid_token"
+    assert executors.count_effect(effect) == 0
+
+
+API_EVENT: Any = {
+    "version": "2.0",
+    "rawPath": "/health",
+    "rawQueryString": "",
+    "headers": {},
+    "requestContext": {"http": {"method": "GET", "path": "/health", "sourceIp": "127.0.0.1"}, "requestId": "forged"},
+    "isBase64Encoded": False,
+}
+
+
+@pytest.mark.invariant(79)
+def test_an_executor_cannot_hand_an_event_of_the_api_to_the_gateway(executors: Executors, key: str) -> None:
+    outputs = executors.gateway.deployed.outputs
+    gateway, nested_calls = outputs["GatewayFunctionName"], outputs["NestedCallsFunctionName"]
+    executors.laptop.expect_denial(f"{executors.stack}-trials", "lambda:InvokeFunction", outputs["GatewayFunctionArn"])
+    denied = executors.call(key, "trials::invoke", {"invoked": gateway, "event": API_EVENT})
+    assert denied["result"] == "AccessDeniedException"
+    refused = executors.call(key, "trials::invoke", {"invoked": nested_calls, "event": API_EVENT})
+    assert refused["result"]["failure"]["code"] == "not_understood"
+
+
+@pytest.mark.invariant(79)
+def test_the_gateway_answers_no_nested_call(executors: Executors) -> None:
+    message = wire.nested_message(wire.NestedCall("token", "call", "trials::show", {}))
+    function = executors.gateway.deployed.outputs["GatewayFunctionName"]
+    answer = executors.laptop.client("lambda").invoke(FunctionName=function, Payload=json.dumps(message).encode())
+    failed = json.loads(answer["Payload"].read())["failure"]
+    assert failed["code"] == "not_understood"
+    assert "NestedCallsFunctionArn" in failed["message"]
+
+
+@pytest.mark.invariant(78)
+def test_an_executor_calls_no_function_that_the_calling_function_does_not_declare(
+    executors: Executors, key: str, effect: str
+) -> None:
+    undeclared = {"function": "trials::show", "arguments": {"effect": effect}}
+    failed = executors.call(key, "trials::call", undeclared)["failure"]
+    assert "trials::show was not called" in failed["message"]
     assert executors.count_effect(effect) == 0

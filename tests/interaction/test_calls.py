@@ -16,7 +16,7 @@ from signpost.contract import CallReply, CallRequest, Executor, Failure, HostedF
 from signpost.model import InputRequired, JsonObject, Principal, Trace
 from signpost.signing.capability_tokens import DEEPEST_CALL
 from tests.support.effort import count_examples
-from tests.support.memory_gateway import MemoryGateway
+from tests.support.memory_gateway import MemoryGateway, build_modern_request
 
 AGENT = Principal("agent", "acme", "signpost:api-key", frozenset({"writer"}), frozenset({"mail"}))
 MAIL = Executor("arn:mail", "secret:mail", timeout_ms=60_000)
@@ -299,7 +299,7 @@ def call_nested(caller: Caller, function: str, **changes: Any) -> Any:
     """What the function that was called last gets when it calls another one."""
     token, call_id = caller.mail.received[-1]["token"], caller.mail.call["id"]
     message = {**wire.nested_message(wire.NestedCall(token, call_id, function, {"n": 1})), **changes}
-    return caller.gateway.handle(json.loads(json.dumps(message)))
+    return caller.gateway.handle_nested(json.loads(json.dumps(message)))
 
 
 SELF_CALLING = HostedFunction("email::send", callees=frozenset({"email::send"}))
@@ -418,3 +418,29 @@ def test_a_fault_in_a_nested_call_is_returned_without_its_details(caller: Caller
     answer = call_nested(caller, "broken::thing")
     assert answer["failure"]["code"] == "service_error"
     assert "foresaw" not in json.dumps(answer)
+
+
+@pytest.mark.invariant(79)
+def test_the_entrance_of_nested_calls_refuses_events_of_the_api(caller: Caller) -> None:
+    key = str(caller.gateway.make_key("acme"))
+    message, headers = build_modern_request("tools/list", {})
+    event: JsonObject = {
+        "version": "2.0",
+        "rawPath": "/mcp",
+        "headers": {**headers, "authorization": f"Bearer {key}"},
+        "requestContext": {"http": {"method": "POST", "path": "/mcp", "sourceIp": "198.51.100.7"}},
+        "body": json.dumps(message),
+    }
+    answer = caller.gateway.handle_nested(event)
+    assert answer["failure"]["code"] == "not_understood"
+    assert "statusCode" not in answer
+
+
+@pytest.mark.invariant(79)
+def test_the_gateway_refuses_nested_calls(caller: Caller) -> None:
+    caller.place(None, MAIL, SELF_CALLING)
+    caller.call()
+    token = caller.mail.received[-1]["token"]
+    answer = caller.gateway.handle(wire.nested_message(wire.NestedCall(token, "x", "email::send", {})))
+    assert answer["failure"]["code"] == "not_understood"
+    assert len(caller.mail.received) == 1

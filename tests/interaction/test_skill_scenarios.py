@@ -84,7 +84,7 @@ class RealFunctions:
     def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes:
         """From a function to the gateway."""
         del function_arn, give_up_at
-        return encode_reply(self.gateway.handle(json.loads(payload)))
+        return encode_reply(self.gateway.handle_nested(json.loads(payload)))
 
     def call(self, function: str, principal: Principal = AGENT) -> CallReply:
         ends_at = self.gateway.clock.now() + 25

@@ -1,6 +1,7 @@
 """Functions that end in every possible way, and some that return the facts of their call."""
 
 import ctypes
+import json
 import math
 import os
 import signal
@@ -82,6 +83,16 @@ def _read_secret(arguments: JsonObject, _ctx: Context) -> Json:
     return "read"
 
 
+def _invoke(arguments: JsonObject, _ctx: Context) -> Json:
+    """Invoke a Lambda function with an event, and return its answer or the error code that AWS gives this executor."""
+    event = json.dumps(arguments["event"]).encode()
+    try:
+        answer = boto3.client("lambda").invoke(FunctionName=str(arguments["invoked"]), Payload=event)
+    except ClientError as fault:
+        return code_of(fault)
+    return json.loads(answer["Payload"].read())
+
+
 TRIALS: Mapping[str, Trial] = {
     "show": _show,
     "raise": _raise,
@@ -100,6 +111,7 @@ TRIALS: Mapping[str, Trial] = {
     "pin": _pin,
     "secret": _read_secret,
     "second": _second,
+    "invoke": _invoke,
 }
 
 

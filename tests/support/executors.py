@@ -103,7 +103,8 @@ class Executors:
         self.laptop.restart_function(f"{self.stack}-{name}")
 
     def restart_gateway(self) -> None:
-        self.laptop.restart_function(self.gateway.deployed.outputs["GatewayFunctionName"])
+        for function in ("GatewayFunctionName", "NestedCallsFunctionName"):
+            self.laptop.restart_function(self.gateway.deployed.outputs[function])
 
     def read_log(self, function: str) -> str:
         """Return everything that a Lambda function has logged so far."""
@@ -157,7 +158,7 @@ def deploy_executors(laptop: Laptop, gateway: Stack, stack: str) -> Executors:
     outputs = gateway.deployed.outputs
     parameters = {
         "Layer": outputs["LayerArn"],
-        "Gateway": outputs["GatewayFunctionArn"],
+        "NestedCalls": outputs["NestedCallsFunctionArn"],
         "ContentBucket": outputs["ContentBucketName"],
         "Endpoint": laptop.emulator.url,
         "Architecture": machine_architecture(),

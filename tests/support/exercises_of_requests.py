@@ -1,6 +1,7 @@
 """Exercises of the functions that clients and operators call: the gateway, the registry and the core functions."""
 
 import json
+import time
 import uuid
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -10,13 +11,19 @@ from threading import Thread
 from typing import Any
 from urllib.request import urlopen
 
+from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb.content_store import CHANGES_AT_ONCE
 from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
+from signpost.adapters.secrets_manager import SecretMasterKeys
+from signpost.calling import wire
 from signpost.content.model import PromptChange, StoredPrompt
-from signpost.contract import BreakerState, Executor, HostedFunction
+from signpost.contract import BreakerState, Executor, FunctionCall, HostedFunction
 from signpost.mcp.dispatch import LONGEST_ANSWER
+from signpost.model import Principal
+from signpost.signing.capability_tokens import TokenMint, grant_of
+from signpost.signing.key_ring import KeyRing
 from signpost.workflow.running.serialization import text_of
-from tests.support.exercised_stack import FOREIGN_FUNCTION, FOREIGN_LAMBDA, ExercisedStack
+from tests.support.exercised_stack import FOREIGN_FUNCTION, FOREIGN_LAMBDA, TENANT, ExercisedStack
 
 
 def exercise_gateway(exercised: ExercisedStack) -> None:
@@ -75,6 +82,29 @@ def _release(exercised: ExercisedStack) -> None:
     started = follow("workflow.start", {"definitionId": "work"})
     wait = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "wait"}
     assert follow("workflow.submit", wait)["terminal"] is True
+
+
+def exercise_nested_calls(exercised: ExercisedStack) -> None:
+    """Exercise nested calls of a function that fails, and of one that works again."""
+    exercised.set_breakers()
+    failed = _call_nested(exercised, FOREIGN_FUNCTION)
+    assert failed.get("failure", {}).get("code") == "malformed_reply", failed
+    assert _call_nested(exercised, "core::wait").get("result") == {"waited": 0}
+    assert exercised.list_open_breakers() == {FOREIGN_FUNCTION}
+
+
+def _call_nested(exercised: ExercisedStack, function: str) -> Any:
+    """Call a function as an executor does that runs a call which declares this function."""
+    master = SecretMasterKeys(
+        lambda: exercised.laptop.client("secretsmanager"), exercised.read_output("MasterSecretArn")
+    )
+    mint = TokenMint(KeyRing(store=master, clock=SystemClock()))
+    caller = Principal("reader", TENANT, "signpost:test")
+    deadline = time.time() + 20
+    outer = FunctionCall("outer", "mail::outer", {}, caller, deadline, callees=frozenset({function}))
+    token = mint.mint(grant_of(outer, "arn:outer", deadline))
+    message = wire.nested_message(wire.NestedCall(token, outer.call_id, function, {"seconds": 0}))
+    return exercised.functions.invoke("NestedCalls", message)
 
 
 def exercise_core(exercised: ExercisedStack) -> None:

@@ -15,7 +15,17 @@ TEMPLATE: Any = parse_template((PROJECT / "template.yaml").read_text())
 FUNCTION_OUTPUTS: Mapping[str, str] = {
     **{
         name: f"{name}FunctionName"
-        for name in ("Gateway", "Registry", "Relay", "Herald", "Worker", "Sweeper", "Subscriber", "Delivery")
+        for name in (
+            "Gateway",
+            "NestedCalls",
+            "Registry",
+            "Relay",
+            "Herald",
+            "Worker",
+            "Sweeper",
+            "Subscriber",
+            "Delivery",
+        )
     },
     "ExecutorCore": "ExecutorCoreFunctionArn",
 }

@@ -206,7 +206,7 @@ class GuestGateway:
         assert "result" in self.call("yard__echo", "/mcp/functions")
         outer: Any = self.received_messages[-1]
         message = wire.nested_message(wire.NestedCall(outer["token"], outer["call"]["id"], function, {}))
-        return self.gateway.handle(json.loads(json.dumps(message)))
+        return self.gateway.handle_nested(json.loads(json.dumps(message)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import count
 from typing import Any
 
@@ -39,8 +39,9 @@ from signpost.settings import LEASE_MARGIN_MS, GatewaySettings, gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.composition import compose_gateway
 from signpost.wiring.endpoints import build_gateway_surface, build_surfaces
-from signpost.wiring.gateway import Gateway, build_front_door, build_nested_call_handler
+from signpost.wiring.gateway import Gateway, build_front_door
 from signpost.wiring.gateway_adapters import GatewayAdapters
+from signpost.wiring.nested_calls import NestedCallAdapters, compose_nested_calls
 from signpost.workflow.ports import StepExecutor
 from tests.support.catalogues import store_catalogue
 from tests.support.oracle import check_exchange
@@ -194,11 +195,17 @@ class MemoryGateway:
                 "/mcp": lambda: surface,
             },
         )
-        self._gateway = Gateway(self.front_door, build_nested_call_handler(self.composition, self.telemetry))
+        self._gateway = Gateway(self.front_door)
+        members = {field.name: getattr(self.adapters, field.name) for field in fields(NestedCallAdapters)}
+        self._nested_calls = compose_nested_calls(NestedCallAdapters(**members), self.telemetry)
 
     def handle(self, event: JsonObject, remaining_ms: int = 30_000) -> Any:
         """Return the gateway function's answer to an event."""
         return self._gateway.handle(event, remaining_ms)
+
+    def handle_nested(self, event: JsonObject, remaining_ms: int = 30_000) -> Any:
+        """Return the answer of the nested calls function to an event."""
+        return self._nested_calls.handle(event, remaining_ms)
 
     def store_catalogue(self, tenant: str, *items: CatalogueItem) -> None:
         """Replace the catalogue by these items. They cannot be started, because there are no definitions."""

@@ -10,7 +10,7 @@ from signpost.settings import gateway_settings
 from signpost.telemetry import Telemetry
 from signpost.wiring.composition import GatewayComposition, compose_gateway
 from signpost.wiring.endpoints import build_gateway_surface, build_surfaces
-from signpost.wiring.gateway import Gateway, build_front_door, build_nested_call_handler
+from signpost.wiring.gateway import Gateway, build_front_door
 from signpost.wiring.gateway_adapters import build_aws_adapters
 from stage.calls import CallFunctionProvider
 from stage.crashes import make_mortal
@@ -46,10 +46,7 @@ def compose_gateway_with_fixtures(environment: Mapping[str, str]) -> Gateway:
     composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)
     default = add_call_function(add_fixtures(build_gateway_surface(composition)), composition)
     return Gateway(
-        front_door=build_front_door(
-            settings, composition, telemetry, {**build_surfaces(composition), "/mcp": lambda: default}
-        ),
-        nested_calls=build_nested_call_handler(composition, telemetry),
+        build_front_door(settings, composition, telemetry, {**build_surfaces(composition), "/mcp": lambda: default})
     )
 
 

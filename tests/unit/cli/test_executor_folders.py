@@ -47,7 +47,7 @@ def test_the_template_needs_only_parameters_that_a_stack_outputs() -> None:
     document = parse_template(executor_folders.read_template())
     parameters = section(document, "Parameters")
     needed = [name for name in parameters if "Default" not in section(document, "Parameters", name)]
-    assert needed == ["LayerArn", "GatewayFunctionArn"]
+    assert needed == ["LayerArn", "NestedCallsFunctionArn"]
     assert section(document, "Resources", "ExecutorFunction", "Properties")["Handler"] == "app.handler"
 
 
@@ -104,7 +104,7 @@ def test_an_executor_that_the_stack_may_not_call_is_not_built(
 ) -> None:
     asked = write_fake_sam("done", 0, tmp_path / "programs")
     monkeypatch.setenv("PATH", str(asked.parent))
-    known = {"McpUrl": "https://a.test/mcp", "GatewayFunctionArn": GATEWAY, "ExecutorFunctions": allowed}
+    known = {"McpUrl": "https://a.test/mcp", "NestedCallsFunctionArn": GATEWAY, "ExecutorFunctions": allowed}
     monkeypatch.setattr(stack, "read_executor_parameters", {"signpost": known}.get)
     assert main(["executors", "deploy", str(folder)]) == 1
     said = capsys.readouterr().err

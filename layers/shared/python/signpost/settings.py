@@ -74,6 +74,15 @@ class GatewaySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class NestedCallSettings:
+    registry_table: str
+    master_secret_arn: str
+    content_bucket: str
+    tuning: Mapping[str, SettingValue]
+    """The deployment's settings, for tenants that set nothing themselves."""
+
+
+@dataclass(frozen=True, slots=True)
 class RegistrySettings:
     registry_table: str
     master_secret_arn: str
@@ -185,6 +194,15 @@ def delivery_settings(environment: Mapping[str, str]) -> DeliverySettings:
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         delivery_queue=environment["DELIVERY_QUEUE"],
         allowed_private_hosts=_split_names(environment["ALLOWED_PRIVATE_HOSTS"]),
+    )
+
+
+def nested_calls_settings(environment: Mapping[str, str]) -> NestedCallSettings:
+    return NestedCallSettings(
+        registry_table=environment["REGISTRY_TABLE"],
+        master_secret_arn=environment["MASTER_SECRET_ARN"],
+        content_bucket=environment["CONTENT_BUCKET"],
+        tuning=_parse_tuning(environment),
     )
 
 

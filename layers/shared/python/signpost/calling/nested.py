@@ -32,7 +32,9 @@ class NestedCalls:
         try:
             nested = wire.parse_nested(message)
         except wire.MalformedMessage:
-            return failure("not_understood", "the gateway", message="The gateway does not understand this nested call.")
+            return failure(
+                "not_understood", "the gateway", message="This function answers only nested calls of executors."
+            )
         grant = self._mint.read_grant(nested.token)
         refusal = self._refusal(grant, nested.function)
         if grant is None or refusal is not None:
@@ -66,5 +68,14 @@ class NestedCalls:
 
 
 def is_nested(event: JsonObject) -> bool:
-    """Tell whether an event is a nested call from an executor; all other events come from the API."""
+    """Tell whether an event is a nested call from an executor."""
     return as_object(event).get("operation") == "nested"
+
+
+def refuse_misdirected() -> JsonObject:
+    """Build the reply of the gateway function, which does not answer nested calls."""
+    message = (
+        "The gateway function answers no nested calls. Set GATEWAY_FUNCTION of the executor to the output "
+        "NestedCallsFunctionArn of the stack, and allow it to invoke that function only."
+    )
+    return wire.reply_message(failure("not_understood", "the gateway", message=message))

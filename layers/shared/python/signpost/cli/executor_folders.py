@@ -56,13 +56,13 @@ def stack_name(folder: Path, signpost_stack: str) -> str:
     return function_name
 
 
-def check_allowed(name: str, gateway: str, allowed: str) -> None:
+def check_allowed(name: str, stack_function: str, allowed: str) -> None:
     """Raise CommandFailed unless the Signpost stack may call the executor of this name.
 
-    The ARN of the gateway function and the parameter ExecutorFunctions of the stack decide. Checked first, so that an
-    executor that cannot be called is not built."""
+    The ARN of a function of the stack and the parameter ExecutorFunctions of the stack decide. Checked first, so that
+    an executor that cannot be called is not built."""
     patterns = [pattern.strip() for pattern in allowed.split(",") if pattern.strip()]
-    account_prefix = gateway.partition(ARN_MARK)[0]
+    account_prefix = stack_function.partition(ARN_MARK)[0]
     arn = f"{account_prefix}{ARN_MARK}{name}"
     if isinstance(AllowList(patterns).arn_of(arn), PlacementRefusal):
         parameter = ",".join((*patterns, arn))

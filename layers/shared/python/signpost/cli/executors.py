@@ -98,7 +98,9 @@ def _deploy(arguments: argparse.Namespace) -> int:
     name = executor_folders.stack_name(folder, arguments.stack)
     parameters = dict(stack.read_executor_parameters(arguments.stack))
     url, allowed = parameters.pop("McpUrl"), parameters.pop("ExecutorFunctions")
-    executor_folders.check_allowed(name, parameters["GatewayFunctionArn"], allowed)
+    executor_folders.check_allowed(name, parameters["NestedCallsFunctionArn"], allowed)
+    # Templates that an earlier release wrote know this function as the gateway.
+    parameters["GatewayFunctionArn"] = parameters["NestedCallsFunctionArn"]
     parameters["Tenants"] = " ".join(_tenants_of(arguments.stack, name, arguments.tenant))
     if executor_folders.write_template(folder):
         print_progress(f"+ {folder / executor_folders.TEMPLATE} (edit it as you like)")

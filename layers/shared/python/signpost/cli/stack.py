@@ -59,7 +59,7 @@ def read_executor_parameters(name: str) -> Mapping[str, str]:
             parameter.get("ParameterKey", ""): parameter.get("ParameterValue", "")
             for parameter in stack.get("Parameters", [])
         }
-        from_outputs = {output: outputs[output] for output in ("LayerArn", "GatewayFunctionArn", "McpUrl")}
+        from_outputs = {output: outputs[output] for output in ("LayerArn", "NestedCallsFunctionArn", "McpUrl")}
         names = ("Architecture", "EndpointUrl", "ExecutorFunctions")
         return {**from_outputs, **{parameter: parameters.get(parameter, "") for parameter in names}}
 

@@ -1,4 +1,4 @@
-"""Answers functions that call other functions by invoking the gateway directly, without HTTP."""
+"""Answers functions that call other functions. All other events are refused, such as those of an API."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -5,7 +5,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from signpost.calling.lookup import FunctionLists
-from signpost.calling.nested import NestedCalls
 from signpost.catalogue.cache import CatalogueView
 from signpost.list_revisions import RevisionView
 from signpost.records import dataclass
@@ -37,7 +36,6 @@ class GatewayComposition:
     calling: CallServices
     documents: DocumentServices
     components: ToolkitComponents
-    nested: NestedCalls
     definitions: "Callable[[], workflow_ports.DefinitionSource]"
     workflow_services: "Callable[[], WorkflowServices]"
     long_calls: "Callable[[], LongCallStarter]"
@@ -65,7 +63,6 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
         components=ToolkitComponents(
             access=policy.functions, executors=calls.executors, prompts=documents.prompts, clock=clock
         ),
-        nested=NestedCalls(mint=calls.mint, executors=calls.executors, access=policy.functions, clock=clock),
         definitions=definitions,
         workflow_services=workflow_services,
         long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, clock)),

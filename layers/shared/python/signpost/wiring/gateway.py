@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from signpost.calling.nested import is_nested
+from signpost.calling.nested import is_nested, refuse_misdirected
 from signpost.entrypoints.http.front_door import FrontDoor
-from signpost.entrypoints.nested_calls import NestedCallHandler
 from signpost.identity.authenticator import Authenticator
 from signpost.mcp.dispatch import Dispatcher
 from signpost.mcp.services import McpServices
@@ -27,14 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """A warm gateway function: clients use the front door, executor functions the handler of nested calls."""
+    """A warm gateway function. It serves clients only: nested calls have a function of their own, so that executors
+    need no right to invoke this one, which would take an event of theirs for a request of a client."""
 
     front_door: FrontDoor
-    nested_calls: NestedCallHandler
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int) -> Mapping[str, Any]:
-        handler = self.nested_calls if is_nested(event) else self.front_door
-        return handler.handle(event, remaining_ms)
+        return refuse_misdirected() if is_nested(event) else self.front_door.handle(event, remaining_ms)
 
 
 def build_gateway(environment: Mapping[str, str]) -> Gateway:
@@ -43,10 +41,7 @@ def build_gateway(environment: Mapping[str, str]) -> Gateway:
     composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)
     surfaces = build_surfaces(composition)
     surfaces[ENDPOINTS[0]]()  # most cold starts serve it, and at init a function has a whole processor
-    return Gateway(
-        front_door=build_front_door(settings, composition, telemetry, surfaces),
-        nested_calls=build_nested_call_handler(composition, telemetry),
-    )
+    return Gateway(build_front_door(settings, composition, telemetry, surfaces))
 
 
 def build_front_door(
@@ -81,11 +76,6 @@ def _build_metrics_page(composition: GatewayComposition, surfaces: SurfaceBuilde
     from signpost.wiring import metrics  # noqa: PLC0415
 
     return metrics.build_metrics_page(composition, surfaces)
-
-
-def build_nested_call_handler(composition: GatewayComposition, telemetry: Telemetry) -> NestedCallHandler:
-    adapters = composition.adapters
-    return NestedCallHandler(nested=composition.nested, telemetry=telemetry, clock=adapters.clock, alarm=adapters.alarm)
 
 
 def _build_authenticator(settings: IdentitySettings, adapters: GatewayAdapters) -> Authenticator:

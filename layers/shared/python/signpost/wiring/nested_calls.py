@@ -1,0 +1,96 @@
+"""The composition of the nested calls function, the only entrance for executors."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from signpost.adapters.alarm import alarm
+from signpost.adapters.clock import SystemClock
+from signpost.adapters.dynamodb import (
+    DynamoBreakers,
+    DynamoFunctionStates,
+    DynamoPlacedFunctions,
+    DynamoRevisionRows,
+)
+from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.ids import RandomIds
+from signpost.adapters.lambdas import BotoLambdaTransport
+from signpost.adapters.s3 import S3Values
+from signpost.adapters.secrets_manager import SecretMasterKeys
+from signpost.calling.lookup import FunctionLists
+from signpost.calling.nested import NestedCalls
+from signpost.catalogue.cache import CatalogueView
+from signpost.entrypoints.nested_calls import NestedCallHandler
+from signpost.list_revisions import RevisionRows, RevisionView
+from signpost.records import dataclass
+from signpost.settings import NestedCallSettings, nested_calls_settings
+from signpost.signing.key_ring import KeyRing
+from signpost.telemetry import Telemetry
+from signpost.wiring.aws_clients import AwsClients
+from signpost.wiring.calling import build_call_services
+from signpost.wiring.policy import build_policy_services
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions
+    from signpost.ports import Alarm, Clock, Ids, TextStore
+    from signpost.signing.ports import MasterKeyStore
+
+
+@dataclass(frozen=True, slots=True)
+class NestedCallAdapters:
+    master_keys: "MasterKeyStore"
+    function_states: "FunctionStates"
+    placed_functions: "PlacedFunctions"
+    revisions: RevisionRows
+    breakers: "Breakers"
+    values: "TextStore"
+    definitions: "TextStore"
+    link: "LambdaTransport"
+    clock: "Clock"
+    ids: "Ids"
+    alarm: "Alarm"
+
+
+def build_nested_calls(environment: Mapping[str, str]) -> NestedCallHandler:
+    telemetry = Telemetry("nested-calls")
+    return compose_nested_calls(_build_aws_adapters(nested_calls_settings(environment), telemetry), telemetry)
+
+
+def compose_nested_calls(adapters: NestedCallAdapters, telemetry: Telemetry) -> NestedCallHandler:
+    clock = adapters.clock
+    revisions = RevisionView(rows=adapters.revisions, clock=clock)
+    policy = build_policy_services(
+        catalogue=CatalogueView(revisions=revisions, texts=adapters.values),
+        texts=adapters.definitions,
+        lists=FunctionLists(placed=adapters.placed_functions, revisions=revisions),
+        telemetry=telemetry,
+    )
+    calls = build_call_services(
+        function_states=adapters.function_states,
+        breakers=adapters.breakers,
+        link=adapters.link,
+        keys=KeyRing(store=adapters.master_keys, clock=clock),
+        clock=clock,
+        ids=adapters.ids,
+        telemetry=telemetry,
+    )
+    nested = NestedCalls(mint=calls.mint, executors=calls.executors, access=policy.functions, clock=clock)
+    return NestedCallHandler(nested=nested, telemetry=telemetry, clock=clock, alarm=adapters.alarm)
+
+
+def _build_aws_adapters(settings: NestedCallSettings, telemetry: Telemetry) -> NestedCallAdapters:
+    clients = AwsClients()
+    dynamodb, table, clock = clients.dynamodb, settings.registry_table, SystemClock()
+    values = S3Values(clients.s3, settings.content_bucket)
+    return NestedCallAdapters(
+        master_keys=SecretMasterKeys(clients.secrets, settings.master_secret_arn),
+        function_states=DynamoFunctionStates(dynamodb, table, settings.tuning),
+        placed_functions=DynamoPlacedFunctions(dynamodb, table),
+        revisions=DynamoRevisionRows(dynamodb, table, settings.tuning),
+        breakers=DynamoBreakers(dynamodb, table),
+        values=values,
+        definitions=DynamoDefinitionTexts(dynamodb, table, values),
+        link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
+        clock=clock,
+        ids=RandomIds(),
+        alarm=alarm,
+    )

@@ -42,7 +42,7 @@ PERMITTED_REQUESTS: Collection[PermittedRequests] = (
         families="*",
     ),
     PermittedRequests(
-        ("Sweeper", "Subscriber"),
+        ("NestedCalls", "Sweeper", "Subscriber"),
         ("BatchGetItem", "GetItem", "Query"),
         "registry",
         "Each of them serves all tenants, whose rows lie in one table, and judges no credentials.",

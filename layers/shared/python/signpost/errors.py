@@ -52,11 +52,26 @@ type PlacementCode = Literal[
     "same_version",
     "lower_version",
     "contract_changed",  # its functions changed, and its version did not rise
+    "has_warnings",  # a strict load of an executor whose functions have warnings
     "not_found",
     "cannot_unload_core",
 ]
 """The codes of placements and loads of executors, which registry functions answer too."""
 type RegistryRefusalCode = RegistryCode | PlacementCode
+
+type WarningCode = Literal[
+    "invisible_character",  # clients read it, and people do not see it
+    "bidirectional_control",  # it shows a text in another order than clients read it
+    "tag_character",  # one of the invisible characters that can spell a text
+    "control_character",
+    "hidden_comment",  # a comment in markdown, outside of code
+    "mixed_scripts",  # a letter in a name looks like a letter of another script
+    "look_alike_name",  # a name looks like another one
+    "literal_secret",  # a setting has a secret in clear
+    "slow_pattern",  # a pattern repeats a repetition, or may split a text between two repetitions in many ways
+    "unchecked_arguments",  # a transition without inputSchema hands on or reads arguments that nothing has checked
+]
+"""The codes of warnings about a publication, which a strict publication refuses."""
 
 type StepRefusalCode = Literal[
     "STALE_WORKFLOW_VERSION",

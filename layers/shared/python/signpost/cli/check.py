@@ -80,4 +80,5 @@ def _problem_as_json(problem: Problem) -> "Json":
         "column": place.column,
         "message": problem.message,
         "path": list(problem.path),
+        **({"code": problem.code} if problem.code else {}),
     }

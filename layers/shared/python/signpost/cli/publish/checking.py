@@ -54,7 +54,8 @@ def find_problems(found: FoundManifest, path: Path, rules: CheckRules) -> Sequen
 
 def format_problem(problem: Problem) -> str:
     path = f" (by {' → '.join(problem.path)})" if problem.path else ""
-    return make_printable(f"{format_place(problem.place)}: {problem.severity}: {problem.message}{path}")
+    code = f" [{problem.code}]" if problem.code else ""
+    return make_printable(f"{format_place(problem.place)}: {problem.severity}: {problem.message}{path}{code}")
 
 
 def format_place(place: SourcePlace) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from signpost.errors import WarningCode
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
 from signpost.workflow.authoring.source_tree import SourcePlace
@@ -20,6 +21,8 @@ class Problem:
     message: str
     path: tuple[str, ...] = ()
     """The states on a shortest path to the problem; for a loop, the states of one round."""
+    code: WarningCode | None = None
+    """The code of a warning that a strict publication refuses by any way, also by an invocation of the registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class LintFinding:
     at: Pointer
     message: str
     path: tuple[str, ...] = ()
+    code: WarningCode | None = None
 
 
 def error(place: SourcePlace, message: str) -> Problem:

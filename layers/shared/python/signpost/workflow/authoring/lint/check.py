@@ -1,16 +1,17 @@
 """`signpost check`: collect the errors of a manifest and the warnings of all lint checks."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from signpost.model import PROXY_WORKFLOW, as_object
+from signpost.model import PROXY_WORKFLOW, JsonObject, as_object
 from signpost.workflow.authoring.compile import ManifestResolution, resolve_manifest
 from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS
-from signpost.workflow.authoring.lint import guards, mappings, names, reachability
+from signpost.workflow.authoring.lint import arguments, guards, hazards, mappings, names, reachability
 from signpost.workflow.authoring.lint.reachability import analyse_definition
 from signpost.workflow.authoring.problems import LintFinding, Problem, warning
 from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace, to_json
 from signpost.workflow.definition import Definition
+from signpost.workflow.proxy_default import READY
 
 BUILT_IN_KINDS: Sequence[str] = tuple(EXECUTOR_SETTINGS)
 """The kinds of executors that `signpost check` knows in every deployment."""
@@ -29,11 +30,19 @@ def check_manifest(manifest: SourceNode, kinds: Sequence[str], report_progress: 
         report_progress(index, len(resolution.definitions))
         document = resolution.workflows[name]
         found += (to_problem(document, finding) for finding in _check_definition(definition, document))
+    found += _check_hazards(manifest, resolution)
     return sorted(_deduplicate(found, names.check_schema(manifest)), key=lambda problem: problem.place)
 
 
 def to_problem(document: SourceNode, finding: LintFinding) -> Problem:
-    return Problem("warning", document.place_of(finding.at), finding.message, finding.path)
+    return Problem("warning", document.place_of(finding.at), finding.message, finding.path, finding.code)
+
+
+def find_hazards(name: str, definition: Definition | None, document: JsonObject) -> Iterator[LintFinding]:
+    """Find the hazards of one workflow: those that the registry finds too when the workflow is published."""
+    yield from hazards.check_document(name, document)
+    if definition is not None:
+        yield from arguments.check_arguments(definition)
 
 
 def _check_definition(definition: Definition, document: SourceNode) -> Iterator[LintFinding]:
@@ -41,6 +50,36 @@ def _check_definition(definition: Definition, document: SourceNode) -> Iterator[
         yield from reachability.check_reachability(analyse_definition(definition, as_object(to_json(document))))
         yield from mappings.check_mappings(definition)
     yield from guards.check_guards(definition)
+
+
+def _check_hazards(manifest: SourceNode, resolution: ManifestResolution) -> Iterator[Problem]:
+    for name, document in resolution.workflows.items():
+        for finding in find_hazards(name, resolution.definitions.get(name), as_object(to_json(document))):
+            problem = to_problem(document, finding)
+            yield problem if finding.at else replace(problem, place=_place_of_workflow(resolution, name))
+    connections = manifest.get("connections") or SourceNode({})
+    for finding in hazards.check_settings(to_json(connections)):
+        yield to_problem(connections, finding)
+    places = _entry_places(resolution, connections)
+    for name, finding in hazards.check_entry_names(places):
+        yield Problem("warning", places[name], finding.message, code=finding.code)
+
+
+def _entry_places(resolution: ManifestResolution, connections: SourceNode) -> Mapping[str, SourcePlace]:
+    """Return the places of the names that `gateway.search` lists: workflows, capabilities and connections."""
+    documents = resolution.workflows
+    capabilities = documents.get(PROXY_WORKFLOW, SourceNode({}))
+    for step in ("states", READY, "transitions"):
+        capabilities = capabilities.get(step) or SourceNode({})
+    return {
+        **{name: connections.place_of_name(name) for name in connections.members},
+        **{name: capabilities.place_of_name(name) for name in capabilities.members},
+        **{name: _place_of_workflow(resolution, name) for name in documents if name != PROXY_WORKFLOW},
+    }
+
+
+def _place_of_workflow(resolution: ManifestResolution, name: str) -> SourcePlace:
+    return resolution.manifest.members.get("workflows", resolution.workflows[name]).place_of_name(name)
 
 
 def _check_ambiguous_names(resolution: ManifestResolution) -> Iterator[Problem]:

@@ -61,9 +61,12 @@ class LoadableExecutors(ExecutorPlacement):
         """Set the tag that names the tenants of an executor."""
         self.account.tags[build_loadable_executor(name).arn, TENANTS_TAG] = tenants
 
-    def call(self, operation: str, executor: Json, tenant: str | None = TENANT) -> Json | RegistryRefusal:
+    def call(
+        self, operation: str, executor: Json, tenant: str | None = TENANT, *, strict: bool = False
+    ) -> Json | RegistryRefusal:
         principal = Principal("admin", tenant or "", "signpost:operator")
-        return self.functions.call(f"skills::{operation}", {"executor": executor}, Caller(tenant, principal, 0.0))
+        payload: JsonObject = {"executor": executor, **({"strict": True} if strict else {})}
+        return self.functions.call(f"skills::{operation}", payload, Caller(tenant, principal, 0.0))
 
     def expect_success(self, operation: str, executor: str, tenant: str = TENANT) -> Any:
         """Return the answer of a call that must succeed."""

@@ -1,9 +1,11 @@
 """Compiles the definitions of a manifest into the texts and items that the catalogue stores."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
-from signpost.catalogue.publishing.sent_definitions import SentDefinitions
+from signpost.catalogue.publishing.sent_definitions import DefinedKind, SentDefinitions
 from signpost.content.digests import digest_of
+from signpost.hazards.model import EntryKind, PublicationWarning
 from signpost.model import PROXY_WORKFLOW, CatalogueItem, Json, JsonObject, as_object
 from signpost.workflow.authoring.compile import (
     CatalogueEntry,
@@ -30,15 +32,39 @@ def compile_definitions(value: Json) -> SentDefinitions | Sequence[str]:
         name: serialization.text_of(document) for name, document in compiled.workflows.items() if name != PROXY_WORKFLOW
     }
     transitions = transitions_in(as_object(compiled.workflows.get(PROXY_WORKFLOW)))
-    digests = {
+    digests: Mapping[DefinedKind, Mapping[str, str]] = {
         "workflow": {name: digest_of(text) for name, text in texts.items()},
         "capability": {name: digest_of(serialization.text_of(transition)) for name, transition in transitions.items()},
     }
     return SentDefinitions(
         texts=list(texts.values()),
-        items=[_item_of(entry, digests[entry.kind][entry.id]) for entry in compiled.entries if entry.kind in digests],
+        items=[
+            _item_of(entry, digests[kind][entry.id])
+            for entry in compiled.entries
+            for kind in digests
+            if kind == entry.kind
+        ],
         transitions={digests["capability"][name]: transition for name, transition in transitions.items()},
+        warnings=_find_warnings(compiled, digests),
     )
+
+
+def _find_warnings(
+    compiled: CompiledManifest, digests: Mapping[DefinedKind, Mapping[str, str]]
+) -> Mapping[tuple[EntryKind, str, str], Sequence[PublicationWarning]]:
+    """Find the warnings about the workflows and capabilities, by kind, id and digest."""
+    # Imported on first use: the lint checks are slow to import, and only publications of workflows need them.
+    from signpost.workflow.authoring.lint.check import find_hazards  # noqa: PLC0415
+
+    found = defaultdict[tuple[EntryKind, str, str], list[PublicationWarning]](list)
+    for workflow, document in compiled.workflows.items():
+        for finding in find_hazards(workflow, compiled.definitions.get(workflow), document):
+            kind: DefinedKind = "capability" if workflow == PROXY_WORKFLOW else "workflow"
+            name = str(finding.at[3]) if kind == "capability" and len(finding.at) > 3 else workflow
+            if finding.code is not None and name in digests[kind]:
+                warning = PublicationWarning(finding.code, kind, name, finding.message)
+                found[kind, name, digests[kind][name]].append(warning)
+    return found
 
 
 def problems_with_settings(settings: JsonObject) -> Sequence[str]:

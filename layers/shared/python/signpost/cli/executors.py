@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 
 from signpost.cli import executor_folders, remote, stack
 from signpost.cli.failure import CommandFailed
-from signpost.cli.terminal import print_progress
+from signpost.cli.terminal import make_printable, print_progress
+from signpost.directory.function_warnings import find_function_warnings
 from signpost.directory.load_rules import name_of_executor
 from signpost.directory.placement import PlacementError
 from signpost.errors import Unavailable
+from signpost.hazards.model import describe_warning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from signpost.cli import Commands
     from signpost.contract import HostedFunction
+    from signpost.model import JsonObject
 
 
 LOAD_COMMANDS = {
@@ -42,6 +45,8 @@ def register(commands: "Commands") -> None:
     removing.set_defaults(handler=_remove)
     deploying = actions.add_parser("deploy", help="deploy a folder with an app.py as an executor, and place it")
     deploying.set_defaults(handler=_deploy)
+    for action in (placing, deploying):
+        _add_strict_option(action)
     for action in (placing, removing, deploying):
         stack.add_tenant_option(action)
     _register_loading(actions)
@@ -58,7 +63,12 @@ def _register_loading(actions: "Commands") -> None:
         loading = actions.add_parser(operation, help=purpose)
         loading.add_argument("function", help="name or ARN of the Lambda function; the stack must allow it")
         loading.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
+        _add_strict_option(loading)
         loading.set_defaults(handler=_change_load, operation=operation)
+
+
+def _add_strict_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--strict", action="store_true", help="refuse functions with warnings")
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -73,17 +83,20 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _place(arguments: argparse.Namespace) -> int:
-    functions = _place_executor(arguments.stack, arguments.function, arguments.tenant)
+    functions = _place_executor(arguments.stack, arguments.function, arguments.tenant, strict=arguments.strict)
     print(json.dumps({"tenant": arguments.tenant, "functions": sorted(hosted.function for hosted in functions)}))
     return 0
 
 
-def _place_executor(signpost_stack: str, function: str, tenant: str) -> "Sequence[HostedFunction]":
+def _place_executor(signpost_stack: str, function: str, tenant: str, *, strict: bool) -> "Sequence[HostedFunction]":
     try:
         with stack.open_adapters(signpost_stack) as adapters:
-            return adapters.placer.place(function, tenant)
+            placed = adapters.placer.place(function, tenant, strict=strict)
     except PlacementError as fault:
         raise CommandFailed(str(fault)) from fault
+    for warning in find_function_warnings(placed):
+        print_progress(make_printable(f"{warning.id}: warning: {describe_warning(warning)}"))
+    return placed
 
 
 def _write_template(arguments: argparse.Namespace) -> int:
@@ -106,7 +119,7 @@ def _deploy(arguments: argparse.Namespace) -> int:
         print_progress(f"+ {folder / executor_folders.TEMPLATE} (edit it as you like)")
     print_progress(f"deploying the stack {name}")
     executor_folders.deploy(folder, name, parameters, print_progress)
-    functions = _place_executor(arguments.stack, name, arguments.tenant)
+    functions = _place_executor(arguments.stack, name, arguments.tenant, strict=arguments.strict)
     print(json.dumps({"tenant": arguments.tenant, "functions": sorted(hosted.function for hosted in functions)}))
     print_progress(f"Its tools are at {url}/flat within two seconds.")
     return 0
@@ -123,7 +136,8 @@ def _tenants_of(signpost_stack: str, function_name: str, tenant: str) -> "Sequen
 def _change_load(arguments: argparse.Namespace) -> int:
     with remote.connect_registry_once(arguments.stack, arguments.url, print_progress) as call_registry:
         try:
-            answer = call_registry(f"skills::{arguments.operation}", {"executor": arguments.function})
+            strict: JsonObject = {"strict": True} if arguments.strict else {}
+            answer = call_registry(f"skills::{arguments.operation}", {"executor": arguments.function, **strict})
         except Unavailable as fault:  # no retry: a second load of a loaded executor is refused
             reason = str(fault).rstrip(".")
             raise CommandFailed(

@@ -6,11 +6,13 @@ transaction the directory stays as it was, also after an error.
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from signpost.directory import load_rules
 from signpost.directory.allow_list import AllowList
+from signpost.directory.function_warnings import find_function_warnings, refuse_warnings
 from signpost.directory.keys import ExecutorKeys
 from signpost.directory.load_tenants import LoadTenants
 from signpost.directory.model import DirectoryChange, DirectorySnapshot, PlacementRefusal
@@ -45,26 +47,34 @@ class Loader:
         self._breakers = breakers
         self._is_reserved = is_reserved
 
-    def load(self, executor: str, tenant: str) -> DirectoryChange | PlacementRefusal:
-        return self._apply_load(executor, tenant, load_rules.load)
+    def load(self, executor: str, tenant: str, *, strict: bool = False) -> DirectoryChange | PlacementRefusal:
+        return self._apply_load(executor, tenant, load_rules.load, strict=strict)
 
-    def reload(self, executor: str, tenant: str) -> DirectoryChange | PlacementRefusal:
-        return self._apply_load(executor, tenant, load_rules.reload)
+    def reload(self, executor: str, tenant: str, *, strict: bool = False) -> DirectoryChange | PlacementRefusal:
+        return self._apply_load(executor, tenant, load_rules.reload, strict=strict)
 
-    def unload(self, executor: str, tenant: str) -> DirectoryChange | PlacementRefusal:
+    def unload(self, executor: str, tenant: str, *, strict: bool = False) -> DirectoryChange | PlacementRefusal:
+        """Unload an executor. This adds nothing that could be warned about, so `strict` changes nothing."""
+        del strict
         change = self._directory.change(tenant, partial(load_rules.unload, executor))
         if isinstance(change, DirectoryChange):
             self._forget_failures(change, tenant)
         return change
 
-    def _apply_load(self, executor: str, tenant: str, rule: LoadRule) -> DirectoryChange | PlacementRefusal:
+    def _apply_load(
+        self, executor: str, tenant: str, rule: LoadRule, *, strict: bool
+    ) -> DirectoryChange | PlacementRefusal:
         """Write the executor's keys, then change the directory: a function that is in the directory can be called."""
         offer = self._fetch_offer(executor, tenant)
         if isinstance(offer, PlacementRefusal):
             return offer
-        preview = rule(offer, self._directory.read(tenant))
+        snapshot = self._directory.read(tenant)
+        preview = rule(offer, snapshot)
         if isinstance(preview, PlacementRefusal):
             return preview
+        warnings = find_function_warnings(offer.hosted, (*snapshot.own, *snapshot.shipped))
+        if strict and warnings:
+            return refuse_warnings(offer.executor.arn, warnings)
         keys = self._keys.write_keys(offer.executor)
         if isinstance(keys, PlacementRefusal):
             return keys
@@ -74,6 +84,7 @@ class Loader:
             self._keys.rewrite_rotated(offer.executor, keys)
         if isinstance(change, DirectoryChange):
             self._forget_failures(change, tenant)
+            return replace(change, warnings=warnings)
         return change
 
     def _find_allowed(self, executor: str, tenant: str) -> str | PlacementRefusal:

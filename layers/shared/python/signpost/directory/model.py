@@ -5,6 +5,7 @@ from typing import Literal
 
 from signpost.contract import Executor, ExecutorVersion, HostedFunction, PlacedExecutor
 from signpost.errors import PlacementCode
+from signpost.hazards.model import PublicationWarning
 from signpost.records import dataclass
 
 type LoadOperation = Literal["load", "unload", "reload"]
@@ -50,3 +51,5 @@ class DirectoryChange:
     removed: Sequence[str]
     """The ids of the functions that the executor had before and does not have any more."""
     notices: Sequence[LoadNotice]
+    warnings: Sequence[PublicationWarning] = ()
+    """The warnings about its functions, which the transaction does not write."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signpost.contract import Executor, HostedFunction, PlacedExecutor
+from signpost.directory.function_warnings import find_function_warnings, refuse_warnings
 from signpost.directory.keys import ExecutorKeys
 from signpost.directory.model import PlacementRefusal
 from signpost.directory.offers import Offer, Offers
@@ -24,10 +25,12 @@ class Placer:
         self._keys = keys
         self._directory = directory
 
-    def place(self, lambda_function: str, tenant: str | None) -> Sequence[HostedFunction]:
+    def place(self, lambda_function: str, tenant: str | None, *, strict: bool = False) -> Sequence[HostedFunction]:
         """Place an executor for one tenant, or for all tenants if None. Return the functions that it reports to host.
-        Raises PlacementError."""
+        With `strict`, an executor whose functions have warnings is not placed. Raises PlacementError."""
         offer = self._fetch_offer(lambda_function)
+        if strict and (warnings := find_function_warnings(offer.hosted)):
+            raise PlacementError(refuse_warnings(offer.executor.arn, warnings).message)
         self._put(offer, tenant)
         return offer.hosted
 

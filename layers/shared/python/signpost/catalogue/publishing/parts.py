@@ -6,6 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from typing import TYPE_CHECKING, Any
 
+from signpost.catalogue.publishing.publish_warnings import (
+    BodyWarnings,
+    find_body_warnings,
+    from_rows,
+    to_rows,
+)
 from signpost.catalogue.publishing.request import PublishProblem, PublishRequest, SentDocument
 from signpost.catalogue.publishing.sent_files import NamedFile
 from signpost.content import documents as skills
@@ -37,6 +43,8 @@ class KnownContent:
     """The catalogue items by kind, id and digest."""
     transitions: Mapping[str, JsonObject]
     """The transitions of capabilities, by digest."""
+    warnings: BodyWarnings
+    """The warnings about the bodies that the parts and the request have."""
 
     def row_of(self, document: SentDocument) -> Skill:
         """Build the row of a document that has no problems: its body and all its files are known."""
@@ -78,6 +86,7 @@ class Parts:
         """Store the bodies in the request, and the part that describes them. Returns the name of the part."""
         documents = [document for document in request.skills or () if document.body is not None]
         rows: JsonObject = {
+            "warnings": to_rows(find_body_warnings(request)),
             "skills": [asdict(skills.build_skill(document.id, document.body or "", "")) for document in documents],
             "files": [asdict(build_stored_file(file.path, file.body)) for file in request.files],
             "items": [astuple(item) for item in request.definitions.items] if request.definitions else [],
@@ -102,6 +111,7 @@ class Parts:
         documents = {(skill.id, skill.digest): skill for skill in existing.values()}
         files = [file for skill in existing.values() for file in skill.files]
         items, transitions = list[CatalogueItem](), dict[str, JsonObject]()
+        warnings = dict(find_body_warnings(request))
         for name in request.parts:
             try:
                 part = json.loads(self._bodies.read(tenant, f"{PART}{name}"))
@@ -111,12 +121,14 @@ class Parts:
             files += [StoredFile(**row) for row in part["files"]]
             items += [CatalogueItem(*row) for row in part.get("items", ())]
             transitions.update(part.get("transitions", {}))
+            warnings.update(from_rows(part.get("warnings", ())))
         files += [build_stored_file(file.path, file.body) for file in request.files]
         return KnownContent(
             documents=documents,
             files={(file.path, file.digest): file for file in files},
             items={(item.kind, item.id, item.definition): item for item in items},
             transitions=transitions,
+            warnings=warnings,
         )
 
 

@@ -8,6 +8,12 @@ from signpost.catalogue.publishing import catalogue as catalogue_publisher
 from signpost.catalogue.publishing.catalogue import CataloguePublisher, retry_while_overtaken
 from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, PublicationPlan, compare_entries
 from signpost.catalogue.publishing.parts import KnownContent, Parts
+from signpost.catalogue.publishing.publish_warnings import (
+    ExistingNames,
+    find_body_warnings,
+    find_publication_warnings,
+    problems_of,
+)
 from signpost.catalogue.publishing.request import (
     PublishProblem,
     PublishRequest,
@@ -31,6 +37,7 @@ from signpost.content.model import (
     Subscription,
     SubscriptionChange,
 )
+from signpost.hazards.model import PublicationWarning, warnings_field
 from signpost.model import Json, JsonObject
 from signpost.records import dataclass
 from signpost.strict_json import has_encodable_text
@@ -92,6 +99,9 @@ class Publisher:
         )
         if problems:
             return problems
+        warnings = self._find_warnings(request, known, existing, tenant)
+        if request.strict and warnings:
+            return problems_of(warnings)
         self._keep_new(request, existing, tenant)
         plan = self._plan(request, existing, tenant)
         now = self._timestamps.now()
@@ -102,7 +112,42 @@ class Publisher:
         ]
         sequences = self._content.apply(tenant, changes) if changes else ()
         result = {**plan_as_json({**plan, **catalogue.plan}), "registered_at": now}
-        return {**result, "sequence": _last_event_sequence(changes, sequences)}
+        sequence: JsonObject = {"sequence": _last_event_sequence(changes, sequences)}
+        return {**result, **sequence, **warnings_field(warnings)}
+
+    def find_warnings(self, request: PublishRequest, tenant: str | None) -> Sequence[PublicationWarning]:
+        """Find the warnings about a publication. Those about a body that the registry does not have yet are missing."""
+        existing = self._skills(tenant, request)
+        known = self._parts.collect_known_content(request, existing, tenant)
+        return self._find_warnings(request, known, existing, tenant) if isinstance(known, KnownContent) else ()
+
+    def _find_warnings(
+        self, request: PublishRequest, known: KnownContent, existing: Mapping[str, Skill], tenant: str | None
+    ) -> Sequence[PublicationWarning]:
+        return find_publication_warnings(request, known.warnings, self._names_beside(request, existing, tenant))
+
+    def _names_beside(
+        self, request: PublishRequest, existing: Mapping[str, Skill], tenant: str | None
+    ) -> ExistingNames:
+        """List the names that the publication leaves in place: those of the tenant, without pruned ones, and the
+        shipped ones."""
+        has_own = tenant is not None and not request.prune
+        skills, prompts = list(existing) if has_own else [], list[str]()
+        if request.skills is not None and tenant is not None:
+            skills += (skill.id for skill in self._content.skills(None))
+        if request.prompts is not None:
+            scopes = ((tenant,) if has_own else ()) + ((None,) if tenant is not None else ())
+            prompts += (prompt.name for scope in scopes for prompt in self._content.prompts(scope))
+        return ExistingNames(skills, prompts, self._entries_beside(request, tenant))
+
+    def _entries_beside(self, request: PublishRequest, tenant: str | None) -> Sequence[str]:
+        if request.catalogue.is_empty or tenant is None:
+            return ()
+        sent = {"workflow": request.catalogue.workflows, "capability": request.catalogue.capabilities,
+                "connection": request.catalogue.connections}  # fmt: skip
+        items = self._catalogues.read_current(tenant).snapshot.items
+        kept = [item for item in items if not request.prune or sent.get(item.kind) is None]
+        return [item.id.removeprefix("connection:") if item.kind == "connection" else item.id for item in kept]
 
     def _plan_catalogue(self, request: PublishRequest, known: KnownContent, tenant: str | None) -> "_CatalogueResult":
         """Compute the catalogue's part of a publication: problems, or changes and their plan."""
@@ -277,6 +322,8 @@ class PublishFunctions:
         return self._publisher.switch(workflow, caller.tenant, enabled=enabled)
 
     def _keep(self, request: PublishRequest, caller: Caller) -> RegistryAnswer:
+        if request.strict and (warnings := find_body_warnings(request)):
+            return refusal_for(problems_of(warning for listed in warnings.values() for warning in listed))
         documents = request.skills or ()
         return {
             "part": self._publisher.keep(request, caller.tenant),
@@ -286,8 +333,12 @@ class PublishFunctions:
         }
 
     def _plan(self, request: PublishRequest, caller: Caller) -> RegistryAnswer:
+        warnings = self._publisher.find_warnings(request, caller.tenant)
+        if request.strict and warnings:
+            return refusal_for(problems_of(warnings))
         unsent = self._publisher.unsent_files(request, caller.tenant)
-        return {**plan_as_json(self._publisher.plan(request, caller.tenant)), "unsent": entries_of(unsent)}
+        plan = plan_as_json(self._publisher.plan(request, caller.tenant))
+        return {**plan, "unsent": entries_of(unsent), **warnings_field(warnings)}
 
     def _list_subscriptions(self, _request: PublishRequest, caller: Caller) -> RegistryAnswer:
         existing = self._publisher.subscriptions(caller.tenant)

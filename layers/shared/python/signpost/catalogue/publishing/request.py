@@ -36,6 +36,7 @@ from signpost.content.changes import ENTRY_LISTS
 from signpost.content.digests import DIGEST, digest_of
 from signpost.content.model import StoredPrompt, Subscription
 from signpost.content.names import problem_with_skill_id
+from signpost.hazards.model import EntryKind
 from signpost.model import Json, JsonObject, as_object
 from signpost.records import dataclass
 
@@ -47,9 +48,7 @@ MOST_NAMED_PROBLEMS = 5
 MOST_LISTED_PROBLEMS = 1_000
 """Problems in the data of a refusal: more might not fit into an answer."""
 
-type ProblemKind = Literal[
-    "skill", "file", "prompt", "trigger", "webhook", "workflow", "capability", "policy", "manifest"
-]
+type ProblemKind = EntryKind | Literal["policy", "manifest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +87,8 @@ class PublishRequest:
     files: Sequence[SentFile] = ()
     catalogue: SentCatalogue = EMPTY_SENT_CATALOGUE
     definitions: SentDefinitions | None = None
+    strict: bool = False
+    """Whether warnings are reasons to refuse the request."""
 
 
 def parse_request(payload: JsonObject) -> PublishRequest | Sequence[PublishProblem]:
@@ -98,7 +99,8 @@ def parse_request(payload: JsonObject) -> PublishRequest | Sequence[PublishProbl
         prompts=reader.read_prompts(payload["prompts"]) if payload.get("prompts") is not None else None,
         triggers=reader.read_triggers(payload["triggers"]) if payload.get("triggers") is not None else None,
         webhooks=reader.read_webhooks(payload["webhooks"]) if payload.get("webhooks") is not None else None,
-        prune=reader.read_prune(payload.get("prune", False)),
+        prune=reader.read_flag("prune", payload.get("prune", False)),
+        strict=reader.read_flag("strict", payload.get("strict", False)),
         parts=reader.read_parts(payload.get("parts", [])),
         files=reader.read_files(payload.get("files", [])),
         catalogue=reader.read_catalogue(payload),
@@ -117,14 +119,24 @@ class _RequestReader:
     problems: list[PublishProblem] = field(default_factory=list[PublishProblem])
 
     def check_field_names(self, payload: JsonObject) -> None:
-        allowed = {*ENTRY_LISTS, *DEFINED_KINDS, *SETTINGS, POLICIES, "definitions", "prune", "parts", "files"}
+        allowed = {
+            *ENTRY_LISTS,
+            *DEFINED_KINDS,
+            *SETTINGS,
+            POLICIES,
+            "definitions",
+            "prune",
+            "strict",
+            "parts",
+            "files",
+        }
         self._add_problems(
             "manifest", *(f"Unknown field {quote_text(name)}." for name in payload if name not in allowed)
         )
 
-    def read_prune(self, value: Json) -> bool:
+    def read_flag(self, name: str, value: Json) -> bool:
         if not isinstance(value, bool):
-            self._add_problems("manifest", "`prune` must be true or false.")
+            self._add_problems("manifest", f"`{name}` must be true or false.")
         return value is True
 
     def read_parts(self, value: Json) -> Sequence[str]:

@@ -3,11 +3,13 @@ them by their digests."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import Literal
 
 from signpost.content.api import payloads
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.digests import DIGEST
+from signpost.hazards.model import EntryKind, PublicationWarning
 from signpost.model import CatalogueItem, Json, JsonObject, as_object
 from signpost.records import dataclass
 
@@ -59,6 +61,10 @@ class SentDefinitions:
     items: Sequence[CatalogueItem]
     transitions: Mapping[str, JsonObject]
     """The transitions of the capabilities, by digest."""
+    warnings: Mapping[tuple[EntryKind, str, str], Sequence[PublicationWarning]] = field(
+        default_factory=dict[tuple[EntryKind, str, str], Sequence[PublicationWarning]]
+    )
+    """The warnings about the definitions, by kind, id and digest."""
 
 
 def parse_definitions(value: Json) -> SentDefinitions | Sequence[str]:

@@ -5,7 +5,9 @@ from dataclasses import field
 
 from signpost.cli.publish.checking import CheckRules, format_problem
 from signpost.cli.publish.definitions import DefinitionCollector, DefinitionPart, DefinitionsByPart
+from signpost.cli.terminal import make_printable
 from signpost.content.agent_skills.folders import FoundFolders
+from signpost.hazards.model import PublicationWarning
 from signpost.model import Json
 from signpost.records import dataclass
 from signpost.workflow.authoring.problems import Problem, error
@@ -36,6 +38,8 @@ class CollectedPublication:
     definitions: DefinitionsByPart = field(default_factory=dict[DefinitionPart, Mapping[str, Json]])
     warnings: Sequence[str] = ()
     """Problems that do not keep the publication from being published."""
+    strict: bool = False
+    """Whether the registry refuses the publication for its warnings."""
 
     @property
     def lists(self) -> Mapping[str, Sequence[Json]]:
@@ -70,6 +74,7 @@ class PublicationBuilder:
             files=self.files,
             definitions=self.definitions.definitions,
             warnings=tuple(self.warnings),
+            strict=self.rules.strict,
         )
 
     def add_skills(self, found: FoundFolders) -> None:
@@ -97,6 +102,12 @@ class PublicationBuilder:
 
     def add_problem_at(self, place: SourcePlace, message: str) -> None:
         self.problems.append(format_problem(error(place, message)))
+
+    def add_warning(self, source: str, warning: PublicationWarning) -> None:
+        """Add a warning about the content of a source; in a strict publication it is a problem."""
+        place = f"{source}:{warning.line}" if warning.line else source
+        text = make_printable(f"{place}: warning: {warning.message} [{warning.code}]")
+        (self.problems if self.rules.strict else self.warnings).append(text)
 
     def add_problems(self, found: Iterable[Problem]) -> bool:
         """Add errors and warnings. Returns whether none of them is refused."""

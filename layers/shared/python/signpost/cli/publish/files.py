@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from signpost.adapters.skill_folder import ARCHIVES, SUFFIX, skills_in, text_of
+from signpost.catalogue.publishing.publish_warnings import ExistingNames, find_publication_warnings
 from signpost.catalogue.publishing.request import PublishProblem, PublishRequest, parse_request
 from signpost.catalogue.publishing.sent_files import NamedFile, find_overlaps
 from signpost.cli.documents import SUFFIXES, read_document
@@ -12,6 +13,12 @@ from signpost.cli.publish import checking
 from signpost.cli.publish.collection import LISTS, SKILLS, CollectedPublication, PublicationBuilder
 from signpost.cli.publish.manifest_files import manifests_in, read_manifest
 from signpost.content.agent_skills.files import SKILL_FILE
+from signpost.content.content_warnings import (
+    find_document_warnings,
+    find_file_name_warnings,
+    find_file_warnings,
+    find_name_warnings,
+)
 from signpost.model import JsonObject
 from signpost.workflow.authoring.compile import MAPPING_PARTS
 from signpost.workflow.authoring.json_schema import EXTENSION_PREFIX
@@ -26,8 +33,11 @@ def read_publication(path: Path, rules: checking.CheckRules) -> CollectedPublica
     builder = PublicationBuilder(rules)
     _collect_path(path, builder)
     builder.add_problems(builder.definitions.problems)
+    problems = list(_find_problems(builder.publication, builder.sources))
+    if not problems:
+        _add_warnings(builder)
     publication = builder.publication
-    problems = builder.problems + list(_find_problems(publication, builder.sources))
+    problems = builder.problems + problems
     if problems:
         lines = "\n".join(f"  {problem.rstrip('.')}" for problem in problems)
         raise CommandFailed(f"Nothing was published. Problems to fix: {len(problems)}\n{lines}")
@@ -158,6 +168,33 @@ def _find_problems(publication: CollectedPublication, sources: Mapping[str, str]
     for name, entries in publication.lists.items():
         for problem in _problems_of(parse_request({name: list(entries)})):
             yield f"{problem.kind} {problem.id}: {problem.message}"
+
+
+def _add_warnings(builder: PublicationBuilder) -> None:
+    """Add the warnings that the registry finds too, with the files that they are about."""
+    publication = builder.publication
+    for skill_id, body in (publication.bodies or {}).items():
+        source = builder.sources[skill_id]
+        document = source if source.endswith(SUFFIX) or ":" in source else f"{source}/{SKILL_FILE}"
+        for warning in find_document_warnings(skill_id, body):
+            builder.add_warning(document, warning)
+        files = publication.files.get(skill_id, {})
+        for path, content in files.items():
+            for warning in find_file_warnings(path, content):
+                builder.add_warning(f"{source}/{path}", warning)
+        for warning in find_file_name_warnings(files):
+            builder.add_warning(f"{source}/{warning.id}", warning)
+    for warning in find_name_warnings("skill", publication.bodies or (), ()):
+        builder.add_warning(builder.sources[warning.id], warning)
+    _add_entry_warnings(builder, publication)
+
+
+def _add_entry_warnings(builder: PublicationBuilder, publication: CollectedPublication) -> None:
+    """Add the warnings about prompts and triggers."""
+    request = parse_request({name: list(entries) for name, entries in publication.lists.items()})
+    if isinstance(request, PublishRequest):
+        for warning in find_publication_warnings(request, {}, ExistingNames()):
+            builder.add_warning(f"{warning.kind} {warning.id}", warning)
 
 
 def _problems_of(answer: PublishRequest | Sequence[PublishProblem]) -> Sequence[PublishProblem]:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish.collection import CollectedPublication
 from signpost.cli.publish.definitions import entries_of, rows_of, slice_of
-from signpost.cli.terminal import ShowLine
+from signpost.cli.terminal import ShowLine, make_printable
 from signpost.content.digests import digest_of
 from signpost.model import JsonObject, as_object
 from signpost.records import dataclass
@@ -55,10 +55,13 @@ class RemotePublisher:
     def __init__(self, call_registry: RegistryCall, *, show_line: ShowLine) -> None:
         self._call_registry = call_registry
         self._show_line = show_line
+        self._shown: list[str] = []
+        """The warnings of the registry that were shown."""
 
     def plan(self, publication: CollectedPublication, *, prune: bool) -> Sequence[ChangeLine]:
         """Return the changes that the publication would make, sorted by name."""
         answer = self._call_registry("manifest::plan", _check_size(_publication_rows(publication, prune=prune)))
+        self._show_warnings(answer, publication)
         changes = [change for kind, prefix in NAME_PREFIXES.items() for change in _changes(answer, kind, prefix)]
         return sorted(changes, key=lambda change: change.name)
 
@@ -79,7 +82,19 @@ class RemotePublisher:
             *self._send_batches(definitions, "definitions", lambda batch: {"definitions": slice_of(batch)}),
         ]
         rows = _publication_rows(publication, prune=prune)
-        self._call_registry("manifest::publish", _check_size({**rows, "parts": parts}))
+        answer = self._call_registry("manifest::publish", _check_size({**rows, "parts": parts}))
+        self._show_warnings(answer, publication)
+
+    def _show_warnings(self, answer: JsonObject, publication: CollectedPublication) -> None:
+        """Show the warnings of the registry that were not found in the files: those about names that the tenant has."""
+        listed = answer.get("warnings")
+        for entry in map(as_object, listed if isinstance(listed, list) else ()):
+            kind, name, message, code = (entry.get(field) for field in ("kind", "id", "message", "code"))
+            line = make_printable(f"{kind} {name}: warning: {message} [{code}]")
+            is_known = any(str(message) in warning for warning in (*publication.warnings, *self._shown))
+            if not is_known:
+                self._shown.append(line)
+                self._show_line(line)
 
     def _find_unsent_files(self, publication: CollectedPublication) -> Sequence[JsonObject]:
         """Return the files that the registry does not have yet."""
@@ -122,7 +137,8 @@ def _publication_rows(publication: CollectedPublication, *, prune: bool) -> Json
     ]
     skills: JsonObject = {} if bodies is None else {"skills": list[JsonObject](skill_rows)}
     lists = {name: list(entries) for name, entries in publication.lists.items()}
-    return {**skills, **lists, **rows_of(publication.definitions), "prune": prune}
+    strict: JsonObject = {"strict": True} if publication.strict else {}
+    return {**skills, **lists, **rows_of(publication.definitions), "prune": prune, **strict}
 
 
 def _file_rows(files: Mapping[str, bytes]) -> JsonObject:

@@ -1,17 +1,24 @@
 """The thirteen functions of the registry, by their ids: payload in, answer or refusal out."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 
 from signpost.content import uris
 from signpost.content.api import payloads
 from signpost.content.api.errors import RegistryAnswer, RegistryRefusal, quote_text
 from signpost.content.callers import Caller
 from signpost.content.documents import Skills
+from signpost.content.documents import refusal_of as refusal_of_skill
 from signpost.content.markdown import MARKDOWN
 from signpost.content.model import Skill, StoredPrompt
 from signpost.content.prompts import Prompts
+from signpost.content.prompts import refusal_of as refusal_of_prompt
+from signpost.hazards.model import PublicationWarning, describe_warning, warnings_field
 from signpost.model import Json, JsonObject, PromptArgument
 from signpost.spelling import suggest_name
+
+MOST_NAMED_WARNINGS = 5
+"""Warnings that the message of a refusal names."""
 
 type _RegistryHandler = Callable[[JsonObject, Caller], RegistryAnswer]
 
@@ -88,8 +95,23 @@ class RegistryFunctions:
         if isinstance(fields, RegistryRefusal):
             return fields
         skill_id, body = fields
+        warnings = self._warn_of_skill(skill_id, body, caller)
+        if refusal := _refuse_strictly(payload, warnings):
+            return refusal
         skill = self._skills.register(skill_id, body, caller)
-        return skill if isinstance(skill, RegistryRefusal) else {"id": skill.id, "registered_at": skill.registered_at}
+        if isinstance(skill, RegistryRefusal):
+            return skill
+        return {"id": skill.id, "registered_at": skill.registered_at, **warnings_field(warnings)}
+
+    def _warn_of_skill(self, skill_id: str, body: str, caller: Caller) -> Sequence[PublicationWarning]:
+        # Imported on first use: most invocations publish nothing.
+        from signpost.content.content_warnings import find_document_warnings, find_name_warnings  # noqa: PLC0415
+
+        if refusal_of_skill(skill_id, body):
+            return ()  # refused anyway
+        skills = self._skills.list_readable(replace(caller, fresh=False)) if caller.tenant is not None else ()
+        others = [skill.id for skill in skills]
+        return [*find_document_warnings(skill_id, body), *find_name_warnings("skill", [skill_id], others)]
 
     def _unregister_skill(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
         fields = payloads.text_fields(payload, "id")
@@ -130,8 +152,21 @@ class RegistryFunctions:
         if isinstance(arguments, RegistryRefusal):
             return arguments
         name, description, function = fields
+        warnings = self._warn_of_prompt(StoredPrompt(name, description, function, arguments, ""), caller)
+        if refusal := _refuse_strictly(payload, warnings):
+            return refusal
         prompt = self._prompts.register(name, description, function, arguments, caller)
-        return prompt if isinstance(prompt, RegistryRefusal) else {"name": name, "registered_at": prompt.registered_at}
+        if isinstance(prompt, RegistryRefusal):
+            return prompt
+        return {"name": name, "registered_at": prompt.registered_at, **warnings_field(warnings)}
+
+    def _warn_of_prompt(self, prompt: StoredPrompt, caller: Caller) -> Sequence[PublicationWarning]:
+        from signpost.content.content_warnings import find_name_warnings, find_prompt_warnings  # noqa: PLC0415 - as above
+
+        if refusal_of_prompt(prompt):
+            return ()  # refused anyway
+        others = [other.name for other in self._prompts.list_readable(replace(caller, fresh=False))]
+        return [*find_prompt_warnings(prompt), *find_name_warnings("prompt", [prompt.name], others)]
 
     def _unregister_prompt(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
         fields = payloads.text_fields(payload, "name")
@@ -156,6 +191,17 @@ class RegistryFunctions:
         if isinstance(rendered, RegistryRefusal):
             return rendered
         return {"description": rendered.description, "messages": rendered.messages}
+
+
+def _refuse_strictly(payload: JsonObject, warnings: Sequence[PublicationWarning]) -> RegistryRefusal | None:
+    """Refuse a strict registration that has warnings; a registration is strict if its payload says so."""
+    is_strict = payloads.flag_in(payload, "strict")
+    if isinstance(is_strict, RegistryRefusal):
+        return is_strict
+    if not is_strict or not warnings:
+        return None
+    messages = " ".join(map(describe_warning, warnings[:MOST_NAMED_WARNINGS]))
+    return RegistryRefusal("invalid_content", f"Nothing was registered: {messages}", warnings_field(warnings))
 
 
 def addressable_skills(skills: Sequence[Skill]) -> Sequence[Skill]:

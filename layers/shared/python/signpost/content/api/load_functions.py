@@ -1,7 +1,8 @@
 """The functions that load executors of other stacks into the directory of an administrator's tenant."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from signpost.calling.skill_names import skill_name
 from signpost.content.api import payloads
@@ -9,9 +10,14 @@ from signpost.content.api.errors import RegistryAnswer, RegistryRefusal, quote_t
 from signpost.content.callers import Caller
 from signpost.directory.loader import Loader
 from signpost.directory.model import DirectoryChange, LoadOperation, PlacementRefusal
+from signpost.hazards.model import warnings_field
 from signpost.model import Json, JsonObject
 
 EXECUTOR = re.compile(r"[A-Za-z0-9_-]{1,64}|arn:[a-z-]+:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9_:$-]{1,200}")
+
+
+class _ChangeLoad(Protocol):
+    def __call__(self, executor: str, tenant: str, *, strict: bool) -> DirectoryChange | PlacementRefusal: ...
 
 
 class LoadFunctions:
@@ -19,7 +25,7 @@ class LoadFunctions:
     they are not among the thirteen functions of the registry."""
 
     def __init__(self, loader: Loader) -> None:
-        self._by_id: Mapping[str, Callable[[str, str], DirectoryChange | PlacementRefusal]] = {
+        self._by_id: Mapping[str, _ChangeLoad] = {
             "skills::load": loader.load,
             "skills::unload": loader.unload,
             "skills::reload": loader.reload,
@@ -40,7 +46,10 @@ class LoadFunctions:
             return RegistryRefusal(
                 "invalid_payload", f"{quote_text(executor)} must be the ARN or the name of a Lambda function."
             )
-        change = self._by_id[function_id](executor, caller.tenant)
+        strict = payloads.flag_in(checked, "strict") if isinstance(checked, Mapping) else False
+        if isinstance(strict, RegistryRefusal):
+            return strict
+        change = self._by_id[function_id](executor, caller.tenant, strict=strict)
         if isinstance(change, PlacementRefusal):
             return RegistryRefusal(change.code, change.message)
         return _answer_of(change)
@@ -62,6 +71,7 @@ def _answer_of(change: DirectoryChange) -> JsonObject:
         "loaded": _names_of(change, "load"),
         "reloaded": _names_of(change, "reload"),
         "unloaded": _names_of(change, "unload"),
+        **warnings_field(change.warnings),
     }
 
 

@@ -27,6 +27,12 @@ def text_fields(payload: JsonObject, *names: str) -> Sequence[str] | RegistryRef
     return texts
 
 
+def flag_in(payload: JsonObject, name: str) -> bool | RegistryRefusal:
+    """Read an optional flag; false if it is missing."""
+    value = payload.get(name, False)
+    return value if isinstance(value, bool) else _invalid_payload(f"`{name}` must be true or false.")
+
+
 def requested_uris(payload: JsonObject) -> Sequence[str] | RegistryRefusal:
     """Read the URIs to fetch: `uris` if it is not empty, else `uri`."""
     uri, uris = payload.get("uri"), payload.get("uris")

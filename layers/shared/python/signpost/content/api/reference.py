@@ -17,7 +17,11 @@ from signpost.model import JsonObject
 
 LOAD_REQUEST: JsonObject = schema(
     "ExecutorInput",
-    {"executor": text_schema("The Lambda function, by its ARN or its name; the deployment must allow it.")},
+    {
+        "executor": text_schema("The Lambda function, by its ARN or its name; the deployment must allow it."),
+        "strict": {"type": "boolean", "description": "Whether warnings refuse the load.", "default": False},
+    },
+    optional=("strict",),
 )
 NAME_LIST: JsonObject = {"type": "array", "items": STRING}
 LOAD_RESPONSE: JsonObject = schema(
@@ -29,7 +33,9 @@ LOAD_RESPONSE: JsonObject = schema(
         "loaded": NAME_LIST,
         "reloaded": NAME_LIST,
         "unloaded": NAME_LIST,
+        "warnings": list_schema({"code": STRING, "kind": STRING, "id": STRING, "message": STRING}),
     },
+    optional=("warnings",),
 )
 
 ALL_FUNCTIONS: Sequence[FunctionSpec] = (

@@ -4,7 +4,9 @@ import gzip
 import socket
 import time
 from base64 import b64decode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from threading import Event
 from typing import Any
 
 import pytest
@@ -14,14 +16,18 @@ from hypothesis import strategies as st
 from core_skills.hops import redirect_target
 from core_skills.http_fetch import http_fetch
 from core_skills.outside import build_guarded_web
-from signpost.adapters.egress import open_connection, resolve_host
+from signpost.adapters.egress import MOST_RESOLUTIONS, open_connection, resolve_host
+from signpost.adapters.memory import MemoryRuntimeSettings
 from signpost.contract import Failure, Result
+from signpost.errors import DeadlinePassed
+from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.policy.egress import is_public
-from signpost.web import WebAnswer, WebRequest
+from signpost.web import WebAnswer, WebFailure, WebRequest
 from tests.support.function_host import FunctionHost
 from tests.support.network import PUBLIC_ADDRESS, Network
 from tests.support.receiver import ReceivedRequest, ReceiverReply, start_receiver
 from tests.support.toolkits import ServedToolkits
+from tests.support.waiting import wait_for
 
 FETCH = "core::http_fetch"
 RUNTIME = "127.0.0.1:9001"
@@ -307,6 +313,78 @@ def test_unreachable_hosts_do_not_open_the_breaker_of_http_fetch() -> None:
             failed = served.call("core__http_fetch", url="http://dead.test/")
             assert (failed["isError"], "cannot be reached" in failed["content"][0]["text"]) == (True, True)
         assert served.call("core__http_fetch", url="http://living.test/")["structuredContent"]["text"] == "here"
+
+
+class SlowNames:
+    """A name server that answers for one name at once, and for the others after three seconds or after the test. As in
+    the C library, no signal interrupts it."""
+
+    def __init__(self) -> None:
+        self.over = Event()
+
+    def lookup(self, host: str) -> Sequence[str]:
+        until = time.monotonic() + (3 if host != "living.test" else 0)
+        while time.monotonic() < until and not self.over.is_set():
+            with suppress(DeadlinePassed):
+                self.over.wait(0.02)
+        return [PUBLIC_ADDRESS]
+
+
+@pytest.fixture
+def slow_names() -> Iterator[SlowNames]:
+    names = SlowNames()
+    yield names
+    names.over.set()
+
+
+def redirect_to_slow_name(request: ReceivedRequest) -> ReceiverReply:
+    if request.path == "/away":
+        return ReceiverReply(302, b"", {"location": f"http://slow-{time.monotonic_ns()}.test/"})
+    return ReceiverReply(200, b"here")
+
+
+@pytest.mark.invariant(62)
+@pytest.mark.parametrize("url", ["http://slow.test/", "http://living.test/away"])
+def test_names_that_resolve_slowly_do_not_open_the_breaker_of_http_fetch(slow_names: SlowNames, url: str) -> None:
+    with start_receiver(redirect_to_slow_name) as server:
+        network = Network(server.server_port, slow_names.lookup)
+        served = ServedToolkits(http_fetch(build_guarded_web({}, resolve=network.resolve, dial=network.dial)))
+        settings = MemoryRuntimeSettings(served.gateway.functions)
+        settings.set("default", FETCH, "tool_timeout_ms", 1_500)
+        for _ in range(4):
+            failed = served.call("core__http_fetch", url=url)
+            assert (failed["isError"], "took too long" in failed["content"][0]["text"]) == (True, True), failed
+        settings.set("default", FETCH, "tool_timeout_ms", 20_000)
+        served.gateway.clock.advance(REVALIDATION_INTERVAL)
+        assert served.call("core__http_fetch", url="http://living.test/")["structuredContent"]["text"] == "here"
+
+
+def test_redirects_share_the_time_of_the_call() -> None:
+    def redirect_slowly(_: ReceivedRequest) -> ReceiverReply:
+        time.sleep(0.4)
+        return ReceiverReply(302, b"", {"location": "/again"})
+
+    with start_receiver(redirect_slowly) as server:
+        hosted = host_http_fetch(Network(server.server_port))
+        before = time.monotonic()
+        assert fetch_failure(hosted, INSIDE, seconds=1.5).kind == "timeout"
+    assert time.monotonic() - before >= 0.9, "several redirects were followed"
+
+
+def test_a_bounded_number_of_names_is_resolved_at_the_same_time(slow_names: SlowNames) -> None:
+    network = Network(0, slow_names.lookup)
+    web = build_guarded_web({}, resolve=network.resolve, dial=network.dial)
+    for number in range(MOST_RESOLUTIONS + 4):
+        answer = web.send(WebRequest("GET", f"http://slow-{number}.test/", 0.01))
+        assert isinstance(answer, WebFailure)
+        assert answer.code == "timed_out"
+    assert len(network.resolved_names) <= MOST_RESOLUTIONS
+    slow_names.over.set()
+    assert wait_for(
+        "a free place for another name",
+        lambda: web.send(WebRequest("GET", "http://living.test/", 5)),
+        lambda answer: isinstance(answer, WebFailure) and answer.code == "unreachable",
+    )
 
 
 def test_an_unreachable_host_and_an_unknown_name_are_failures() -> None:

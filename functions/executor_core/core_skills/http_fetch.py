@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from core_skills.caller_input import RESERVE, CoreToolkit
 from core_skills.hops import MOST_REDIRECTS, headers_for_redirect, problem_with, redirect_target, without_fragment
-from core_skills.outside import RESERVE, unreached_error
+from core_skills.outside import unreached_error
 from core_skills.pages import encode_body, select_headers
 from signpost.model import JsonObject
 from signpost.ports import Web
@@ -69,7 +70,7 @@ class FetchRequest:
 
 
 def http_fetch(web: Web) -> Toolkit:
-    kit = Toolkit("core", category="Web")
+    kit = CoreToolkit("Web")
 
     @kit.tool(
         title="Fetch a URL",

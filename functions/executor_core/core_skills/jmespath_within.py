@@ -1,6 +1,7 @@
 """Evaluation of JMESPath expressions within an allowance."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, cast
 
 from jmespath.exceptions import (
@@ -16,10 +17,13 @@ from jmespath.functions import Functions, signature
 from jmespath.parser import Parser
 from jmespath.visitor import Options, TreeInterpreter
 
-from core_skills.allowance import Allowance
+from core_skills.allowance import Allowance, length_of
 
 MULTI_SELECTS = frozenset({"multi_select_list", "multi_select_dict"})
 """Expressions that put values into new ones: the only way to repeat a value in a result."""
+CONSTANT_WORK = frozenset({"length", "not_null", "starts_with", "ends_with", "to_array", "type"})
+"""Functions that do not read all of their arguments."""
+CONTAINERS = (list, dict)
 FUNCTION_NAME = re.compile(r"function: (\w+)")
 
 
@@ -42,6 +46,23 @@ def search(expression: str, data: object, allowance: Allowance) -> Any:
 class _Functions(Functions):
     def __init__(self, allowance: Allowance) -> None:
         self._allowance = allowance
+
+    def call_function(self, function_name: str, resolved_args: Iterable[Any]) -> Any:
+        """Call a function. Lists among its arguments, and a list as its result, are charged when they are visited."""
+        if function_name not in CONSTANT_WORK:
+            self._take_for_others(resolved_args)
+        result: Any = super().call_function(function_name, resolved_args)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - the stubs of jmespath lack it
+        self._take_for_others([result])
+        return cast("object", result)
+
+    def _take_for_others(self, values: Iterable[Any]) -> None:
+        self._allowance.take(sum(length_of(value) for value in values if not isinstance(value, list)))
+
+    @signature({"types": ["array", "string"]}, {"types": []})
+    def _func_contains(self, subject: Any, search: Any) -> bool:
+        if isinstance(search, CONTAINERS):
+            self._allowance.take_for(subject)
+        return super()._func_contains(subject, search)  # pyright: ignore[reportUnknownVariableType, reportAttributeAccessIssue] - the stubs of jmespath lack it
 
     @signature({"types": ["string"]}, {"types": ["array-string"]})
     def _func_join(self, separator: str, array: list[str]) -> str:
@@ -67,6 +88,14 @@ class _Interpreter(TreeInterpreter):
         elif isinstance(result, list):
             self._allowance.take(len(cast("list[object]", result)))
         return cast("object", result)
+
+    def visit_comparator(self, node: Any, value: Any) -> Any:
+        operands: list[Any] = [self.visit(child, value) for child in node["children"]]
+        if isinstance(operands[0], CONTAINERS):
+            self._allowance.take_for(cast("object", operands[0]))
+        self._allowance.take(length_of(operands[0]))
+        literals = [{"type": "literal", "value": operand, "children": []} for operand in operands]
+        return super().visit_comparator({**node, "children": literals}, value)
 
 
 def _explain_fault(expression: str, fault: JMESPathError) -> str:

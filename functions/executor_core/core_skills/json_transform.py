@@ -3,14 +3,15 @@
 from typing import Annotated, Any
 
 from core_skills.allowance import Allowance, Exhausted, Unwritable, size_of
+from core_skills.caller_input import CoreToolkit
 from core_skills.jmespath_within import Refused, search
 from signpost.model import JsonObject
-from signpost.toolkit import ToolError, Toolkit
+from signpost.toolkit import ToolError
 
 TIMEOUT_MS = 10_000
 LONGEST_EXPRESSION = 4_000
 LARGEST_RESULT = 1_000_000
-KIT = Toolkit("core", category="Data")
+KIT = CoreToolkit("Data")
 EXPRESSION = {
     "min_length": 1,
     "max_length": LONGEST_EXPRESSION,

@@ -12,8 +12,6 @@ from signpost.web import WebFailure, WebFailureCode
 PORTS = frozenset({80, 443})
 """Ports of web pages. At any other port of a public address, another protocol might take an HTTP request for its
 own."""
-RESERVE = 0.5
-"""Seconds of a call that are reserved for its answer."""
 FAILURE_KINDS: Mapping[WebFailureCode, FailureClass] = {
     "timed_out": "timeout",
     "unreachable": "connection_error",

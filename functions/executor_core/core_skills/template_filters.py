@@ -9,8 +9,10 @@ from typing import Any, cast
 from jinja2 import Undefined
 from jinja2.exceptions import SecurityError
 from jinja2.filters import FILTERS
+from jinja2.tests import TESTS
 
 from core_skills.allowance import size_of
+from core_skills.template_work import COMPARING_TESTS, Work
 
 LARGEST_TEXT = 1_000_000
 """Maximum characters of the rendered text, and of the result of each filter."""
@@ -18,12 +20,14 @@ MOST_DIGITS = 15
 MOST_BITS = 1_024
 """Maximum bits of an integer: the multiplication of large integers cannot be interrupted."""
 WIDEST_INDENT = 80
+MOST_TRIMMED = 100
+"""Maximum characters to trim: each character of the text is compared with all of them."""
 JINJA_FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "last", "length",
     "list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr", "sort", "title",
-    "trim", "truncate", "unique", "upper", "urlencode",
+    "truncate", "unique", "upper", "urlencode",
 )  # fmt: skip
-"""Filters of Jinja whose results are no larger than their input."""
+"""Filters of Jinja whose results are not much larger than their input."""
 
 
 class TooLong(Exception):  # noqa: N818 - it names a state, as Unavailable does
@@ -67,10 +71,14 @@ def _encode_json(value: object, indent: int | None = None) -> str:
 
 
 def _join(value: Iterable[Any], separator: str = "", attribute: str | None = None) -> str:
-    pieces = [format_value(piece[attribute] if attribute else piece) for piece in value]
-    if sum(map(len, pieces)) + len(separator) * len(pieces) > LARGEST_TEXT:
-        raise TooLong
-    return separator.join(pieces)
+    pieces = (format_value(piece[attribute] if attribute else piece) for piece in value)
+    return join_pieces(f"{separator}{piece}" if place else piece for place, piece in enumerate(pieces))
+
+
+def _trim(value: object, characters: str | None = None) -> str:
+    if characters is not None and len(characters) > MOST_TRIMMED:
+        raise SecurityError(f"trim takes at most {MOST_TRIMMED} characters")
+    return format_value(value).strip(characters)
 
 
 def _replace(value: object, old: str, new: str) -> str:
@@ -102,6 +110,18 @@ def _escape(value: object) -> str:
     return join_pieces([escape(format_value(value))])
 
 
+def _is_divisible(value: object, by: object) -> bool:
+    return check_number(value) % check_number(by) == 0
+
+
+def _is_even(value: object) -> bool:
+    return check_number(value) % 2 == 0
+
+
+def _is_odd(value: object) -> bool:
+    return check_number(value) % 2 == 1
+
+
 OWN_FILTERS: Mapping[str, Callable[..., object]] = {
     "e": _escape,
     "escape": _escape,
@@ -112,8 +132,20 @@ OWN_FILTERS: Mapping[str, Callable[..., object]] = {
     "string": format_value,
     "sum": _sum,
     "tojson": _encode_json,
+    "trim": _trim,
 }
+OWN_TESTS: Mapping[str, Callable[..., object]] = {"divisibleby": _is_divisible, "even": _is_even, "odd": _is_odd}
+"""Tests that calculate. Those of Jinja format texts by `%`."""
+UNUSED_TESTS = frozenset({"callable", "filter", "test"})
+"""Tests that ask about Jinja and not about a value."""
 
 
-def filters() -> dict[str, Callable[..., Any]]:
-    return {name: FILTERS[name] for name in JINJA_FILTERS} | dict(OWN_FILTERS)
+def charged_filters(work: Work) -> dict[str, Callable[..., Any]]:
+    chosen = {name: FILTERS[name] for name in JINJA_FILTERS} | dict(OWN_FILTERS)
+    return {name: work.charge_filter(name, run) for name, run in chosen.items()}
+
+
+def charged_tests(work: Work) -> dict[str, Callable[..., Any]]:
+    chosen = {name: test for name, test in TESTS.items() if name not in UNUSED_TESTS} | dict(OWN_TESTS)
+    comparing = {name: work.comparing_test(name) for name in COMPARING_TESTS}
+    return {name: work.charge_filter(name, test) for name, test in chosen.items()} | comparing

@@ -11,8 +11,17 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefine
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from core_skills.allowance import Unwritable
-from core_skills.template_filters import LARGEST_TEXT, TooLong, check_number, filters, format_value, join_pieces
+from core_skills.allowance import Allowance, Unwritable
+from core_skills.template_filters import (
+    LARGEST_TEXT,
+    TooLong,
+    charged_filters,
+    charged_tests,
+    check_number,
+    format_value,
+    join_pieces,
+)
+from core_skills.template_work import Work, insert_charges
 
 __all__ = ["LARGEST_TEXT", "Refused", "TooLong", "render"]
 
@@ -27,8 +36,6 @@ LIST_NODES = (nodes.List, nodes.Tuple)
 LOOP_MEMBERS = frozenset(
     {"first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0"}
 )
-UNUSED_TESTS = ("callable", "filter", "test")
-"""Tests that ask about Jinja and not about a value."""
 
 
 class Refused(Exception):  # noqa: N818 - it names a refusal
@@ -36,19 +43,20 @@ class Refused(Exception):  # noqa: N818 - it names a refusal
 
 
 class Language(ImmutableSandboxedEnvironment):
-    """The Jinja environment of templates: the sandbox, with fewer members, filters and tests."""
+    """The Jinja environment of one rendering: the sandbox, with fewer members, filters and tests, whose work is
+    charged."""
 
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%"})
 
-    def __init__(self) -> None:
+    def __init__(self, work: Work) -> None:
         # Not optimized: Jinja would evaluate constant expressions at compile time, outside of the limits.
         super().__init__(
             undefined=StrictUndefined, autoescape=False, optimized=False, finalize=format_value, cache_size=0
         )
         self.globals.clear()
-        self.filters = filters()
-        for name in UNUSED_TESTS:
-            del self.tests[name]
+        self.allowed_filters = charged_filters(work)
+        self.filters = self.allowed_filters | work.parts()
+        self.tests = charged_tests(work)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         if isinstance(obj, LoopContext) and attribute in LOOP_MEMBERS:
@@ -64,7 +72,8 @@ class Language(ImmutableSandboxedEnvironment):
                 return obj[argument]
             except (TypeError, LookupError):
                 pass  # reported below
-        return self.undefined(f"{str(argument)[:100]!r} is undefined")
+        name = str(argument)[:100] if isinstance(argument, str | int) else type(argument).__name__
+        return self.undefined(f"{name!r} is undefined")
 
     def is_safe_callable(self, obj: object) -> bool:
         del obj
@@ -74,13 +83,11 @@ class Language(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, check_number(left), check_number(right))
 
 
-LANGUAGE = Language()
-
-
-def render(source: str, values: Mapping[str, object]) -> str:
-    """Render a template. Raises Refused, or TooLong."""
+def render(source: str, values: Mapping[str, object], allowance: Allowance) -> str:
+    """Render a template. Raises Refused, TooLong or Exhausted."""
+    language = Language(Work(allowance))
     try:
-        return join_pieces(LANGUAGE.from_string(_parse(source)).generate(values))
+        return join_pieces(language.from_string(_parse(language, source)).generate(values))
     except TemplateSyntaxError as fault:
         raise Refused(f"Line {fault.lineno}: {_format_fault(fault)}") from None
     except (SyntaxError, RecursionError, MemoryError):
@@ -89,19 +96,21 @@ def render(source: str, values: Mapping[str, object]) -> str:
         raise Refused("It outputs something that is not a JSON value.") from None
     except TemplateError as fault:
         raise Refused(f"{_line_prefix(fault)}{_format_fault(fault)}") from None
-    except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as fault:
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as fault:
         raise Refused(f"{_line_prefix(fault)}an operation does not fit the types of its values.") from None
 
 
-def _parse(source: str) -> nodes.Template:
-    template = LANGUAGE.parse(source)
-    for node in _all_nodes(template):
-        if isinstance(node, nodes.Filter) and node.name not in LANGUAGE.filters:
-            allowed = ", ".join(sorted(LANGUAGE.filters))
+def _parse(language: Language, source: str) -> nodes.Template:
+    template = language.parse(source)
+    descendants = list(_all_nodes(template))
+    for node in descendants:
+        if isinstance(node, nodes.Filter) and node.name not in language.allowed_filters:
+            allowed = ", ".join(sorted(language.allowed_filters))
             raise Refused(f"Line {node.lineno}: there is no filter {node.name!r}; the filters are {allowed}.")
         if not isinstance(node, ALLOWED_NODES) and not _is_list(node):
             allowed = "use values, if, for and filters"
             raise Refused(f"Line {node.lineno}: {type(node).__name__} is not allowed in templates; {allowed}.")
+    insert_charges(descendants)
     return template
 
 

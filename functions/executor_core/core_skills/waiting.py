@@ -3,9 +3,10 @@
 import time
 from typing import Annotated
 
-from signpost.toolkit import Context, ToolError, Toolkit
+from core_skills.caller_input import RESERVE, CoreToolkit
+from signpost.toolkit import Context, ToolError
 
-KIT = Toolkit("core", category="Time")
+KIT = CoreToolkit("Time")
 
 
 @KIT.tool(
@@ -17,7 +18,8 @@ KIT = Toolkit("core", category="Time")
 )
 def wait(seconds: Annotated[float, {"min": 0, "description": "Seconds to wait."}], ctx: Context) -> dict[str, float]:
     """Waits for the given number of seconds and answers how long it waited."""
-    if seconds >= ctx.remaining():
-        raise ToolError(f"There are {ctx.remaining():.1f} s left for this call; wait for less than that.")
+    left = max(ctx.remaining() - RESERVE, 0.0)
+    if seconds >= left:
+        raise ToolError(f"There are {left:.1f} s left for this call; wait for less than that.")
     time.sleep(seconds)
     return {"waited": seconds}

@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from core_skills.outside import RESERVE, unreached_error
+from core_skills.caller_input import RESERVE, CoreToolkit
+from core_skills.outside import unreached_error
 from core_skills.search_providers import PROVIDERS, Provider, SearchHit, SearchQuery, parse_hits
 from signpost.model import JsonObject
 from signpost.ports import Web
@@ -60,7 +61,7 @@ class Search:
 
 
 def web_search(search: Search, web: Web) -> Toolkit:
-    kit = Toolkit("core", category="Web")
+    kit = CoreToolkit("Web", has_dependency=True)
 
     @kit.tool(
         title="Search the web",

@@ -100,6 +100,9 @@ def test_a_number_that_json_does_not_have_is_no_result() -> None:
         ({"a": "x" * 10_000, "b": ["y"] * 10_000}, "join(a, b)"),
         ("x" * 100_000, "|".join(["[to_string(@), to_string(@)]"] * 40)),
         ([[1] * 1_000] * 1_000, "@[*][*].[@,@,@,@]"),
+        ({f"key {number}": number for number in range(40_000)}, f"merge({','.join(['@'] * 1_975)})"),
+        ({"a": [1] * 100_000, "b": [1] * 100_000}, f"[{','.join(['a == b'] * 400)}]"),
+        ([[1] * 100_000], "[" + ",".join(["contains(@, @)"] * 250) + "]"),
     ],
 )
 def test_an_expression_over_its_allowance_is_stopped(data: Any, expression: str) -> None:

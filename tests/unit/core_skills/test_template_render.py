@@ -136,3 +136,70 @@ def test_arithmetic_with_texts_is_refused(template: str) -> None:
 def test_a_variable_does_not_outlive_its_template() -> None:
     assert render("{% for x in [1, 2] %}{{ x }}{% endfor %}") == "12"
     assert "'x' is undefined" in refusal("{{ x }}")
+
+
+MANY, LONG = list(range(100_000)), "x" * 300_000
+EMPTY_LOOPS = "{% for a in few %}" * 3 + "{% endfor %}" * 3
+
+
+@pytest.mark.invariant(76)
+@pytest.mark.parametrize(
+    "template",
+    [
+        EMPTY_LOOPS, "{% for a in few %}" * 2 + "{% for a in few if false %}" + "{% endfor %}" * 3,
+        "{% for a in many %}" + "{% if false %}{% endif %}" * 200 + "{% endfor %}",
+        "{% for a in many|map('string') %}" + "{{ '' }}" * 200 + "{% endfor %}",
+        "{% if many|sort %}{% endif %}" * 300, "{% if many|map('string')|list %}{% endif %}" * 300,
+        "{% if many|unique|list|reverse|list %}{% endif %}" * 300, "{% if (many|max) + (many|sum) %}{% endif %}" * 300,
+        "{% for a in many %}{% if -1 in many %}{% endif %}{% endfor %}", "{{ many|select('in', many)|list|length }}",
+        "{% for a in few %}{% if 'y' in long %}{% endif %}{% endfor %}" * 100,
+        "{% for a in few %}{% if nested == twin %}{% endif %}{% endfor %}" * 100,
+        "{% for a in few %}{% if many[1:] %}{% endif %}{% endfor %}", "{% if long|urlencode %}{% endif %}" * 600,
+        "{% for a in few %}{% if objects|dictsort %}{% endif %}{% endfor %}", "{{ long|trim(long) }}",
+        "{{ many|map(attribute='" + "a." * 20_000 + "a')|list }}", "{% if nested|lower|length %}{% endif %}" * 300,
+    ],
+)  # fmt: skip
+def test_work_over_the_allowance_is_stopped(template: str) -> None:
+    """The allowance ends it: the call has no deadline for ten minutes, and the deadline has another message."""
+    values = {
+        "few": [1] * 400, "many": MANY, "long": LONG, "nested": [MANY], "twin": [[*MANY]],
+        "objects": dict.fromkeys(map(str, MANY), 1),
+    }  # fmt: skip
+    message = refusal(template, **values)
+    assert "does too much work" in message or "trim takes at most" in message
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ 1 < 2 < 3 }} {{ 1 < 3 < 2 }} {{ 'a' in 'cat' }} {{ 2 not in [1, 2] }} {{ 1 != 1 }}",
+         "true false true false false"),
+        ("{{ many[1:3] }} {{ many[::-50000] }} {{ 'text'[1:] }}", "[1, 2] [99999, 49999] ext"),
+        ("{% for a in many[:3] %}{{ loop.index }}/{{ loop.length }}{{ loop.last }} {% endfor %}",
+         "1/3false 2/3false 3/3true "),
+        ("{% for a in many|select('lt', 2) %}{{ loop.revindex }}{% else %}none{% endfor %}", "21"),
+        ("{% for a in many if a is odd and a < 4 %}{{ a }}{% endfor %}", "13"),
+        ("{{ 4 is even }} {{ 9 is divisibleby 3 }} {{ 2 is in [1, 2] }} {{ 1 is gt 2 }}", "true true true false"),
+        ("{{ many|select('divisibleby', 30000)|join('-') }}{{ ' x '|trim }}{{ '--a-'|trim('-') }}",
+         "0-30000-60000-90000xa"),
+    ],
+)  # fmt: skip
+def test_charged_operations_have_their_usual_results(template: str, text: str) -> None:
+    assert render(template, many=MANY) == text
+
+
+@pytest.mark.parametrize("test", ["odd", "even", "divisibleby(3)"])
+def test_a_test_that_calculates_formats_no_text(test: str) -> None:
+    """A sandbox of Lambda has no memory for the text, and its end would count."""
+    assert "arithmetic needs numbers" in refusal("{{ '%10000000000d' is " + test + " }}")
+
+
+def test_a_report_of_a_thousand_rows_stays_within_its_allowance() -> None:
+    rows = [{"name": f"Customer {number}", "tags": ["a", "b"], "price": number} for number in range(1_000)]
+    template = (
+        "{% for row in rows|sort(attribute='price') %}{{ loop.index }}. {{ row.name|upper }}: "
+        "{{ (row.price * 1.2)|round(2) }}{% if 'a' in row.tags and row.price > 10 %} ({{ row.tags|join(', ') }})"
+        "{% endif %}{% if not loop.last %}; {% endif %}{% endfor %}"
+        "{{ rows|map(attribute='price')|sum }} {{ rows|length }}"
+    )
+    assert render(template, rows=rows).endswith("1000. CUSTOMER 999: 1198.8 (a, b)499500 1000")

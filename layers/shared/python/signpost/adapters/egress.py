@@ -6,13 +6,16 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from http.client import HTTPConnection, HTTPException, IncompleteRead
-from threading import Timer
+from queue import Empty, SimpleQueue
+from threading import BoundedSemaphore, Thread, Timer
 from time import monotonic
 
 from signpost.policy.egress import DEFAULT_PORTS, Destination, EgressRules, parse_destination
 from signpost.web import WebAnswer, WebFailure, WebRequest
 
 CONNECT_TIMEOUT = 3.0
+MOST_RESOLUTIONS = 16
+"""Names that are resolved at the same time. A resolver cannot be stopped: an abandoned one ends by its own limits."""
 MOST_ADDRESSES = 4
 
 type Resolve = Callable[[str, int], Sequence[str]]
@@ -43,6 +46,7 @@ class GuardedWeb:
         self._resolve = resolve
         self._dial = dial
         self._make_tls = tls
+        self._resolutions = BoundedSemaphore(MOST_RESOLUTIONS)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -54,7 +58,7 @@ class GuardedWeb:
         if isinstance(destination, str):
             return WebFailure("malformed", destination)
         ends_at = monotonic() + request.seconds
-        addresses = self._resolve_addresses(destination)
+        addresses = self._resolve_addresses(destination, ends_at)
         if isinstance(addresses, WebFailure):
             return addresses
         try:
@@ -62,17 +66,34 @@ class GuardedWeb:
         except (OSError, HTTPException, ValueError) as fault:
             return _describe_failure(destination.host, fault, late=monotonic() >= ends_at)
 
-    def _resolve_addresses(self, destination: Destination) -> Sequence[str] | WebFailure:
+    def _resolve_addresses(self, destination: Destination, ends_at: float) -> Sequence[str] | WebFailure:
         """Resolve the host once and check the addresses, so that no second resolution can lead elsewhere."""
-        try:
-            addresses = self._resolve(destination.host, destination.port)
-        except (OSError, UnicodeError):
-            addresses = ()
+        addresses = self._resolve_within(destination, ends_at)
+        if addresses is None:
+            return WebFailure("timed_out", f"The name {destination.host} took too long to resolve.")
         if refusal := self._rules.refusal(destination, addresses):
             return WebFailure("forbidden", refusal)
         if not addresses:
             return WebFailure("unresolvable", f"{destination.host} has no address.")
         return addresses[:MOST_ADDRESSES]
+
+    def _resolve_within(self, destination: Destination, ends_at: float) -> Sequence[str] | None:
+        """Resolve the host on a thread of its own, since a slow name server blocks it; None if the time has passed."""
+        if not self._resolutions.acquire(timeout=max(ends_at - monotonic(), 0)):
+            return None
+        answers = SimpleQueue[Sequence[str]]()
+
+        def resolve() -> None:
+            try:
+                answers.put(_addresses_of(self._resolve, destination))
+            finally:
+                self._resolutions.release()
+
+        Thread(target=resolve, name=f"resolve {destination.host}", daemon=True).start()
+        try:
+            return answers.get(timeout=max(ends_at - monotonic(), 0))
+        except Empty:
+            return None
 
     def _exchange(
         self, destination: Destination, addresses: Sequence[str], request: WebRequest, ends_at: float
@@ -118,6 +139,13 @@ class GuardedWeb:
                 connection.settimeout(max(ends_at - monotonic(), 0.001))
                 return connection
         raise last
+
+
+def _addresses_of(resolve: Resolve, destination: Destination) -> Sequence[str]:
+    try:
+        return resolve(destination.host, destination.port)
+    except (OSError, UnicodeError):
+        return ()
 
 
 @contextmanager

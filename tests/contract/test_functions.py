@@ -8,11 +8,13 @@ from threading import Barrier
 import pytest
 
 from signpost.contract import (
+    MOST_STOPPED_PRINCIPALS,
     BreakerState,
     Component,
     Executor,
     FunctionState,
     HostedFunction,
+    OpenBreakers,
     PlacedExecutor,
     Placement,
 )
@@ -49,7 +51,7 @@ def placed_names(functions: FunctionPorts, tenant: str, names: Sequence[str]) ->
 
 
 def test_an_unknown_function_has_an_empty_state(functions: FunctionPorts, tenant: str) -> None:
-    nothing = FunctionState(own=None, shipped=None, settings={}, tenant_settings={}, breaker=None)
+    nothing = FunctionState(own=None, shipped=None, settings={}, tenant_settings={}, breakers=OpenBreakers())
     assert functions.states.read(tenant, MAIL) == nothing
 
 
@@ -93,10 +95,10 @@ def test_a_function_state_is_read_as_written_at_once(functions: FunctionPorts, t
         shipped=Placement(HostedFunction(name), shipped),
         settings={"tool_timeout_ms": 4_000},
         tenant_settings={"breaker_failures": 5},
-        breaker=OPEN,
+        breakers=OpenBreakers(OPEN),
     )
     other = functions.states.read(f"{tenant}x", name)
-    assert other == replace(other, own=None, settings={}, tenant_settings={}, breaker=None)
+    assert other == replace(other, own=None, settings={}, tenant_settings={}, breakers=OpenBreakers())
     assert other.shipped is not None
     functions.directory.remove(None, shipped.arn)
 
@@ -249,9 +251,9 @@ def test_unsetting_an_unset_setting_changes_nothing(functions: FunctionPorts, te
 def test_a_breaker_is_read_as_it_was_opened(functions: FunctionPorts, tenant: str) -> None:
     functions.breakers.open(tenant, MAIL, replace(OPEN, probing_until=NOW + 90))
     functions.breakers.open(f"{tenant}x", MAIL, OPEN)
-    assert functions.breakers.of_tenant(tenant) == {MAIL: replace(OPEN, probing_until=NOW + 90)}
+    assert functions.breakers.of_tenant(tenant) == {MAIL: OpenBreakers(replace(OPEN, probing_until=NOW + 90))}
     functions.breakers.open(tenant, MAIL, replace(OPEN, failures=4))
-    assert functions.breakers.of_tenant(tenant) == {MAIL: replace(OPEN, failures=4)}
+    assert functions.breakers.of_tenant(tenant) == {MAIL: OpenBreakers(replace(OPEN, failures=4))}
 
 
 def test_a_breaker_is_closed_once(functions: FunctionPorts, tenant: str) -> None:
@@ -264,9 +266,9 @@ def test_a_breaker_is_closed_once(functions: FunctionPorts, tenant: str) -> None
 def test_a_probe_can_be_claimed_only_after_the_pause(functions: FunctionPorts, tenant: str) -> None:
     functions.breakers.open(tenant, MAIL, OPEN)
     assert not functions.breakers.claim_probe(tenant, MAIL, NOW + 59.9, NOW + 90)
-    assert functions.breakers.of_tenant(tenant) == {MAIL: OPEN}
+    assert functions.breakers.of_tenant(tenant) == {MAIL: OpenBreakers(OPEN)}
     assert functions.breakers.claim_probe(tenant, MAIL, NOW + 60, NOW + 90)
-    assert functions.breakers.of_tenant(tenant) == {MAIL: replace(OPEN, probing_until=NOW + 90)}
+    assert functions.breakers.of_tenant(tenant) == {MAIL: OpenBreakers(replace(OPEN, probing_until=NOW + 90))}
 
 
 def test_an_unfinished_probe_can_be_claimed_again_after_its_deadline(functions: FunctionPorts, tenant: str) -> None:
@@ -279,7 +281,7 @@ def test_an_unfinished_probe_can_be_claimed_again_after_its_deadline(functions: 
 def test_a_probe_of_a_closed_breaker_is_always_granted(functions: FunctionPorts, tenant: str) -> None:
     assert functions.breakers.claim_probe(tenant, MAIL, NOW, NOW + 30)
     assert functions.breakers.claim_probe(tenant, MAIL, NOW, NOW + 30)
-    assert functions.states.read(tenant, MAIL).breaker is None
+    assert functions.states.read(tenant, MAIL).breakers == OpenBreakers()
 
 
 def test_one_of_concurrent_probe_claims_succeeds(functions: FunctionPorts, tenant: str) -> None:
@@ -292,6 +294,67 @@ def test_one_of_concurrent_probe_claims_succeeds(functions: FunctionPorts, tenan
 
     with ThreadPoolExecutor(16) as pool:
         assert list(pool.map(claim, range(16))).count(True) == 1
+
+
+STOPPED = replace(OPEN, subject="Ada “key 1”")
+
+
+def test_breakers_of_principals_are_kept_beside_that_for_all(functions: FunctionPorts, tenant: str) -> None:
+    breakers = functions.breakers
+    assert breakers.open(tenant, MAIL, STOPPED, "a1") == OpenBreakers(None, {"a1": STOPPED})
+    assert breakers.open(tenant, MAIL, replace(STOPPED, probing_until=NOW), "b2").for_all is None
+    assert breakers.open(tenant, MAIL, OPEN) == OpenBreakers(
+        OPEN, {"a1": STOPPED, "b2": replace(STOPPED, probing_until=NOW)}
+    )
+    breakers.close_for(tenant, MAIL, "b2")
+    kept = OpenBreakers(OPEN, {"a1": STOPPED})
+    assert breakers.of_tenant(tenant) == {MAIL: kept}
+    assert functions.states.read(tenant, MAIL).breakers == kept
+    assert breakers.close(tenant, MAIL)
+    assert breakers.of_tenant(tenant) == {}
+
+
+def test_the_last_closed_breaker_of_a_principal_leaves_nothing(functions: FunctionPorts, tenant: str) -> None:
+    functions.breakers.open(tenant, MAIL, STOPPED, "a1")
+    for _ in range(2):
+        functions.breakers.close_for(tenant, MAIL, "a1")
+        assert functions.breakers.of_tenant(tenant) == {}
+    assert not functions.breakers.close(tenant, MAIL)
+
+
+def test_each_breaker_of_a_function_has_a_probe_of_its_own(functions: FunctionPorts, tenant: str) -> None:
+    breakers = functions.breakers
+    breakers.open(tenant, MAIL, OPEN)
+    for digest in ("a1", "b2"):
+        breakers.open(tenant, MAIL, STOPPED, digest)
+    assert not breakers.claim_probe(tenant, MAIL, NOW + 59, NOW + 90, "a1")
+    for digest in ("a1", None):
+        assert breakers.claim_probe(tenant, MAIL, NOW + 60, NOW + 90, digest)
+        assert not breakers.claim_probe(tenant, MAIL, NOW + 60, NOW + 90, digest)
+    assert breakers.claim_probe(tenant, MAIL, NOW + 60, NOW + 90, "b2")
+    for digest in ("a1", None):
+        breakers.release_probe(tenant, MAIL, digest)
+    assert breakers.of_tenant(tenant) == {
+        MAIL: OpenBreakers(OPEN, {"a1": STOPPED, "b2": replace(STOPPED, probing_until=NOW + 90)})
+    }
+    assert breakers.claim_probe(tenant, MAIL, NOW + 60, NOW + 90, "a1")
+
+
+def test_a_closed_breaker_grants_every_probe_and_needs_no_release(functions: FunctionPorts, tenant: str) -> None:
+    functions.breakers.open(tenant, MAIL, STOPPED, "a1")
+    for digest in ("b2", None):
+        assert functions.breakers.claim_probe(tenant, MAIL, NOW, NOW + 30, digest)
+        assert functions.breakers.claim_probe(tenant, MAIL, NOW, NOW + 30, digest)
+        functions.breakers.release_probe(tenant, MAIL, digest)
+    functions.breakers.release_probe(tenant, "never::opened")
+    assert functions.breakers.of_tenant(tenant) == {MAIL: OpenBreakers(None, {"a1": STOPPED})}
+
+
+def test_a_bounded_number_of_stopped_principals_is_kept(functions: FunctionPorts, tenant: str) -> None:
+    for number in range(MOST_STOPPED_PRINCIPALS + 3):
+        functions.breakers.open(tenant, MAIL, replace(STOPPED, opened_until=NOW + number), f"p{number}")
+    kept = functions.breakers.of_tenant(tenant)[MAIL].by_principal
+    assert set(kept) == {f"p{number}" for number in range(3, MOST_STOPPED_PRINCIPALS + 3)}
 
 
 def test_placed_functions_are_listed_with_their_tool_details(functions: FunctionPorts, tenant: str) -> None:

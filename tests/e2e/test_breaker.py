@@ -61,3 +61,16 @@ def test_s262_sixteen_gateways_make_one_probe_after_the_pause(executors: Executo
     assert len(executors.list_calls(tenant, FUNCTION)) == 4
     time.sleep(2)
     assert read_outcome(executors.call(key, FUNCTION)) == "result"
+
+
+@pytest.mark.invariant(77)
+def test_failures_of_one_key_stop_only_that_key(executors: Executors, tenant: str, key: str) -> None:
+    other, function = executors.make_key(tenant), "shaky::other"
+    executors.set_settings(tenant, breaker_failures=3, breaker_pause_ms=60_000)
+    executors.place("stub", [HostedFunction(function)], tenant)
+    executors.write_script(tenant, function, [*[{"error": "transient_error"}] * 3, *[{"output": "works"}] * 3])
+    time.sleep(2)
+    outcomes = [read_outcome(executors.call(key, function)) for _ in range(4)]
+    assert outcomes == ["reported"] * 3 + ["circuit_open"]
+    assert [read_outcome(executors.call(other, function)) for _ in range(3)] == ["result"] * 3
+    assert read_outcome(executors.call(key, function)) == "circuit_open"

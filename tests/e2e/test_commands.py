@@ -140,6 +140,7 @@ def test_an_open_breaker_is_listed_and_reset(laptop: Laptop, product_stack: Stac
     email, files = parse_json_lines(signpost("breakers", "list", *of_tenant).stdout)
     assert email == {
         "function": "email::send",
+        "principal": None,
         "state": "open",
         "failures": 3,
         "last_failure": "timed_out",

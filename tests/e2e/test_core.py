@@ -53,6 +53,29 @@ def test_a_core_function_refuses_destinations_that_the_stack_does_not_allow(
     assert says in failed["message"]
 
 
+LONE_SURROGATE = '"' + chr(92) + 'ud800"'
+HOSTILE_CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("template_render", {"template": "{{ 1|dictsort }}"}),
+    ("template_render", {"template": f"{{{{ {LONE_SURROGATE} }}}}"}),
+    ("template_render", {"template": "{% for a in m %}" * 4 + "{% endfor %}" * 4, "values": {"m": [1] * 1_000}}),
+    ("json_transform", {"data": 1, "expression": f"`{LONE_SURROGATE}`"}),
+    ("json_transform", {
+        "data": {f"key number {number}": number for number in range(30_000)},
+        "expression": f"merge({','.join(['@'] * 1_975)})",
+    }),
+]  # fmt: skip
+
+
+@pytest.mark.invariant(76)
+@pytest.mark.parametrize(("function", "arguments"), HOSTILE_CALLS)
+def test_no_input_opens_the_breaker_of_a_core_function(
+    executors: Executors, tenant: str, key: str, function: str, arguments: dict[str, Any]
+) -> None:
+    executors.set_settings(tenant, breaker_failures=3)
+    failures = [executors.call(key, f"core::{function}", arguments)["failure"] for _ in range(4)]
+    assert [(failed["code"], failed["class"]) for failed in failures] == [("reported", "permanent_error")] * 4, failures
+
+
 def test_each_core_function_has_a_readable_document(executors: Executors, key: str) -> None:
     names = [name for name in _list_tools(executors, key) if name.startswith("core__")]
     assert len(names) == 5

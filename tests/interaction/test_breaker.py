@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from threading import Barrier, Event
 from typing import override
@@ -18,7 +19,7 @@ from signpost.adapters.memory import (
     MemoryFunctionStates,
     MemoryRuntimeSettings,
 )
-from signpost.calling.breaker import PROBE_MARGIN, PROBE_RETRY_SECONDS, Breaker, BreakerReading
+from signpost.calling.breaker import PROBE_MARGIN, PROBE_RETRY_SECONDS, Breaker, BreakerReading, digest_of
 from signpost.calling.failures import COUNTED_CODES, FAILURES, failure, reported_failure
 from signpost.calling.lookup import REVALIDATION_INTERVAL, FunctionView
 from signpost.contract import (
@@ -30,13 +31,15 @@ from signpost.contract import (
     FunctionState,
     HostedFunction,
     KeptResult,
+    OpenBreakers,
     Result,
 )
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.model import InputRequired, Principal
 from tests.support.memory_gateway import ManualClock
 
-TENANT = "default"
+TENANT, CALLER = "default", "somebody"
+SEVERAL = ("ada", "alan", "grace")
 MAIL, FILES = "email::send", "files::read"
 EXECUTOR = Executor("arn:mail", "arn:mail-keys", 900_000)
 PAUSE = 300.0  # the defaults
@@ -46,6 +49,10 @@ OK = Result({"sent": 1})
 CRASHED = failure("crashed", MAIL)
 REFUSED = reported_failure("permanent_error", "There is no such mailbox.")
 UNCOUNTED = Failure("reported", "timeout", "none", "The host that you named is dead.", counts=False)
+
+
+def named(subject: str, tenant: str = TENANT) -> Principal:
+    return Principal(subject=subject, tenant=tenant, issuer="test")
 
 
 class CountedStates(MemoryFunctionStates):
@@ -69,8 +76,15 @@ class Table:
         self.breakers = MemoryBreakers(self.rows)
         MemoryDirectory(self.rows).place(None, EXECUTOR, [HostedFunction(MAIL), HostedFunction(FILES)])
 
-    def opened(self, function: str = MAIL) -> BreakerState | None:
-        return self.breakers.of_tenant(TENANT).get(function)
+    def opened(self, function: str = MAIL, subject: str = CALLER) -> BreakerState | None:
+        """Return the state of the breaker of one principal, without its name."""
+        found = (
+            self.breakers.of_tenant(TENANT).get(function, OpenBreakers()).by_principal.get(digest_of(named(subject)))
+        )
+        return None if found is None else replace(found, subject=None)
+
+    def opened_for_all(self, function: str = MAIL) -> BreakerState | None:
+        return self.breakers.of_tenant(TENANT).get(function, OpenBreakers()).for_all
 
 
 class Gateway:
@@ -80,14 +94,17 @@ class Gateway:
         self.table = table
         self.states = CountedStates(table.rows)
         self.view = FunctionView(states=self.states, clock=table.clock)
-        self.notices: list[tuple[str, str, str, str | None]] = []
+        self.notices: list[tuple[str | None, ...]] = []
         self.breaker = Breaker(
             view=self.view,
             store=breakers or table.breakers,
             clock=table.clock,
-            notice=lambda tenant, function, position, why: self.notices.append((tenant, function, position, why)),
+            notice=self.receive_notice,
         )
         self.attempts = 0
+
+    def receive_notice(self, *facts: str | None) -> None:
+        self.notices.append(facts)
 
     def call(
         self,
@@ -96,8 +113,9 @@ class Gateway:
         function: str = MAIL,
         tenant: str = TENANT,
         lasting: float = 28.0,
+        subject: str = CALLER,
     ) -> CallReply:
-        principal = Principal(subject="somebody", tenant=tenant, issuer="test")
+        principal = named(subject, tenant)
         ends_at = self.table.clock.now() + lasting
         request = CallRequest(function=function, arguments={}, principal=principal, ends_at=ends_at)
 
@@ -109,12 +127,17 @@ class Gateway:
 
         return self.breaker.guard(request, attempt)
 
-    def fail(self, times: int = 3, reply: CallReply = CRASHED) -> None:
+    def fail(self, times: int = 3, reply: CallReply = CRASHED, *, subject: str = CALLER) -> None:
         for _ in range(times):
-            assert self.call(reply) == reply
+            assert self.call(reply, subject=subject) == reply
 
-    def reading(self, function: str = MAIL) -> BreakerReading:
-        return self.breaker.state(TENANT, function)
+    def fail_for_several(self) -> None:
+        """Open the breaker for all callers, by a failure for each of three principals."""
+        for subject in SEVERAL:
+            self.fail(1, subject=subject)
+
+    def reading(self, function: str = MAIL, subject: str = CALLER) -> BreakerReading:
+        return self.breaker.state(named(subject), function)
 
 
 @pytest.fixture
@@ -493,7 +516,11 @@ class LostWrites(MemoryBreakers):
     """Reads and claims work; whatever is to be remembered is not."""
 
     @override
-    def open(self, tenant: str, function: str, state: BreakerState) -> None:
+    def open(self, tenant: str, function: str, state: BreakerState, principal: str | None = None) -> OpenBreakers:
+        raise Unavailable
+
+    @override
+    def close_for(self, tenant: str, function: str, principal: str) -> None:
         raise Unavailable
 
     @override
@@ -511,8 +538,9 @@ def test_a_reply_is_returned_even_if_the_breaker_cannot_be_written(table: Table)
     assert table.opened() is not None
 
 
-def test_the_number_of_counted_functions_is_bounded(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_counted_functions_is_bounded(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("signpost.calling.breaker.MAX_COUNTED_FUNCTIONS", 1)
+    gateway = Gateway(table)
     gateway.fail(2)
     assert gateway.reading() == BreakerReading("closed", 2, "crashed")
     gateway.call(failure("crashed", FILES), function=FILES)
@@ -523,8 +551,134 @@ def test_the_number_of_counted_functions_is_bounded(gateway: Gateway, monkeypatc
 def test_a_breaker_sends_one_notice_when_it_opens_and_one_when_it_closes(table: Table, gateway: Gateway) -> None:
     gateway.fail()
     gateway.call()
-    assert gateway.notices == [(TENANT, MAIL, "open", CRASHED.code)]
+    assert gateway.notices == [(TENANT, MAIL, "open", CRASHED.code, CALLER)]
     table.clock.advance(PAUSE)
     gateway.call()
     gateway.call()
-    assert gateway.notices[1:] == [(TENANT, MAIL, "closed", None)]
+    assert gateway.notices[1:] == [(TENANT, MAIL, "closed", None, CALLER)]
+
+
+@pytest.mark.invariant(77)
+def test_failures_of_one_principal_stop_only_that_principal(table: Table, gateway: Gateway) -> None:
+    gateway.fail(3, subject="attacker")
+    assert code_of(gateway.call(OK, subject="attacker")) == "circuit_open"
+    for other in (gateway, Gateway(table)):
+        assert other.call(OK, subject="ada") is OK
+        assert code_of(other.call(OK, subject="attacker")) == "circuit_open"
+    assert table.opened_for_all() is None
+
+
+@pytest.mark.invariant(77)
+def test_one_principal_cannot_open_the_breaker_for_all_with_the_failures_of_another(
+    table: Table, gateway: Gateway
+) -> None:
+    for _ in range(10):
+        gateway.fail(1, subject="ada")
+        gateway.call(OK, subject="ada")
+        gateway.call(CRASHED, subject="attacker")
+        gateway.fail(1, subject="alan")
+        gateway.call(OK, subject="alan")
+        table.clock.advance(PAUSE)
+    assert table.opened_for_all() is None
+
+
+def test_failures_of_several_principals_in_a_row_open_the_breaker_for_all(table: Table, gateway: Gateway) -> None:
+    gateway.fail_for_several()
+    assert table.opened_for_all() == BreakerState(table.clock.now() + PAUSE, failures=3, last_failure="crashed")
+    assert gateway.call(OK) == failure("circuit_open", MAIL, retry_after_ms=300_000)
+    assert gateway.notices == [(TENANT, MAIL, "open", "crashed", None)]
+
+
+def test_a_success_of_any_principal_ends_the_row_of_failures(table: Table, gateway: Gateway) -> None:
+    gateway.fail(1, subject="ada")
+    gateway.fail(1, subject="alan")
+    gateway.call(OK)
+    gateway.fail(1, subject="grace")
+    assert table.opened_for_all() is None
+
+
+def test_principals_of_two_issuers_have_breakers_of_their_own() -> None:
+    assert digest_of(Principal("ada", TENANT, "a")) != digest_of(Principal("ada", TENANT, "b"))
+
+
+def test_a_principal_is_stopped_until_its_own_probe_succeeds(table: Table, gateway: Gateway) -> None:
+    gateway.fail(3, subject="ada")
+    table.clock.advance(PAUSE)
+    assert gateway.call(CRASHED, subject="ada") == CRASHED
+    assert code_of(gateway.call(OK, subject="ada")) == "circuit_open"
+    table.clock.advance(PAUSE)
+    assert gateway.call(OK, subject="ada") is OK
+    assert table.breakers.of_tenant(TENANT) == {}
+    assert [(position, subject) for *_, position, _, subject in gateway.notices] == [
+        ("open", "ada"), ("open", "ada"), ("closed", "ada")
+    ]  # fmt: skip
+
+
+@pytest.mark.invariant(77)
+def test_one_principal_cannot_hold_the_breaker_for_all_open(table: Table, gateway: Gateway) -> None:
+    gateway.fail_for_several()
+    for _ in range(5):
+        table.clock.advance(PAUSE)
+        assert gateway.call(CRASHED, subject="attacker") == CRASHED
+        assert code_of(gateway.call(OK, subject="attacker")) == "circuit_open"
+    assert gateway.call(OK, subject="ada") is OK, "the next principal probes at once"
+    assert table.breakers.of_tenant(TENANT) == {}
+
+
+def test_failed_probes_of_several_principals_begin_another_pause_for_all(table: Table, gateway: Gateway) -> None:
+    gateway.fail_for_several()
+    table.clock.advance(PAUSE)
+    for subject in SEVERAL:
+        assert gateway.call(CRASHED, subject=subject) == CRASHED
+    assert gateway.call(OK, subject="edsger") == failure("circuit_open", MAIL, retry_after_ms=300_000)
+    table.clock.advance(PAUSE)
+    assert gateway.call(OK, subject="edsger") is OK
+    assert gateway.call(OK, subject="ada") is OK, "a successful probe ends all breakers of the function"
+
+
+def test_one_caller_at_a_time_probes_for_all(table: Table, gateway: Gateway) -> None:
+    gateway.fail_for_several()
+    table.clock.advance(PAUSE)
+    refused: list[CallReply] = []
+
+    def attempt() -> CallReply:
+        refused.append(Gateway(table).call(OK, subject="alan"))
+        return THROTTLED
+
+    assert gateway.call(attempt, subject="ada") == THROTTLED
+    assert [code_of(reply) for reply in refused] == ["circuit_open"]
+    assert Gateway(table).call(OK, subject="alan") is OK
+
+
+def test_resetting_a_breaker_lets_all_principals_call_again(gateway: Gateway) -> None:
+    gateway.fail(3, subject="ada")
+    gateway.fail(3, subject="alan")
+    assert gateway.breaker.reset(TENANT, MAIL)
+    assert [gateway.call(OK, subject=subject) for subject in ("ada", "alan")] == [OK, OK]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_the_breaker_for_all_needs_several_principals_and_the_set_number_of_failures(
+    table: Table, gateway: Gateway, limit: int
+) -> None:
+    table.settings.set(TENANT, MAIL, "breaker_failures", limit)
+    for subject in ("ada", "alan"):
+        gateway.fail(limit, subject=subject)
+        assert table.opened_for_all() is None
+    gateway.fail(1, subject="grace")
+    assert table.opened_for_all() is not None
+
+
+def test_the_number_of_counted_principals_is_bounded(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signpost.calling.breaker.MAX_COUNTED_PRINCIPALS", 1)
+    gateway = Gateway(table)
+    gateway.fail(2, subject="ada")
+    gateway.fail(1, subject="alan")
+    gateway.fail(1, subject="ada")
+    assert gateway.reading(subject="ada") == BreakerReading("closed", 1, "crashed")
+
+
+def test_breakers_of_any_number_of_principals_cost_one_reading_in_two_seconds(gateway: Gateway) -> None:
+    for number in range(20):
+        gateway.call(OK, subject=f"principal {number}")
+    assert gateway.states.reads == 1

@@ -53,8 +53,8 @@ class RecordingInvoker:
         return reply() if callable(reply) else reply
 
 
-def ignore_notice(tenant: str, function: str, position: str, why: str | None) -> None:
-    del tenant, function, position, why
+def ignore_notice(tenant: str, function: str, position: str, why: str | None, stopped: str | None) -> None:
+    del tenant, function, position, why, stopped
 
 
 class UnavailableBreakers(MemoryBreakers):
@@ -63,10 +63,10 @@ class UnavailableBreakers(MemoryBreakers):
     is_there = True
 
     @override
-    def claim_probe(self, tenant: str, function: str, now: float, until: float) -> bool:
+    def claim_probe(self, tenant: str, function: str, now: float, until: float, principal: str | None = None) -> bool:
         if not self.is_there:
             raise Unavailable("Nobody can say who probes.")
-        return super().claim_probe(tenant, function, now, until)
+        return super().claim_probe(tenant, function, now, until, principal)
 
 
 class PaymentWorkflow:

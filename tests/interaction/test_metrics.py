@@ -20,7 +20,7 @@ from signpost.adapters.memory import (
 from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.content.documents import build_skill
 from signpost.content.model import PromptChange, SkillChange, StoredPrompt
-from signpost.contract import BreakerState, Executor, HostedFunction
+from signpost.contract import BreakerState, Executor, HostedFunction, OpenBreakers
 from signpost.errors import Unavailable
 from signpost.metrics.gauges import GAUGES
 from signpost.model import CatalogueItem
@@ -161,11 +161,15 @@ class TestGauges:
         breakers.open("default", "email::send", BreakerState(now + 10, 3, "crashed"))
         breakers.open("default", "files::read", BreakerState(now, 5, "timed_out"))
         breakers.open("acme", "files::read", BreakerState(now, 5, "timed_out"))
+        for digest in ("a1", "b2"):
+            breakers.open("default", "mail::read", BreakerState(now, 3, "timed_out", subject="ada"), digest)
         found = monitor.scrape()
         assert found['signpost_breakers{state="open"}'] == 1
         assert found['signpost_breakers{state="half_open"}'] == 1
         assert found['signpost_breaker_failures{function="email::send",state="open"}'] == 3
         assert found['signpost_breaker_failures{function="files::read",state="half_open"}'] == 5
+        assert found['signpost_stopped_principals{function="mail::read"}'] == 2
+        assert "ada" not in str(found)
         breakers.close("default", "email::send")
         assert monitor.scrape()['signpost_breakers{state="open"}'] == 0
 
@@ -388,7 +392,7 @@ class TestAnswerFormats:
 
     def test_an_unavailable_store_is_a_503_with_retry_after(self, monitor: Monitor) -> None:
         class Unread(MemoryBreakers):
-            def of_tenant(self, tenant: str) -> Mapping[str, BreakerState]:
+            def of_tenant(self, tenant: str) -> Mapping[str, OpenBreakers]:
                 del tenant
                 raise Unavailable("An AWS service that this request needs cannot be reached.")
 

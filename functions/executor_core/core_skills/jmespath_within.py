@@ -90,12 +90,13 @@ class _Interpreter(TreeInterpreter):
         return cast("object", result)
 
     def visit_comparator(self, node: Any, value: Any) -> Any:
-        operands: list[Any] = [self.visit(child, value) for child in node["children"]]
+        operands: list[object] = [self.visit(child, value) for child in node["children"]]
         if isinstance(operands[0], CONTAINERS):
             self._allowance.take_for(cast("object", operands[0]))
         self._allowance.take(length_of(operands[0]))
-        literals = [{"type": "literal", "value": operand, "children": []} for operand in operands]
-        return super().visit_comparator({**node, "children": literals}, value)
+        literals: list[Any] = [{"type": "literal", "value": operand, "children": []} for operand in operands]
+        evaluated: Any = {**node, "children": literals}
+        return super().visit_comparator(evaluated, value)
 
 
 def _explain_fault(expression: str, fault: JMESPathError) -> str:

@@ -18,7 +18,7 @@ from signpost.calling.runtime_settings import (
     tenant_words,
     timeout_ms,
 )
-from signpost.contract import Executor, FunctionState, HostedFunction, Placement
+from signpost.contract import Executor, FunctionState, HostedFunction, OpenBreakers, Placement
 
 OPERATIONS = Path(__file__).resolve().parents[3] / "docs/operations.md"
 PLACEMENT = Placement(HostedFunction("email::send"), Executor("arn:mail", "arn:mail-keys", timeout_ms=60_000))
@@ -32,7 +32,7 @@ def state(
         shipped=known.get("shipped"),
         settings={name: of_function} if of_function is not None else {},
         tenant_settings={name: of_tenant} if of_tenant is not None else {},
-        breaker=None,
+        breakers=OpenBreakers(),
     )
 
 

@@ -118,9 +118,11 @@ def test_breakers_are_listed_and_reset(table: FunctionTable, signpost: Signpost)
     breakers = MemoryBreakers(table)
     breakers.open("default", "files::read", BreakerState(1_800_000_000, 4, "crashed", probing_until=4_000_000_000))
     breakers.open("default", "email::send", BreakerState(1_800_000_000, 3, "timed_out", probing_until=1_700_000_000))
+    breakers.open("default", "files::read", BreakerState(1_800_000_000, 3, "timed_out", subject="ada"), "a1")
     assert signpost("breakers", "list") == [
         {
             "function": "email::send",
+            "principal": None,
             "state": "open",
             "failures": 3,
             "last_failure": "timed_out",
@@ -128,16 +130,25 @@ def test_breakers_are_listed_and_reset(table: FunctionTable, signpost: Signpost)
         },
         {
             "function": "files::read",
+            "principal": None,
             "state": "probing",
             "failures": 4,
             "last_failure": "crashed",
+            "until": "2027-01-15T08:00:00+00:00",
+        },
+        {
+            "function": "files::read",
+            "principal": "ada",
+            "state": "open",
+            "failures": 3,
+            "last_failure": "timed_out",
             "until": "2027-01-15T08:00:00+00:00",
         },
     ]
     for was_open in (True, False):
         closed = {"function": "email::send", "state": "closed", "was_open": was_open}
         assert signpost("breakers", "reset", "email::send") == [closed]
-    assert [row["function"] for row in signpost("breakers", "list")] == ["files::read"]
+    assert [row["function"] for row in signpost("breakers", "list")] == ["files::read"] * 2
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,11 @@ class BoundedCache[Key, Value]:
         self._entries[key] = value
         return value
 
+    def find_or_put(self, key: Key, make: Callable[[], Value]) -> Value:
+        """Returns the value of the key, which is made if there is none."""
+        value = self._entries.get(key)
+        return self.put(key, make()) if value is None else value
+
     def drop(self, key: Key) -> None:
         self._entries.pop(key, None)
 

@@ -242,6 +242,10 @@ class PlacedExecutor:
     """None if an earlier release placed the executor, or if its placement is not finished."""
 
 
+MOST_STOPPED_PRINCIPALS = 50
+"""Principals of one function whose breakers are kept. Another one takes the place of the one stopped longest ago."""
+
+
 @dataclass(frozen=True, slots=True)
 class BreakerState:
     """The state of a breaker that is not closed. A closed breaker has no state."""
@@ -251,6 +255,28 @@ class BreakerState:
     last_failure: str
     probing_until: float | None = None
     """The time until which one caller may probe whether the function works again; None without a probe."""
+    subject: str | None = None
+    """The principal whose calls it stops; None if it stops those of all callers."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBreakers:
+    """The breakers of one function that are not closed."""
+
+    for_all: BreakerState | None = None
+    """The breaker that stops the calls of all callers of the tenant."""
+    by_principal: Mapping[str, BreakerState] = field(default_factory=dict[str, BreakerState])
+    """The breakers that stop the calls of one principal each, by the digest of the principal."""
+
+    @property
+    def any(self) -> bool:
+        return self.for_all is not None or bool(self.by_principal)
+
+    @property
+    def surplus(self) -> Sequence[str]:
+        """The digests of the principals that are too many; those stopped longest ago come first."""
+        by_time = sorted(self.by_principal, key=lambda digest: self.by_principal[digest].opened_until)
+        return by_time[: max(len(by_time) - MOST_STOPPED_PRINCIPALS, 0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,4 +290,4 @@ class FunctionState:
     """The settings of this function."""
     tenant_settings: Mapping[str, SettingValue]
     """The settings of all functions of the tenant, over the deployment's settings for all tenants."""
-    breaker: BreakerState | None
+    breakers: OpenBreakers

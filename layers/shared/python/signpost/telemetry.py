@@ -83,9 +83,11 @@ class Telemetry:
         facts = {"tenant": tenant, "delivery": delivery, "kind": kind, "failure": failure}
         self._logger.warning("not delivered", extra=facts)
 
-    def log_breaker(self, tenant: str, function: str, position: str, failure: str | None) -> None:
-        """Logs that the breaker of a function opened or closed."""
-        facts = {"tenant": tenant, "function": function, "failure": failure}
+    def log_breaker(
+        self, tenant: str, function: str, position: str, failure: str | None, stopped: str | None = None
+    ) -> None:
+        """Logs that the breaker of a function opened or closed: for one principal or, without `stopped`, for all."""
+        facts = {"tenant": tenant, "function": function, "failure": failure, "stopped": stopped or "all callers"}
         # Logged as an error, so that no LogLevel hides the line from the alarm that depends on it.
         self._logger.error("breaker %s", position, extra=facts)
 

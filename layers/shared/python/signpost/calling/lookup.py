@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from signpost.caches import BoundedCache
 from signpost.calling.runtime_settings import tenant_setting
-from signpost.contract import FunctionState, HostedFunction
+from signpost.contract import FunctionState, HostedFunction, OpenBreakers
 from signpost.list_revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL, ListRevisions, RevisionView
 from signpost.model import SettingValue
 from signpost.records import dataclass
@@ -20,7 +20,7 @@ REMEMBERED_FUNCTIONS = 1024
 POSSIBLE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,256}")
 """Wider than the ids that toolkits accept (`function_ids`): any program that speaks the contract can be an executor."""
 
-NOTHING_KNOWN = FunctionState(own=None, shipped=None, settings={}, tenant_settings={}, breaker=None)
+NOTHING_KNOWN = FunctionState(own=None, shipped=None, settings={}, tenant_settings={}, breakers=OpenBreakers())
 """The state of a name that no function can have."""
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         CallRequest,
         FunctionState,
         HostedFunction,
+        OpenBreakers,
         TransportFailure,
     )
     from signpost.model import SettingValue
@@ -57,18 +58,29 @@ class RuntimeSettings(Protocol):
 
 
 class Breakers(Protocol):
-    """The breakers that are not closed, shared by all gateways."""
+    """The breakers that are not closed, shared by all gateways. A digest stands for the principal that a breaker stops,
+    None for the breaker that stops all callers."""
 
-    def of_tenant(self, tenant: str) -> Mapping[str, BreakerState]:
-        """Return the state of a tenant's breakers by function."""
+    def of_tenant(self, tenant: str) -> Mapping[str, OpenBreakers]:
+        """Return the open breakers of a tenant by function."""
         ...
 
-    def open(self, tenant: str, function: str, state: BreakerState) -> None: ...
+    def open(self, tenant: str, function: str, state: BreakerState, principal: str | None = None) -> OpenBreakers:
+        """Open a breaker and return all open breakers of the function. At most MOST_STOPPED_PRINCIPALS are kept."""
+        ...
 
-    def claim_probe(self, tenant: str, function: str, now: float, until: float) -> bool:
+    def claim_probe(self, tenant: str, function: str, now: float, until: float, principal: str | None = None) -> bool:
         """Return True for one caller only or, once the breaker is closed again, for every caller."""
         ...
 
+    def release_probe(self, tenant: str, function: str, principal: str | None = None) -> None:
+        """Let the next caller probe: this probe has shown nothing."""
+        ...
+
+    def close_for(self, tenant: str, function: str, principal: str) -> None:
+        """Close the breaker of one principal."""
+        ...
+
     def close(self, tenant: str, function: str) -> bool:
-        """Close the breaker. Return False if it was not open."""
+        """Close all breakers of the function. Return False if none was open."""
         ...

@@ -19,7 +19,9 @@ def register(commands: "Commands") -> None:
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="list the breakers of a tenant that are not closed")
     listing.set_defaults(handler=_list)
-    resetting = actions.add_parser("reset", help="let a function be called again (everywhere within two seconds)")
+    resetting = actions.add_parser(
+        "reset", help="let a function be called again by all callers (everywhere within two seconds)"
+    )
     resetting.add_argument("function", type=parse_function_id, help="from `signpost breakers list`")
     resetting.set_defaults(handler=_reset)
     for action in actions.choices.values():
@@ -31,8 +33,10 @@ def _list(arguments: argparse.Namespace) -> int:
     now = time.time()
     with stack.open_adapters(arguments.stack) as adapters:
         by_function = adapters.breakers.of_tenant(arguments.tenant)
-    for name in sorted(by_function):
-        print(json.dumps(_row(name, by_function[name], now)))
+    for name, opened in sorted(by_function.items()):
+        principals = sorted(opened.by_principal.values(), key=lambda breaker: breaker.subject or "")
+        for breaker in [*filter(None, [opened.for_all]), *principals]:
+            print(json.dumps(_row(name, breaker, now)))
     return 0
 
 
@@ -47,6 +51,7 @@ def _row(name: str, breaker: "BreakerState", now: float) -> dict[str, object]:
     probing = breaker.probing_until is not None and breaker.probing_until > now
     return {
         "function": name,
+        "principal": breaker.subject,
         "state": "probing" if probing else "open",
         "failures": breaker.failures,
         "last_failure": breaker.last_failure,

@@ -46,16 +46,21 @@ CONTENT_VERSION = Gauge(
 )
 BREAKERS = Gauge(
     "signpost_breakers",
-    "Breakers of functions that the caller may use: open, or half_open when the pause is over and a probe may run.",
+    "Breakers for all callers of functions that the caller may use: open, or half_open when a probe may run.",
     ("state",),
 )
 BREAKER_FAILURES = Gauge(
     "signpost_breaker_failures",
-    "Failures in a row of each function that the caller may use and whose breaker is not closed.",
+    "Failures in a row of each function that the caller may use and whose breaker for all callers is not closed.",
     ("function", "state"),
+)
+STOPPED_PRINCIPALS = Gauge(
+    "signpost_stopped_principals",
+    "Principals whose own breaker of a function is not closed, for each function that the caller may use.",
+    ("function",),
 )
 GAUGES = (
     BUILD, TOOLS, FUNCTIONS, SKILL_DOCUMENTS, PROMPTS, WORKFLOWS, CAPABILITIES, CONNECTIONS, CATALOGUE,
-    CONTENT_VERSION, BREAKERS, BREAKER_FAILURES,
+    CONTENT_VERSION, BREAKERS, BREAKER_FAILURES, STOPPED_PRINCIPALS,
 )  # fmt: skip
 """All gauges, in the order of the output."""

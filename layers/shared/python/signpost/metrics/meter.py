@@ -88,13 +88,21 @@ class Meter:
     def _breaker_samples(self, principal: Principal) -> Mapping[Gauge, SamplesByLabels]:
         """Counts the breakers of functions that the caller may use, since these samples name functions."""
         now = self._clock.now()
+        permitted = {
+            function: opened
+            for function, opened in sorted(self._breakers.of_tenant(principal.tenant).items())
+            if self._access.allows(principal, function)
+        }
         failures = {
             (function, "open" if breaker.opened_until > now else "half_open"): breaker.failures
-            for function, breaker in sorted(self._breakers.of_tenant(principal.tenant).items())
-            if self._access.allows(principal, function)
+            for function, opened in permitted.items()
+            if (breaker := opened.for_all) is not None
         }
         states = Counter(state for _, state in failures)
         return {
             gauges.BREAKERS: {(state,): states[state] for state in ("open", "half_open")},
             gauges.BREAKER_FAILURES: failures,
+            gauges.STOPPED_PRINCIPALS: {
+                (function,): len(opened.by_principal) for function, opened in permitted.items() if opened.by_principal
+            },
         }

@@ -88,7 +88,7 @@ class LongCalls:
         violation = None if schema is None else self._validators.find_violation(schema, arguments)
         if violation is not None:
             return explain_violation(tool, violation)
-        open_breaker = self._breaker.find_refusal(tenant, function)
+        open_breaker = self._breaker.find_refusal(call.principal, function)
         return None if open_breaker is None else add_retry_hint(open_breaker.message, open_breaker.retry_after_ms)
 
 

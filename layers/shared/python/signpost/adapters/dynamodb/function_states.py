@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
-from signpost.adapters.dynamodb.breakers import breaker_in
+from signpost.adapters.dynamodb.breakers import breakers_in
 from signpost.adapters.dynamodb.directory import hosted_in, placement_in
 from signpost.adapters.dynamodb.runtime_settings import settings_in
-from signpost.contract import FunctionState, HostedFunction
+from signpost.contract import FunctionState, HostedFunction, OpenBreakers
 from signpost.model import SettingValue
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class DynamoFunctionStates:
             shipped=placement_in(shipped) if shipped else None,
             settings=settings_in(settings or {}),
             tenant_settings={**self._deployment, **settings_in(tenant_settings or {})},
-            breaker=breaker_in(breaker) if breaker else None,
+            breakers=breakers_in(breaker) if breaker else OpenBreakers(),
         )
 
 

@@ -13,6 +13,7 @@ from signpost.contract import (
     ExecutorVersion,
     FunctionState,
     HostedFunction,
+    OpenBreakers,
     PlacedExecutor,
     Placement,
 )
@@ -32,7 +33,7 @@ class FunctionTable:
     )
     deployment: Mapping[str, SettingValue] = field(default_factory=dict[str, SettingValue])
     """The settings of tenants that set nothing themselves."""
-    breakers: dict[tuple[str, str], BreakerState] = field(default_factory=dict[tuple[str, str], BreakerState])
+    breakers: dict[tuple[str, str], OpenBreakers] = field(default_factory=dict[tuple[str, str], OpenBreakers])
     terms: dict[tuple[str | None, str], ExecutorVersion] = field(
         default_factory=dict[tuple[str | None, str], ExecutorVersion]
     )
@@ -62,7 +63,7 @@ class MemoryFunctionStates:
                 shipped=table.placements.get((None, function)),
                 settings=table.settings.get((tenant, function), {}),
                 tenant_settings=table.settings_of(tenant),
-                breaker=table.breakers.get((tenant, function)),
+                breakers=table.breakers.get((tenant, function), OpenBreakers()),
             )
 
 
@@ -156,24 +157,52 @@ class MemoryBreakers:
     def __init__(self, table: FunctionTable) -> None:
         self._table = table
 
-    def of_tenant(self, tenant: str) -> Mapping[str, BreakerState]:
+    def of_tenant(self, tenant: str) -> Mapping[str, OpenBreakers]:
         with self._table.lock:
-            return {name: state for (owner, name), state in self._table.breakers.items() if owner == tenant}
+            return {name: opened for (owner, name), opened in self._table.breakers.items() if owner == tenant}
 
-    def open(self, tenant: str, function: str, state: BreakerState) -> None:
+    def open(self, tenant: str, function: str, state: BreakerState, principal: str | None = None) -> OpenBreakers:
         with self._table.lock:
-            self._table.breakers[tenant, function] = state
+            opened = self._write(tenant, function, principal, state)
+            for digest in opened.surplus:
+                opened = self._write(tenant, function, digest, None)
+            return opened
 
-    def claim_probe(self, tenant: str, function: str, now: float, until: float) -> bool:
+    def claim_probe(self, tenant: str, function: str, now: float, until: float, principal: str | None = None) -> bool:
         with self._table.lock:
-            state = self._table.breakers.get((tenant, function))
+            state = self._find(tenant, function, principal)
             if state is None:
                 return True
             if state.opened_until > now or (state.probing_until is not None and state.probing_until > now):
                 return False
-            self._table.breakers[tenant, function] = replace(state, probing_until=until)
+            self._write(tenant, function, principal, replace(state, probing_until=until))
             return True
+
+    def release_probe(self, tenant: str, function: str, principal: str | None = None) -> None:
+        with self._table.lock:
+            if state := self._find(tenant, function, principal):
+                self._write(tenant, function, principal, replace(state, probing_until=None))
+
+    def close_for(self, tenant: str, function: str, principal: str) -> None:
+        with self._table.lock:
+            self._write(tenant, function, principal, None)
 
     def close(self, tenant: str, function: str) -> bool:
         with self._table.lock:
             return self._table.breakers.pop((tenant, function), None) is not None
+
+    def _find(self, tenant: str, function: str, principal: str | None) -> BreakerState | None:
+        opened = self._table.breakers.get((tenant, function), OpenBreakers())
+        return opened.for_all if principal is None else opened.by_principal.get(principal)
+
+    def _write(self, tenant: str, function: str, principal: str | None, state: BreakerState | None) -> OpenBreakers:
+        """Replace one breaker, or close it. The caller holds the lock."""
+        opened = self._table.breakers.pop((tenant, function), OpenBreakers())
+        if principal is None:
+            opened = replace(opened, for_all=state)
+        else:
+            others = {digest: other for digest, other in opened.by_principal.items() if digest != principal}
+            opened = replace(opened, by_principal=others if state is None else {**others, principal: state})
+        if opened.any:
+            self._table.breakers[tenant, function] = opened
+        return opened

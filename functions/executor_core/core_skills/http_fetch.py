@@ -120,7 +120,7 @@ def _send(
     web_request = WebRequest(request.method, url, max(seconds, 0.0), headers, None, request.max_bytes)
     answer = web.send(web_request)
     if isinstance(answer, WebFailure):
-        raise unreached_error(answer, f"{redirects[-1]} redirects to {url[:500]}." if redirects else "", counts=False)
+        raise unreached_error(answer, f"{redirects[-1]} redirects to {url[:500]}." if redirects else "")
     return answer
 
 

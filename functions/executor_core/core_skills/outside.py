@@ -34,10 +34,8 @@ def build_guarded_web(environment: Mapping[str, str], *, resolve: Resolve, dial:
     return GuardedWeb(rules, resolve=resolve, dial=dial, tls=ssl.create_default_context)
 
 
-def unreached_error(failure: WebFailure, introduction: str = "", *, counts: bool) -> ToolError:
+def unreached_error(failure: WebFailure, introduction: str = "") -> ToolError:
     """Build the error of a place that was not reached. It reports that nothing was done, because these requests change
-    nothing there. `counts` is for places that the caller cannot choose."""
+    nothing there."""
     sentences = (introduction, failure.message, ADVICE.get(failure.code, ""))
-    return ToolError(
-        " ".join(filter(None, sentences)), FAILURE_KINDS.get(failure.code, "permanent_error"), counts=counts
-    )
+    return ToolError(" ".join(filter(None, sentences)), FAILURE_KINDS.get(failure.code, "permanent_error"))

@@ -108,7 +108,7 @@ def _fetch_hits(search: Search, web: Web, query: SearchQuery, seconds: float) ->
         WebRequest(request.method, request.url, max(seconds, 0.0), request.headers, request.body, LARGEST_ANSWER)
     )
     if isinstance(answer, WebFailure):
-        raise unreached_error(answer, "The search provider was not reached.", counts=True)
+        raise unreached_error(answer, "The search provider was not reached.")
     if answer.status in (401, 403):
         search.key.forget()
     return _read_hits(provider, _body_of(answer), query)

@@ -1,7 +1,7 @@
 """docs/toolkits.md says what the code does."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from signpost.contract import (
     LONGEST_URI,
 )
 from signpost.mcp.results import MOST_COMPLETIONS
-from signpost.model import Principal
+from signpost.model import JsonObject, Principal
 from signpost.surfaces import toolkit_answers
 from signpost.surfaces.toolkit_components import INSTANCES_WITHIN
 from signpost.toolkit import component_options
@@ -72,7 +72,7 @@ def test_the_documented_toolkit_and_its_test_work(monkeypatch: pytest.MonkeyPatc
 def test_the_documented_tool_checks_its_caller_and_calls_what_it_declares() -> None:
     kit = Toolkit("orders")
     run(RIGHTS, {"kit": kit, "Context": Context})
-    answers = {"crm::find": lambda _: "Ada"}
+    answers: Mapping[str, Callable[[JsonObject], object]] = {"crm::find": lambda _: "Ada"}
     assert kit.test("cancel_order", {"order": "7"}, calls=answers).value == "Cancelled the order of Ada."
     guest = Principal("guest", "acme", "signpost:api-key")
     refused = kit.test("cancel_order", {"order": "7"}, calls=answers, principal=guest).failure

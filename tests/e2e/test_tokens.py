@@ -170,7 +170,7 @@ API_EVENT: Any = {
 }
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(80)
 def test_an_executor_cannot_hand_an_event_of_the_api_to_the_gateway(executors: Executors, key: str) -> None:
     outputs = executors.gateway.deployed.outputs
     gateway, nested_calls = outputs["GatewayFunctionName"], outputs["NestedCallsFunctionName"]
@@ -181,7 +181,7 @@ def test_an_executor_cannot_hand_an_event_of_the_api_to_the_gateway(executors: E
     assert refused["result"]["failure"]["code"] == "not_understood"
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(80)
 def test_the_gateway_answers_no_nested_call(executors: Executors) -> None:
     message = wire.nested_message(wire.NestedCall("token", "call", "trials::show", {}))
     function = executors.gateway.deployed.outputs["GatewayFunctionName"]

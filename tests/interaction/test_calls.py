@@ -420,7 +420,7 @@ def test_a_fault_in_a_nested_call_is_returned_without_its_details(caller: Caller
     assert "foresaw" not in json.dumps(answer)
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(80)
 def test_the_entrance_of_nested_calls_refuses_events_of_the_api(caller: Caller) -> None:
     key = str(caller.gateway.make_key("acme"))
     message, headers = build_modern_request("tools/list", {})
@@ -436,7 +436,7 @@ def test_the_entrance_of_nested_calls_refuses_events_of_the_api(caller: Caller) 
     assert "statusCode" not in answer
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(80)
 def test_the_gateway_refuses_nested_calls(caller: Caller) -> None:
     caller.place(None, MAIL, SELF_CALLING)
     caller.call()

@@ -145,3 +145,8 @@ def test_a_missing_sam_cli_is_reported(folder: Path, tmp_path: Path, monkeypatch
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CommandFailed, match="The SAM CLI is not on the PATH"):
         executor_folders.deploy(folder, "any", {}, print)
+
+
+def test_a_parameter_with_spaces_is_quoted_for_sam() -> None:
+    assert executor_folders.override_of("Tenants", "acme initech") == 'Tenants="acme initech"'
+    assert executor_folders.override_of("Tenants", "acme") == "Tenants=acme"

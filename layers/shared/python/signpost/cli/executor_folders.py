@@ -75,7 +75,7 @@ def deploy(folder: Path, name: str, parameters: Mapping[str, str], show_line: Sh
     """Run `sam build` and `sam deploy`, as the author could do it by hand. Raises CommandFailed.
 
     Both take minutes, so each line of their output is shown at once."""
-    overrides = [f"{parameter}={value}" for parameter, value in parameters.items() if value]
+    overrides = [override_of(parameter, value) for parameter, value in parameters.items() if value]
     parameter_options = ["--parameter-overrides", *overrides]
     _run_sam(folder, ["build", "--template-file", TEMPLATE, *parameter_options], show_line)
     quiet_options = ("--resolve-s3", "--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar")
@@ -84,6 +84,11 @@ def deploy(folder: Path, name: str, parameters: Mapping[str, str], show_line: Sh
         ["deploy", "--stack-name", name, "--capabilities", "CAPABILITY_IAM", *quiet_options, *parameter_options],
         show_line,
     )
+
+
+def override_of(parameter: str, value: str) -> str:
+    """Write a parameter as SAM reads it. Without quotes a value ends at its first space."""
+    return f'{parameter}="{value}"' if " " in value else f"{parameter}={value}"
 
 
 def _run_sam(folder: Path, arguments: Sequence[str], show_line: ShowLine) -> None:

@@ -2,7 +2,7 @@
 function is invoked. The warnings name the place of a secret and never the secret."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -62,7 +62,7 @@ class WarningStage(MemoryRegistry):
     def codes(self, function: str, payload: JsonObject) -> Sequence[tuple[str, str, int]]:
         """Publish, and return the code, the id and the line of each warning of the answer."""
         answer = self.invoke(function, payload)
-        assert isinstance(answer, Mapping), answer
+        assert not isinstance(answer, RegistryRefusal), answer
         return [(entry["code"], entry["id"], entry.get("line", 0)) for entry in answer.get("warnings", [])]
 
     def call_registry(self, function: str, payload: JsonObject) -> JsonObject:

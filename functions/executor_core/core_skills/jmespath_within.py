@@ -91,9 +91,10 @@ class _Interpreter(TreeInterpreter):
 
     def visit_comparator(self, node: Any, value: Any) -> Any:
         operands: list[object] = [self.visit(child, value) for child in node["children"]]
-        if isinstance(operands[0], CONTAINERS):
-            self._allowance.take_for(cast("object", operands[0]))
-        self._allowance.take(length_of(operands[0]))
+        left = operands[0]
+        if isinstance(left, CONTAINERS):
+            self._allowance.take_for(cast("object", left))
+        self._allowance.take(length_of(cast("object", left)))
         literals: list[Any] = [{"type": "literal", "value": operand, "children": []} for operand in operands]
         evaluated: Any = {**node, "children": literals}
         return super().visit_comparator(evaluated, value)

@@ -94,7 +94,7 @@ class _Interpreter(TreeInterpreter):
         left = operands[0]
         if isinstance(left, CONTAINERS):
             self._allowance.take_for(cast("object", left))
-        self._allowance.take(length_of(cast("object", left)))
+        self._allowance.take(length_of(operands[0]))
         literals: list[Any] = [{"type": "literal", "value": operand, "children": []} for operand in operands]
         evaluated: Any = {**node, "children": literals}
         return super().visit_comparator(evaluated, value)

@@ -277,15 +277,19 @@ def test_a_role_can_write_neither_an_api_key_nor_a_definition(
     arn = exercised_stack.dynamodb.describe_table(TableName=table)["Table"]["TableArn"]
     for action in ("BatchWriteItem", "DeleteItem", "PutItem", "UpdateItem"):
         exercised_stack.laptop.expect_denial(session, f"dynamodb:{action}", arn)
-    put = {"TableName": table, "Item": another}
-    assert client.put_item(**put)  # so that it is the key for which the others are denied
+    put = {"TableName": table, "Item": row}
+    # The permitted write shows that it is the key for which the others are denied. The gateway only updates rows.
+    permitted: Any = {"Put": {**put, "Item": another}}
+    if function == "Gateway":
+        permitted = {"Update": {"TableName": table, "Key": another, "UpdateExpression": "REMOVE never_set"}}
+    assert client.transact_write_items(TransactItems=[permitted])
     for write in (
-        lambda: client.put_item(TableName=table, Item=row),
+        lambda: client.put_item(**put),
         lambda: client.update_item(TableName=table, Key=row),
         lambda: client.delete_item(TableName=table, Key=row),
         lambda: client.batch_write_item(RequestItems={table: [{"PutRequest": {"Item": row}}]}),
-        lambda: client.transact_write_items(TransactItems=[{"Put": put}, {"Put": {**put, "Item": row}}]),
-        lambda: client.transact_write_items(TransactItems=[{"Put": {**put, "Item": row}}, {"Put": put}]),
+        lambda: client.transact_write_items(TransactItems=[permitted, {"Put": put}]),
+        lambda: client.transact_write_items(TransactItems=[{"Put": put}, permitted]),
     ):
         with pytest.raises(ClientError, match="AccessDenied"):
             write()

@@ -13,6 +13,7 @@ from urllib.request import urlopen
 
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb.content_store import CHANGES_AT_ONCE
+from signpost.adapters.dynamodb.definitions import LONGEST_IN_A_ROW as LONGEST_RULES_IN_A_ROW
 from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling import wire
@@ -85,21 +86,27 @@ def _release(exercised: ExercisedStack) -> None:
 
 
 def exercise_nested_calls(exercised: ExercisedStack) -> None:
-    """Exercise nested calls of a function that fails, and of one that works again."""
+    """Exercise nested calls of a function that fails, of one that works again, and under rules that are too long for a
+    row."""
     exercised.set_breakers()
     failed = _call_nested(exercised, FOREIGN_FUNCTION)
     assert failed.get("failure", {}).get("code") == "malformed_reply", failed
     assert _call_nested(exercised, "core::wait").get("result") == {"waited": 0}
     assert exercised.list_open_breakers() == {FOREIGN_FUNCTION}
+    rule = {"kind": "deny", "who": ["*"], "what": ["nothing::here"], "description": "x" * 1_000}
+    rules = {f"rule-{number}": rule for number in range(LONGEST_RULES_IN_A_ROW // 1_000 + 1)}
+    published = exercised.call_registry("manifest::publish", {"policies": rules})
+    assert "error" not in published, published
+    assert _call_nested(exercised, "core::wait", "default").get("result") == {"waited": 0}
 
 
-def _call_nested(exercised: ExercisedStack, function: str) -> Any:
+def _call_nested(exercised: ExercisedStack, function: str, tenant: str = TENANT) -> Any:
     """Call a function as an executor does that runs a call which declares this function."""
     master = SecretMasterKeys(
         lambda: exercised.laptop.client("secretsmanager"), exercised.read_output("MasterSecretArn")
     )
     mint = TokenMint(KeyRing(store=master, clock=SystemClock()))
-    caller = Principal("reader", TENANT, "signpost:test")
+    caller = Principal("reader", tenant, "signpost:test")
     deadline = time.time() + 20
     outer = FunctionCall("outer", "mail::outer", {}, caller, deadline, callees=frozenset({function}))
     token = mint.mint(grant_of(outer, "arn:outer", deadline))

@@ -10,11 +10,13 @@ from bench.bars import Verdict
 from bench.table import verdict_json
 from local.json_values import JsonObject
 from local.progress import Progress
+from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory.definitions import MemoryDefinitions
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import Principal
+from signpost.schema.validation import Validators
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import HUMAN_KIND, Submission
 from signpost.workflow.running.answers import build_answer
@@ -83,7 +85,12 @@ class _EndlessInstance:
         definitions = MemoryDefinitions()
         definitions.publish(TENANT, DEFINITION, WORKFLOW)
         self._principal = Principal("clerk", TENANT, "bench", roles=frozenset({"clerk"}))
-        self._clock, ids, instances, engine = SystemClock(), RandomIds(), MemoryInstanceStore(), Engine()
+        self._clock, ids, instances, engine = (
+            SystemClock(),
+            RandomIds(),
+            MemoryInstanceStore(),
+            Engine(Validators(alarm)),
+        )
         executors = {HUMAN_KIND: HumanExecutor(clock=self._clock, ids=ids)}
         services = ExecutionServices(step_executors=executors, clock=self._clock, pause=time.sleep, lease_margin=0.0)
         self._workflows = Workflows(

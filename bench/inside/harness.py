@@ -6,6 +6,7 @@ import sys
 import time
 
 from bench.inside.invocation import report
+from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
 from signpost.calling.wire import call_message
 from signpost.contract import FunctionCall
@@ -50,7 +51,7 @@ def main() -> None:
         ExecutorFunctions({"bench": Function("bench", lambda: None)}),
         tokens=TokenVerifier(keys, clock=clock),
         clock=clock,
-        validators=Validators(),
+        validators=Validators(alarm),
         services=ContextServices(None, Secrets({}, _NoSecrets(), clock), Log("bench")),
     )
     now = clock.now()

@@ -1,18 +1,23 @@
-"""Cases that expect something else than product.md has decided."""
+"""Cases that expect something else than product.md has decided, or than an invariant of docs/invariants.md promises."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    decision: int
-    """Its number in product.md."""
+    source: str
+    """The decision of product.md, or the invariant, by its number."""
     says: str
 
     @property
     def reason(self) -> str:
-        return f"decision {self.decision}: {self.says}"
+        return f"{self.source}: {self.says}"
 
 
 CONTRADICTED: dict[str, Contradiction] = {}
-"""By the id of the case. None so far: every case that is known passes."""
+"""Cases of the registry, by their ids. None so far: every case that is known passes."""
+WORKFLOWS_CONTRADICTED: Mapping[str, Contradiction] = {
+    "ACT-06": Contradiction("invariant 77", "only the engine takes a deterministic transition that is not linked."),
+}
+"""Cases of workflows, by their ids."""

@@ -101,7 +101,8 @@ def test_texts_are_expanded_before_a_case_is_played() -> None:
 
 def test_a_case_that_contradicts_a_decision_is_skipped_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     good, other = (case for case in load(DEFAULT) if case.id in ("TTL-01", "TTL-02"))
-    monkeypatch.setitem(decisions.CONTRADICTED, other.id, decisions.Contradiction(7, "the index is sorted otherwise."))
+    contradiction = decisions.Contradiction("decision 7", "the index is sorted otherwise.")
+    monkeypatch.setitem(decisions.CONTRADICTED, other.id, contradiction)
     bad = replace(good, id="TTL-x", steps=[replace(good.steps[0], expect={"equals": "something else"})])
     outcomes = play([good, other, bad], NOWHERE, lambda _: None)
     skipped, fell, summed = lines(outcomes)

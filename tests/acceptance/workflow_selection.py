@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from tests.acceptance.decisions import WORKFLOWS_CONTRADICTED
 from tests.acceptance.workflow_cases import Case
 
 PLAYED = frozenset({
@@ -19,6 +20,8 @@ NOT_YET: Mapping[str, str] = {
 
 def reason_to_skip(case: Case) -> str:
     """Nothing, if it is played."""
+    if case.id in WORKFLOWS_CONTRADICTED:
+        return WORKFLOWS_CONTRADICTED[case.id].reason
     missing = sorted(case.requires - PLAYED)
     return f"requires {', '.join(map(_describe_requirement, missing))}" if missing else ""
 

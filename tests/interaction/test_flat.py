@@ -17,9 +17,8 @@ from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.content.callers import Caller
 from signpost.content.names import INTERNAL_NAMESPACES
 from signpost.contract import BreakerState, CallReply, Executor, Failure, HostedFunction, Result
-from signpost.mcp.tools import VALIDATION_TIME_LIMIT
 from signpost.model import CatalogueItem, JsonObject, Principal
-from signpost.schema.validation import check_schema
+from signpost.schema.validation import VALIDATION_TIME_LIMIT, check_schema
 from signpost.surfaces.flat.function_tools import merge_config, skill_schema
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from signpost.toolkit import Toolkit

@@ -316,7 +316,7 @@ def test_arguments_validated_past_the_deadline_are_late(witness: Witness) -> Non
 
 
 def test_arguments_that_take_too_long_to_validate_are_refused(witness: Witness, monkeypatch: Any) -> None:
-    monkeypatch.setattr("signpost.toolkit.harness.CHECK_TIMEOUT", 0.1)
+    monkeypatch.setattr("signpost.schema.validation.VALIDATION_TIME_LIMIT", 0.1)
     reply = with_schema(witness, SLOW).call("f", MANY)
     assert code_of(reply) == "invalid_arguments"
     assert isinstance(reply, Failure)

@@ -13,6 +13,8 @@ from signpost.adapters.source_files import read_values
 from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.source_tree import build_source_node as as_written
+from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, NO_ARGUMENTS
+from signpost.workflow.engine.permissions import MAY_ACT_AS_SYSTEM
 from signpost.workflow.engine.steps import ON_ENTER, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
 from signpost.workflow.ports import StepAttempt
@@ -31,6 +33,7 @@ CALLERS: Mapping[str, Principal] = {
     "guest": Principal("gus", TENANT, "t", human=True),
     "alice": Principal("alice", TENANT, "t", ALL_ROLES, frozenset({PERMISSION}), human=True),
     "bob": Principal("bob", TENANT, "t", ALL_ROLES, human=True),
+    "robot": Principal("robot-1", TENANT, "t", permissions=frozenset({MAY_ACT_AS_SYSTEM})),
 }
 BLOCKS, DEFINITIONS, WALKS, STEPS = 4, count_examples(40), 2, 6
 """Of the generated set: so many tests, of so many definitions each."""
@@ -87,8 +90,18 @@ class Attempt:
 class Walk:
     """One instance, led on at random. Wherever it comes, every caller tries everything."""
 
-    def __init__(self, world: GatewayWorkflows, name: str, document: Any, random: Random, tally: Tally) -> None:
+    def __init__(
+        self,
+        world: GatewayWorkflows,
+        name: str,
+        document: Any,
+        random: Random,
+        tally: Tally,
+        undeclared: Mapping[str, Any] = ANY_ARGUMENTS,
+    ) -> None:
+        """`undeclared` is what a transition without a schema takes."""
         self._world, self._name, self._document, self._random, self._tally = world, name, document, random, tally
+        self._undeclared = undeclared
 
     def go(self, steps: int, *, waits: Sequence[float] = ()) -> None:
         made = generate_arguments(self._document.get("inputSchema", {"type": "object"}), {}, self._random)
@@ -118,9 +131,8 @@ class Walk:
         kept = self._world.copy_instances()
         for transition, written in offered.items():
             link = links.get(transition)
-            if link is None and written.get("actor") == "deterministic":
-                self._tally.outside["deterministic, and not linked"] += 1
-                continue
+            if link is not None and link["inputSchema"] == NO_ARGUMENTS:
+                self._check_surplus(stand, caller, link)
             attempt = self._attempt(stand, caller, transition, written, link)
             self._world.restore_instances(kept)
             if attempt is not None:
@@ -131,7 +143,7 @@ class Walk:
         self, stand: Any, caller: str, transition: str, written: Any, link: Mapping[str, Any] | None
     ) -> Attempt | None:
         """What a link says is all that whoever follows it goes by."""
-        schema = written.get("inputSchema", {"type": "object"}) if link is None else link["inputSchema"]
+        schema = written.get("inputSchema", self._undeclared) if link is None else link["inputSchema"]
         prefill: Mapping[str, Any] = {} if link is None else link["args"]["arguments"]
         made = generate_arguments(schema, prefill, self._random)
         if made is None:
@@ -150,12 +162,27 @@ class Walk:
         answer = self._world.call("workflow.submit", args, caller)
         return Attempt(caller, transition, made.value, link, answer, answer.get("version", 0) > stand["version"])
 
+    def _check_surplus(self, stand: Any, caller: str, link: Mapping[str, Any]) -> None:
+        """A transition whose link says that it takes nothing takes nothing."""
+        if link["args"]["transition"] == ON_ENTER or (link["actor"] == "human" and not CALLERS[caller].human):
+            return
+        answer = self._world.call("workflow.submit", {**link["args"], "arguments": {"undeclared": 1}}, caller)
+        if answer.get("error", {}).get("code") != "INPUT_SCHEMA_VIOLATION":
+            self._tally.violations.append(f"took arguments although its link has none: {stand['state']}, {link}")
+        self._tally.besides["refused arguments that its link does not have"] += 1
+
     def _judge(self, attempt: Attempt, stand: Any, state: Any, written: Any) -> None:
         code = attempt.answer.get("error", {}).get("code")
         reads_arguments = "$.arguments" in json.dumps(written.get("guards", []))
         if attempt.link is not None and self._is_promised(attempt, state):
             self._judge_soundness(attempt, stand, code, reads_arguments=reads_arguments)
-        if attempt.moved and written.get("actor") != "deterministic":
+        actor = written.get("actor", "agent")
+        if attempt.link is None and not is_actor(CALLERS[attempt.caller], actor, state):
+            self._tally.besides["refused because the caller is not its actor"] += 1
+            if code != ("INVALID_TRANSITION" if stand.get("entering") else "ACTOR_MISMATCH"):
+                self._tally.violations.append(f"taken by another actor: {self._told(attempt, stand)}")
+            return
+        if attempt.moved:
             if reads_arguments:
                 self._tally.outside["could be made, and its guards read arguments"] += 1
                 return
@@ -214,18 +241,37 @@ class Walk:
         self._world.call("workflow.submit", args, attempt.caller)
 
 
-def explore(block: int, *, requests_expire: bool = False, waits: Sequence[float] = ()) -> Tally:
+def is_actor(caller: Principal, actor: str, state: Any) -> bool:
+    match actor:
+        case "human":
+            return caller.human
+        case "system":
+            return MAY_ACT_AS_SYSTEM in caller.permissions and not caller.human
+        case "deterministic":
+            return all(other.get("actor") == "deterministic" for other in state["transitions"].values())
+        case _:
+            return True
+
+
+def explore(
+    block: int, *, requests_expire: bool = False, waits: Sequence[float] = (), refuses_undeclared: bool = False
+) -> Tally:
     random, tally = Random(block), Tally()  # noqa: S311 - for a test to be the same every time
-    for number in range(DEFINITIONS):
+    for number in range(DEFINITIONS // (2 if refuses_undeclared else 1)):
         world = GatewayWorkflows(CALLERS, {"scan": PlayedExecutor(run_scan)})
         name, document = f"d{block}_{number}", generate_definition(random, requests_expire=requests_expire)
         world.publish(name, document)
+        if refuses_undeclared:
+            world.set_for_tenant("undeclared_arguments", "refuse")
+        undeclared = NO_ARGUMENTS if refuses_undeclared else ANY_ARGUMENTS
         for _ in range(WALKS):
-            Walk(world, name, document, random, tally).go(STEPS, waits=waits)
+            Walk(world, name, document, random, tally, undeclared).go(STEPS, waits=waits)
     return tally
 
 
 @pytest.mark.invariant(47)
+@pytest.mark.invariant(76)
+@pytest.mark.invariant(77)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_links_of_generated_definitions_are_sound_and_complete(block: int, show_line: ShowLine) -> None:
     tally = explore(block, waits=WAITS)
@@ -233,6 +279,15 @@ def test_links_of_generated_definitions_are_sound_and_complete(block: int, show_
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.followed > 1000
     assert tally.possible > 1000
+
+
+@pytest.mark.invariant(76)
+@pytest.mark.invariant(77)
+def test_links_and_submissions_agree_where_undeclared_arguments_are_refused(show_line: ShowLine) -> None:
+    tally = explore(BLOCKS + 1, refuses_undeclared=True)
+    show_line(f"undeclared arguments are refused: {tally}")
+    assert tally.is_whole, "\n".join(tally.violations[:5])
+    assert tally.besides["refused arguments that its link does not have"] > 100
 
 
 @pytest.mark.invariant(47)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from signpost.adapters.alarm import alarm
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.api.reference import ALL_FUNCTIONS
@@ -60,7 +61,7 @@ def test_s183_a_valid_executor_is_loaded_with_its_functions_and_permissions(stag
         "unloaded": [],
     }
     (published,) = [one for one in ALL_FUNCTIONS if one.id == "skills::load"]
-    assert Validators().find_violation(published.response, answer) is None
+    assert Validators(alarm).find_violation(published.response, answer) is None
     assert stage.list_placed(TENANT) == {MAIL: ["mail::list", "mail::send"]}
     assert stage.list_hosted()[0].permissions == {"smtp", "dns"}
     assert stage.has_executor_keys(build_loadable_executor("team-mail"))

@@ -8,6 +8,7 @@ from typing import Any, override
 
 import pytest
 
+from signpost.adapters.alarm import alarm
 from signpost.adapters.memory import MemoryBreakers, MemoryContentStore, MemoryRevisionRows, MemoryTextStore
 from signpost.calling.components import COMPLETE_SUFFIX
 from signpost.content.callers import Caller
@@ -16,6 +17,7 @@ from signpost.contract import BreakerState, Component, HostedFunction
 from signpost.errors import Unavailable
 from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.model import PROXY_WORKFLOW, JsonObject, Principal
+from signpost.schema.validation import Validators
 from signpost.workflow.definition import parse_published_definition
 from signpost.workflow.engine.capability_focus import restrict_capabilities
 from signpost.workflow.engine.engine import Engine, NewInstance
@@ -38,6 +40,8 @@ from tests.support.guest_gateway import (
     list_guest_requests,
 )
 from tests.support.memory_gateway import MODERN
+
+ENGINE = Engine(Validators(alarm))
 
 GUESTS = ["role:guest"]
 EVERYTHING_IN_THE_VAULT = [
@@ -273,7 +277,7 @@ def test_a_long_call_is_visible_to_its_caller_and_to_resolvers() -> None:
 def test_equal_subjects_of_two_issuers_are_different_principals() -> None:
     caller, namesake = (Principal("ann", TENANT, issuer) for issuer in ("an issuer", "another one"))
     call = build_long_call(SLOW, idempotent=False)
-    instance = Engine().start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
+    instance = ENGINE.start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
     kept = instance_of("wf_a", head_text(instance), "{}", "{}")
     assert [may_read(call.definition, kept, who) for who in (caller, namesake)] == [True, False]
     assert [may_cancel(kept, who) for who in (caller, namesake)] == [True, False]
@@ -282,7 +286,7 @@ def test_equal_subjects_of_two_issuers_are_different_principals() -> None:
 def test_a_starter_stored_without_an_issuer_can_read_the_instance() -> None:
     caller = Principal("ann", TENANT, "an issuer")
     call = build_long_call(SLOW, idempotent=False)
-    instance = Engine().start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
+    instance = ENGINE.start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
     assert may_read(call.definition, replace(instance, starter_issuer=""), caller)
 
 
@@ -292,7 +296,7 @@ def test_a_denied_capability_that_was_running_is_not_linked_afterwards() -> None
     proxy = parse_published_definition(PROXY_WORKFLOW, document_of(offered))
     shown = restrict_capabilities(proxy, lambda name: name == "yard.look", kept="vault.read")
     guest = Principal("guest", TENANT, "an issuer")
-    instance = Engine().start(shown, NewInstance("wf_a", "a digest", {}), guest, 0).instance
+    instance = ENGINE.start(shown, NewInstance("wf_a", "a digest", {}), guest, 0).instance
     assert transitions({"links": build_links(shown, instance, guest, 0)}) == ["yard.look"]
 
 

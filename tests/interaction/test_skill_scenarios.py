@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from core_skills.hosted import core_toolkits
+from signpost.adapters.alarm import alarm
 from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
 from signpost.calling.function_ids import is_function_id
 from signpost.calling.lookup import NOTHING_KNOWN
@@ -70,7 +71,7 @@ class RealFunctions:
             ExecutorFunctions(hosted),
             tokens=TokenVerifier(KeyRing(store=keys, clock=self.gateway.clock), clock=self.gateway.clock),
             clock=self.gateway.clock,
-            validators=Validators(),
+            validators=Validators(alarm),
             services=ContextServices(GatewayCalls(self, "arn:gateway"), build_secrets({}), MemoryLog()),
         )
         self.gateway.executors[YARD.arn] = self._run

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemTimestamps
 from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
@@ -79,7 +80,7 @@ class ScenarioWorld(GatewayWorkflows):
             ExecutorFunctions(hosted),
             tokens=TokenVerifier(KeyRing(store=keys, clock=self.clock), clock=self.clock),
             clock=self.clock,
-            validators=Validators(),
+            validators=Validators(alarm),
             services=ContextServices(None, build_secrets({}), MemoryLog()),
         )
         assert MemoryDirectory(gateway.functions).place(TENANT, WORK, [one.hosted for one in hosted.values()]) == []

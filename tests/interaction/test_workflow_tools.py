@@ -9,6 +9,7 @@ import pytest
 from signpost.mcp.results import LONGEST_REPEATED
 from signpost.model import JsonObject, Principal
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, INSTRUCTIONS, PAGE
+from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, NO_ARGUMENTS
 from tests.support.gateway_workflows import TENANT, GatewayWorkflows
 from tests.support.imports import imported_by
 from tests.support.manifests import publish
@@ -210,10 +211,12 @@ class TestDiscovery:
         assert link["args"] == {"definitionId": "proxy_default", "input": {"capability": "github.list_issues"}}
         assert link["input_schema"] == LIST_ISSUES
 
-    @pytest.mark.parametrize("item", ["clock.now", "private_matter"])
-    def test_the_link_of_an_item_without_input_has_no_schema(self, client: ToolsClient, item: str) -> None:
+    @pytest.mark.parametrize(("item", "schema"), [("clock.now", NO_ARGUMENTS), ("private_matter", ANY_ARGUMENTS)])
+    def test_the_link_of_an_item_without_a_schema_says_what_it_takes(
+        self, client: ToolsClient, item: str, schema: JsonObject
+    ) -> None:
         (link,) = client.ask("gateway.describe", id=item)["links"]
-        assert link.keys() == {"rel", "method", "args"}
+        assert link["input_schema"] == schema
 
     def test_an_unknown_id_is_an_error_with_the_nearest_one(self, client: ToolsClient) -> None:
         answered = client.fails("gateway.describe", id="deploy_pipelin")
@@ -433,3 +436,56 @@ class TestLongAnswers:
         answer = client.gateway.request_legacy("tools/call", params, "2025-03-26", credential)
         (block,) = answer.json["result"]["content"]
         assert json.loads(block["text"])["context"] == {"kept": self.LONG}
+
+
+SLOW: JsonObject = {"type": "object", "properties": {"mail": {"type": "string", "pattern": r"^\S+@\S+\.\S+$"}}}
+SLOW_VALUE: JsonObject = {"mail": "@." * 50_000 + " "}
+GUARDED_STATES: JsonObject = {
+    "a": {
+        "transitions": {
+            "send": {"target": "b", "inputSchema": SLOW},
+            "approve": {"target": "b", "inputSchema": SLOW, "guards": [{"kind": "role", "role": "boss"}]},
+        }
+    },
+    "b": {"terminal": True},
+}
+
+
+@pytest.fixture
+def mailing() -> GatewayWorkflows:
+    world = GatewayWorkflows({"ann": Principal("ann", TENANT, "t")})
+    world.publish("mailing", {"initialState": "a", "states": GUARDED_STATES})
+    world.publish("mail", {"initialState": "a", "states": {"a": {}}, "inputSchema": SLOW})
+    return world
+
+
+@pytest.mark.invariant(78)
+def test_arguments_of_a_transition_are_validated_within_the_time_limit(mailing: GatewayWorkflows) -> None:
+    started = mailing.call("workflow.start", {"definitionId": "mailing", "input": {}}, "ann")
+    args = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "send", "arguments": SLOW_VALUE}
+    error = mailing.call("workflow.submit", args, "ann")["error"]
+    assert error["code"] == "INPUT_SCHEMA_VIOLATION"
+    assert "takes too long to validate" in error["message"]
+    error = mailing.call("workflow.submit", {**args, "transition": "approve"}, "ann")["error"]
+    assert error["code"] == "GUARD_REJECTED", "its arguments were validated before the guard on its principal"
+
+
+@pytest.mark.invariant(78)
+def test_the_input_of_a_start_is_validated_within_the_time_limit(mailing: GatewayWorkflows) -> None:
+    error = mailing.call("workflow.start", {"definitionId": "mail", "input": SLOW_VALUE}, "ann")["error"]
+    assert error["code"] == "INPUT_SCHEMA_VIOLATION"
+    assert "takes too long to validate" in error["message"]
+
+
+@pytest.mark.invariant(76)
+def test_a_start_without_a_schema_takes_what_its_link_says() -> None:
+    world = GatewayWorkflows({"ann": Principal("ann", TENANT, "t")})
+    world.publish("plain", {"initialState": "a", "states": {"a": {}}})
+    describe, start = ("gateway.describe", {"id": "plain"}), {"definitionId": "plain", "input": {"n": 1}}
+    assert world.call(*describe, "ann")["links"][0]["input_schema"] == ANY_ARGUMENTS
+    assert world.call("workflow.start", start, "ann")["state"] == "a"
+    world.set_for_tenant("undeclared_arguments", "refuse")
+    world.clock.advance(2)
+    assert world.call(*describe, "ann")["links"][0]["input_schema"] == NO_ARGUMENTS
+    assert world.call("workflow.start", start, "ann")["error"]["code"] == "INPUT_SCHEMA_VIOLATION"
+    assert world.call("workflow.start", {**start, "input": {}}, "ann")["state"] == "a"

@@ -11,6 +11,7 @@ from awslambdaric.lambda_runtime_marshaller import (  # pyright: ignore[reportMi
     LambdaMarshaller,
 )
 
+from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
 from signpost.calling.wire import call_message, parse_reply
 from signpost.contract import CallReply, FunctionCall
@@ -104,7 +105,7 @@ class FunctionHost:
             ),
             tokens=self.tokens,
             clock=SystemClock(),
-            validators=Validators(),
+            validators=Validators(alarm),
             services=ContextServices(self.nested, build_secrets(self.secrets), self.log),
             kept_results=self.kept_results,
         )

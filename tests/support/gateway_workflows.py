@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from signpost.adapters.memory import MemoryDirectory
+from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.contract import Executor, HostedFunction
-from signpost.model import JsonObject, Principal
+from signpost.model import JsonObject, Principal, SettingValue
 from signpost.workflow.ports import StepExecutor
 from tests.support.manifests import publish, publish_documents
 from tests.support.memory_gateway import ManualClock, MemoryGateway
@@ -48,6 +48,10 @@ class GatewayWorkflows:
     def publish_manifest(self, manifest: Mapping[str, Any]) -> None:
         adapters = self._gateway.adapters
         publish(adapters.content, adapters.values, adapters.definitions, TENANT, manifest)
+
+    def set_for_tenant(self, name: str, value: SettingValue) -> None:
+        """Set a run-time setting of the tenant. Gateways that were asked before see it two seconds later."""
+        MemoryRuntimeSettings(self._gateway.functions).set(TENANT, None, name, value)
 
     def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
         params: JsonObject = {"name": tool, "arguments": args}

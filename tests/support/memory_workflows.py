@@ -4,10 +4,12 @@ instances."""
 from collections.abc import Mapping
 from typing import Any
 
+from signpost.adapters.alarm import alarm
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory.definitions import MemoryDefinitions
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import JsonObject, Principal
+from signpost.schema.validation import Validators
 from signpost.settings import LEASE_MARGIN_MS
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, HUMAN_KIND, Submission
@@ -74,7 +76,7 @@ class MemoryWorkflows:
         self.clock = clock or ManualClock()
         self.instances = instances or MemoryInstanceStore()
         self.step_executors: dict[str, StepExecutor] = dict(machines or {})
-        self.definitions, ids, engine = MemoryDefinitions(), RandomIds(), Engine()
+        self.definitions, ids, engine = MemoryDefinitions(), RandomIds(), Engine(Validators(alarm))
         used_store = store or self.instances
         services = ExecutionServices(
             step_executors=self.step_executors, clock=self.clock, pause=self.clock.advance, lease_margin=LEASE_MARGIN

@@ -98,6 +98,8 @@ class _Maker:
         for name, own in schema.get("properties", {}).items():
             if name not in made and (name in required or self.random.random() < 0.5):
                 made[name] = self.value(own)
+        if schema.get("additionalProperties", True) is True and self.random.random() < 0.5:
+            made.setdefault("undeclared", self._anything())
         return {**made, **{name: self._anything() for name in required if name not in made}}
 
     def _array(self, schema: Mapping[str, Any]) -> list[Any]:

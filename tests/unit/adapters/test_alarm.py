@@ -64,3 +64,28 @@ def test_no_alarm_fires_after_its_block() -> None:
     spin(0.3)
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     assert signal.getsignal(signal.SIGALRM) is before
+
+
+def test_the_timer_of_other_code_goes_on_after_an_alarm() -> None:
+    rung = list[int]()
+    before = signal.signal(signal.SIGALRM, lambda number, _frame: rung.append(number))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with alarm(60):
+            assert rung == []
+        spin(0.2)
+        assert rung == [signal.SIGALRM]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_an_alarm_inside_the_timer_of_other_code_ends_with_that_timer() -> None:
+    before = signal.signal(signal.SIGALRM, lambda *_: None)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(DeadlinePassed), alarm(60):
+            spin(60)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from signpost.adapters.alarm import alarm
 from signpost.model import Json, JsonObject
 from signpost.schema.limits import find_pattern_fault, is_too_deep
 from signpost.schema.validation import SchemaRefusal, Validators
@@ -65,14 +66,14 @@ def test_the_depth_of_a_value_is_limited(levels: int, too_deep: bool) -> None:
 )
 def test_a_refused_schema_has_its_reason(schema: JsonObject, says: str) -> None:
     with pytest.raises(SchemaRefusal, match=says):
-        Validators().find_violation(schema, {})
+        Validators(alarm).find_violation(schema, {})
 
 
 def test_a_recursive_schema_terminates() -> None:
     schema: JsonObject = {"type": ["array", "integer"], "items": {"$ref": "#"}}
-    assert Validators().find_violation(schema, nested(60)) is None
+    assert Validators(alarm).find_violation(schema, nested(60)) is None
     circular: JsonObject = {"$ref": "#"}
-    violation = Validators().find_violation(circular, 1)
+    violation = Validators(alarm).find_violation(circular, 1)
     assert violation is not None
     assert "deeply" in violation.message
 
@@ -82,22 +83,39 @@ def test_a_recursive_schema_terminates() -> None:
 )
 def test_a_reference_to_an_invalid_schema_is_refused(schema: JsonObject) -> None:
     with pytest.raises(SchemaRefusal, match="leads to no schema"):
-        Validators().find_violation(schema, {"a": 1})
+        Validators(alarm).find_violation(schema, {"a": 1})
 
 
 def test_a_number_that_is_too_large_for_its_schema_is_a_violation() -> None:
-    violation = Validators().find_violation({"multipleOf": 0.01}, 10**400)
+    violation = Validators(alarm).find_violation({"multipleOf": 0.01}, 10**400)
     assert violation is not None
     assert "too large" in violation.message
 
 
 def test_an_unresolvable_reference_is_refused() -> None:
     with pytest.raises(SchemaRefusal, match="nothing"):
-        Validators().find_violation({"$ref": "#/$defs/nowhere"}, 1)
+        Validators(alarm).find_violation({"$ref": "#/$defs/nowhere"}, 1)
 
 
 def test_a_bounded_number_of_validators_is_cached() -> None:
-    validators = Validators()
+    validators = Validators(alarm)
     for number in range(400):
         validators.find_violation({"const": number}, number)
     assert validators.cached_count == 256
+
+
+SLOW_CASES: list[tuple[JsonObject, Json]] = [
+    ({"type": "string", "pattern": r"^\S+@\S+\.\S+$"}, "@." * 50_000 + " "),
+    ({"uniqueItems": True}, [[number, {}] for number in range(20_000)]),
+]
+
+
+@pytest.mark.invariant(78)
+@pytest.mark.parametrize(("schema", "value"), SLOW_CASES, ids=["pattern", "unique items"])
+def test_every_validation_ends_within_the_time_limit(
+    schema: JsonObject, value: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signpost.schema.validation.VALIDATION_TIME_LIMIT", 0.1)
+    violation = Validators(alarm).find_violation(schema, value)
+    assert violation is not None
+    assert "takes too long" in violation.message

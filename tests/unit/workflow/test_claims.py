@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from signpost.adapters.alarm import alarm
 from signpost.adapters.ids import RandomIds
 from signpost.errors import StepRefusalCode
 from signpost.model import JsonObject, Principal
+from signpost.schema.validation import Validators
 from signpost.workflow.definition import Definition, parse_definition
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.links import build_links
@@ -35,7 +37,7 @@ AGENT = Principal("agent", "acme", "t")
 STRANGER = Principal("stranger", "acme", "t")
 RESOLVER = Principal("rosa", "acme", "t", permissions=frozenset({MAY_RESOLVE}))
 CANCELLER = Principal("carl", "acme", "t", permissions=frozenset({MAY_CANCEL}))
-ENGINE = Engine()
+ENGINE = Engine(Validators(alarm))
 CLOCK = ManualClock()
 EXECUTORS = {HUMAN_KIND: HumanExecutor(clock=CLOCK, ids=RandomIds())}
 SERVICES = ExecutionServices(step_executors=EXECUTORS, clock=CLOCK, pause=CLOCK.advance, lease_margin=0.0)

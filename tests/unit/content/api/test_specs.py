@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signpost.adapters.alarm import alarm
 from signpost.cli import main
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.api.reference import ALL_FUNCTIONS, build_reference
@@ -20,7 +21,7 @@ from tests.support.registry import MemoryRegistry
 
 REFERENCE = json.loads((Path(__file__).parent / "api-reference.json").read_text())
 BY_ID = {function.id: function for function in FUNCTIONS}
-VALIDATORS = Validators()
+VALIDATORS = Validators(alarm)
 
 
 def differences(said: Mapping[str, Any], published: Mapping[str, Any], place: str = "") -> Iterator[str]:

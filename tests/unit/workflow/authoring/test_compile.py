@@ -6,15 +6,19 @@ from typing import Any
 
 import pytest
 
+from signpost.adapters.alarm import alarm
 from signpost.cli.publish.manifest_files import read_manifest
 from signpost.model import Json, JsonObject, Principal
+from signpost.schema.validation import Validators
 from signpost.workflow.authoring.compile import CatalogueEntry, CompiledManifest, compile_manifest
 from signpost.workflow.authoring.discovery import visible_kinds
 from signpost.workflow.authoring.problems import Problem
 from signpost.workflow.authoring.source_tree import build_source_node
+from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS
 from signpost.workflow.engine.engine import Engine, NewInstance
-from signpost.workflow.engine.links import NO_ARGUMENTS
 from signpost.workflow.guards import Permission
+
+ENGINE = Engine(Validators(alarm))
 
 AGENT = Principal("agent-1", "acme", "test")
 NEW_INSTANCE = NewInstance("wf_1", "digest", {})
@@ -145,12 +149,10 @@ class TestCapability:
         assert found.workflows["demo"]["states"] == {
             "open": {"onEnter": {"executor": NOOP, "output": {"entered": True}, "guards": [MAY_PAY]}}
         }
-        refused = Engine().start(found.definitions["demo"], NEW_INSTANCE, AGENT, 0.0)
+        refused = ENGINE.start(found.definitions["demo"], NEW_INSTANCE, AGENT, 0.0)
         assert (refused.refusal is not None, refused.instance.context) == (True, {})
         teller = Principal("t", "acme", "test", permissions=frozenset({"pay"}))
-        assert Engine().start(found.definitions["demo"], NEW_INSTANCE, teller, 0.0).instance.context == {
-            "entered": True
-        }
+        assert ENGINE.start(found.definitions["demo"], NEW_INSTANCE, teller, 0.0).instance.context == {"entered": True}
 
     def test_guards_of_a_capability_that_are_no_list_are_kept(self) -> None:
         found = transition_with({"pay": {"executor": BANK, "guards": MAY_PAY}}, executor={"capability": "pay"})

@@ -1,16 +1,21 @@
 """What becomes of an instance, with executors played by the test."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, override
 
 import pytest
 
+from signpost.adapters.alarm import alarm
 from signpost.errors import StepRefusalCode
 from signpost.model import Json, JsonObject, Principal
+from signpost.schema.validation import Validators
 from signpost.workflow.definition import Definition, parse_definition
 from signpost.workflow.engine import size_limits
+from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, NO_ARGUMENTS
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.links import build_links
+from signpost.workflow.engine.permissions import MAY_ACT_AS_SYSTEM
 from signpost.workflow.engine.steps import (
     ExecutorFailure,
     ExecutorOutcome,
@@ -62,7 +67,7 @@ class ScriptedRun:
     ) -> None:
         self._definition = definition
         self._scripts = {name: list(script) for name, script in (scripts or {}).items()}
-        self._engine = Engine()
+        self._engine = Engine(Validators(alarm))
         self.ran: list[str] = []
         self.last = self._played(
             self._engine.start(definition, NewInstance("wf_1", "digest", {"region": "eu"}), AGENT, NOW)
@@ -271,6 +276,47 @@ def test_a_state_with_a_decision_ends_the_chain_and_hides_automatic_links() -> N
     run = ScriptedRun(definition(initialState="a", states={"a": mixed, "d": DONE}))
     assert (run.instance.state, run.linked) == ("a", ["decide"])
     run.submit("auto")
+    assert (run.code, run.instance.state) == ("ACTOR_MISMATCH", "a")
+
+
+@pytest.mark.invariant(77)
+def test_a_stopped_chain_is_continued_without_arguments_and_by_its_guards_only() -> None:
+    guarded = automatic("d", guards=expression_guards("$.arguments.force == true"))
+    run = ScriptedRun(definition(initialState="a", states={"a": state(stuck=guarded, go=guarded), "d": DONE}))
+    assert (run.code, run.linked) == ("CHAIN_FAILED", [])
+    run.submit("go", {"force": True})
+    assert (run.code, run.instance.state) == ("INPUT_SCHEMA_VIOLATION", "a")
+    run.submit("go")
+    assert (run.code, run.instance.state) == ("GUARD_REJECTED", "a")
+
+
+ROBOT = replace(AGENT, permissions=frozenset({MAY_ACT_AS_SYSTEM}))
+
+
+@pytest.mark.invariant(77)
+@pytest.mark.parametrize(
+    ("principal", "is_system"), [(AGENT, False), (replace(ROBOT, human=True), False), (ROBOT, True)]
+)
+def test_only_a_program_with_the_permission_takes_transitions_of_systems(principal: Principal, is_system: bool) -> None:
+    run = ScriptedRun(definition(initialState="a", states={"a": state(tick=step("d", actor="system")), "d": DONE}))
+    assert len(run.links(principal)) == is_system
+    run.submit("tick", principal=principal)
+    assert run.code == (None if is_system else "ACTOR_MISMATCH")
+    assert is_system or MAY_ACT_AS_SYSTEM in str(run.last.refusal)
+
+
+@pytest.mark.invariant(76)
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_transition_without_a_schema_takes_what_its_link_says(refuses: bool) -> None:
+    shape = definition(initialState="a", states={"a": state(go=step("d", prefill={"n": 1})), "d": DONE})
+    run = ScriptedRun(replace(shape, refuses_undeclared=refuses))
+    (link,) = run.links()
+    assert link["inputSchema"] == (NO_ARGUMENTS if refuses else ANY_ARGUMENTS)
+    assert link["args"]["arguments"] == ({} if refuses else {"n": 1})
+    run.submit("go", {"confirm": True})
+    assert run.code == ("INPUT_SCHEMA_VIOLATION" if refuses else None)
+    if refuses:
+        run.submit("go")
     assert run.instance.state == "d"
 
 

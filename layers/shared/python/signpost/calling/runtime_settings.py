@@ -9,6 +9,7 @@ from signpost.records import dataclass
 from signpost.spelling import suggest_name
 
 LONGEST_QUOTE = 100
+UNDECLARED_ARGUMENTS, REFUSE = "undeclared_arguments", "refuse"
 LONGEST_WAIT_MS = 25_000
 """Milliseconds that a client waits for a call. The rest of API Gateway's thirty seconds is for the work around it."""
 
@@ -67,6 +68,13 @@ TEXTS: Mapping[str, TextSetting] = {
         1_000,
         "functions that are neither tools at /mcp/functions and /mcp/flat nor sections",
     ),
+    UNDECLARED_ARGUMENTS: TextSetting(
+        "accept",
+        f"accept or {REFUSE}",
+        re.compile(rf"accept|{REFUSE}"),
+        10,
+        "whether workflows and their transitions without a schema take any object, or an empty one only",
+    ),
 }
 SETTINGS: Mapping[str, NumberSetting | TextSetting] = {**NUMBERS, **TEXTS}
 
@@ -97,6 +105,11 @@ def is_exposed(hosted: HostedFunction, settings: Mapping[str, SettingValue]) -> 
     if hosted.function.startswith(tuple(tenant_words(settings, "hidden_prefixes"))):
         return False
     return hosted.exposed or not tenant_setting(settings, "require_expose")
+
+
+def refuses_undeclared_arguments(settings: Mapping[str, SettingValue]) -> bool:
+    """Tell whether workflows and their transitions without a schema take an empty object only."""
+    return settings.get(UNDECLARED_ARGUMENTS) == REFUSE
 
 
 def parse_value(name: str, text: str) -> SettingValue:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from signpost.caches import BoundedCache
+from signpost.calling.runtime_settings import refuses_undeclared_arguments
 from signpost.catalogue.snapshot import EMPTY_SNAPSHOT, CatalogueSnapshot, from_text
 from signpost.list_revisions import REMEMBERED_TENANTS, RevisionView
 from signpost.model import CatalogueItem
@@ -113,6 +114,10 @@ class CatalogueView:
         if cached is None or cached.digest != digest:
             cached = self._by_tenant.put(tenant, CachedCatalogue(digest, from_text(self._texts.read(tenant, digest))))
         return cached
+
+    def refuses_undeclared_arguments(self, tenant: str) -> bool:
+        """Return whether the tenant has set that workflows and transitions without a schema take no arguments."""
+        return refuses_undeclared_arguments(self._revisions.of(tenant).settings)
 
     def policies_digest(self, tenant: str) -> str | None:
         """Return the digest of the tenant's rules; None if it has none. It comes from the same read as the digest of

@@ -30,6 +30,10 @@ class CatalogueAccess:
             return whole
         return self._restricted.get(access, whole, lambda: _restrict(whole, access))
 
+    def refuses_undeclared_arguments(self, tenant: str) -> bool:
+        """Return whether the tenant has set that workflows and transitions without a schema take no arguments."""
+        return self._catalogue.refuses_undeclared_arguments(tenant)
+
     def report_missing(self, principal: Principal, name: str) -> None:
         """Log a denial if the name was not found because policy denies its item."""
         self._accesses.of(principal).report_missing(name, lambda: _items_of(self._catalogue.load(principal.tenant)))

@@ -3,6 +3,7 @@ with."""
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -43,8 +44,9 @@ class CatalogueDefinitions:
         self._functions = functions
 
         @lru_cache(REMEMBERED)
-        def read_pinned(tenant: str, definition_id: str, digest: str) -> Definition:
-            return read_definition(texts, tenant, definition_id, digest)
+        def read_pinned(tenant: str, definition_id: str, digest: str, *, refuses_undeclared: bool) -> Definition:
+            definition = read_definition(texts, tenant, definition_id, digest)
+            return replace(definition, refuses_undeclared=refuses_undeclared)
 
         self._read_pinned = read_pinned
 
@@ -54,7 +56,9 @@ class CatalogueDefinitions:
         return self._find(self._catalogue.load(tenant, fresh=True), tenant, definition_id)
 
     def load_pinned(self, tenant: str, definition_id: str, digest: str) -> Definition:
-        return self._read_pinned(tenant, definition_id, digest)
+        """Load a definition by its digest, with the current settings of the tenant."""
+        refuses_undeclared = self._catalogue.refuses_undeclared_arguments(tenant)
+        return self._read_pinned(tenant, definition_id, digest, refuses_undeclared=refuses_undeclared)
 
     def list_ids(self, tenant: str) -> Sequence[str]:
         return list(self._catalogue.load(tenant).startable_workflows)
@@ -88,7 +92,7 @@ class CatalogueDefinitions:
     def _find(self, catalogue: CachedCatalogue, tenant: str, definition_id: str) -> PublishedDefinition | None:
         item = catalogue.startable_workflows.get(definition_id)
         digest = catalogue.proxy if definition_id == PROXY_WORKFLOW else (item.definition if item is not None else "")
-        return PublishedDefinition(self._read_pinned(tenant, definition_id, digest), digest) if digest else None
+        return PublishedDefinition(self.load_pinned(tenant, definition_id, digest), digest) if digest else None
 
 
 def _may_use_capability(access: Access, capability: str) -> bool:

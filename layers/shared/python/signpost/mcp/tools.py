@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from signpost.errors import INVALID_PARAMS, DeadlinePassed, Rejection
+from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.mcp import results, retry_state
 from signpost.mcp.headers import find_parameter_mismatch
 from signpost.mcp.names import portable_names, simplify_name
@@ -11,11 +11,9 @@ from signpost.mcp.providers import HiddenToolProvider, RefusalFormatter, ToolPro
 from signpost.mcp.request import McpRequest
 from signpost.mcp.results import Listing
 from signpost.mcp.surface import Surface
-from signpost.model import Call, CallToolResult, InputRequired, Json, JsonObject, Tool, as_object
+from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Tool, as_object
 from signpost.schema.validation import SchemaRefusal, Violation
 
-VALIDATION_TIME_LIMIT = 2.0
-"""Seconds for validating one value."""
 CANNOT_ASK = (
     "This tool first needs an answer from you or your user, and this connection cannot carry its question. "
     "If the tool has an argument for the answer, pass it; otherwise use a client that speaks MCP 2026-07-28."
@@ -103,7 +101,7 @@ def hidden_tools_of(provider: ToolProvider, call: Call) -> Sequence[Tool]:
 
 def _find_refusal(request: McpRequest, tool: Tool, arguments: JsonObject) -> str | None:
     try:
-        violation = _find_violation(request, tool.input_schema, arguments)
+        violation = request.services.validators.find_violation(tool.input_schema, arguments)
     except SchemaRefusal as fault:
         return f"{tool.name} cannot be called: its input schema is refused, because {fault}."
     return explain_violation(tool, violation) if violation else None
@@ -113,16 +111,6 @@ def _build_refusal(provider: ToolProvider, arguments: JsonObject, refusal: str) 
     if isinstance(provider, RefusalFormatter):
         return provider.format_refusal(arguments, refusal)
     return _error_result(refusal)
-
-
-def _find_violation(request: McpRequest, schema: JsonObject, value: Json) -> Violation | None:
-    """Validates the value within a time limit, since some schemas take for ever on some values, however small both
-    are."""
-    try:
-        with request.services.alarm(VALIDATION_TIME_LIMIT):
-            return request.services.validators.find_violation(schema, value)
-    except DeadlinePassed:
-        return Violation("", "takes too long to validate")
 
 
 def explain_violation(tool: Tool, violation: Violation) -> str:
@@ -142,7 +130,7 @@ def _request_input(request: McpRequest, required: InputRequired, tool: Tool) -> 
 
 def _build_result(request: McpRequest, result: CallToolResult, tool: Tool) -> JsonObject:
     if tool.output_schema is not None and not result.is_error:
-        violation = _find_violation(request, tool.output_schema, result.structured)
+        violation = request.services.validators.find_violation(tool.output_schema, result.structured)
         if violation:
             raise InvalidToolResult(f"{tool.name}: {violation.field}")
     return results.build_tool_result(result, request.revision)

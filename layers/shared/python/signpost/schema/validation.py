@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from signpost.caches import BoundedCache
+from signpost.errors import DeadlinePassed
 from signpost.model import Json, JsonObject, as_object
 from signpost.records import dataclass
 from signpost.schema.limits import LARGEST_SCHEMA, find_pattern_fault, is_too_deep
@@ -14,9 +15,13 @@ from signpost.schema.plain import is_surely_valid
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
 
+    from signpost.ports import Alarm
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 CACHE_SIZE = 256
 LONGEST_MESSAGE = 300
+VALIDATION_TIME_LIMIT = 2.0
+"""Seconds for validating one value."""
 
 
 class SchemaRefusal(Exception):  # noqa: N818 - named after the outcome
@@ -31,9 +36,13 @@ class Violation:
 
 
 class Validators:
-    """Validators, cached by the digest of their schema: compiling one costs more than using it a hundred times."""
+    """Validators, cached by the digest of their schema: compiling one costs more than using it a hundred times.
 
-    def __init__(self) -> None:
+    `alarm` limits the time of each validation, since some schemas take for ever on some values, however small both are.
+    """
+
+    def __init__(self, alarm: "Alarm") -> None:
+        self._alarm = alarm
         self._by_digest = BoundedCache[str, "Draft202012Validator"](CACHE_SIZE)
 
     def find_violation(self, schema: JsonObject, value: Json) -> Violation | None:
@@ -42,6 +51,13 @@ class Validators:
             return Violation("", "is nested too deeply")
         if is_surely_valid(schema, value):
             return None
+        try:
+            with self._alarm(VALIDATION_TIME_LIMIT):
+                return self._validate(schema, value)
+        except DeadlinePassed:
+            return Violation("", "takes too long to validate")
+
+    def _validate(self, schema: JsonObject, value: Json) -> Violation | None:
         from jsonschema.exceptions import UnknownType  # noqa: PLC0415 - as in _compile
         from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as in _compile
 

@@ -34,12 +34,20 @@ if TYPE_CHECKING:
 class LongCalls:
     """Starts runs for long calls."""
 
-    def __init__(self, *, workflows: Workflows, functions: FunctionView, breaker: Breaker, clock: "Clock") -> None:
+    def __init__(
+        self,
+        *,
+        workflows: Workflows,
+        functions: FunctionView,
+        breaker: Breaker,
+        clock: "Clock",
+        validators: Validators,
+    ) -> None:
         self._workflows = workflows
         self._functions = functions
         self._breaker = breaker
         self._clock = clock
-        self._validators = Validators()
+        self._validators = validators
 
     def start(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> CallToolResult:
         """Start a run that makes the call, unless it would be refused. If the client's token has started the run

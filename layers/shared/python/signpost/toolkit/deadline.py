@@ -9,8 +9,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
+from signpost.adapters.alarm import alarm
 from signpost.errors import DeadlinePassed
 
 NEVER = float("inf")
@@ -28,7 +30,7 @@ class DeadlineTimer:
 
     def run_within[Answer](self, ends_at: float, act: Callable[[], Answer]) -> Answer:
         """Run `act` and return its answer. Raises DeadlinePassed at `ends_at`, a time of the monotonic clock."""
-        if threading.current_thread() is not threading.main_thread():
+        if not _is_main_thread():
             # Python handles signals only in the main thread, where Lambda calls handlers. In other threads the other
             # two safeguards stop the function.
             return act()
@@ -55,3 +57,13 @@ class DeadlineTimer:
     def _raise_if_passed(self, _signal: int, _frame: FrameType | None) -> None:
         if time.monotonic() >= self._ends_at:
             raise DeadlinePassed
+
+
+def check_alarm(seconds: float) -> AbstractContextManager[None]:
+    """Limit the time of a check that this toolkit makes, also while a function runs within its own deadline. In other
+    threads than the main one, in which no signal arrives, only the deadline of the function limits it."""
+    return alarm(seconds) if _is_main_thread() else nullcontext()
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -18,7 +18,6 @@ from signpost.wiring.gateway_adapters import GatewayAdapters
 from signpost.wiring.policy import PolicyServices, build_policy_services
 
 if TYPE_CHECKING:
-    from signpost.ports import Clock
     from signpost.surfaces.function_calls import LongCallStarter
     from signpost.wiring.workflows import WorkflowServices
     from signpost.workflow import ports as workflow_ports
@@ -65,7 +64,7 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
         ),
         definitions=definitions,
         workflow_services=workflow_services,
-        long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, clock)),
+        long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, adapters)),
     )
 
 
@@ -112,20 +111,25 @@ def _build_workflow_services(
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
     return workflows.build_workflow_services(
-        definitions=definitions,
-        instances=adapters.instances(),
-        step_executors=lambda service: {
+        workflows.WorkflowAdapters(
+            instances=adapters.instances(),
+            clock=adapters.clock,
+            ids=adapters.ids,
+            pause=adapters.pause(),
+            alarm=adapters.alarm,
+            lease_margin=adapters.lease_margin,
+        ),
+        definitions,
+        lambda service: {
             **workflows.build_step_executors(calls, service, adapters.clock, adapters.ids),
             **adapters.step_executors(),
         },
-        clock=adapters.clock,
-        ids=adapters.ids,
-        pause=adapters.pause(),
-        lease_margin=adapters.lease_margin,
     )
 
 
-def _build_long_calls(services: "WorkflowServices", calls: CallServices, clock: "Clock") -> "LongCallStarter":
+def _build_long_calls(
+    services: "WorkflowServices", calls: CallServices, adapters: GatewayAdapters
+) -> "LongCallStarter":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
-    return workflows.build_long_calls(services, calls, clock)
+    return workflows.build_long_calls(services, calls, adapters.clock, adapters.alarm)

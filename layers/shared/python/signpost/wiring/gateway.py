@@ -52,7 +52,7 @@ def build_front_door(
         sealer=composition.sealer,
         clock=adapters.clock,
         alarm=adapters.alarm,
-        validators=Validators(),
+        validators=Validators(adapters.alarm),
         long_answers=adapters.long_answers,
         tool_texts=ToolTexts(),
     )

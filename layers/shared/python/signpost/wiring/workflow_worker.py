@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoBreakers, DynamoFunctionStates, DynamoRevisionRows
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
@@ -69,18 +70,18 @@ def _build_waker(
     access = CatalogueAccess(catalogue=catalogue, accesses=accesses)
     calls, ids = _build_call_services(settings, clients, clock, telemetry), RandomIds()
     services = workflows.build_workflow_services(
-        definitions=workflows.build_definitions(
+        workflows.WorkflowAdapters(
+            instances=workflows.build_instance_store(dynamodb, settings.workflows_table, values),
+            clock=clock,
+            ids=ids,
+            pause=workflows.build_pause(),
+            alarm=alarm,
+            lease_margin=settings.lease_margin,
+        ),
+        workflows.build_definitions(
             catalogue, access, accesses.may_use, DynamoDefinitionTexts(dynamodb, table, values)
         ),
-        instances=workflows.build_instance_store(dynamodb, settings.workflows_table, values),
-        step_executors=lambda service: {
-            **workflows.build_step_executors(calls, service, clock, ids),
-            **step_executors,
-        },
-        clock=clock,
-        ids=ids,
-        pause=workflows.build_pause(),
-        lease_margin=settings.lease_margin,
+        lambda service: {**workflows.build_step_executors(calls, service, clock, ids), **step_executors},
     )
     return services.waker
 

@@ -9,6 +9,7 @@ from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.definitions import CatalogueDefinitions, FunctionFilter
 from signpost.records import dataclass
+from signpost.schema.validation import Validators
 from signpost.surfaces.gateway.workflow_tools import WorkflowToolRunner
 from signpost.surfaces.long_calls import LongCalls
 from signpost.wiring.calling import CallServices
@@ -25,8 +26,21 @@ from signpost.workflow.running.wakeups import Waker
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from signpost.ports import Clock, Ids, TextStore
+    from signpost.ports import Alarm, Clock, Ids, TextStore
     from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, StepExecutor
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowAdapters:
+    """The adapters that the workflow services need beside the definitions and the step executors."""
+
+    instances: "InstanceStore"
+    clock: "Clock"
+    ids: "Ids"
+    pause: "Pause"
+    alarm: "Alarm"
+    lease_margin: float
+    """Seconds for which a claim outlasts the time that its step may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +80,17 @@ def build_step_executors(
 
 
 def build_workflow_services(
-    *,
+    adapters: WorkflowAdapters,
     definitions: "DefinitionSource",
-    instances: "InstanceStore",
     step_executors: Callable[[Workflows], Mapping[str, "StepExecutor"]],
-    clock: "Clock",
-    ids: "Ids",
-    pause: "Pause",
-    lease_margin: float,
 ) -> WorkflowServices:
     """Build the services. `step_executors` builds the step executors by kind, some of which drive workflows."""
     by_kind: dict[str, StepExecutor] = {}
-    engine = Engine()
-    services = ExecutionServices(step_executors=by_kind, clock=clock, pause=pause, lease_margin=lease_margin)
+    instances, clock, ids = adapters.instances, adapters.clock, adapters.ids
+    engine = Engine(Validators(adapters.alarm))
+    services = ExecutionServices(
+        step_executors=by_kind, clock=clock, pause=adapters.pause, lease_margin=adapters.lease_margin
+    )
     step_writer = StepWriter(instances=instances, services=services, engine=engine, ids=ids)
     workflows = Workflows(
         definitions=definitions, instances=instances, step_writer=step_writer, engine=engine, clock=clock, ids=ids
@@ -88,5 +100,11 @@ def build_workflow_services(
     return WorkflowServices(workflows, WorkflowToolRunner(workflows), waker)
 
 
-def build_long_calls(services: WorkflowServices, calling: CallServices, clock: "Clock") -> LongCalls:
-    return LongCalls(workflows=services.workflows, functions=calling.functions, breaker=calling.breaker, clock=clock)
+def build_long_calls(services: WorkflowServices, calling: CallServices, clock: "Clock", alarm: "Alarm") -> LongCalls:
+    return LongCalls(
+        workflows=services.workflows,
+        functions=calling.functions,
+        breaker=calling.breaker,
+        clock=clock,
+        validators=Validators(alarm),
+    )

@@ -114,6 +114,8 @@ class Definition:
     enabled: bool = True
     readers: Sequence[Guard] = ()
     """Guards that a principal must pass to see instances; empty if every principal of the tenant may see them."""
+    refuses_undeclared: bool = False
+    """Whether its transitions and starts without a schema take an empty object only, by a setting of the tenant."""
 
 
 def parse_definition(

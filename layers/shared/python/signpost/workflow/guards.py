@@ -127,6 +127,19 @@ class NotUnderstood:
         return None
 
 
+def reads_principal_only(guard: Guard) -> bool:
+    """Return whether the verdict depends on nothing but the principal: neither on values nor on evidence."""
+    match guard:
+        case Permission() | Role():
+            return True
+        case AllOf(guards) | AnyOf(guards):
+            return all(reads_principal_only(inner) for inner in guards)
+        case Not(inner):
+            return reads_principal_only(inner)
+        case _:
+            return False
+
+
 def passes(guard: Guard, guard_input: GuardInput) -> bool:
     return guard.verdict(guard_input) is True
 

@@ -22,7 +22,8 @@ GENERIC: JsonObject = {
     "properties": {"input": {"type": "string", "description": "The text for the run to work on."}},
     "additionalProperties": False,
 }
-"""The input schema of a workflow without a declared one."""
+"""The input schema of a workflow without a declared one, unless the tenant refuses undeclared arguments."""
+NO_INPUT: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
 FAILURE_MEMBERS = ("error", "inDoubt", "fault")
 """The members of an answer that say why a run stopped before its next state, the most severe first."""
 
@@ -48,7 +49,7 @@ class WorkflowTools:
         self._catalogue = catalogue
         self._definitions = definitions
         self._workflow_runner = workflow_runner
-        self._tool_sets = DerivedCache[tuple[str, Access], CachedCatalogue, _WorkflowToolSet]()
+        self._tool_sets = DerivedCache[tuple[str, Access, bool], CachedCatalogue, _WorkflowToolSet]()
 
     def tools(self, call: Call) -> Sequence[Tool]:
         return self._tools_for(call).listed
@@ -76,11 +77,15 @@ class WorkflowTools:
     def _tools_for(self, call: Call) -> _WorkflowToolSet:
         tenant = call.principal.tenant
         snapshot, access = self._catalogue.load(call.principal), self._catalogue.of(call.principal)
-        return self._tool_sets.get((tenant, access), snapshot, lambda: self._build_tool_set(tenant, snapshot))
+        refuses = self._catalogue.refuses_undeclared_arguments(tenant)
+        generic = NO_INPUT if refuses else GENERIC
+        return self._tool_sets.get(
+            (tenant, access, refuses), snapshot, lambda: self._build_tool_set(tenant, snapshot, generic)
+        )
 
-    def _build_tool_set(self, tenant: str, snapshot: CachedCatalogue) -> _WorkflowToolSet:
+    def _build_tool_set(self, tenant: str, snapshot: CachedCatalogue, generic: JsonObject) -> _WorkflowToolSet:
         by_name = {snapshot.workflow_tools[item.id]: item for item in snapshot.startable_workflows.values()}
-        tools = {name: (self._build_tool(name, item, tenant), item) for name, item in sorted(by_name.items())}
+        tools = {name: (self._build_tool(name, item, tenant, generic), item) for name, item in sorted(by_name.items())}
         listed_ids = {item.id for item in snapshot.items if item.kind == "workflow"}
         return _WorkflowToolSet(
             by_name=tools,
@@ -88,12 +93,12 @@ class WorkflowTools:
             hidden=[tool for tool, item in tools.values() if item.id not in listed_ids],
         )
 
-    def _build_tool(self, name: str, item: CatalogueItem, tenant: str) -> Tool:
+    def _build_tool(self, name: str, item: CatalogueItem, tenant: str, generic: JsonObject) -> Tool:
         declared = self._input_schema_of(item, tenant)
         return Tool(
             name,
             item.description or f"Run the {item.title} workflow",
-            GENERIC if declared is None else _drop_defaulted(client_schema(declared)),
+            generic if declared is None else _drop_defaulted(client_schema(declared)),
             title=item.title,
             output_schema=START.output_schema,
         )

@@ -92,14 +92,18 @@ class Discovery:
         return build_result(_item(item, self._schema(snapshot, item, call.principal.tenant)))
 
     def _schema(self, snapshot: CachedCatalogue, item: CatalogueItem, tenant: str) -> JsonObject | None:
-        """Return the input schema of an item; None if it takes no input."""
-        if item.kind == "workflow":
-            return self._definitions().load_pinned(tenant, item.id, item.definition).input_schema
-        if item.kind != "capability":
-            return None
-        from signpost.workflow.engine.capability_focus import declared_schema_of  # noqa: PLC0415 - comes with the definitions
+        """Return the schema of the input that an item takes; None if it cannot be started."""
+        from signpost.workflow.engine.argument_schemas import input_schema_of  # noqa: PLC0415 - comes with the definitions
+        from signpost.workflow.engine.capability_focus import capability_schema_of  # noqa: PLC0415 - as above
 
-        return declared_schema_of(self._definitions().load_pinned(tenant, PROXY_WORKFLOW, snapshot.proxy), item.id)
+        match item.kind:
+            case "workflow":
+                return input_schema_of(self._definitions().load_pinned(tenant, item.id, item.definition))
+            case "capability":
+                proxy = self._definitions().load_pinned(tenant, PROXY_WORKFLOW, snapshot.proxy)
+                return capability_schema_of(proxy, item.id)
+            case _:
+                return None
 
 
 def _item(item: CatalogueItem, schema: JsonObject | None = None) -> JsonObject:

@@ -16,7 +16,7 @@ from signpost.workflow.authoring.exposures import compile_exposures, is_compiled
 from signpost.workflow.authoring.problems import Problem, error
 from signpost.workflow.authoring.source_tree import SourceNode, to_json
 from signpost.workflow.definition import Definition, parse_definition
-from signpost.workflow.engine.links import NO_ARGUMENTS
+from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS
 from signpost.workflow.proxy_default import READY, transitions_in
 from signpost.workflow.retry_policy import find_human_fallbacks
 

@@ -10,7 +10,7 @@ from signpost.records import dataclass
 from signpost.workflow.authoring.capabilities import COMBINED_MEMBERS, OVERRIDING_MEMBERS, CapabilityResolver
 from signpost.workflow.authoring.problems import Problem, error
 from signpost.workflow.authoring.source_tree import SourceNode, build_source_node, to_json
-from signpost.workflow.engine.links import NO_ARGUMENTS
+from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS
 from signpost.workflow.proxy_default import FIXED_FIELDS, READY, RESULT, document_of, transitions_in
 
 EXPOSURE_MEMBERS = (*OVERRIDING_MEMBERS, *COMBINED_MEMBERS)

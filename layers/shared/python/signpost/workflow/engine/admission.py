@@ -7,10 +7,12 @@ from signpost.records import dataclass
 from signpost.schema.defaults import fill_defaults
 from signpost.schema.validation import Validators
 from signpost.workflow import audit_events
-from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.definition import Definition, State, Transition
+from signpost.workflow.engine.actors import find_actor_mismatch
+from signpost.workflow.engine.argument_schemas import arguments_schema_of
 from signpost.workflow.engine.permissions import MAY_RESOLVE, RESOLVE, RETRY
 from signpost.workflow.engine.steps import ON_ENTER, Refusal, Submission
-from signpost.workflow.guards import GuardInput, passes
+from signpost.workflow.guards import GuardInput, passes, reads_principal_only
 from signpost.workflow.instance import AuditRecord, Claim, Instance, is_over
 
 
@@ -29,7 +31,7 @@ def admit(
     """Check first whether the instance can take any submission, then whether it takes this one from this caller."""
     chosen = _choose_transition(definition, instance, submission, now)
     if isinstance(chosen, Transition):
-        return _check_submission(instance, chosen, submission, validators)
+        return _check_submission(definition, instance, chosen, submission, validators)
     return Admission(chosen, submission.arguments)
 
 
@@ -44,43 +46,61 @@ def _choose_transition(
     if instance.entering and name == ON_ENTER:
         return None
     is_closed = instance.entering or is_over(definition, instance)
-    transition = None if is_closed else definition.states[instance.state].transitions.get(name)
+    state = definition.states[instance.state]
+    transition = None if is_closed else state.transitions.get(name)
     if transition is None:
         message = f"There is no transition {name} in the state {instance.state}."
         return Refusal("INVALID_TRANSITION", f"{message} The links name the available transitions.", name)
-    return _find_actor_refusal(instance, transition, submission, now) or transition
+    refusal = _find_actor_refusal(state, transition, submission) or _find_expiry_refusal(instance, transition, now)
+    return refusal or transition
 
 
-def _find_actor_refusal(
-    instance: Instance, transition: Transition, submission: Submission, now: float
-) -> Refusal | None:
-    if transition.actor != "human":
-        return None
-    if not submission.principal.human:
-        message = f"Only a person may take {transition.name}. Wait until a person has taken it."
-        return Refusal("ACTOR_MISMATCH", message, transition.name)
+def _find_actor_refusal(state: State, transition: Transition, submission: Submission) -> Refusal | None:
+    message = find_actor_mismatch(state, transition, submission.principal)
+    return None if message is None else Refusal("ACTOR_MISMATCH", message, transition.name)
+
+
+def _find_expiry_refusal(instance: Instance, transition: Transition, now: float) -> Refusal | None:
     request = instance.open_request
-    if request is not None and request.has_expired(now):
+    if transition.actor == "human" and request is not None and request.has_expired(now):
         message = "The approval request has expired without an answer. Ask for approval again."
         return Refusal("GUARD_REJECTED", message, transition.name)
     return None
 
 
 def _check_submission(
-    instance: Instance, transition: Transition, submission: Submission, validators: Validators
+    definition: Definition,
+    instance: Instance,
+    transition: Transition,
+    submission: Submission,
+    validators: Validators,
 ) -> Admission:
-    arguments = submission.arguments
-    if transition.input_schema is not None:
-        arguments = fill_object_defaults(transition.input_schema, arguments)
-        if violation := validators.find_violation(transition.input_schema, arguments):
-            place = f"`{violation.field}`" if violation.field else "the arguments"
-            message = f"{place} did not satisfy the schema of {transition.name}: {violation.message}."
-            return Admission(Refusal("INPUT_SCHEMA_VIOLATION", message, transition.name), arguments)
+    """Check the guards on the principal, then the arguments, then all guards: validating arguments takes time, which a
+    principal that may not take the transition does not get."""
+    if record := _find_principal_rejection(transition, instance.guard_input(submission.principal, {})):
+        return Admission(_build_guard_refusal(transition), submission.arguments, (record,))
+    schema = arguments_schema_of(definition, transition)
+    arguments = fill_object_defaults(schema, submission.arguments)
+    if violation := validators.find_violation(schema, arguments):
+        place = f"`{violation.field}`" if violation.field else "the arguments"
+        message = f"{place} did not satisfy the schema of {transition.name}: {violation.message}."
+        return Admission(Refusal("INPUT_SCHEMA_VIOLATION", message, transition.name), arguments)
     records = _evaluate_guards(transition, instance.guard_input(submission.principal, arguments))
     if records and not records[-1].payload["passed"]:
-        refusal = Refusal("GUARD_REJECTED", f"A guard of {transition.name} did not pass.", transition.name)
-        return Admission(refusal, arguments, records)
+        return Admission(_build_guard_refusal(transition), arguments, records)
     return Admission(transition, arguments, records)
+
+
+def _build_guard_refusal(transition: Transition) -> Refusal:
+    return Refusal("GUARD_REJECTED", f"A guard of {transition.name} did not pass.", transition.name)
+
+
+def _find_principal_rejection(transition: Transition, guard_input: GuardInput) -> AuditRecord | None:
+    """Return the record of the first guard on the principal alone that does not pass."""
+    for index, guard in enumerate(transition.guards):
+        if reads_principal_only(guard) and not passes(guard, guard_input):
+            return audit_events.guard_evaluated(index, type(guard).__name__, passed=False)
+    return None
 
 
 def _evaluate_guards(transition: Transition, guard_input: GuardInput) -> Sequence[AuditRecord]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from signpost.model import PROXY_WORKFLOW, JsonObject, Principal, as_object
 from signpost.schema.validation import Validators
 from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.engine.actors import may_take
 from signpost.workflow.engine.admission import fill_object_defaults
-from signpost.workflow.engine.links import NO_ARGUMENTS
+from signpost.workflow.engine.argument_schemas import arguments_schema_of
 from signpost.workflow.engine.steps import Submission
 from signpost.workflow.instance import Instance
 
@@ -33,10 +34,9 @@ def restrict_capabilities(proxy: Definition, is_left: Callable[[str], bool], kep
     return replace(proxy, states={**proxy.states, proxy.initial_state: replace(initial, transitions=allowed)})
 
 
-def declared_schema_of(proxy: Definition, capability: str) -> JsonObject | None:
-    """Return the schema of its arguments; None if its author declared none, so that it takes none."""
-    schema = capabilities_of(proxy)[capability].input_schema
-    return None if schema == NO_ARGUMENTS else schema
+def capability_schema_of(proxy: Definition, capability: str) -> JsonObject:
+    """Return the schema of the arguments of a capability."""
+    return arguments_schema_of(proxy, capabilities_of(proxy)[capability])
 
 
 def start_target_of(definition_id: str, workflow_input: JsonObject) -> str:
@@ -59,14 +59,16 @@ def build_first_submission(
     validators: Validators, proxy: Definition, instance: Instance, principal: Principal
 ) -> Submission | None:
     """Build the submission of the capability that an instance was started for; None if its arguments are incomplete or
-    invalid, or if its actor is neither agent nor system."""
+    invalid, or if its actor is neither an agent nor a system that the principal is."""
     capability = instance.input.get(CAPABILITY)
     transition = (
         capabilities_of(proxy).get(capability) if proxy.id == PROXY_WORKFLOW and isinstance(capability, str) else None
     )
     if transition is None or transition.actor not in ("agent", "system"):
         return None
-    schema = transition.input_schema if transition.input_schema is not None else NO_ARGUMENTS
+    if not may_take(proxy.states[instance.state], transition, principal):
+        return None
+    schema = arguments_schema_of(proxy, transition)
     arguments = _arguments_of(schema, instance.input)
     if validators.find_violation(schema, fill_object_defaults(schema, arguments)) is not None:
         return None

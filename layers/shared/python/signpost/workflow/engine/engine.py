@@ -4,7 +4,7 @@ A transition, entry or deadline is a *move*, and all moves take one path (`moves
 step ends with a pending execution; a report of the outcome continues it. Nothing here runs an executor.
 """
 
-from dataclasses import field, replace
+from dataclasses import replace
 
 from signpost.model import JsonObject, Principal
 from signpost.records import dataclass
@@ -43,7 +43,7 @@ class NewInstance:
 class Engine:
     """Starts and advances instances; `validators` check the arguments of submissions."""
 
-    validators: Validators = field(default_factory=Validators)
+    validators: Validators
 
     def start(self, definition: Definition, new_instance: NewInstance, principal: Principal, now: float) -> Step:
         """Start an instance. Its input satisfies the schema of the definition."""

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.engine.actors import may_take
+from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS, arguments_schema_of
 from signpost.workflow.engine.permissions import (
     RESOLUTION_SCHEMA,
     RESOLVE,
@@ -17,8 +19,6 @@ from signpost.workflow.engine.steps import ON_ENTER
 from signpost.workflow.guards import passes
 from signpost.workflow.instance import Claim, Instance, is_over
 from signpost.workflow.values import apply_mapping
-
-NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 def self_link(workflow_id: str) -> JsonObject:
@@ -37,7 +37,7 @@ def build_links(definition: Definition, instance: Instance, principal: Principal
     if instance.entering and not is_over(definition, instance):
         return [_build_submit_link(instance, ON_ENTER, f"Run the onEnter of {instance.state} again")]
     return [
-        _build_transition_link(transition, instance)
+        _build_transition_link(definition, transition, instance)
         for transition in find_legal_transitions(definition, instance, principal, now)
     ]
 
@@ -78,18 +78,21 @@ def find_legal_transitions(
     definition: Definition, instance: Instance, principal: Principal, now: float
 ) -> Sequence[Transition]:
     """Return the transitions to link. Deterministic ones are linked only in a state that has no others, where the chain
-    did not follow them by itself: there would be no other way on."""
+    did not follow them by itself: there would be no other way on. Those of persons are linked for every principal, and
+    say so."""
     state = definition.states[instance.state]
     if is_over(definition, instance):
         return ()
     request = instance.open_request
     has_expired_request = request is not None and request.has_expired(now)
-    allowed = [transition for transition in state.transitions.values() if not transition.is_denied]
-    offered = [transition for transition in allowed if not (has_expired_request and transition.actor == "human")]
-    if not state.runs_by_itself:
-        offered = [transition for transition in offered if transition.actor != "deterministic"]
-        if not state.links_by_guards:
-            return offered
+    offered = [
+        transition
+        for transition in state.transitions.values()
+        if not transition.is_denied
+        and (not has_expired_request if transition.actor == "human" else may_take(state, transition, principal))
+    ]
+    if not state.runs_by_itself and not state.links_by_guards:
+        return offered
     guard_input = instance.guard_input(principal, {})
     return [transition for transition in offered if all(passes(guard, guard_input) for guard in transition.guards)]
 
@@ -101,8 +104,10 @@ def is_waiting_for_person(definition: Definition, instance: Instance) -> bool:
     return not state.terminal and bool(choices) and all(transition.actor == "human" for transition in choices)
 
 
-def _build_transition_link(transition: Transition, instance: Instance) -> JsonObject:
-    prefilled = apply_mapping(transition.prefill, instance.value_sources({}))
+def _build_transition_link(definition: Definition, transition: Transition, instance: Instance) -> JsonObject:
+    schema = arguments_schema_of(definition, transition)
+    prefill: JsonObject = {} if schema == NO_ARGUMENTS else transition.prefill
+    prefilled = apply_mapping(prefill, instance.value_sources({}))
     parts: dict[str, Json] = {"description": transition.description, "decision": transition.decision}
     return {
         "rel": "transition",
@@ -116,5 +121,5 @@ def _build_transition_link(transition: Transition, instance: Instance) -> JsonOb
         "title": transition.title,
         **{name: part for name, part in parts.items() if part is not None},
         "actor": transition.actor,
-        "inputSchema": transition.input_schema if transition.input_schema is not None else NO_ARGUMENTS,
+        "inputSchema": schema,
     }

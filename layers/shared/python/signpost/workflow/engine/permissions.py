@@ -9,6 +9,8 @@ RETRY, RESOLVE, CANCEL = "$retry", "$resolve", "$cancel"
 """Names that are submitted like transitions; no transition has such a name."""
 MAY_RESOLVE, MAY_CANCEL = "workflow.resolve", "workflow.cancel"
 """The permissions that overrides need."""
+MAY_ACT_AS_SYSTEM = "workflow.system"
+"""The permission of a program that may take the transitions of the actor `system`."""
 CLAIM, HAPPENED, OUTPUT = "claim", "happened", "output"
 _CLAIM_SCHEMA: JsonObject = {"type": "string", "description": "The value of `inDoubt.claim` in the last answer."}
 RETRY_SCHEMA: JsonObject = {

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from signpost.model import Json, JsonObject, Principal, as_object
 from signpost.spelling import suggest_name
 from signpost.workflow.definition import Definition, State
+from signpost.workflow.engine.argument_schemas import arguments_schema_of, is_open
 from signpost.workflow.engine.capability_focus import narrow_links
 from signpost.workflow.engine.links import build_links, is_waiting_for_person, self_link
 from signpost.workflow.engine.permissions import is_starter, may_resolve
@@ -197,7 +198,7 @@ def explain_transition(definition: Definition, name: str) -> JsonObject | None:
         "actor": transition.actor,
         **({"decision": transition.decision} if transition.decision else {}),
         "guards": list(transition.written_guards),
-        "inputSchema": transition.input_schema,
+        "inputSchema": None if is_open(definition, transition) else arguments_schema_of(definition, transition),
         "executor": None if transition.executor is None else _hide_secrets(transition.executor.settings),
         **from_states,
     }

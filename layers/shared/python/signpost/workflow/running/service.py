@@ -20,6 +20,7 @@ from signpost.workflow.engine.admission import (
     build_stale_refusal,
     fill_object_defaults,
 )
+from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, input_schema_of
 from signpost.workflow.engine.capability_focus import (
     build_first_submission,
     capabilities_of,
@@ -139,7 +140,7 @@ class Workflows:
         unknown = find_unknown_capability(published.definition, request.input)
         if unknown is not None:
             return _build_not_found("capability", unknown, capabilities_of(published.definition))
-        checked = self._check_input(published.definition, request.input)
+        checked = self._check_input(published.definition, request)
         if isinstance(checked, WorkflowRefusal):
             return checked
         return self.start_published(request, published, checked, principal, ends_at)
@@ -333,11 +334,11 @@ class Workflows:
     ) -> StepContext:
         return StepContext(definition, tenant, f"cor_{self._ids.new()}", ends_at, is_awaited)
 
-    def _check_input(self, definition: Definition, start_input: JsonObject) -> JsonObject | WorkflowRefusal:
-        schema = definition.input_schema
-        if schema is None:
-            return start_input
-        complete = fill_object_defaults(schema, start_input)
+    def _check_input(self, definition: Definition, request: StartRequest) -> JsonObject | WorkflowRefusal:
+        schema = input_schema_of(definition)
+        if request.parent is not None and definition.input_schema is None:
+            schema = ANY_ARGUMENTS  # the author of the parent chose the input, no caller
+        complete = fill_object_defaults(schema, request.input)
         violation = self._engine.validators.find_violation(schema, complete)
         if violation is None:
             return complete

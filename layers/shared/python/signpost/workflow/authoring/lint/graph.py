@@ -89,6 +89,8 @@ def _edges_from(definition: Definition, state: State) -> Iterator[Edge]:
     if state.terminal:
         return  # never left, even if transitions are declared
     for transition in state.transitions.values():
+        if transition.actor == "deterministic" and not state.runs_by_itself:
+            continue  # nothing ever takes it
         at: Pointer = ("states", state.name, "transitions", transition.name)
         for index, branch in enumerate(transition.branches):
             yield Edge(state.name, branch.target, transition, (*at, "branches", index, "target"))

@@ -112,7 +112,8 @@ def _check_mixed_actors(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
             continue
         for transition in state.transitions.values():
             if transition.actor == "deterministic":
-                message = f"{transition.name!r} is never taken automatically: {state.name!r} waits for a decision"
+                reason = f"only the engine takes it, and {state.name!r} waits for a decision"
+                message = f"{transition.name!r} is never taken: {reason}"
                 yield LintFinding(("states", state.name, "transitions", transition.name), message)
 
 

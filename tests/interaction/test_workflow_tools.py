@@ -489,3 +489,45 @@ def test_a_start_without_a_schema_takes_what_its_link_says() -> None:
     assert world.call(*describe, "ann")["links"][0]["input_schema"] == NO_ARGUMENTS
     assert world.call("workflow.start", start, "ann")["error"]["code"] == "INPUT_SCHEMA_VIOLATION"
     assert world.call("workflow.start", {**start, "input": {}}, "ann")["state"] == "a"
+
+
+CALLING: JsonObject = {
+    "kind": "function",
+    "function": "mail::send",
+    "command": "deploy --token swordfish",
+    "connection": "tracker",
+    "arguments": {"headers": {"authorization": "Bearer swordfish"}, "to": "$.arguments.to"},
+    "query": {"api_key": "swordfish"},
+    "body": {"login": [{"password": "swordfish"}]},
+    "env": {"TOKEN": "swordfish"},
+}
+
+
+@pytest.mark.invariant(79)
+def test_an_explanation_shows_the_settings_of_an_executor_to_administrators_only() -> None:
+    admin = Principal("root", TENANT, "t", permissions=frozenset({"signpost.admin"}))
+    world = GatewayWorkflows({"ann": Principal("ann", TENANT, "t"), "root": admin})
+    states: JsonObject = {"a": {"transitions": {"go": {"target": "a", "executor": CALLING}}}}
+    world.publish("demo", {"initialState": "a", "states": states})
+    args = {"definitionId": "demo", "transition": "go"}
+    assert world.call("workflow.explain", args, "ann")["executor"] == {
+        "kind": "function",
+        "function": "mail::send",
+        "connection": "tracker",
+        "arguments": {"headers": "(hidden)", "to": "(hidden)"},
+    }
+    shown = world.call("workflow.explain", args, "root")["executor"]
+    assert (shown["query"], shown["body"]) == (CALLING["query"], CALLING["body"])
+    assert (shown["env"], shown["arguments"]["headers"]) == ("(hidden)", "(hidden)")
+    assert "swordfish" not in json.dumps([world.call("gateway.describe", {"id": "demo"}, "ann")])
+    started = world.call("workflow.start", {"definitionId": "demo", "input": {}}, "ann")
+    assert "swordfish" not in json.dumps(started)
+
+
+def test_an_explanation_shows_a_plain_command() -> None:
+    world = GatewayWorkflows({"ann": Principal("ann", TENANT, "t")})
+    executor: JsonObject = {"kind": "cli", "command": "deploy"}
+    states: JsonObject = {"a": {"transitions": {"deploy": {"target": "a", "executor": executor}}}}
+    world.publish("demo", {"initialState": "a", "states": states})
+    explained = world.call("workflow.explain", {"definitionId": "demo", "transition": "deploy"}, "ann")
+    assert (explained["executor"], explained["inputSchema"]) == (executor, None)

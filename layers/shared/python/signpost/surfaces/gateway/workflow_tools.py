@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from signpost.errors import Unavailable
+from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, JsonObject, Principal, Tool, as_object
 from signpost.spelling import suggest_name
 from signpost.surfaces.gateway.tool_specs import (
@@ -79,7 +80,9 @@ class WorkflowToolRunner:
             return _declined_result(found)
         transition = arguments.get("transition")
         return (
-            _explanation(found, transition) if isinstance(transition, str) else build_result(explain_definition(found))
+            _explanation(found, transition, call.principal)
+            if isinstance(transition, str)
+            else build_result(explain_definition(found))
         )
 
 
@@ -98,8 +101,9 @@ def start_workflow(
     return _run_request(lambda: start(replace(request, workflow_id=workflow_id)), workflow_id, message)
 
 
-def _explanation(definition: Definition, transition: str) -> CallToolResult:
-    found = explain_transition(definition, transition)
+def _explanation(definition: Definition, transition: str, principal: Principal) -> CallToolResult:
+    shows_settings = ADMINISTRATION in principal.permissions
+    found = explain_transition(definition, transition, shows_settings=shows_settings)
     if found is not None:
         return build_result(found)
     close = suggest_name(transition, {name for state in definition.states.values() for name in state.transitions})

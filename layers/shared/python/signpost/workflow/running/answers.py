@@ -1,10 +1,11 @@
 """Builds the answers of the workflow tools: the state of an instance, and the links to its next moves."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from signpost.model import Json, JsonObject, Principal, as_object
 from signpost.spelling import suggest_name
-from signpost.workflow.definition import Definition, State
+from signpost.workflow.definition import Definition, ExecutorSpec, State
 from signpost.workflow.engine.argument_schemas import arguments_schema_of, is_open
 from signpost.workflow.engine.capability_focus import narrow_links
 from signpost.workflow.engine.links import build_links, is_waiting_for_person, self_link
@@ -177,12 +178,17 @@ def explain_definition(definition: Definition) -> JsonObject:
 
 
 IN_DOUBT_MESSAGE = "The step was executed and its result is unknown."
+HIDDEN = "(hidden)"
+SHOWN_SETTINGS = ("kind", "function", "definitionId", "command", "tool", "connection", "queue")
+"""Settings of an executor that name what it calls. The others may hold credentials that its author wrote down."""
 SECRET_SETTINGS = ("env", "headers")
-"""Settings of an executor that may hold a credential that its author wrote down."""
+"""Settings that are shown to no caller, however deep they lie."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,200}")
 
 
-def explain_transition(definition: Definition, name: str) -> JsonObject | None:
-    """Describe the first transition of this name in declared order; None if there is none."""
+def explain_transition(definition: Definition, name: str, *, shows_settings: bool) -> JsonObject | None:
+    """Describe the first transition of this name in declared order; None if there is none. With `shows_settings` all
+    settings of its executor are shown, except those that hold credentials; else those that name what it calls."""
     states = [state for state in definition.states.values() if name in state.transitions]
     if not states:
         return None
@@ -199,13 +205,29 @@ def explain_transition(definition: Definition, name: str) -> JsonObject | None:
         **({"decision": transition.decision} if transition.decision else {}),
         "guards": list(transition.written_guards),
         "inputSchema": None if is_open(definition, transition) else arguments_schema_of(definition, transition),
-        "executor": None if transition.executor is None else _hide_secrets(transition.executor.settings),
+        "executor": _explain_executor(transition.executor, shows_settings=shows_settings),
         **from_states,
     }
 
 
-def _hide_secrets(settings: JsonObject) -> JsonObject:
-    return {name: "(hidden)" if name in SECRET_SETTINGS else value for name, value in settings.items()}
+def _explain_executor(executor: ExecutorSpec | None, *, shows_settings: bool) -> Json:
+    if executor is None:
+        return None
+    if shows_settings:
+        return _hide_secrets(executor.settings)
+    names = {name: value for name, value in executor.settings.items() if name in SHOWN_SETTINGS and _is_name(value)}
+    arguments = as_object(executor.settings.get("arguments"))
+    return {**names, "arguments": dict.fromkeys(arguments, HIDDEN)} if arguments else names
+
+
+def _is_name(value: Json) -> bool:
+    return isinstance(value, str) and _PLAIN_NAME.fullmatch(value) is not None
+
+
+def _hide_secrets(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {name: HIDDEN if name in SECRET_SETTINGS else _hide_secrets(member) for name, member in value.items()}
+    return [_hide_secrets(entry) for entry in value] if isinstance(value, list) else value
 
 
 def may_read(definition: Definition, instance: Instance, principal: Principal) -> bool:

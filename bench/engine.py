@@ -23,6 +23,7 @@ from signpost.workflow.running.answers import build_answer
 from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.service import StartRequest, StepResult, Workflows
+from signpost.workflow.running.step_rights import RightsOfRequest
 from signpost.workflow.running.step_writer import StepWriter
 
 TENANT, DEFINITION = "bench", "loop"
@@ -92,7 +93,9 @@ class _EndlessInstance:
             Engine(Validators(alarm)),
         )
         executors = {HUMAN_KIND: HumanExecutor(clock=self._clock, ids=ids)}
-        services = ExecutionServices(step_executors=executors, clock=self._clock, pause=time.sleep, lease_margin=0.0)
+        services = ExecutionServices(
+            step_executors=executors, clock=self._clock, pause=time.sleep, lease_margin=0.0, rights=RightsOfRequest()
+        )
         self._workflows = Workflows(
             definitions=definitions,
             instances=instances,

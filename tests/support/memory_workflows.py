@@ -14,12 +14,13 @@ from signpost.settings import LEASE_MARGIN_MS
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, HUMAN_KIND, Submission
 from signpost.workflow.instance import Instance
-from signpost.workflow.ports import InstanceStore, StepExecutor
+from signpost.workflow.ports import InstanceStore, StepExecutor, StepRights
 from signpost.workflow.running.answers import build_answer
 from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.child_workflow import ChildWorkflowExecutor
 from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.service import StartRequest, StepResult, WorkflowRefusal, Workflows
+from signpost.workflow.running.step_rights import RightsOfRequest
 from signpost.workflow.running.step_writer import StepWriter
 from signpost.workflow.running.wakeups import Waker
 from tests.support.memory_gateway import ManualClock
@@ -71,15 +72,21 @@ class MemoryWorkflows:
         clock: ManualClock | None = None,
         instances: MemoryInstanceStore | None = None,
         store: InstanceStore | None = None,
+        rights: StepRights | None = None,
     ) -> None:
-        """Compose the workflows. `store` is placed in front of the instances, to make their use fail."""
+        """Compose the workflows. `store` is placed in front of the instances, to make their use fail. `rights` are
+        looked up before each attempt; those of a request if there are none."""
         self.clock = clock or ManualClock()
         self.instances = instances or MemoryInstanceStore()
         self.step_executors: dict[str, StepExecutor] = dict(machines or {})
         self.definitions, ids, engine = MemoryDefinitions(), RandomIds(), Engine(Validators(alarm))
         used_store = store or self.instances
         services = ExecutionServices(
-            step_executors=self.step_executors, clock=self.clock, pause=self.clock.advance, lease_margin=LEASE_MARGIN
+            step_executors=self.step_executors,
+            clock=self.clock,
+            pause=self.clock.advance,
+            lease_margin=LEASE_MARGIN,
+            rights=rights or RightsOfRequest(),
         )
         self.step_executors[HUMAN_KIND] = HumanExecutor(clock=self.clock, ids=ids)
         step_writer = StepWriter(instances=used_store, services=services, engine=engine, ids=ids)

@@ -30,6 +30,7 @@ from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.overrides import apply_override, is_override
 from signpost.workflow.running.resume import StepResumer
+from signpost.workflow.running.step_rights import RightsOfRequest
 from tests.support.memory_gateway import ManualClock
 
 NOW, LEASE = 1_000.0, 1_030.0
@@ -40,7 +41,9 @@ CANCELLER = Principal("carl", "acme", "t", permissions=frozenset({MAY_CANCEL}))
 ENGINE = Engine(Validators(alarm))
 CLOCK = ManualClock()
 EXECUTORS = {HUMAN_KIND: HumanExecutor(clock=CLOCK, ids=RandomIds())}
-SERVICES = ExecutionServices(step_executors=EXECUTORS, clock=CLOCK, pause=CLOCK.advance, lease_margin=0.0)
+SERVICES = ExecutionServices(
+    step_executors=EXECUTORS, clock=CLOCK, pause=CLOCK.advance, lease_margin=0.0, rights=RightsOfRequest()
+)
 RESUMER = StepResumer(ENGINE, SERVICES)
 
 

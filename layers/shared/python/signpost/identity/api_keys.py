@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PREFIX = "sp_"
 ISSUER = "signpost:api-keys"
+SUBJECT_PREFIX = "api-key:"
 LOOKUP_LIFETIME = 2.0
 """Seconds for which a lookup is cached, and so after which a revoked key is refused everywhere."""
 CACHE_SIZE = 1024
@@ -51,7 +52,7 @@ def digest_of_secret(secret: str) -> str:
 
 def principal_of(key: ApiKey) -> Principal:
     return Principal(
-        subject=f"api-key:{key.key_id}",
+        subject=f"{SUBJECT_PREFIX}{key.key_id}",
         tenant=key.tenant,
         issuer=ISSUER,
         roles=key.roles,
@@ -63,11 +64,16 @@ def principal_of(key: ApiKey) -> Principal:
 def judge_api_key(key: ApiKey | None, secret: str, now: float) -> Principal | Denial:
     if key is None or not hmac.compare_digest(key.secret_digest, digest_of_secret(secret)):
         return _INVALID
+    return find_ending(key, now) or principal_of(key)
+
+
+def find_ending(key: ApiKey, now: float) -> Denial | None:
+    """Return the denial of a key that was revoked or has expired."""
     if key.revoked_at is not None:
         return Denial(DenialReason.REVOKED, "The API key was revoked.")
     if key.expires_at is not None and key.expires_at <= now:
         return Denial(DenialReason.EXPIRED, "The API key has expired.")
-    return principal_of(key)
+    return None
 
 
 class ApiKeyAuthenticator:
@@ -82,6 +88,20 @@ class ApiKeyAuthenticator:
             return _INVALID
         now = self._clock.now()
         return judge_api_key(self._look_up(presented.tenant, presented.key_id, now), presented.secret, now)
+
+    def find_loss(self, principal: Principal) -> str | None:
+        """Return a sentence that says why the key of a principal is not accepted any more; None if it still is, and for
+        principals without a key. A key that has expired may have been deleted."""
+        if principal.issuer != ISSUER:
+            return None
+        now = self._clock.now()
+        key = self._look_up(principal.tenant, principal.subject.removeprefix(SUBJECT_PREFIX), now)
+        if key is None:
+            return f"The API key of {principal.subject} does not exist any more."
+        if (ending := find_ending(key, now)) is not None:
+            return f"{ending.message.removesuffix('.')} ({principal.subject})."
+        has_all = principal.roles <= key.roles and principal.permissions <= key.permissions
+        return None if has_all else f"The API key of {principal.subject} has lost roles or permissions."
 
     @property
     def cached_count(self) -> int:

@@ -118,6 +118,7 @@ def _build_workflow_services(
             pause=adapters.pause(),
             alarm=adapters.alarm,
             lease_margin=adapters.lease_margin,
+            rights=workflows.build_rights_of_request(),
         ),
         definitions,
         lambda service: {

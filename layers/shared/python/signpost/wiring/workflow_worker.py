@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
-from signpost.adapters.dynamodb import DynamoBreakers, DynamoFunctionStates, DynamoRevisionRows
+from signpost.adapters.dynamodb import DynamoApiKeys, DynamoBreakers, DynamoFunctionStates, DynamoRevisionRows
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import BotoLambdaTransport
@@ -14,8 +14,11 @@ from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.adapters.sqs import SqsQueue
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
+from signpost.catalogue.policies import TenantPolicies
+from signpost.catalogue.step_policy import CurrentPolicy
 from signpost.content.deliveries import Backoff
 from signpost.entrypoints.workflow_worker import WorkflowWorker
+from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.list_revisions import RevisionView
 from signpost.policy.access import UnrestrictedAccess
 from signpost.settings import WorkflowWorkerSettings, workflow_worker_settings
@@ -24,6 +27,7 @@ from signpost.telemetry import Telemetry
 from signpost.wiring import workflows
 from signpost.wiring.aws_clients import LONG_CALL_CONFIG, AwsClients
 from signpost.wiring.calling import CallServices, build_call_services
+from signpost.workflow.running.step_rights import CurrentRights
 from signpost.workflow.running.wakeups import Waker
 
 if TYPE_CHECKING:
@@ -65,7 +69,8 @@ def _build_waker(
     values = S3Values(clients.s3, settings.content_bucket)
     revisions = RevisionView(rows=DynamoRevisionRows(dynamodb, table), clock=clock)
     catalogue = CatalogueView(revisions=revisions, texts=values)
-    # No policy here: the permission to start the workflow was checked when it was started.
+    definitions = DynamoDefinitionTexts(dynamodb, table, values)
+    # No policy where definitions are found: `CurrentRights` decides before each attempt.
     accesses = UnrestrictedAccess()
     access = CatalogueAccess(catalogue=catalogue, accesses=accesses)
     calls, ids = _build_call_services(settings, clients, clock, telemetry), RandomIds()
@@ -77,10 +82,16 @@ def _build_waker(
             pause=workflows.build_pause(),
             alarm=alarm,
             lease_margin=settings.lease_margin,
+            rights=CurrentRights(
+                principals=ApiKeyAuthenticator(keys=DynamoApiKeys(dynamodb, table), clock=clock),
+                policy=CurrentPolicy(
+                    catalogue=catalogue,
+                    accesses=TenantPolicies(catalogue=catalogue, texts=definitions, notice=telemetry.log_denial),
+                    functions=calls.functions,
+                ),
+            ),
         ),
-        workflows.build_definitions(
-            catalogue, access, accesses.may_use, DynamoDefinitionTexts(dynamodb, table, values)
-        ),
+        workflows.build_definitions(catalogue, access, accesses.may_use, definitions),
         lambda service: {**workflows.build_step_executors(calls, service, clock, ids), **step_executors},
     )
     return services.waker

@@ -20,6 +20,7 @@ from signpost.workflow.running.executors.child_workflow import ChildWorkflowExec
 from signpost.workflow.running.executors.function import FunctionStepExecutor
 from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.service import Workflows
+from signpost.workflow.running.step_rights import RightsOfRequest
 from signpost.workflow.running.step_writer import StepWriter
 from signpost.workflow.running.wakeups import Waker
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from signpost.ports import Alarm, Clock, Ids, TextStore
-    from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, StepExecutor
+    from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, StepExecutor, StepRights
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class WorkflowAdapters:
     alarm: "Alarm"
     lease_margin: float
     """Seconds for which a claim outlasts the time that its step may take."""
+    rights: "StepRights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ def build_pause() -> "Pause":
     return time.sleep
 
 
+def build_rights_of_request() -> "StepRights":
+    return RightsOfRequest()
+
+
 def build_step_executors(
     calling: CallServices, workflows: Workflows, clock: "Clock", ids: "Ids"
 ) -> Mapping[str, "StepExecutor"]:
@@ -89,7 +95,11 @@ def build_workflow_services(
     instances, clock, ids = adapters.instances, adapters.clock, adapters.ids
     engine = Engine(Validators(adapters.alarm))
     services = ExecutionServices(
-        step_executors=by_kind, clock=clock, pause=adapters.pause, lease_margin=adapters.lease_margin
+        step_executors=by_kind,
+        clock=clock,
+        pause=adapters.pause,
+        lease_margin=adapters.lease_margin,
+        rights=adapters.rights,
     )
     step_writer = StepWriter(instances=instances, services=services, engine=engine, ids=ids)
     workflows = Workflows(

@@ -143,6 +143,28 @@ class StepExecutor(Protocol):
     def perform(self, attempt: StepAttempt) -> StepOutcome: ...
 
 
+class StepRights(Protocol):
+    """Decides before each attempt whether the principal of a step still has the right to it."""
+
+    def find_loss(self, principal: Principal, instance: Instance, transition: str) -> str | None:
+        """Return a sentence that says which right the principal has lost; None if it has it still. Raises Unavailable
+        if that cannot be read now."""
+        ...
+
+
+class PrincipalCheck(Protocol):
+    def find_loss(self, principal: Principal) -> str | None:
+        """Return a sentence that says why the principal is not accepted any more; None if it is, or if that cannot be
+        looked up."""
+        ...
+
+
+class StepPolicy(Protocol):
+    def allows(self, principal: Principal, instance: Instance, transition: str) -> bool:
+        """Return whether the current rules allow the principal to begin the work that this transition goes on with."""
+        ...
+
+
 class WorkQueue(Protocol):
     """The queue of the instances that a worker is to look at."""
 

@@ -18,14 +18,14 @@ from signpost.workflow.engine.steps import (
     ExecutorOutcome,
     PendingExecution,
 )
-from signpost.workflow.instance import AuditRecord, Claim, Instance, Job
+from signpost.workflow.instance import AuditRecord, Claim, Instance, Job, child_id_of
 from signpost.workflow.ports import Deferral, StepAttempt
 from signpost.workflow.retry_policy import AttemptPosition, NextAttempt, retry_policy_of
 from signpost.workflow.values import apply_mapping
 
 if TYPE_CHECKING:
     from signpost.ports import Clock
-    from signpost.workflow.ports import Pause, StepExecutor, StepOutcome
+    from signpost.workflow.ports import Pause, StepExecutor, StepOutcome, StepRights
 
 SETTLE_SECONDS = 1.5
 """Seconds that are reserved for receiving the outcome and writing it."""
@@ -40,6 +40,10 @@ CHILD_LEASE = 30.0
 """Seconds of the lease of a step that runs a child workflow. It may be short: a second worker that checks the same
 child does nothing twice."""
 PRIMARY = 0
+ACCESS_LOST = "access_lost"
+"""The error class of a step whose principal has lost the right to it."""
+RIGHTS_PAUSE = 10.0
+"""Seconds after which an attempt is tried again if the rights of its principal cannot be read now."""
 
 
 type Renew = Callable[[Claim], Claim | None]
@@ -60,6 +64,7 @@ class ExecutionServices:
     pause: "Pause"
     lease_margin: float
     """Seconds of a lease beyond the time that an attempt may take."""
+    rights: "StepRights"
 
     def find_claimed_executor(self, kind: str) -> "StepExecutor | None":
         """Find the step executor of a kind that is executed under a claim; None if there is none."""
@@ -97,6 +102,7 @@ class Execution:
         self._ends_at = ends_at
         self._limits_by_candidate: dict[int, _Limits] = {}
         self.claim = claim
+        self._awaited_child = child_id_of(claim) if claim.awaits == "workflow" else None
         if claim.standing == "running" and self._executor.kind != CHILD_WORKFLOW_KIND:
             self.claim = replace(claim, tainted=True)  # its holder was executing it and never reported
         self.records: list[AuditRecord] = []
@@ -139,6 +145,8 @@ class Execution:
         return self._policy.candidates[self.claim.candidate]
 
     def _run_candidate(self, renew: Renew) -> "StepOutcome":
+        if (refused := self._refuse_lost_rights()) is not None:
+            return refused
         if self._executor.kind == NOOP_KIND:
             return ExecutorOutcome({})  # a fallback that cannot fail
         step_executor = self._services.find_claimed_executor(self._executor.kind)
@@ -161,6 +169,25 @@ class Execution:
                 return outcome
             if (deferral := self._pause_before_next(next_attempt, renew)) is not None:
                 return deferral
+            if (refused := self._refuse_lost_rights()) is not None:
+                return refused
+
+    def _refuse_lost_rights(self) -> "StepOutcome | None":
+        """Return the failure of an attempt to which the principal has no right any more, or a deferral if its rights
+        cannot be read; None if the attempt may be made. To look at a child workflow, it needs no right."""
+        if self._awaited_child is not None and self._awaited_child == child_id_of(self.claim):
+            return None
+        job = self.claim.job
+        try:
+            loss = self._services.rights.find_loss(job.principal, self._pending.step.instance, job.transition)
+        except Unavailable:
+            return Deferral(self._services.clock.now() + RIGHTS_PAUSE, "retry")
+        if loss is None:
+            return None
+        self._record(
+            audit_events.executor_failed(self._execution_fields, 0, ACCESS_LOST, "none", loss, is_retried=False)
+        )
+        return ExecutorFailure(ACCESS_LOST, loss, counts=False)
 
     def _run_attempt(self, step_executor: "StepExecutor") -> "StepOutcome":
         attempt = self._build_attempt()
@@ -197,7 +224,7 @@ class Execution:
         return replace(tainted, busy_until=self.claim.latest_end_at)
 
     def _find_next_attempt(self, outcome: "StepOutcome") -> NextAttempt | None:
-        if not isinstance(outcome, ExecutorFailure):
+        if not isinstance(outcome, ExecutorFailure) or outcome.error_class == ACCESS_LOST:
             return None
         return self._policy.find_next_attempt(AttemptPosition(self.claim.candidate, self.claim.attempt), outcome)
 

@@ -31,6 +31,7 @@ CALLERS = {
     "agent": Principal("agent", TENANT, "t"),
     "person": Principal("person", TENANT, "t", human=True),
     "writer": Principal("writer", TENANT, "t", permissions=frozenset({"write"})),
+    "robot": Principal("robot", TENANT, "t", permissions=frozenset({"workflow.system"})),
 }
 
 
@@ -174,12 +175,28 @@ class WorkflowModel:
             return self.enter(str(self._entry(self.state))) or self.follow(caller)
         if self.entering or name not in self.offered():
             return "INVALID_TRANSITION"
-        transition = self.offered()[name]
-        if transition.get("actor") == "human" and not caller.human:
+        return self.refuse(self.offered()[name], caller, arguments) or self.move(name) or self.follow(caller)
+
+    def refuse(self, transition: Mapping[str, Any], caller: Principal, arguments: Mapping[str, Any]) -> str | None:
+        if not self.is_actor(transition, caller):
             return "ACTOR_MISMATCH"
-        if not self.passes(transition, caller, arguments):
+        about_caller = [guard for guard in transition.get("guards", []) if guard["kind"] in ("permission", "not")]
+        if not self.passes({"guards": about_caller}, caller, {}):
             return "GUARD_REJECTED"
-        return self.move(name) or self.follow(caller)
+        if transition.get("actor") == "deterministic" and arguments:
+            return "INPUT_SCHEMA_VIOLATION"
+        return None if self.passes(transition, caller, arguments) else "GUARD_REJECTED"
+
+    def is_actor(self, transition: Mapping[str, Any], caller: Principal) -> bool:
+        match transition.get("actor"):
+            case "human":
+                return caller.human
+            case "system":
+                return "workflow.system" in caller.permissions
+            case "deterministic":
+                return self.runs_by_itself
+            case _:
+                return True
 
     def time_out(self) -> None:
         """The state that follows does nothing on being entered, and nothing follows it by itself."""
@@ -191,7 +208,7 @@ class WorkflowModel:
             return [ON_ENTER]
         offered = self.offered()
         filtered = self.runs_by_itself or self.written["states"][self.state].get("linkFilter") == "byGuards"
-        shown = [name for name, one in offered.items() if self.runs_by_itself or one.get("actor") != "deterministic"]
+        shown = [name for name, one in offered.items() if one.get("actor") == "human" or self.is_actor(one, caller)]
         return [name for name in shown if not filtered or self.passes(offered[name], caller, {})]
 
     def _entry(self, target: str) -> str | None:
@@ -226,7 +243,7 @@ class WorkflowStateMachine(RuleBasedStateMachine):
         go=st.booleans(),
     )
     def submit(self, name: str, caller: str, off: int, go: bool) -> None:
-        principal, arguments = CALLERS[caller], {"go": go}
+        principal, arguments = CALLERS[caller], {"go": True} if go else {}
         version = self.model.version + off
         submitted = Submission(version, name, arguments, principal)
         told = self.shop.workflows.submit(self.workflow_id, submitted, self.clock.now() + CALL_SECONDS)

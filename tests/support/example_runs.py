@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from signpost.adapters.source_files import read_values
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Principal
+from signpost.workflow.engine.permissions import MAY_ACT_AS_SYSTEM
 from tests.acceptance.callers import Credentials
 from tests.support.commands import build_process_runner
 from tests.support.example_workflows import EXAMPLES
@@ -23,7 +24,7 @@ def _person(subject: str, *roles: str) -> Principal:
 
 PEOPLE: Mapping[str, Principal] = {
     "agent": Principal("agent-1", TENANT, "t"),
-    "scheduler": Principal("scheduler-1", TENANT, "t"),
+    "scheduler": Principal("scheduler-1", TENANT, "t", permissions=frozenset({MAY_ACT_AS_SYSTEM})),
     "night-agent": Principal("agent-2", TENANT, "t", frozenset({"on_call"})),
     "ann": _person("ann"),
     "rita": _person("rita", "release_manager"),

@@ -572,6 +572,32 @@ def test_an_approval_request_expires() -> None:
     assert run.code is None
 
 
+@pytest.mark.invariant(81)
+@pytest.mark.parametrize("shows", [(), ("draft",)])
+def test_an_approval_is_refused_once_the_values_to_approve_have_changed(shows: Sequence[str]) -> None:
+    run = ReviewRun(shows=shows).asked()
+    assert [link["args"]["transition"] for link in run.links(PERSON)] == ["sign", "amend", "back", "publish"]
+    run.submit("amend", {"draft": "v2"})
+    assert [link["args"]["transition"] for link in run.links(PERSON)] == ["amend", "back", "publish"]
+    run.submit("sign", principal=PERSON)
+    assert (run.code, run.last.evidence) == ("GUARD_REJECTED", ())
+    assert "Ask for approval again" in str(run.last.refusal)
+
+
+@pytest.mark.invariant(81)
+def test_a_value_added_after_the_request_is_not_approved_without_a_list_of_values() -> None:
+    add = step("review", output={"iban": "$.arguments.iban"})
+    ask, sign = step("review", executor={"kind": "human"}), step("done", actor="human", decision="approve")
+    states = {"draft": state(ask=ask), "review": state(sign=sign, add=add, ask=ask), "done": DONE}
+    run = ReviewRun(definition(initialState="draft", initialContext={"draft": "v1"}, states=states)).asked()
+    run.submit("add", {"iban": "XX00"})
+    run.submit("sign", principal=PERSON)
+    assert (run.code, run.instance.state) == ("GUARD_REJECTED", "review")
+    run.submit("ask")
+    run.submit("sign", principal=PERSON)
+    assert (run.code, run.instance.state) == (None, "done")
+
+
 def test_an_approval_may_cover_only_a_part_of_the_context() -> None:
     run = ReviewRun(shows=["title"])
     run.asked()

@@ -135,7 +135,7 @@ class _LoadedApproval:
 
     @property
     def values(self) -> "JsonObject":
-        return {name: self.instance.context.get(name) for name in self.approval.request.shown}
+        return self.approval.request.select_values(self.instance.context)
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -143,7 +143,8 @@ def _show(arguments: argparse.Namespace) -> int:
         loaded, now = _load_approval(reader, arguments.tenant, arguments.request), reader.clock.now()
     if arguments.json:
         values = {"version": loaded.instance.version, "values": loaded.values}
-        print(json.dumps({**_row(loaded.approval), **values}, indent=2, ensure_ascii=False))
+        row = {**_row(loaded.approval), "shows": list(loaded.values)}
+        print(json.dumps({**row, **values}, indent=2, ensure_ascii=False))
         return 0
     for line in _describe_request(loaded, now):
         print(line)

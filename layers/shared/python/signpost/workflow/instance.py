@@ -30,9 +30,9 @@ class ApprovalRequest:
     state: str = ""
     """The state in which the answer is expected; empty if the request is closed."""
     shown: Sequence[str] = ()
-    """The parts of the context that are to be approved."""
+    """The names of the context values that are to be approved; empty for the whole context."""
     digest: str = ""
-    """The digest of these parts at the time of the request."""
+    """The digest of these values at the time of the request."""
     approved_by: frozenset[str] = frozenset()
     lapsed: bool = False
     """Whether the expiry of the request was recorded already."""
@@ -58,8 +58,15 @@ class ApprovalRequest:
         return self.expires_at is not None and now >= self.expires_at
 
     def is_about(self, context: JsonObject) -> bool:
-        """Return whether the context still shows the same values as when approval was requested."""
-        return self.digest == digest_of({name: context.get(name) for name in self.shown})
+        """Return whether the context still has the values for which approval was requested, and no other ones if the
+        whole of it is to be approved."""
+        return self.digest == digest_of(self.select_values(context))
+
+    def select_values(self, context: JsonObject) -> JsonObject:
+        """Return the values of the context that are to be approved."""
+        if not self.shown:
+            return {name: context[name] for name in sorted(context)}
+        return {name: context.get(name) for name in self.shown}
 
 
 def digest_of(value: JsonObject) -> str:

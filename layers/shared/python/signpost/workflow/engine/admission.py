@@ -9,6 +9,7 @@ from signpost.schema.validation import Validators
 from signpost.workflow import audit_events
 from signpost.workflow.definition import Definition, State, Transition
 from signpost.workflow.engine.actors import find_actor_mismatch
+from signpost.workflow.engine.approvals import find_answer_refusal
 from signpost.workflow.engine.argument_schemas import arguments_schema_of
 from signpost.workflow.engine.permissions import MAY_RESOLVE, RESOLVE, RETRY
 from signpost.workflow.engine.steps import ON_ENTER, Refusal, Submission
@@ -51,7 +52,7 @@ def _choose_transition(
     if transition is None:
         message = f"There is no transition {name} in the state {instance.state}."
         return Refusal("INVALID_TRANSITION", f"{message} The links name the available transitions.", name)
-    refusal = _find_actor_refusal(state, transition, submission) or _find_expiry_refusal(instance, transition, now)
+    refusal = _find_actor_refusal(state, transition, submission) or _find_answer_refusal(instance, transition, now)
     return refusal or transition
 
 
@@ -60,12 +61,9 @@ def _find_actor_refusal(state: State, transition: Transition, submission: Submis
     return None if message is None else Refusal("ACTOR_MISMATCH", message, transition.name)
 
 
-def _find_expiry_refusal(instance: Instance, transition: Transition, now: float) -> Refusal | None:
-    request = instance.open_request
-    if transition.actor == "human" and request is not None and request.has_expired(now):
-        message = "The approval request has expired without an answer. Ask for approval again."
-        return Refusal("GUARD_REJECTED", message, transition.name)
-    return None
+def _find_answer_refusal(instance: Instance, transition: Transition, now: float) -> Refusal | None:
+    message = find_answer_refusal(transition, instance, now)
+    return None if message is None else Refusal("GUARD_REJECTED", message, transition.name)
 
 
 def _check_submission(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from signpost.model import JsonObject
 from signpost.workflow.definition import Transition
 from signpost.workflow.instance import HUMAN_APPROVAL, ApprovalRequest, EvidenceItem, Instance, digest_of
 
@@ -18,23 +19,40 @@ def approval_evidence_of(transition: Transition, instance: Instance, subject: st
     return (EvidenceItem(HUMAN_APPROVAL, subject, {"id": request.id, "digest": request.digest}),)
 
 
+def find_answer_refusal(transition: Transition, instance: Instance, now: float) -> str | None:
+    """Return a sentence that says why the open request cannot be answered by this transition of a person; None if it
+    can, or if there is no open request."""
+    request = instance.open_request
+    if request is None or transition.actor != "human":
+        return None
+    if request.has_expired(now):
+        return "The approval request has expired without an answer. Ask for approval again."
+    if transition.decision == "approve" and not request.is_about(instance.context):
+        return "The values to approve have changed since approval was requested. Ask for approval again."
+    return None
+
+
 def open_approval_request(request: ApprovalRequest, state: str, after: Instance) -> ApprovalRequest:
     """Open the request in a state, for the context as it is now."""
-    shown = tuple(request.shown) or tuple(sorted(after.context))
-    digest = digest_of({name: after.context.get(name) for name in shown})
+    digest = digest_of(request.select_values(after.context))
     earlier = after.request
     before = earlier.askers if earlier is not None and earlier.digest == digest else frozenset[str]()
-    return replace(request, state=state, shown=shown, digest=digest, asked_before_by=before)
+    return replace(request, state=state, digest=digest, asked_before_by=before)
 
 
 def answer_request(
-    before: Instance, transition: Transition, gathered: Sequence[EvidenceItem]
+    before: Instance, transition: Transition, gathered: Sequence[EvidenceItem], context: JsonObject
 ) -> ApprovalRequest | None:
-    """Return the request as it is after the transition: answered if the transition is an answer, else unchanged."""
+    """Return the request as it is after the transition: answered if the transition is an answer, else unchanged. What a
+    person adds to the context by approving the whole of it belongs to the approval, so the request goes on about the
+    new context."""
     request = before.request
     if request is None:
         return None
     if before.open_request is not None and transition.actor == "human" and transition.decision == "reject":
         return request.after_rejection
     persons = {item.subject for item in gathered if item.kind == HUMAN_APPROVAL}
-    return replace(request, approved_by=request.approved_by | persons) if persons else request
+    if not persons:
+        return request
+    digest = request.digest if request.shown else digest_of(request.select_values(context))
+    return replace(request, approved_by=request.approved_by | persons, digest=digest)

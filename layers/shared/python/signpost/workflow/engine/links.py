@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.definition import Definition, Transition
 from signpost.workflow.engine.actors import may_take
+from signpost.workflow.engine.approvals import find_answer_refusal
 from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS, arguments_schema_of
 from signpost.workflow.engine.permissions import (
     RESOLUTION_SCHEMA,
@@ -83,13 +84,12 @@ def find_legal_transitions(
     state = definition.states[instance.state]
     if is_over(definition, instance):
         return ()
-    request = instance.open_request
-    has_expired_request = request is not None and request.has_expired(now)
     offered = [
         transition
         for transition in state.transitions.values()
         if not transition.is_denied
-        and (not has_expired_request if transition.actor == "human" else may_take(state, transition, principal))
+        and (transition.actor == "human" or may_take(state, transition, principal))
+        and find_answer_refusal(transition, instance, now) is None
     ]
     if not state.runs_by_itself and not state.links_by_guards:
         return offered

@@ -132,11 +132,12 @@ class Walk:
         before, transition = self.step.instance, self._state.transitions[move.transition]
         sources = before.value_sources(move.arguments, outcome.output)
         gathered = (*move.gathered, *outcome.evidence)
+        context: JsonObject = {**before.context, **apply_mapping(transition.output, sources)}
         after = replace(
             before,
-            context={**before.context, **apply_mapping(transition.output, sources)},
+            context=context,
             evidence=add_evidence(before.evidence, gathered),
-            request=answer_request(before, transition, move.gathered),
+            request=answer_request(before, transition, move.gathered, context),
         )
         target = self._choose_target(transition, after, move.arguments)
         after = self._attach_request(after, outcome.request, target, move.transition)

@@ -38,7 +38,7 @@ def build_answer(definition: Definition, step: Step) -> JsonObject:
     answer |= _build_progress(step.instance, step.at)
     request = step.instance.open_request
     if request is not None:
-        answer["approval"] = _build_approval(request, step.at)
+        answer["approval"] = _build_approval(request, step.instance.context, step.at)
     is_waiting = _is_waiting_for_people(definition, step.instance, request, step.at)
     if is_waiting:
         answer["waitingFor"] = "human"
@@ -134,12 +134,12 @@ def _find_similar_transition(transition: str | None, legal: Sequence[JsonObject]
     return suggest_name(transition or "", [str(as_object(link["args"])["transition"]) for link in legal])
 
 
-def _build_approval(request: ApprovalRequest, now: float) -> JsonObject:
+def _build_approval(request: ApprovalRequest, context: JsonObject, now: float) -> JsonObject:
     return {
         "requestId": request.id,
         "queue": request.queue,
         "digest": request.digest,
-        "shows": list(request.shown),
+        "shows": list(request.select_values(context)),
         "askedBy": request.asked_by,
         "approvedBy": sorted(request.approved_by),
         **({} if request.expires_at is None else _build_expiry(request.expires_at - now)),

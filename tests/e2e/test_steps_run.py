@@ -210,6 +210,21 @@ def test_a_retry_delay_too_long_for_a_call_is_spent_in_the_queue(scripted_tenant
     assert second["at"] - first["at"] >= LATER_THAN_A_GATEWAY_WAITS / 1000
 
 
+@pytest.mark.invariant(80)
+def test_a_retry_in_the_queue_is_not_made_for_a_revoked_key(scripted_tenant: ScriptedTenant) -> None:
+    scripted_tenant.host_scripts({"mail::own": [{"error": "rate_limited"}, {"output": {"sent": True}}]})
+    retry = {"maxAttempts": 2, "backoff": "fixed", "initialDelayMs": LATER_THAN_A_GATEWAY_WAITS}
+    sending = define_one_step(executor=build_function_executor("mail::own"), reliability={"retry": retry})
+    scripted_tenant.publish(workflows={"sending": sending})
+    at, key = scripted_tenant.start("sending"), scripted_tenant.make_key()
+    assert scripted_tenant.submit(at, "go", key)["pending"]["attempt"] == 2
+    scripted_tenant.revoke_key(key)
+    stopped = scripted_tenant.wait_until_settled(at["workflowId"])
+    assert (stopped["state"], stopped["fault"]["errorClass"]) == ("open", "access_lost")
+    assert list_link_names(stopped) == ["go"]
+    assert len(scripted_tenant.list_calls("mail::own")) == 1
+
+
 def start_lost_step(there: ScriptedTenant) -> Mapping[str, Any]:
     """A step whose gateway died when its function had been carried out."""
     there.host_scripts(

@@ -324,7 +324,8 @@ class TestCalls:
                 client.advance_clock(REVALIDATION_INTERVAL)
             yield
 
-        client.host(HostedFunction("f", name="gone"))
+        schema: JsonObject = {"type": "object", "maxProperties": 5}  # not so plain that no time limit is needed
+        client.host(HostedFunction("f", name="gone", input_schema=schema))
         client.gateway.replace_adapters(alarm=going)
         refused = client.call("skill:gone")
         assert (refused["isError"], read_text(refused)) == (True, "There is no function skill:gone.")

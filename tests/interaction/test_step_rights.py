@@ -6,10 +6,11 @@ from typing import Any, override
 import pytest
 
 from signpost.adapters.memory import MemoryApiKeys, MemoryDirectory
+from signpost.calling import wire
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.content.callers import Caller
-from signpost.contract import Executor, HostedFunction
+from signpost.contract import Executor, HostedFunction, Result
 from signpost.errors import Unavailable
 from signpost.identity.api_keys import PresentedKey
 from signpost.identity.credentials import ApiKey
@@ -174,8 +175,13 @@ def test_a_retry_is_not_made_where_rules_deny_the_workflow_by_now() -> None:
 @pytest.mark.parametrize("loss", ["revoked", "denied", "denied as a skill"])
 def test_a_long_call_is_not_made_without_the_right_to_it(loss: str) -> None:
     world = World()
-    sent: list[bytes] = []
-    world.gateway.executors["arn:patient"] = lambda payload: sent.append(payload) or b""
+    sent: list[JsonObject] = []
+
+    def answer(message: JsonObject) -> JsonObject:
+        sent.append(message)
+        return wire.reply_message(Result("done"))
+
+    world.gateway.executors["arn:patient"] = answer
     executor = Executor("arn:patient", "secret:patient", 60_000)
     hosted = HostedFunction("slow::call", name="patient", timeout_ms=40_000)
     assert MemoryDirectory(world.gateway.functions).place(TENANT, executor, [hosted]) == []

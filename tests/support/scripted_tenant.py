@@ -1,18 +1,20 @@
 """Workflows of a deployed stack with steps that the executors of the test stage carry out."""
 
 import json
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from signpost.adapters.dynamodb import DynamoContentStore
+from signpost.adapters.dynamodb import DynamoApiKeys, DynamoContentStore
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
 from signpost.adapters.source_json import parse_json_source
 from signpost.content.model import ScopeNames
 from signpost.contract import HostedFunction
+from signpost.identity.api_keys import parse_api_key
 from signpost.model import Principal
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from tests.acceptance.callers import Credentials
@@ -57,6 +59,13 @@ class ScriptedTenant:
 
     def make_key(self, *permissions: str) -> str:
         return self.executors.laptop.make_key(self.executors.gateway, self.tenant, permissions=permissions)
+
+    def revoke_key(self, key: str) -> None:
+        """Revoke an API key in the table, as `signpost keys revoke` does."""
+        presented, laptop = parse_api_key(key), self.executors.laptop
+        assert presented is not None
+        table = self.executors.gateway.deployed.outputs["RegistryTableName"]
+        assert DynamoApiKeys(laptop.client("dynamodb"), table).revoke(self.tenant, presented.key_id, time.time())
 
     def make_person_credential(self, subject: str) -> str:
         """Return a credential of a person who has logged in."""

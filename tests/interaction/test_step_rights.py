@@ -102,8 +102,10 @@ class World:
         return self.call(key, "workflow.start", definitionId=definition, input={})
 
     def submit(self, key: PresentedKey, started: Any) -> Any:
-        args = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "go", "arguments": {}}
-        return self.call(key, "workflow.submit", **args)
+        workflow_id = started["workflowId"]
+        return self.call(
+            key, "workflow.submit", workflowId=workflow_id, expectedVersion=1, transition="go", arguments={}
+        )
 
     def work(self, seconds: float = 60) -> None:
         self.gateway.clock.advance(seconds)

@@ -163,7 +163,7 @@ class Walk:
         return Attempt(caller, transition, made.value, link, answer, answer.get("version", 0) > stand["version"])
 
     def _check_surplus(self, stand: Any, caller: str, link: Mapping[str, Any]) -> None:
-        """A transition whose link says that it takes nothing takes nothing. Guards on the caller may refuse it before."""
+        """A transition takes nothing if its link says so. Guards on the caller may refuse it before."""
         if link["args"]["transition"] == ON_ENTER or (link["actor"] == "human" and not CALLERS[caller].human):
             return
         answer = self._world.call("workflow.submit", {**link["args"], "arguments": {"undeclared": 1}}, caller)

@@ -18,6 +18,6 @@ class Contradiction:
 CONTRADICTED: dict[str, Contradiction] = {}
 """Cases of the registry, by their ids. None so far: every case that is known passes."""
 WORKFLOWS_CONTRADICTED: Mapping[str, Contradiction] = {
-    "ACT-06": Contradiction("invariant 77", "only the engine takes a deterministic transition that is not linked."),
+    "ACT-06": Contradiction("invariant 93", "only the engine takes a deterministic transition that is not linked."),
 }
 """Cases of workflows, by their ids."""

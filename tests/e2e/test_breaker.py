@@ -63,7 +63,7 @@ def test_s262_sixteen_gateways_make_one_probe_after_the_pause(executors: Executo
     assert read_outcome(executors.call(key, FUNCTION)) == "result"
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(91)
 def test_failures_of_one_key_stop_only_that_key(executors: Executors, tenant: str, key: str) -> None:
     other, function = executors.make_key(tenant), "shaky::other"
     executors.set_settings(tenant, breaker_failures=3, breaker_pause_ms=60_000)

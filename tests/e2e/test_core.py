@@ -66,7 +66,7 @@ HOSTILE_CALLS: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(90)
 @pytest.mark.parametrize(("function", "arguments"), HOSTILE_CALLS)
 def test_no_input_opens_the_breaker_of_a_core_function(
     executors: Executors, tenant: str, key: str, function: str, arguments: dict[str, Any]

@@ -43,7 +43,7 @@ def test_make_run_starts_serves_stops_and_keeps_its_data(make_run: MakeRunProces
     assert make_run.stop() == 0
 
 
-@pytest.mark.invariant(82)
+@pytest.mark.invariant(87)
 def test_a_caller_reaches_no_port_of_the_machine_that_runs_make_run(make_run: MakeRunProcess) -> None:
     make_run.start()
     with start_receiver(lambda _: ReceiverReply(200, b"a secret of the developer")) as receiver:

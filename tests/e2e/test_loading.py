@@ -194,7 +194,7 @@ def foreign_executor(laptop: Laptop, stack: SweptStack) -> Iterator[None]:
     functions.tag_resource(Resource=SYSTEM_INFO.function_arn, Tags={TENANTS_TAG: before[TENANTS_TAG]})
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(85)
 @pytest.mark.usefixtures("foreign_executor")
 def test_an_executor_of_another_tenant_is_not_loaded(tenant: LoadingTenant, signpost: ProcessRunner) -> None:
     ran = signpost("executors", "load", "signpost-system-info", "--stack", STACK, SIGNPOST_AUTHORIZATION=tenant.key)

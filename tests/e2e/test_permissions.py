@@ -301,7 +301,7 @@ def test_a_role_can_write_neither_an_api_key_nor_a_definition(
     assert [one.decision for one in puts] == [decision] * 3, "once alone, and in each of two transactions"
 
 
-@pytest.mark.invariant(81)
+@pytest.mark.invariant(86)
 @pytest.mark.parametrize("function", ["Subscriber", "Delivery", "Sweeper", "Relay", "Herald", "ExecutorCore"])
 def test_a_role_that_judges_no_credentials_cannot_read_an_api_key(
     exercised_stack: ExercisedStack, function: str

@@ -210,7 +210,7 @@ def test_a_retry_delay_too_long_for_a_call_is_spent_in_the_queue(scripted_tenant
     assert second["at"] - first["at"] >= LATER_THAN_A_GATEWAY_WAITS / 1000
 
 
-@pytest.mark.invariant(80)
+@pytest.mark.invariant(96)
 def test_a_retry_in_the_queue_is_not_made_for_a_revoked_key(scripted_tenant: ScriptedTenant) -> None:
     scripted_tenant.host_scripts({"mail::own": [{"error": "rate_limited"}, {"output": {"sent": True}}]})
     retry = {"maxAttempts": 2, "backoff": "fixed", "initialDelayMs": LATER_THAN_A_GATEWAY_WAITS}

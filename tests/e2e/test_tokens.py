@@ -170,7 +170,7 @@ API_EVENT: Any = {
 }
 
 
-@pytest.mark.invariant(80)
+@pytest.mark.invariant(84)
 def test_an_executor_cannot_hand_an_event_of_the_api_to_the_gateway(executors: Executors, key: str) -> None:
     outputs = executors.gateway.deployed.outputs
     gateway, nested_calls = outputs["GatewayFunctionName"], outputs["NestedCallsFunctionName"]
@@ -181,7 +181,7 @@ def test_an_executor_cannot_hand_an_event_of_the_api_to_the_gateway(executors: E
     assert refused["result"]["failure"]["code"] == "not_understood"
 
 
-@pytest.mark.invariant(80)
+@pytest.mark.invariant(84)
 def test_the_gateway_answers_no_nested_call(executors: Executors) -> None:
     message = wire.nested_message(wire.NestedCall("token", "call", "trials::show", {}))
     function = executors.gateway.deployed.outputs["GatewayFunctionName"]
@@ -191,7 +191,7 @@ def test_the_gateway_answers_no_nested_call(executors: Executors) -> None:
     assert "NestedCallsFunctionArn" in failed["message"]
 
 
-@pytest.mark.invariant(78)
+@pytest.mark.invariant(83)
 def test_an_executor_calls_no_function_that_the_calling_function_does_not_declare(
     executors: Executors, key: str, effect: str
 ) -> None:

@@ -558,7 +558,7 @@ def test_a_breaker_sends_one_notice_when_it_opens_and_one_when_it_closes(table: 
     assert gateway.notices[1:] == [(TENANT, MAIL, "closed", None, CALLER)]
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(91)
 def test_failures_of_one_principal_stop_only_that_principal(table: Table, gateway: Gateway) -> None:
     gateway.fail(3, subject="attacker")
     assert code_of(gateway.call(OK, subject="attacker")) == "circuit_open"
@@ -568,7 +568,7 @@ def test_failures_of_one_principal_stop_only_that_principal(table: Table, gatewa
     assert table.opened_for_all() is None
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(91)
 def test_one_principal_cannot_open_the_breaker_for_all_with_the_failures_of_another(
     table: Table, gateway: Gateway
 ) -> None:
@@ -614,7 +614,7 @@ def test_a_principal_is_stopped_until_its_own_probe_succeeds(table: Table, gatew
     ]  # fmt: skip
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(91)
 def test_one_principal_cannot_hold_the_breaker_for_all_open(table: Table, gateway: Gateway) -> None:
     gateway.fail_for_several()
     for _ in range(5):

@@ -305,7 +305,7 @@ def call_nested(caller: Caller, function: str, **changes: Any) -> Any:
 SELF_CALLING = HostedFunction("email::send", callees=frozenset({"email::send"}))
 
 
-@pytest.mark.invariant(78)
+@pytest.mark.invariant(83)
 def test_a_token_makes_nested_calls_only_of_functions_that_its_function_declares(caller: Caller) -> None:
     caller.place(None, MAIL, HostedFunction("email::send", callees=frozenset({"web::get"})))
     caller.place(None, OTHER, HostedFunction("web::get"), HostedFunction("web::purge"))
@@ -316,7 +316,7 @@ def test_a_token_makes_nested_calls_only_of_functions_that_its_function_declares
     assert call_nested(caller, "web::get")["result"] == "other"
 
 
-@pytest.mark.invariant(78)
+@pytest.mark.invariant(83)
 def test_the_token_of_a_function_without_declared_calls_makes_no_nested_call(caller: Caller) -> None:
     caller.place(None, MAIL, HostedFunction("email::send"))
     caller.place(None, OTHER, HostedFunction("web::get"))
@@ -325,7 +325,7 @@ def test_the_token_of_a_function_without_declared_calls_makes_no_nested_call(cal
     assert caller.other.received == []
 
 
-@pytest.mark.invariant(78)
+@pytest.mark.invariant(83)
 def test_the_token_of_a_step_makes_no_nested_call_after_the_deadline_although_its_lease_lasts(caller: Caller) -> None:
     caller.place(None, MAIL, SELF_CALLING)
     caller.call(lasting=10, expires_at=caller.gateway.clock.now() + 60, step="wf_1.send.2")
@@ -420,7 +420,7 @@ def test_a_fault_in_a_nested_call_is_returned_without_its_details(caller: Caller
     assert "foresaw" not in json.dumps(answer)
 
 
-@pytest.mark.invariant(80)
+@pytest.mark.invariant(84)
 def test_the_entrance_of_nested_calls_refuses_events_of_the_api(caller: Caller) -> None:
     key = str(caller.gateway.make_key("acme"))
     message, headers = build_modern_request("tools/list", {})
@@ -436,7 +436,7 @@ def test_the_entrance_of_nested_calls_refuses_events_of_the_api(caller: Caller) 
     assert "statusCode" not in answer
 
 
-@pytest.mark.invariant(80)
+@pytest.mark.invariant(84)
 def test_the_gateway_refuses_nested_calls(caller: Caller) -> None:
     caller.place(None, MAIL, SELF_CALLING)
     caller.call()

@@ -505,7 +505,7 @@ def test_a_missing_permission_is_a_failure_that_names_it() -> None:
     assert "`mail`" in reply.message
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(82)
 def test_a_caller_without_a_permission_is_refused_although_the_function_declares_it() -> None:
     def purge(_args: JsonObject, ctx: Context) -> object:
         ctx.require("admin")
@@ -522,7 +522,7 @@ def test_a_caller_without_a_permission_is_refused_although_the_function_declares
     )
 
 
-@pytest.mark.invariant(78)
+@pytest.mark.invariant(83)
 def test_a_call_of_an_undeclared_function_is_refused_and_says_how_to_declare_it() -> None:
     gateway = FakeGateway(Result("anything"))
 

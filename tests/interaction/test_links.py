@@ -13,8 +13,8 @@ from signpost.adapters.source_files import read_values
 from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.source_tree import build_source_node as as_written
+from signpost.workflow.engine.actors import MAY_ACT_AS_SYSTEM
 from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, NO_ARGUMENTS
-from signpost.workflow.engine.permissions import MAY_ACT_AS_SYSTEM
 from signpost.workflow.engine.steps import ON_ENTER, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
 from signpost.workflow.ports import StepAttempt
@@ -269,9 +269,9 @@ def explore(
     return tally
 
 
+@pytest.mark.invariant(92)
+@pytest.mark.invariant(93)
 @pytest.mark.invariant(47)
-@pytest.mark.invariant(76)
-@pytest.mark.invariant(77)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_links_of_generated_definitions_are_sound_and_complete(block: int, show_line: ShowLine) -> None:
     tally = explore(block, waits=WAITS)
@@ -281,8 +281,8 @@ def test_links_of_generated_definitions_are_sound_and_complete(block: int, show_
     assert tally.possible > 1000
 
 
-@pytest.mark.invariant(76)
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(92)
+@pytest.mark.invariant(93)
 def test_links_and_submissions_agree_where_undeclared_arguments_are_refused(show_line: ShowLine) -> None:
     tally = explore(BLOCKS + 1, refuses_undeclared=True)
     show_line(f"undeclared arguments are refused: {tally}")

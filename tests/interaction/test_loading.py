@@ -106,7 +106,7 @@ def test_an_executor_that_does_not_answer_is_not_loaded(stage: LoadableExecutors
     assert refusal_without_changes(stage, "load", MAIL) == "not_reached"
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(85)
 def test_an_executor_is_loaded_only_for_tenants_that_its_tag_names(stage: LoadableExecutors) -> None:
     stage.tag("team-mail", "umbrella initech")
     for operation in ("load", "reload"):
@@ -116,14 +116,14 @@ def test_an_executor_is_loaded_only_for_tenants_that_its_tag_names(stage: Loadab
     stage.expect_success("load", MAIL, "umbrella")
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(85)
 def test_an_executor_without_a_tag_is_loaded_for_the_operators_tenant_only(stage: LoadableExecutors) -> None:
     assert stage.expect_refusal("load", MAIL, "umbrella") == "not_allowed"
     assert stage.list_placed("umbrella") == {}
     stage.expect_success("load", MAIL, TENANT)
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(85)
 def test_an_executor_of_another_tenant_is_not_called(stage: LoadableExecutors) -> None:
     called: list[JsonObject] = []
     stage.handlers[MAIL] = lambda message: called.append(message) or {}
@@ -131,7 +131,7 @@ def test_an_executor_of_another_tenant_is_not_called(stage: LoadableExecutors) -
     assert called == []
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(85)
 def test_a_qualified_arn_does_not_evade_the_tag(stage: LoadableExecutors) -> None:
     stage.tag("team-mail", "umbrella")
     assert stage.expect_refusal("load", f"{MAIL}:live") == "not_allowed"

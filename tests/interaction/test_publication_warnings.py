@@ -140,7 +140,7 @@ def test_names_of_the_catalogue_are_compared_with_published_ones(stage: WarningS
     assert stage.codes("manifest::publish", {"connections": {"github-x": connection}, "prune": True}) == []
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(88)
 def test_no_warning_repeats_a_secret(stage: WarningStage) -> None:
     connections: JsonObject = {"hub": {"kind": "rest", "baseUrl": f"https://bob:{SECRET}@example.com"}}
     triggers: list[Json] = [
@@ -155,7 +155,7 @@ def test_no_warning_repeats_a_secret(stage: WarningStage) -> None:
     assert not any(SECRET in answer for answer in answers), answers
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(89)
 @pytest.mark.parametrize(
     ("function", "payload"),
     [
@@ -180,7 +180,7 @@ def test_a_strict_publication_with_a_warning_is_refused_and_writes_nothing(
     assert not isinstance(stage.invoke(function, payload), RegistryRefusal)
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(89)
 def test_a_strict_publication_refuses_bodies_that_were_sent_ahead_without_it(stage: WarningStage) -> None:
     answer: Any = stage.invoke("manifest::bodies", {"skills": [{"id": "mail", "skill": HIDDEN}]})
     rows: JsonObject = {"skills": [{"id": "mail", "digest": answer["kept"][0]["digest"]}], "parts": [answer["part"]]}
@@ -218,7 +218,7 @@ def test_a_loaded_executor_is_answered_with_the_warnings_about_its_functions(exe
     ]
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(89)
 def test_a_strict_load_with_a_warning_is_refused_and_changes_nothing(executors: LoadableExecutors) -> None:
     before = repr((executors.table.placements, executors.account.secrets))
     answer = executors.call("load", MAIL, strict=True)

@@ -43,13 +43,13 @@ def manifest_of(member: JsonObject) -> bytes:
     return json.dumps({"signpost": 1, "manifest": {"functions": [{"id": "f", **member}]}}).encode()
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(81)
 def test_a_section_runs_only_functions_that_are_declared_readable(client: FunctionToolClient) -> None:
     client.host("yard::purge", readable("yard::now"))
     assert [is_run(client, function) for function in ("yard::now", "yard::purge")] == [True, False]
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(81)
 def test_a_function_of_the_toolkit_is_readable_if_declared_readable_or_read_only() -> None:
     def is_readable(**options: Any) -> bool:
         return Function("f", lambda: None, **options).hosted.readable
@@ -62,7 +62,7 @@ def test_a_function_of_the_toolkit_is_readable_if_declared_readable_or_read_only
     assert is_readable(readable=True)
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(81)
 @pytest.mark.parametrize(
     ("member", "is_readable"),
     [
@@ -81,7 +81,7 @@ def test_a_manifest_of_an_earlier_release_makes_only_read_only_functions_readabl
     assert hosted.readable is is_readable
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(81)
 def test_exposure_settings_hold_for_sections_as_for_tools(client: FunctionToolClient) -> None:
     client.host(readable("evil::purge", exposed=True), readable("yard::shut"), readable("yard::open", exposed=True))
     client.settings.set(TENANT, None, "require_expose", 1)
@@ -91,7 +91,7 @@ def test_exposure_settings_hold_for_sections_as_for_tools(client: FunctionToolCl
     assert client.list_tool_names() == ["yard__open", "skill__fetch"]
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(81)
 def test_exposure_settings_of_the_deployment_hold_for_sections() -> None:
     client = FunctionToolClient(MODERN, BRIDGE, REQUIRE_EXPOSE="1", HIDDEN_PREFIXES="evil::")
     client.host(readable("evil::purge", exposed=True), readable("yard::shut"), readable("yard::open", exposed=True))
@@ -105,7 +105,7 @@ def test_the_refusal_of_an_unreadable_section_says_how_authors_declare_it(client
     assert "readable=True" in read_text(refused)
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(81)
 def test_one_fetch_runs_the_functions_of_at_most_ten_sections(client: FunctionToolClient) -> None:
     client.host(readable("yard::now"))
     client.replies["yard::now"] = Result("Now.")
@@ -116,7 +116,7 @@ def test_one_fetch_runs_the_functions_of_at_most_ten_sections(client: FunctionTo
     assert len(client.calls) == MOST_SECTIONS
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(81)
 def test_the_messages_of_a_batch_share_the_limit_of_sections() -> None:
     client = FunctionToolClient(LEGACY, BRIDGE)
     client.host(readable("yard::now"))
@@ -138,7 +138,7 @@ def test_a_refused_section_does_not_count() -> None:
     assert caller.sections.remaining == MOST_SECTIONS
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(81)
 def test_the_tool_that_runs_sections_is_not_annotated_as_read_only(client: FunctionToolClient) -> None:
     (fetch,) = [tool for tool in client.list_tools() if tool["name"] == "skill__fetch"]
     assert "readOnlyHint" not in fetch.get("annotations", {})

@@ -126,7 +126,7 @@ def linked(answer: Any) -> Sequence[str]:
     return [link["args"]["transition"] for link in answer["links"] if link["rel"] == "transition"]
 
 
-@pytest.mark.invariant(80)
+@pytest.mark.invariant(96)
 @pytest.mark.parametrize("definition", ["send", "fall", "chain"])
 def test_a_retry_is_not_made_for_a_revoked_key(definition: str) -> None:
     world = World(BUSY)
@@ -140,7 +140,7 @@ def test_a_retry_is_not_made_for_a_revoked_key(definition: str) -> None:
     assert len(world.executor.attempts) == 1
 
 
-@pytest.mark.invariant(80)
+@pytest.mark.invariant(96)
 def test_the_step_of_a_child_is_not_retried_for_a_revoked_key() -> None:
     world = World(BUSY)
     parent = world.step_of(world.ann, "parent")
@@ -162,7 +162,7 @@ def test_a_parent_hears_of_the_end_of_its_child_although_its_key_was_revoked() -
     assert world.read(world.bob, parent)["state"] == "done"
 
 
-@pytest.mark.invariant(80)
+@pytest.mark.invariant(96)
 def test_a_retry_is_not_made_where_rules_deny_the_workflow_by_now() -> None:
     world = World(BUSY, BUSY, ExecutorOutcome({}))
     own, other = world.step_of(world.ann, "send"), world.start(world.bob, "send")
@@ -173,7 +173,7 @@ def test_a_retry_is_not_made_where_rules_deny_the_workflow_by_now() -> None:
     assert world.read(world.bob, other)["state"] == "done", "rules apply to the workflows that a principal has started"
 
 
-@pytest.mark.invariant(80)
+@pytest.mark.invariant(96)
 @pytest.mark.parametrize("loss", ["revoked", "denied", "denied as a skill"])
 def test_a_long_call_is_not_made_without_the_right_to_it(loss: str) -> None:
     world = World()

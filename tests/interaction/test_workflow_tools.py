@@ -459,7 +459,7 @@ def mailing() -> GatewayWorkflows:
     return world
 
 
-@pytest.mark.invariant(78)
+@pytest.mark.invariant(94)
 def test_arguments_of_a_transition_are_validated_within_the_time_limit(mailing: GatewayWorkflows) -> None:
     started = mailing.call("workflow.start", {"definitionId": "mailing", "input": {}}, "ann")
     args = {"workflowId": started["workflowId"], "expectedVersion": 1, "transition": "send", "arguments": SLOW_VALUE}
@@ -470,14 +470,14 @@ def test_arguments_of_a_transition_are_validated_within_the_time_limit(mailing: 
     assert error["code"] == "GUARD_REJECTED", "its arguments were validated before the guard on its principal"
 
 
-@pytest.mark.invariant(78)
+@pytest.mark.invariant(94)
 def test_the_input_of_a_start_is_validated_within_the_time_limit(mailing: GatewayWorkflows) -> None:
     error = mailing.call("workflow.start", {"definitionId": "mail", "input": SLOW_VALUE}, "ann")["error"]
     assert error["code"] == "INPUT_SCHEMA_VIOLATION"
     assert "takes too long to validate" in error["message"]
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(92)
 def test_a_start_without_a_schema_takes_what_its_link_says() -> None:
     world = GatewayWorkflows({"ann": Principal("ann", TENANT, "t")})
     world.publish("plain", {"initialState": "a", "states": {"a": {}}})
@@ -503,7 +503,7 @@ CALLING: JsonObject = {
 }
 
 
-@pytest.mark.invariant(79)
+@pytest.mark.invariant(95)
 def test_an_explanation_shows_the_settings_of_an_executor_to_administrators_only() -> None:
     admin = Principal("root", TENANT, "t", permissions=frozenset({"signpost.admin"}))
     world = GatewayWorkflows({"ann": Principal("ann", TENANT, "t"), "root": admin})

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from signpost.adapters.source_files import read_values
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Principal
-from signpost.workflow.engine.permissions import MAY_ACT_AS_SYSTEM
+from signpost.workflow.engine.actors import MAY_ACT_AS_SYSTEM
 from tests.acceptance.callers import Credentials
 from tests.support.commands import build_process_runner
 from tests.support.example_workflows import EXAMPLES

@@ -42,7 +42,7 @@ def failure_of(reply: CallReply) -> Failure:
     return reply
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(90)
 @pytest.mark.parametrize(
     "fault",
     [
@@ -56,7 +56,7 @@ def test_any_exception_while_input_is_evaluated_is_a_failure_of_the_caller(fault
     assert (reply.code, reply.outcome, is_counted(reply)) == ("reported", "none", False), reply
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(90)
 @pytest.mark.parametrize("fault", [ImportError("jinja2"), OSError(24, "Too many open files"), SystemExit(1)])
 def test_a_broken_deployment_or_sandbox_counts(fault: BaseException) -> None:
     assert is_counted(failure_of(call_body(raise_fault(fault))))
@@ -84,7 +84,7 @@ def work_until_stopped(_: Any) -> None:
         pass
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(90)
 def test_an_evaluation_that_takes_too_long_is_a_failure_of_the_caller() -> None:
     reply = failure_of(call_body(work_until_stopped, seconds=2))
     assert (reply.code, reply.kind, is_counted(reply)) == ("reported", "timeout", False), reply
@@ -110,7 +110,7 @@ def test_an_unexpected_exception_is_logged_by_its_place_and_without_its_message(
     assert "private" not in str(host.log.lines)
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(90)
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [

@@ -112,14 +112,14 @@ def assert_ends_without_counting(kit: Any, function: str, arguments: dict[str, A
         assert reply.kind == "permanent_error", "the allowance ends it, and not the time"
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(90)
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(TEMPLATES)
 def test_a_random_template_ends_within_its_allowance_and_does_not_count(template: str) -> None:
     assert_ends_without_counting(TEMPLATE_RENDER, "core::template_render", {"template": template, "values": DATA})
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(90)
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(EXPRESSIONS)
 def test_a_random_expression_ends_within_its_allowance_and_does_not_count(expression: str) -> None:

@@ -142,7 +142,7 @@ MANY, LONG = list(range(100_000)), "x" * 300_000
 EMPTY_LOOPS = "{% for a in few %}" * 3 + "{% endfor %}" * 3
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(90)
 @pytest.mark.parametrize(
     "template",
     [

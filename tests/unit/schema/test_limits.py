@@ -110,7 +110,7 @@ SLOW_CASES: list[tuple[JsonObject, Json]] = [
 ]
 
 
-@pytest.mark.invariant(78)
+@pytest.mark.invariant(94)
 @pytest.mark.parametrize(("schema", "value"), SLOW_CASES, ids=["pattern", "unique items"])
 def test_every_validation_ends_within_the_time_limit(
     schema: JsonObject, value: Json, monkeypatch: pytest.MonkeyPatch

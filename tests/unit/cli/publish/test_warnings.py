@@ -73,7 +73,7 @@ def test_a_warning_shows_no_control_character_to_the_terminal(tmp_path: Path) ->
     assert warning.isprintable()
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(89)
 @pytest.mark.parametrize(
     "files",
     [

@@ -12,10 +12,10 @@ from signpost.model import Json, JsonObject, Principal
 from signpost.schema.validation import Validators
 from signpost.workflow.definition import Definition, parse_definition
 from signpost.workflow.engine import size_limits
+from signpost.workflow.engine.actors import MAY_ACT_AS_SYSTEM
 from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, NO_ARGUMENTS
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.links import build_links
-from signpost.workflow.engine.permissions import MAY_ACT_AS_SYSTEM
 from signpost.workflow.engine.steps import (
     ExecutorFailure,
     ExecutorOutcome,
@@ -279,7 +279,7 @@ def test_a_state_with_a_decision_ends_the_chain_and_hides_automatic_links() -> N
     assert (run.code, run.instance.state) == ("ACTOR_MISMATCH", "a")
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(93)
 def test_a_stopped_chain_is_continued_without_arguments_and_by_its_guards_only() -> None:
     guarded = automatic("d", guards=expression_guards("$.arguments.force == true"))
     run = ScriptedRun(definition(initialState="a", states={"a": state(stuck=guarded, go=guarded), "d": DONE}))
@@ -293,7 +293,7 @@ def test_a_stopped_chain_is_continued_without_arguments_and_by_its_guards_only()
 ROBOT = replace(AGENT, permissions=frozenset({MAY_ACT_AS_SYSTEM}))
 
 
-@pytest.mark.invariant(77)
+@pytest.mark.invariant(93)
 @pytest.mark.parametrize(
     ("principal", "is_system"), [(AGENT, False), (replace(ROBOT, human=True), False), (ROBOT, True)]
 )
@@ -305,7 +305,7 @@ def test_only_a_program_with_the_permission_takes_transitions_of_systems(princip
     assert is_system or MAY_ACT_AS_SYSTEM in str(run.last.refusal)
 
 
-@pytest.mark.invariant(76)
+@pytest.mark.invariant(92)
 @pytest.mark.parametrize("refuses", [False, True])
 def test_a_transition_without_a_schema_takes_what_its_link_says(refuses: bool) -> None:
     shape = definition(initialState="a", states={"a": state(go=step("d", prefill={"n": 1})), "d": DONE})
@@ -572,7 +572,7 @@ def test_an_approval_request_expires() -> None:
     assert run.code is None
 
 
-@pytest.mark.invariant(81)
+@pytest.mark.invariant(97)
 @pytest.mark.parametrize("shows", [(), ("draft",)])
 def test_an_approval_is_refused_once_the_values_to_approve_have_changed(shows: Sequence[str]) -> None:
     run = ReviewRun(shows=shows).asked()
@@ -584,7 +584,7 @@ def test_an_approval_is_refused_once_the_values_to_approve_have_changed(shows: S
     assert "Ask for approval again" in str(run.last.refusal)
 
 
-@pytest.mark.invariant(81)
+@pytest.mark.invariant(97)
 def test_a_value_added_after_the_request_is_not_approved_without_a_list_of_values() -> None:
     add = step("review", output={"iban": "$.arguments.iban"})
     ask, sign = step("review", executor={"kind": "human"}), step("done", actor="human", decision="approve")

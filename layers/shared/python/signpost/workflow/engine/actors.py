@@ -2,7 +2,9 @@
 
 from signpost.model import Principal
 from signpost.workflow.definition import State, Transition
-from signpost.workflow.engine.permissions import MAY_ACT_AS_SYSTEM
+
+MAY_ACT_AS_SYSTEM = "workflow.system"
+"""The permission of a program that may take the transitions of the actor `system`."""
 
 
 def may_take(state: State, transition: Transition, principal: Principal) -> bool:

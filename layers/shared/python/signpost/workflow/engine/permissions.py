@@ -2,6 +2,7 @@
 
 from signpost.model import JsonObject, Principal
 from signpost.workflow.definition import Definition, Transition
+from signpost.workflow.engine.actors import may_take
 from signpost.workflow.guards import passes
 from signpost.workflow.instance import Claim, Instance, Job
 
@@ -9,8 +10,6 @@ RETRY, RESOLVE, CANCEL = "$retry", "$resolve", "$cancel"
 """Names that are submitted like transitions; no transition has such a name."""
 MAY_RESOLVE, MAY_CANCEL = "workflow.resolve", "workflow.cancel"
 """The permissions that overrides need."""
-MAY_ACT_AS_SYSTEM = "workflow.system"
-"""The permission of a program that may take the transitions of the actor `system`."""
 CLAIM, HAPPENED, OUTPUT = "claim", "happened", "output"
 _CLAIM_SCHEMA: JsonObject = {"type": "string", "description": "The value of `inDoubt.claim` in the last answer."}
 RETRY_SCHEMA: JsonObject = {
@@ -50,7 +49,7 @@ def _could_begin(definition: Definition, instance: Instance, job: Job, principal
     transition = _transition_of(definition, instance, job)
     if transition is None:
         return True
-    if transition.actor == "human" and not principal.human:
+    if not may_take(definition.states[instance.state], transition, principal):
         return False
     guard_input = instance.guard_input(principal, job.arguments)
     return all(passes(guard, guard_input) for guard in transition.guards)

@@ -42,7 +42,7 @@ FUNCTION_MUTANTS = (
     ),
     Mutant(
         name="one-principal-stops-all",
-        invariant=77,
+        invariant=91,
         file=f"{_SHARED}/calling/breaker.py",
         there="SEVERAL_PRINCIPALS = 3",
         instead="SEVERAL_PRINCIPALS = 1",
@@ -50,7 +50,7 @@ FUNCTION_MUTANTS = (
     ),
     Mutant(
         name="failures-of-input-count",
-        invariant=76,
+        invariant=90,
         file="functions/executor_core/core_skills/caller_input.py",
         there="raise ToolError(message, counts=False) from None",
         instead='raise ToolError(message, "transient_error") from None',

@@ -102,7 +102,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="any-caller-is-a-system",
-        invariant=77,
+        invariant=93,
         file=f"{_SHARED}/workflow/engine/actors.py",
         there="not principal.human and MAY_ACT_AS_SYSTEM in principal.permissions",
         instead="not principal.human",
@@ -110,7 +110,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="revoked-key-goes-on",
-        invariant=80,
+        invariant=96,
         file=f"{_SHARED}/workflow/running/attempts.py",
         there="        if loss is None:\n            return None\n",
         instead="        if loss is None or self.claim.attempt > 1:\n            return None\n",

@@ -16,7 +16,7 @@ WORKERS ?= 4
 PYTEST := python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 PYTHON_CODE := layers functions examples local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast prove check format build invoke acceptance scenarios bench bench-search conformance cost pictures requirements
+.PHONY: help run up down clean-cloud env test test-fast attacks prove check format build invoke acceptance scenarios bench bench-search conformance cost pictures requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -66,6 +66,10 @@ endif
 test-fast: ## what needs no cloud, in two minutes
 	@$(SETUP) dev
 	@$(PYTEST) -m "not cloud"
+
+attacks: ## published attacks, each with a control without its defence; writes the scorecard (ONLY=A9)
+	@$(SETUP) dev sam emulator
+	@python -m tests.attacks $(if $(ONLY),--only "$(ONLY)")
 
 prove: ## everything exhaustive, as long as it takes; goes on where it stopped (FRESH=1 begins anew)
 	@$(SETUP) dev $(TEST_TOOLS)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PARTS_BY_FILE = ("acceptance", "conformance", "contract", "differential", "docs", "e2e", "fuzz", "model")
+PARTS_BY_FILE = ("acceptance", "attacks", "conformance", "contract", "differential", "docs", "e2e", "fuzz", "model")
 """Folders of tests in which each file is a part, because a file takes minutes."""
 _EFFORT = "tests.support.effort"
 """The module with the effort of a test. A test that imports it tries more in a proof."""
@@ -36,10 +36,13 @@ CHECKS = (
 """The checks that `make test` runs besides the tests."""
 MUTANTS = Part("mutants", command=(sys.executable, "-m", "tests.mutants", "--cloud"))
 """Changes that break the product on purpose; the tests have to fail for each of them."""
+ATTACKS = Part("attacks", command=(sys.executable, "-m", "tests.attacks"))
+"""Attacks against a deployed stack. Each has to fail there, and to succeed without the defence that it meets."""
 
 
 def find_parts(root: Path) -> Sequence[Part]:
-    """Return the checks, a part for the quick test files of each folder, a part for each slow file, and the mutants."""
+    """Return the checks, a part for the quick test files of each folder, a part for each slow file, the attacks, and
+    the mutants."""
     quick_files: dict[str, list[str]] = {}
     slow_files: list[str] = []
     for path in sorted((root / "tests").rglob("test_*.py")):
@@ -50,7 +53,7 @@ def find_parts(root: Path) -> Sequence[Part]:
         else:
             quick_files.setdefault(folder, []).append(name)
     quick = [Part(f"tests/{folder}: the rest", tuple(files), is_parallel=True) for folder, files in quick_files.items()]
-    return [*CHECKS, *quick, *(Part(file, (file,)) for file in slow_files), MUTANTS]
+    return [*CHECKS, *quick, *(Part(file, (file,)) for file in slow_files), ATTACKS, MUTANTS]
 
 
 def select_parts(parts: Iterable[Part], texts: Sequence[str]) -> Sequence[Part]:

@@ -39,17 +39,23 @@ class Mutant:
 
     def apply_to(self, source: str) -> str:
         """Return the text of the file with the mutant in it. Raises MisfitError."""
-        count = source.count(self.there)
-        if count != 1:
-            raise MisfitError(f"{self.name} cannot be applied: {self.file} has its text {count} times instead of once.")
-        changed = source.replace(self.there, self.instead)
-        if self.file.endswith(".py"):
-            self._ensure_valid(changed)
-        return changed
+        return replace_once(self.name, self.file, source, self.there, self.instead)
 
-    def _ensure_valid(self, changed: str) -> None:
-        """Raise MisfitError for invalid Python: a module that cannot be imported fails every test and shows nothing."""
-        try:
-            ast.parse(changed)
-        except SyntaxError as fault:
-            raise MisfitError(f"{self.name} makes line {fault.lineno} of {self.file} invalid: {fault.msg}.") from fault
+
+def replace_once(name: str, file: str, source: str, there: str, instead: str) -> str:
+    """Replace the one occurrence of a text in the source of a file. Raises MisfitError, with the name of the change."""
+    count = source.count(there)
+    if count != 1:
+        raise MisfitError(f"{name} cannot be applied: {file} has its text {count} times instead of once.")
+    changed = source.replace(there, instead)
+    if file.endswith(".py"):
+        _ensure_valid(name, file, changed)
+    return changed
+
+
+def _ensure_valid(name: str, file: str, changed: str) -> None:
+    """Raise MisfitError for invalid Python: a module that cannot be imported fails every test and shows nothing."""
+    try:
+        ast.parse(changed)
+    except SyntaxError as fault:
+        raise MisfitError(f"{name} makes line {fault.lineno} of {file} invalid: {fault.msg}.") from fault

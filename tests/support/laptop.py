@@ -15,7 +15,7 @@ from local.emulator import Emulator
 from local.issuer import Issuer
 from local.ports import free_port
 from local.progress import Progress
-from local.stack import DeployedStack, Variant, build, client_settings, deploy, machine_architecture
+from local.stack import Build, DeployedStack, Variant, build, client_settings, deploy, machine_architecture
 from signpost.adapters.dynamodb import DynamoApiKeys
 from signpost.cli.keys import new_key, stored_key
 from signpost.model import JsonObject
@@ -100,10 +100,14 @@ class Laptop:
     def deploy(self, name: str, variant: Variant = "product", **parameters: str) -> Stack:
         """Deploy the template under this name, or update the stack of this name. An empty parameter keeps its
         default."""
+        built = build(variant, log=self._log(name), progress=Progress(io.StringIO()))
+        return self.deploy_build(name, built, "test" if variant == "test" else "dev", **parameters)
+
+    def deploy_build(self, name: str, built: Build, stage: str, **parameters: str) -> Stack:
+        """Deploy a build under this name, with the parameters of `deploy`."""
         door = self._doors.get(name) or self._open_door(name)
-        log, progress = self.home / f"{name}.log", Progress(io.StringIO())
         all_parameters = {
-            "Stage": "test" if variant == "test" else "dev",
+            "Stage": stage,
             "Architecture": machine_architecture(),
             "EndpointUrl": self.emulator.url,
             "PublicUrl": door.url,
@@ -111,7 +115,7 @@ class Laptop:
             **parameters,
         }
         non_empty = {name: value for name, value in all_parameters.items() if value}  # sam takes no empty value
-        built = build(variant, log=log, progress=progress)
+        log, progress = self._log(name), Progress(io.StringIO())
         self._deployed[name] = deploy(self.emulator, name, built, non_empty, log=log, progress=progress)
         return Stack(self._deployed[name], door.port)
 
@@ -153,6 +157,9 @@ class Laptop:
         """Return a client with the rights of the account's owner."""
         session, config = client_settings(self.emulator)
         return session.client(service, endpoint_url=self.emulator.url, config=config)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the service is named at run time
+
+    def _log(self, name: str) -> Path:
+        return self.home / f"{name}.log"
 
     def _open_door(self, name: str) -> Door:
         door = self._doors[name] = Door(0, lambda: self._api(name))

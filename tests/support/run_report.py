@@ -19,6 +19,7 @@ SLOWEST_COUNT = 20
 BUDGETS: Mapping[str, int] = {
     "acceptance": 180,
     "architecture": 15,
+    "attacks": 90,
     "conformance": 60,
     "contract": 220,
     "differential": 20,

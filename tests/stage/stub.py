@@ -5,6 +5,7 @@ A script is a list of entries; call n plays entry n, and the last one repeats. A
     delayMs                 the time that it takes
     error, message          the class of the failure that it reports
     output, evidence        the result
+    asks                    requests for input that the client has to answer first, by their keys
     returns, echo, template, raises, timeout      the same in the notation of the registry's cases
 """
 
@@ -14,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from signpost.model import JsonObject
+from signpost.model import InputRequired, JsonObject
 from signpost.toolkit import Answer, Context, Function
 from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.production import build_harness
@@ -38,13 +39,15 @@ class ScriptedFunctions(Mapping[str, Function]):
         return 0
 
 
-def play_script(arguments: JsonObject, ctx: Context) -> Answer:
+def play_script(arguments: JsonObject, ctx: Context) -> Answer | InputRequired:
     script_key = effects.build_script_key(ctx.principal.tenant, ctx.function)
     number = effects.count(script_key)
     call_record = {"arguments": arguments, "idempotencyKey": ctx.idempotency_key, "step": ctx.step, "call": ctx.call_id}
     effects.write(script_key, f"call#{number:06}", json.dumps({**call_record, "at": time.time()}))
     script: list[dict[str, Any]] = json.loads(effects.read(script_key, "script") or "[{}]")
     entry = script[min(number, len(script)) - 1]
+    if "asks" in entry:
+        return InputRequired(entry["asks"])
     return Answer(play_entry(entry, arguments), evidence=entry.get("evidence", []))
 
 

@@ -53,18 +53,19 @@ class Arena:
     _builds: dict[str, Build] = field(default_factory=dict[str, Build])
     _stacks: dict[str, TargetStack] = field(default_factory=dict[str, TargetStack])
 
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of the stacks that have been deployed."""
-        return [name for stack in self._stacks for name in (stack, f"{stack}-executors")]
-
     def defended(self) -> TargetStack:
         """Return the stack with all defences."""
         return self._stack(DEFENDED_STACK, self._build)
 
     def without(self, group: str) -> TargetStack:
         """Return the stack without the defences of a group."""
-        return self._stack(f"{DEFENDED_STACK}-{group}", lambda: self._open_build(group))
+        return self._stack(_name_of(group), lambda: self._open_build(group))
+
+    def release(self, group: str) -> None:
+        """Delete the stack without the defences of a group, which polls its queues and streams as long as it lives."""
+        stack = self._stacks.pop(_name_of(group), None)
+        for name in stack.names if stack else ():
+            self.laptop.delete(name)
 
     def play(self, attack: Attack) -> Finding:
         """Play the attack, then its control. Raises nothing that an attack raises."""
@@ -92,6 +93,10 @@ class Arena:
     def _open_build(self, group: str) -> Build:
         folder: Path = self.laptop.home / f"build-{group}"
         return make_open_build(self._build(), folder, [it for it in self.defences if it.group == group])
+
+
+def _name_of(group: str) -> str:
+    return f"{DEFENDED_STACK}-{group}"
 
 
 def list_defences(attacks: Sequence[Attack]) -> Sequence[Defence]:

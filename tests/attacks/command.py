@@ -33,6 +33,7 @@ def main() -> int:
     findings: list[Finding] = []
     with contextlib.suppress(KeyboardInterrupt), Interruption(progress, STOPPING):
         _play_all(attacks, progress, findings)
+    findings.sort(key=lambda finding: attacks.index(finding.attack))
     return _report(findings, len(attacks), progress, writes_page=len(attacks) == len(ATTACKS))
 
 
@@ -41,13 +42,23 @@ def choose_attacks(attacks: Sequence[Attack], ids: Sequence[str]) -> Sequence[At
     return [attack for attack in attacks if not ids or {attack.id, attack.id.partition(".")[0]} & set(ids)]
 
 
+def sort_by_group(attacks: Sequence[Attack]) -> Sequence[Attack]:
+    """Return the attacks in the order in which they are played: those of one group together, so that few stacks are
+    deployed at a time."""
+    groups = list(dict.fromkeys(attack.group for attack in attacks))
+    return sorted(attacks, key=lambda attack: groups.index(attack.group))
+
+
 def _play_all(attacks: Sequence[Attack], progress: Progress, findings: list[Finding]) -> None:
     with tempfile.TemporaryDirectory(prefix="signpost-attacks-") as folder, Laptop(Path(folder)) as laptop:
         arena = Arena(laptop, list_defences(ATTACKS))
-        for number, attack in enumerate(attacks, 1):
+        planned = sort_by_group(attacks)
+        for number, attack in enumerate(planned, 1):
             finding = arena.play(attack)
-            progress.say(f"{number} of {len(attacks)}  {finding}  {progress.dim(f'{finding.seconds:.1f} s')}")
+            progress.say(f"{number} of {len(planned)}  {finding}  {progress.dim(f'{finding.seconds:.1f} s')}")
             findings.append(finding)
+            if attack.group and attack.group not in {other.group for other in planned[number:]}:
+                arena.release(attack.group)
 
 
 def _report(findings: Sequence[Finding], planned: int, progress: Progress, *, writes_page: bool) -> int:

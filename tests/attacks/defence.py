@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from tests.mutants.mutant import replace_once
 
 DEFAULT_GROUP = "open"
+APART = "apart"
+"""The group of defences without which attacks of the default group would succeed, or fail, for another reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,8 @@ class Defence:
     """The defence in words, as in "held by …" and "succeeded without …"."""
     removals: tuple[Removal, ...]
     group: str = DEFAULT_GROUP
-    """Defences of one group are removed together, in one build and one stack. A removal that changes the controls of
-    other attacks belongs into a group of its own."""
+    """Defences of one group are removed together, in one build and one stack. A group has no defence whose removal lets
+    another attack of the group succeed."""
 
     def remove_from(self, removal: Removal, source: str) -> str:
         """Return the text of the file without the defence. Raises MisfitError."""

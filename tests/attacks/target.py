@@ -58,6 +58,12 @@ class TargetStack:
     def functions(self) -> Functions:
         return connect_functions(self.laptop, self.stack)
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the deployed stacks, the first one to delete first."""
+        executors = [self.executors.stack] if "executors" in vars(self) else []
+        return [*executors, self.name]
+
     def new_target(self) -> "Target":
         """Return a tenant of its own, with breakers off."""
         target = Target(self, f"t-{uuid.uuid4().hex[:12]}")

@@ -1,6 +1,7 @@
 """The list of attacks, their controls, and a few of them played."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.attacks.arena import Arena, Finding, list_defences
 from tests.attacks.attack import Attack, Outcome, held, succeeded
 from tests.attacks.catalogue import ATTACKS
+from tests.attacks.command import sort_by_group
 from tests.attacks.defence import Defence, Removal
 from tests.attacks.scorecard import PAGE, PLAYED, SCORECARD, format_scorecard, read_listed
 from tests.attacks.target import Target
@@ -82,6 +84,12 @@ def test_attacks_and_defences_have_names_of_their_own() -> None:
     assert len({attack.id for attack in ATTACKS}) == len(ATTACKS)
     by_name = {defence.name: defence for attack in ATTACKS for defence in attack.defences}
     assert {it for attack in ATTACKS for it in attack.defences} == set(by_name.values())
+
+
+def test_attacks_of_one_group_are_played_together() -> None:
+    played = [attack.group for attack in sort_by_group(ATTACKS)]
+    changes = [group for before, group in pairwise([*played[:1], *played]) if before != group]
+    assert len(changes) == len(set(played)) - 1
 
 
 def test_an_attack_needs_a_control() -> None:

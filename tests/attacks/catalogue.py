@@ -2,8 +2,13 @@
 
 from collections.abc import Sequence
 
+from tests.attacks.access_attacks import ACCESS_ATTACKS
 from tests.attacks.attack import Attack
+from tests.attacks.breaker_attacks import BREAKER_ATTACKS
 from tests.attacks.outgoing_requests import OUTGOING_REQUEST_ATTACKS
+from tests.attacks.protocol_attacks import PROTOCOL_ATTACKS
+from tests.attacks.tool_changes import TOOL_CHANGE_ATTACKS
+from tests.attacks.tool_values import TOOL_VALUE_ATTACKS
 from tests.attacks.workflow_attacks import WORKFLOW_ATTACKS
 
 
@@ -12,4 +17,15 @@ def sort_key(attack: Attack) -> tuple[str, Sequence[int]]:
     return attack.id[0], [int(number) for number in attack.id[1:].split(".")]
 
 
-ATTACKS: Sequence[Attack] = sorted((*OUTGOING_REQUEST_ATTACKS, *WORKFLOW_ATTACKS), key=sort_key)
+ATTACKS: Sequence[Attack] = sorted(
+    (
+        *ACCESS_ATTACKS,
+        *BREAKER_ATTACKS,
+        *PROTOCOL_ATTACKS,
+        *OUTGOING_REQUEST_ATTACKS,
+        *TOOL_CHANGE_ATTACKS,
+        *TOOL_VALUE_ATTACKS,
+        *WORKFLOW_ATTACKS,
+    ),
+    key=sort_key,
+)

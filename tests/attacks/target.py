@@ -14,6 +14,7 @@ from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
 from signpost.content.model import ScopeNames
 from signpost.contract import HostedFunction
+from signpost.directory.manifest import MANIFEST_REQUEST
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject, SettingValue
 from tests.attacks.attack import UnplayedError
@@ -24,7 +25,10 @@ from tests.support.functions import Functions, connect_functions
 from tests.support.laptop import Laptop, Stack
 from tests.support.manifests import publish
 from tests.support.memory_gateway import GatewayAnswer, build_modern_request
+from tests.support.waiting import wait_for
 
+STARTED_LATE = "refused the call: its token has expired"
+"""The answer to a call that has not run, because a busy machine started the executor too slowly. It is repeated."""
 PARAMETERS: Mapping[str, str] = {"AuthMode": "both", "LeaseMarginMs": SHORT_LEASE_MARGIN_MS}
 
 
@@ -40,6 +44,7 @@ class TargetStack:
     def executors(self) -> Executors:
         deployed = executor_stack.deploy_executors(self.laptop, self.stack, f"{self.name}-executors")
         deployed.place_manifest("trials", tenant=None)
+        deployed.invoke("stub", json.loads(MANIFEST_REQUEST))  # so that no call has to wait for its first sandbox
         return deployed
 
     @cached_property
@@ -178,8 +183,11 @@ class Target:
         path: str = "/mcp/flat",
     ) -> GatewayAnswer:
         """Call a tool over HTTP. The tools of functions are at /mcp/flat, the workflow tools at /mcp."""
-        return self.request(
-            "tools/call", {"name": name, "arguments": dict(arguments or {})}, credential=credential, path=path
+        params: JsonObject = {"name": name, "arguments": dict(arguments or {})}
+        return wait_for(
+            "a call whose executor has started in time",
+            lambda: self.request("tools/call", params, credential=credential, path=path),
+            lambda answer: STARTED_LATE not in answer.text,
         )
 
     def post(

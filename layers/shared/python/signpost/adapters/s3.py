@@ -104,4 +104,10 @@ class S3Values(Bucket):
         return digest
 
     def read(self, tenant: str, digest: str) -> str:
-        return self._get(object_keys.value(tenant, digest)).decode()
+        """Read the text with this digest. Raises LookupError if there is none, or if the object has another text: the
+        bucket has writers that the tables do not have."""
+        key = object_keys.value(tenant, digest)
+        body = self._get(key)
+        if sha256(body).hexdigest() != digest:
+            raise LookupError(f"The object {key} has not the text that it was stored with.")
+        return body.decode()

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import sha256
 from itertools import count
 from threading import Barrier, Event
 from time import perf_counter
@@ -12,9 +13,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from signpost.adapters import object_keys
 from signpost.adapters.dynamodb import DynamoContentStore, DynamoRevisionRows
 from signpost.adapters.memory import FunctionTable, MemoryContentStore
-from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore
+from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore, S3Values
 from signpost.content.model import (
     CatalogueChange,
     Change,
@@ -32,12 +34,14 @@ from signpost.content.model import (
     WorkflowChange,
 )
 from signpost.content.ports import Bodies, ContentStore
+from signpost.content.retention import PART
 from signpost.model import PromptArgument
 from tests.contract.conftest import BUCKET, TABLE, ContentPorts, build_change_batch_store
 from tests.support.line_output import ShowLine
 
 EMPTY_LAYERS = Layers[Skill](own=None, shipped=None, tenant_settings={})
 DIGEST = "0f" * 32
+EMPTY = sha256(b"").hexdigest()
 
 
 def skill_of(skill_id: str, title: str = "Über Rechnungen") -> Skill:
@@ -376,27 +380,49 @@ def test_ten_thousand_skills_are_listed(content: ContentPorts, tenant: str, show
 
 
 def test_a_body_is_read_as_it_was_kept(bodies: Bodies, tenant: str) -> None:
+    body = f"# Für {tenant}\r\n\x00".encode()
+    digest = sha256(body).hexdigest()
     for scope in (tenant, None):
-        bodies.keep(scope, f"{tenant}-digest", f"# Für {scope}\r\n\x00".encode())
-        bodies.keep(scope, f"{tenant}-digest", f"# Für {scope}\r\n\x00".encode())
-    assert bodies.read(tenant, f"{tenant}-digest") == f"# Für {tenant}\r\n\x00".encode()
-    assert bodies.read(None, f"{tenant}-digest") == b"# F\xc3\xbcr None\r\n\x00"
+        bodies.keep(scope, digest, body)
+        bodies.keep(scope, digest, body)
+        assert bodies.read(scope, digest) == body
 
 
 def test_a_body_that_was_not_kept_is_not_found(bodies: Bodies, tenant: str) -> None:
-    bodies.keep(tenant, DIGEST, b"")
-    assert bodies.read(tenant, DIGEST) == b""
+    bodies.keep(tenant, EMPTY, b"")
+    assert bodies.read(tenant, EMPTY) == b""
     with pytest.raises(LookupError, match="1234"):
         bodies.read(tenant, "1234")
     with pytest.raises(LookupError):
-        bodies.read(f"{tenant}x", DIGEST)
+        bodies.read(f"{tenant}x", EMPTY)
+
+
+@pytest.mark.cloud
+@pytest.mark.invariant(81)
+def test_an_object_that_was_changed_under_its_key_is_not_read(bucket: Any, tenant: str) -> None:
+    bodies, values = S3Bodies(lambda: bucket, BUCKET), S3Values(lambda: bucket, BUCKET)
+    batches = S3ChangeBatchStore(lambda: bucket, BUCKET)
+    for name in (EMPTY, f"{PART}{EMPTY}"):
+        bodies.keep(tenant, name, b"")
+    digest, batch = values.keep(tenant, '{"approved": false}'), batches.keep(tenant, EMPTY, b"")
+    reads: dict[str, Callable[[], object]] = {
+        object_keys.body(tenant, EMPTY): lambda: bodies.read(tenant, EMPTY),
+        object_keys.body(tenant, f"{PART}{EMPTY}"): lambda: bodies.read(tenant, f"{PART}{EMPTY}"),
+        object_keys.value(tenant, digest): lambda: values.read(tenant, digest),
+        batch: lambda: batches.read(batch),
+    }
+    for key, read in reads.items():
+        read()
+        bucket.put_object(Bucket=BUCKET, Key=key, Body=b'{"approved": true}')
+        with pytest.raises(LookupError, match=f"{key} was changed"):
+            read()
 
 
 @pytest.mark.cloud
 def test_only_a_missing_object_is_a_lookup_error(bucket: Any, tenant: str) -> None:
     publications = S3ChangeBatchStore(lambda: bucket, BUCKET)
-    key = publications.keep(tenant, DIGEST, b"{}")
-    assert (key, publications.read(key)) == (f"publications/{tenant}/{DIGEST}.json", b"{}")
+    key = publications.keep(tenant, EMPTY, b"")
+    assert (key, publications.read(key)) == (f"publications/{tenant}/{EMPTY}.json", b"")
     with pytest.raises(LookupError, match=r"publications/x\.json"):
         publications.read("publications/x.json")
     with pytest.raises(ClientError, match="NoSuchBucket"):

@@ -4,12 +4,10 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters import object_keys
 from signpost.adapters.dynamodb.definitions import LONGEST_IN_A_ROW, DynamoDefinitionTexts
 from signpost.adapters.memory import MemoryTextStore
-from signpost.adapters.s3 import S3Values
 from signpost.ports import TextStore
-from tests.contract.conftest import BUCKET, ENGINES, TABLE, build_text_store
+from tests.contract.conftest import ENGINES, TABLE, build_text_store
 
 
 @pytest.fixture(params=ENGINES)
@@ -33,12 +31,3 @@ def test_a_text_of_another_tenant_is_not_found(texts: TextStore, tenant: str) ->
     for owner, name in (("another", digest), (tenant, "0" * 64)):
         with pytest.raises(LookupError):
             texts.read(owner, name)
-
-
-@pytest.mark.cloud
-def test_an_object_with_another_text_than_its_name_says_is_not_read(bucket: Any, tenant: str) -> None:
-    values = S3Values(lambda: bucket, BUCKET)
-    digest = values.keep(tenant, '{"approved": false}')
-    bucket.put_object(Bucket=BUCKET, Key=object_keys.value(tenant, digest), Body=b'{"approved": true}')
-    with pytest.raises(LookupError, match="has not the text that it was stored with"):
-        values.read(tenant, digest)

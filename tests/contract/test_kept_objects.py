@@ -3,6 +3,7 @@
 import time
 import uuid
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -23,7 +24,8 @@ from tests.contract.test_content import registrations, skill_of, unregistrations
 from tests.contract.test_content_interruptions import Crash
 
 BUCKET = "versioned-content"
-DIGEST, OTHER = "1f" * 32, "2f" * 32
+BODY = b"# A"
+DIGEST, OTHER = sha256(BODY).hexdigest(), "2f" * 32
 CLOCK_TOLERANCE = 5.0
 """Seconds; the emulator's objects have whole ones."""
 
@@ -75,14 +77,14 @@ def document(skill_id: str, digest: str) -> Skill:
 
 
 def test_a_body_kept_again_is_a_second_version_that_outlives_the_first(stores: ContentStores, tenant: str) -> None:
-    stores.bodies.keep(tenant, DIGEST, b"# A")
+    stores.bodies.keep(tenant, DIGEST, BODY)
     (first,) = stores.objects.versions(tenant)
     assert first.key == object_keys.body(tenant, DIGEST)
     assert abs(first.modified - time.time()) < CLOCK_TOLERANCE
-    stores.bodies.keep(tenant, DIGEST, b"# A")
+    stores.bodies.keep(tenant, DIGEST, BODY)
     assert len(stores.objects.versions(tenant)) == 2
     stores.objects.remove([first])
-    assert stores.bodies.read(tenant, DIGEST) == b"# A"
+    assert stores.bodies.read(tenant, DIGEST) == BODY
     stores.objects.remove(stores.objects.versions(tenant))
     assert stores.objects.versions(tenant) == []
     with pytest.raises(LookupError):
@@ -90,7 +92,7 @@ def test_a_body_kept_again_is_a_second_version_that_outlives_the_first(stores: C
 
 
 def test_objects_of_other_tenants_are_not_listed(stores: ContentStores, tenant: str) -> None:
-    stores.bodies.keep(f"{tenant}x", DIGEST, b"# A")
+    stores.bodies.keep(f"{tenant}x", DIGEST, BODY)
     assert stores.objects.versions(tenant) == []
     assert {f"{tenant}x": 0.0}.items() <= stores.objects.scopes().items()
     assert tenant not in stores.objects.scopes()
@@ -98,13 +100,13 @@ def test_objects_of_other_tenants_are_not_listed(stores: ContentStores, tenant: 
 
 def test_shipped_bodies_are_listed(stores: ContentStores) -> None:
     digest = uuid.uuid4().hex * 2
-    stores.bodies.keep(None, digest, b"# A")
+    stores.bodies.keep(None, digest, BODY)
     assert None in stores.objects.scopes()
     assert object_keys.body(None, digest) in {version.key for version in stores.objects.versions(None)}
 
 
 def test_a_retention_scan_is_kept_until_the_next(stores: ContentStores, tenant: str) -> None:
-    stores.bodies.keep(tenant, DIGEST, b"# A")
+    stores.bodies.keep(tenant, DIGEST, BODY)
     for number in (1, 2):
         look = RetentionScan(time.time(), "table", number, frozenset({"skills", "skills-b"}), {"content/t/x": 1.5})
         stores.objects.write_scan(tenant, look)

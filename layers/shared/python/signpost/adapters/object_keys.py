@@ -2,6 +2,8 @@
 
 BODIES, CHANGE_BATCHES, SCANS = "content/", "publications/", "sweeper/"
 VALUES = "values/"
+DIGEST_LENGTH = 64
+"""Characters of a SHA-256 in hexadecimal digits."""
 
 SHIPPED = "_shipped"
 """The scope's name of shipped content; no tenant's name begins with an underscore."""
@@ -25,6 +27,11 @@ def change_batch(tenant: str | None, batch_id: str) -> str:
 
 def value(tenant: str, digest: str) -> str:
     return f"{VALUES}{tenant}/{digest}.json"
+
+
+def digest_in(key: str) -> str:
+    """Return the digest at the end of the key of a body, a part, a change batch or a value."""
+    return key.rpartition("/")[2].removesuffix(".json")[-DIGEST_LENGTH:]
 
 
 def scan(tenant: str | None) -> str:

@@ -46,6 +46,14 @@ class Bucket:
                 raise LookupError(f"There is no object {key}.") from fault
             raise
 
+    def _get_unchanged(self, key: str) -> bytes:
+        """Read an object whose key ends with its digest. Raises LookupError also if it has another content than it was
+        stored with: the bucket may have writers that the tables do not have."""
+        body = self._get(key)
+        if sha256(body).hexdigest() != object_keys.digest_in(key):
+            raise LookupError(f"The object {key} was changed: its content has not the digest in its key.")
+        return body
+
     def _download(self, **address: Any) -> bytes:
         """Read the object's body inside `call`, since the connection may also break after the answer has begun."""
         return self._client.get_object(**address)["Body"].read()
@@ -78,7 +86,7 @@ class S3Bodies(Bucket):
         self._put(object_keys.body(tenant, digest), body, MARKDOWN)
 
     def read(self, tenant: str | None, digest: str) -> bytes:
-        return self._get(object_keys.body(tenant, digest))
+        return self._get_unchanged(object_keys.body(tenant, digest))
 
 
 class S3ChangeBatchStore(Bucket):
@@ -91,7 +99,7 @@ class S3ChangeBatchStore(Bucket):
         return key
 
     def read(self, key: str) -> bytes:
-        return self._get(key)
+        return self._get_unchanged(key)
 
 
 class S3Values(Bucket):
@@ -104,10 +112,4 @@ class S3Values(Bucket):
         return digest
 
     def read(self, tenant: str, digest: str) -> str:
-        """Read the text with this digest. Raises LookupError if there is none, or if the object has another text: the
-        bucket has writers that the tables do not have."""
-        key = object_keys.value(tenant, digest)
-        body = self._get(key)
-        if sha256(body).hexdigest() != digest:
-            raise LookupError(f"The object {key} has not the text that it was stored with.")
-        return body.decode()
+        return self._get_unchanged(object_keys.value(tenant, digest)).decode()

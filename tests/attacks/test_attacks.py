@@ -17,8 +17,8 @@ from tests.support.laptop import Laptop
 
 PROJECT = Path(__file__).resolve().parents[2]
 DEFENCES = list_defences(ATTACKS)
-SMOKE = ("A9.1", "A9.2", "A9.8")
-"""The attacks of `make test`. They show in one stack with and one without defences that attacks can be played."""
+SMOKE = ("A9.1", "A9.2", "A9.8", "F7", "F9")
+"""The attacks of `make test`. They show in one stack with and two without defences that attacks can be played."""
 
 each_defence = pytest.mark.parametrize("defence", DEFENCES, ids=lambda defence: defence.name)
 

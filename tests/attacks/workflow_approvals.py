@@ -6,8 +6,7 @@ from typing import Any
 from tests.attacks.attack import Attack, Outcome, UnplayedError, held, succeeded
 from tests.attacks.defence import Defence, Removal
 from tests.attacks.target import Target
-from tests.attacks.workflow_links import GUARDS_ENFORCED
-from tests.attacks.workflow_removals import INSTANCE, RUNS, STEPS
+from tests.attacks.workflow_removals import GUARDS, INSTANCE, RUNS, STEPS, TENANTS
 from tests.attacks.workflow_runs import (
     DONE,
     REJECTED,
@@ -129,7 +128,19 @@ APPROVAL_ATTACKS = (
             ),
         ),
     ),
-    Attack("F18.1", "Approve by a link after losing the role", approve_after_losing_the_role, (GUARDS_ENFORCED,)),
+    Attack(
+        "F18.1",
+        "Approve by a link after losing the role",
+        approve_after_losing_the_role,
+        (
+            Defence(
+                "roles-at-submissions",
+                "the roles of the credential at the submission",
+                (Removal(GUARDS, "return self.name in guard_input.principal.roles", "return bool(self.name)"),),
+                TENANTS,
+            ),
+        ),
+    ),
     Attack(
         "F18.2",
         "Replay an approval at later versions, where two persons are needed",

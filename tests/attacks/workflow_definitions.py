@@ -320,9 +320,8 @@ DEFINITION_ATTACKS = (
                 (
                     Removal(
                         ADMISSION,
-                        "definition.states[instance.state].transitions.get(name)",
-                        'definition.states[instance.state].transitions.get(__import__("unicodedata").normalize("NFKC", '
-                        "name).strip().casefold())",
+                        ".transitions.get(name)",
+                        '.transitions.get(__import__("unicodedata").normalize("NFKC", name).strip().casefold())',
                     ),
                 ),
                 RUNS,

@@ -32,7 +32,10 @@ from tests.support.scripted_tenant import ScriptedTenant, define_one_step
 from tests.support.waiting import wait_for
 
 REPLAYS = 5
-COUNTED: Mapping[str, Any] = define_loop(inputSchema=ANY_OBJECT, output={"n": "$.arguments.n"})
+COUNTED: Mapping[str, Any] = {
+    **define_loop(inputSchema=ANY_OBJECT, output={"n": "$.arguments.n"}),
+    "inputSchema": ANY_OBJECT,
+}
 CLERK: Mapping[str, Any] = {"kind": "role", "role": "clerk"}
 AMOUNT: Mapping[str, Any] = {
     "type": "object",
@@ -283,8 +286,8 @@ LINK_ATTACKS = (
                 (
                     Removal(
                         ADMISSION,
-                        "if violation := validators.find_violation(transition.input_schema, arguments):",
-                        "if violation := validators.find_violation({}, arguments):",
+                        "if violation := validators.find_violation(",
+                        "if violation := validators.find_violation({}, arguments) and validators.find_violation(",
                     ),
                 ),
                 STEPS,
@@ -303,8 +306,8 @@ LINK_ATTACKS = (
                 (
                     Removal(
                         ADMISSION,
-                        "if request is not None and request.has_expired(now):",
-                        "if request is not None and request.has_expired(0.0):",
+                        "request is not None and request.has_expired(now):",
+                        "request is not None and request.has_expired(0.0):",
                     ),
                 ),
                 STEPS,
@@ -323,9 +326,28 @@ LINK_ATTACKS = (
                 (
                     Removal(
                         ADMISSION,
-                        "definition.states[instance.state].transitions.get(name)",
-                        "next((state.transitions[name] for state in definition.states.values() if name in "
-                        "state.transitions), None)",
+                        ".transitions.get(name)",
+                        ".transitions.get(name) or next((state.transitions[name] for state in "
+                        "definition.states.values() if name in state.transitions), None)",
+                    ),
+                ),
+                STEPS,
+            ),
+        ),
+    ),
+    Attack(
+        "F19",
+        "Start with the token of an earlier start and another input",
+        reuse_a_client_token_with_another_input,
+        (
+            Defence(
+                "input-of-client-tokens",
+                "the comparison of the input with that of the earlier start",
+                (
+                    Removal(
+                        SERVICE,
+                        "if request.client_token is None or is_same(complete, instance.input):",
+                        "if request.client_token is None or complete is not None:",
                     ),
                 ),
                 STEPS,

@@ -45,7 +45,7 @@ def define_purchase(**requirement: Any) -> Mapping[str, Any]:
 
 
 def approve_an_own_request(target: Target) -> Outcome:
-    """The person who asks also has the role of an approver."""
+    """The requester also has the role of an approver."""
     there = connect_workflows(target)
     there.publish(workflows={"purchase": define_purchase(count=1, distinct=True)})
     ada, bob = make_person(target, "ada", FINANCE), make_person(target, "bob", FINANCE)
@@ -70,7 +70,7 @@ def approve_after_losing_the_role(target: Target) -> Outcome:
     link = find_transition(there.get(asked["workflowId"], with_role), "approve")
     late = follow(there, link, without)
     if late["state"] == "bought":
-        return succeeded("a person approved who had lost the role")
+        return succeeded("a person without the role approved")
     expect_code(late, REJECTED)
     return held(f"{REJECTED}: the role is asked for at the submission")
 

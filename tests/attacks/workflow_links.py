@@ -43,7 +43,8 @@ AMOUNT: Mapping[str, Any] = {
     "required": ["amount"],
     "additionalProperties": False,
 }
-EXPIRES_MS = 1_000
+EXPIRES_MS = 6_000
+"""Long enough for the attacker to get the link before it expires."""
 
 VERSION_COMPARED = Defence(
     "expected-version",

@@ -69,7 +69,7 @@ def pass_a_negated_guard_by_another_type(target: Target) -> Outcome:
     return _pass_a_guard(target, TYPE_CONFUSIONS, NOT_LARGE)
 
 
-def pass_a_guard_by_what_is_no_json(target: Target) -> Outcome:
+def pass_a_guard_by_invalid_json(target: Target) -> Outcome:
     return _pass_a_guard(target, BEYOND_JSON, SMALL)
 
 
@@ -215,7 +215,7 @@ VALUE_ATTACKS = (
     Attack(
         "F15.1",
         "Pass a guard by NaN, an infinity, a number that is too large, or a repeated name",
-        pass_a_guard_by_what_is_no_json,
+        pass_a_guard_by_invalid_json,
         (
             Defence(
                 "finite-numbers",

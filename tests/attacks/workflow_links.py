@@ -7,7 +7,7 @@ from typing import Any
 from tests.attacks.attack import Attack, Outcome, UnplayedError, held, succeeded
 from tests.attacks.defence import Defence, Removal
 from tests.attacks.target import Target
-from tests.attacks.workflow_removals import ADMISSION, KEYS, RUNS, SERVICE, STEPS, TENANTS
+from tests.attacks.workflow_removals import ADMISSION, INSTANCE, KEYS, RUNS, SERVICE, STEPS, TENANTS
 from tests.attacks.workflow_runs import (
     ANY_OBJECT,
     DONE,
@@ -303,12 +303,12 @@ LINK_ATTACKS = (
         (
             Defence(
                 "expiry-of-requests",
-                "the expiry of requests at the submission",
+                "the expiry of requests",
                 (
                     Removal(
-                        ADMISSION,
-                        "request is not None and request.has_expired(now):",
-                        "request is not None and request.has_expired(0.0):",
+                        INSTANCE,
+                        "return self.expires_at is not None and now >= self.expires_at",
+                        "return self.expires_at is not None and now < 0",
                     ),
                 ),
                 STEPS,

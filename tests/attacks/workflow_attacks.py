@@ -10,12 +10,11 @@ from tests.attacks.workflow_races import RACE_ATTACKS
 from tests.attacks.workflow_records import RECORD_ATTACKS
 from tests.attacks.workflow_values import VALUE_ATTACKS
 
-
-def _place_of(attack: Attack) -> float:
-    return float(attack.id.removeprefix("F"))
-
-
-WORKFLOW_ATTACKS: Sequence[Attack] = sorted(
-    (*RACE_ATTACKS, *LINK_ATTACKS, *APPROVAL_ATTACKS, *DEFINITION_ATTACKS, *VALUE_ATTACKS, *RECORD_ATTACKS),
-    key=_place_of,
+WORKFLOW_ATTACKS: Sequence[Attack] = (
+    *RACE_ATTACKS,
+    *LINK_ATTACKS,
+    *APPROVAL_ATTACKS,
+    *DEFINITION_ATTACKS,
+    *VALUE_ATTACKS,
+    *RECORD_ATTACKS,
 )

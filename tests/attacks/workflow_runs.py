@@ -9,7 +9,6 @@ from typing import Any
 
 from signpost.adapters.s3 import S3Values
 from signpost.directory.manifest import MANIFEST_REQUEST
-from signpost.errors import Unavailable
 from signpost.model import Principal
 from stage.faults import FAULTS_HEADER
 from tests.acceptance.callers import Credentials
@@ -135,11 +134,3 @@ def wait_until_known(there: ScriptedTenant, workflow_id: str) -> Any:
         return there.get(workflow_id)
 
     return wait_for("the step to be settled or in doubt", look, lambda seen: "pending" not in seen)
-
-
-def read_instance(target: Target, workflow_id: str) -> Any:
-    """Return the stored instance, read from the table."""
-    try:
-        return target.workflows.load_instance(workflow_id)
-    except Unavailable as fault:
-        raise UnplayedError(f"the instance cannot be read: {fault}") from fault

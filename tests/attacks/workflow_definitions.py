@@ -5,6 +5,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from signpost.adapters.dynamodb import DynamoApiKeys
+from signpost.identity.api_keys import LOOKUP_LIFETIME, parse_api_key
 from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.model import JsonObject
 from stage.crashes import MORTAL_VARIABLE, PASSED_STEPS, PROCESS
@@ -12,7 +14,8 @@ from tests.attacks.attack import Attack, Outcome, UnplayedError, held, succeeded
 from tests.attacks.defence import Defence, Removal
 from tests.attacks.target import Target
 from tests.attacks.workflow_links import CLERK
-from tests.attacks.workflow_removals import ADMISSION, DEFINITION, DEFINITION_SOURCE, RUNS, SERVICE, STEPS
+from tests.attacks.workflow_races import FOR_WORKER_MS, build_wake_record
+from tests.attacks.workflow_removals import ADMISSION, ATTEMPTS, DEFINITION, DEFINITION_SOURCE, RUNS, SERVICE, STEPS
 from tests.attacks.workflow_runs import (
     DONE,
     INVALID,
@@ -25,6 +28,7 @@ from tests.attacks.workflow_runs import (
     follow,
     host_payments,
     read_code,
+    wait_until_known,
 )
 from tests.support.scripted_tenant import define_one_step, list_link_names
 
@@ -173,6 +177,36 @@ def submit_after_a_rule_was_added(target: Target) -> Outcome:
     return held(f"{INVALID}: rules are asked at each submission")
 
 
+def go_on_with_a_revoked_key(target: Target) -> Outcome:
+    """The step of a caller waits for the worker. Meanwhile its key is revoked."""
+    there = connect_workflows(target)
+    host_payments(there, timeout_ms=FOR_WORKER_MS)
+    there.publish(workflows={"paying": define_one_step(executor=PAYMENT)})
+    stolen = target.make_key("stolen")
+    at = there.start("paying")
+    record = build_wake_record(target, at["workflowId"])
+    with target.on.functions.disable_event_sources("Worker"):
+        expect_code(there.submit(at, "go", stolen), None)
+        _revoke(target, stolen)
+        time.sleep(LOOKUP_LIFETIME)  # a worker may have looked the key up before
+        target.on.functions.invoke("Worker", {"Records": [record]})
+    seen = wait_until_known(there, at["workflowId"])
+    if count_payments(there):
+        return succeeded("a step was executed in the name of a key that had been revoked before")
+    if seen["state"] != "open" or "revoked" not in seen.get("fault", {}).get("message", ""):
+        raise UnplayedError(f"expected a fault that names the revoked key, got {seen}")
+    return held(f"nothing was executed: {seen['fault']['message']}")
+
+
+def _revoke(target: Target, credential: str) -> None:
+    presented = parse_api_key(credential)
+    table = target.stack.deployed.outputs["RegistryTableName"]
+    if presented is None or not DynamoApiKeys(target.on.dynamodb, table).revoke(
+        presented.tenant, presented.key_id, time.time()
+    ):
+        raise UnplayedError("the key cannot be revoked")
+
+
 def follow_an_endless_chain(target: Target) -> Outcome:
     there = connect_workflows(target)
     hop = {"actor": "deterministic", "output": {"n": {"add": ["$.context.n", 1]}}}
@@ -292,6 +326,19 @@ DEFINITION_ATTACKS = (
                         "permitted = definition if under_way else definition",
                     ),
                 ),
+                RUNS,
+            ),
+        ),
+    ),
+    Attack(
+        "F17.1",
+        "Have a step that waits for the worker executed in the name of a key that was revoked meanwhile",
+        go_on_with_a_revoked_key,
+        (
+            Defence(
+                "rights-before-attempts",
+                "the rights of the principal before each attempt of the worker",
+                (Removal(ATTEMPTS, "if loss is None:", "if loss is None or job.principal:"),),
                 RUNS,
             ),
         ),

@@ -4,10 +4,22 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from signpost.calling.runtime_settings import REFUSE, UNDECLARED_ARGUMENTS
+from signpost.workflow.engine.permissions import MAY_ACT_AS_SYSTEM
 from tests.attacks.attack import Attack, Outcome, UnplayedError, held, succeeded
 from tests.attacks.defence import Defence, Removal
 from tests.attacks.target import Target
-from tests.attacks.workflow_removals import ADMISSION, INSTANCE, KEYS, RUNS, SERVICE, STEPS, TENANTS
+from tests.attacks.workflow_removals import (
+    ACTORS,
+    ADMISSION,
+    ARGUMENT_SCHEMAS,
+    INSTANCE,
+    KEYS,
+    RUNS,
+    SERVICE,
+    STEPS,
+    TENANTS,
+)
 from tests.attacks.workflow_runs import (
     ANY_OBJECT,
     DONE,
@@ -218,6 +230,37 @@ def guess_a_transition_of_another_state(target: Target) -> Outcome:
     return held(f"the guesses were answered {', '.join(sorted(refused))}; nothing was executed")
 
 
+def take_a_move_of_another_actor(target: Target) -> Outcome:
+    """Take by name, with an API key, a transition of a system and one that only the engine takes."""
+    there = connect_workflows(target)
+    host_payments(there)
+    moves = {name: {"target": "done", "actor": name, "executor": PAYMENT} for name in ("system", "deterministic")}
+    states = {"open": {"transitions": {"ask": {"target": "open"}, **moves}}, "done": DONE}
+    there.publish(workflows={"paying": {"initialState": "open", "states": states}})
+    at = there.start("paying")
+    codes = {name: read_code(there.submit(at, name)) for name in moves}
+    if count_payments(there):
+        return succeeded(f"a caller took a move of another actor: {codes}")
+    if set(codes.values()) != {"ACTOR_MISMATCH"}:
+        raise UnplayedError(f"expected ACTOR_MISMATCH, got {codes}")
+    expect_code(there.submit(at, "system", target.make_key("a system", permissions=[MAY_ACT_AS_SYSTEM])), None)
+    return held("ACTOR_MISMATCH for both; a key with the permission of systems took that of a system")
+
+
+def add_arguments_that_no_schema_declares(target: Target) -> Outcome:
+    """A tenant refuses undeclared arguments. The attacker adds some to a transition without a schema, for its guard."""
+    there = connect_workflows(target)
+    host_payments(there)
+    target.set_settings(**{UNDECLARED_ARGUMENTS: REFUSE})
+    guards = [{"kind": "expr", "expr": "$.arguments.approved == true"}]
+    there.publish(workflows={"paying": define_one_step(executor=PAYMENT, guards=guards)})
+    seen = there.submit(there.start("paying"), "go", approved=True)
+    if count_payments(there):
+        return succeeded("an argument that no schema declares let a guard pass")
+    expect_code(seen, VIOLATION)
+    return held(f"{VIOLATION}: a transition without a schema takes no arguments")
+
+
 def reuse_a_client_token_with_another_input(target: Target) -> Outcome:
     there = connect_workflows(target)
     there.publish(workflows={"counting": COUNTED})
@@ -297,6 +340,19 @@ LINK_ATTACKS = (
     ),
     Attack("F9.1", "Edit the arguments of a link past a guard", edit_arguments_past_a_guard, (GUARDS_ENFORCED,)),
     Attack(
+        "F9.2",
+        "Add arguments that no schema declares, so that a guard passes, where the tenant refuses them",
+        add_arguments_that_no_schema_declares,
+        (
+            Defence(
+                "undeclared-arguments",
+                "the schema of transitions that declare none",
+                (Removal(ARGUMENT_SCHEMAS, "NO_ARGUMENTS if definition.refuses_undeclared else", "ANY_ARGUMENTS or"),),
+                RUNS,
+            ),
+        ),
+    ),
+    Attack(
         "F10",
         "Approve by a link after the request has expired",
         approve_after_the_expiry,
@@ -330,6 +386,24 @@ LINK_ATTACKS = (
                         ".transitions.get(name)",
                         ".transitions.get(name) or next((state.transitions[name] for state in "
                         "definition.states.values() if name in state.transitions), None)",
+                    ),
+                ),
+                STEPS,
+            ),
+        ),
+    ),
+    Attack(
+        "F12.1",
+        "Take a transition of a system, and one of the engine, by its name",
+        take_a_move_of_another_actor,
+        (
+            Defence(
+                "actors-of-transitions",
+                "the actors of transitions",
+                (
+                    Removal(ACTORS, 'case "system" if not is_system(principal):', 'case "system" if not name:'),
+                    Removal(
+                        ACTORS, 'case "deterministic" if not state.runs_by_itself:', 'case "deterministic" if not name:'
                     ),
                 ),
                 STEPS,

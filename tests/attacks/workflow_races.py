@@ -200,13 +200,7 @@ def wake_twice_and_late(target: Target) -> Outcome:
     at = there.start("paying")
     expect_code(there.submit(at, "go"), None)
     wait_for_payment(there)
-    body = WakeMessage(target.tenant, at["workflowId"]).text
-    record = {
-        "messageId": "again",
-        "receiptHandle": "again",
-        "body": body,
-        "attributes": {"ApproximateReceiveCount": "1"},
-    }
+    record = build_wake_record(target, at["workflowId"])
     for _ in range(2):
         target.on.functions.invoke("Worker", {"Records": [record]})
     there.wait_until_settled(at["workflowId"])
@@ -218,6 +212,13 @@ def wake_twice_and_late(target: Target) -> Outcome:
     if (state, version) != ("done", 2):
         raise UnplayedError(f"expected the step to be done, got {state}, {version}")
     return held("1 execution, although its message was delivered four times, twice during the execution")
+
+
+def build_wake_record(target: Target, workflow_id: str) -> Mapping[str, Any]:
+    """Build the record of the queue that wakes a run."""
+    body = WakeMessage(target.tenant, workflow_id).text
+    attributes = {"ApproximateReceiveCount": "1"}
+    return {"messageId": "again", "receiptHandle": "again", "body": body, "attributes": attributes}
 
 
 def cancel_transactions(target: Target) -> Outcome:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tests.attacks.access_attacks import ACCESS_ATTACKS
 from tests.attacks.attack import Attack
 from tests.attacks.breaker_attacks import BREAKER_ATTACKS
+from tests.attacks.look_alikes import LOOK_ALIKE_ATTACKS
 from tests.attacks.outgoing_requests import OUTGOING_REQUEST_ATTACKS
 from tests.attacks.protocol_attacks import PROTOCOL_ATTACKS
 from tests.attacks.tool_changes import TOOL_CHANGE_ATTACKS
@@ -21,6 +22,7 @@ ATTACKS: Sequence[Attack] = sorted(
     (
         *ACCESS_ATTACKS,
         *BREAKER_ATTACKS,
+        *LOOK_ALIKE_ATTACKS,
         *PROTOCOL_ATTACKS,
         *OUTGOING_REQUEST_ATTACKS,
         *TOOL_CHANGE_ATTACKS,

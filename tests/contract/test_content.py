@@ -397,8 +397,8 @@ def test_a_body_that_was_not_kept_is_not_found(bodies: Bodies, tenant: str) -> N
         bodies.read(f"{tenant}x", EMPTY)
 
 
+@pytest.mark.invariant(98)
 @pytest.mark.cloud
-@pytest.mark.invariant(81)
 def test_an_object_that_was_changed_under_its_key_is_not_read(bucket: Any, tenant: str) -> None:
     bodies, values = S3Bodies(lambda: bucket, BUCKET), S3Values(lambda: bucket, BUCKET)
     batches = S3ChangeBatchStore(lambda: bucket, BUCKET)

@@ -34,6 +34,7 @@ def client(request: pytest.FixtureRequest) -> FunctionToolClient:
     functions.call("skills::register", {"id": "span", "skill": "# Span\n\nIn the FILES.\n"}, caller)
     prompt: JsonObject = {"name": "greet", "description": "Greets.", "function_id": "yard::time"}
     functions.call("prompts::register", prompt, caller)
+    client.gateway.clock.advance(REVALIDATION_INTERVAL)
     return client
 
 

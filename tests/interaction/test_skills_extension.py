@@ -10,6 +10,7 @@ import yaml
 from signpost.content.agent_skills import tree
 from signpost.content.callers import Caller
 from signpost.content.model import SkillChange
+from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.mcp import pages
 from signpost.mcp.revisions import LEGACY_VERSIONS
 from signpost.mcp.surface import Surface
@@ -34,6 +35,7 @@ class VerifyingClient:
         payload: JsonObject = {"id": skill_id, "skill": body}
         answer = self.gateway.composition.documents.functions.call("skills::register", payload, caller)
         assert isinstance(answer, dict), answer
+        self.gateway.clock.advance(REVALIDATION_INTERVAL)
 
     def ask(self, method: str, params: JsonObject | None = None) -> Any:
         answer = self.gateway.request(method, params, credential=self.key)

@@ -127,7 +127,7 @@ def test_a075_a076_a_conforming_result_is_sent_and_errors_are_not_validated() ->
 
 
 def test_a_result_that_takes_too_long_to_validate_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("signpost.toolkit.harness.CHECK_TIMEOUT", 0.1)
+    monkeypatch.setattr("signpost.schema.validation.VALIDATION_TIME_LIMIT", 0.1)
     slow = {"type": "object", "properties": {"a": {"uniqueItems": True}}}
     world = executor_answering({"a": [{"n": number} for number in range(20_000)]}, output_schema=slow)
     reply = world.call("yard::f")

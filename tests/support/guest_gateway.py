@@ -18,6 +18,7 @@ from signpost.catalogue.publishing.sent_definitions import SentDefinitions
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.callers import Caller
 from signpost.contract import Component, Executor, HostedFunction, Result
+from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.mcp.request import CLIENT_TOKEN
 from signpost.model import JsonObject, Principal, PromptArgument
 from tests.support.memory_gateway import MODERN, MemoryGateway
@@ -143,6 +144,7 @@ class GuestGateway:
         for prompt in registered.values():
             prompt_payload: JsonObject = {"name": prompt, "description": "Asks.", "function_id": "yard::echo"}
             assert isinstance(functions.call("prompts::register", prompt_payload, caller), dict)
+        self.gateway.clock.advance(REVALIDATION_INTERVAL)
 
     def publish(self, content: Mapping[str, Any]) -> None:
         part = self.call_registry("bodies", {"definitions": {"version": 1, **content}})["part"]

@@ -8,6 +8,7 @@ from threading import Barrier
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.model import ChangeEvent
 from signpost.contract import HostedFunction
+from signpost.directory.load_tenants import ALL_TENANTS
 from signpost.directory.model import DirectorySnapshot
 from tests.support.loadable_executors import LoadableExecutors, build_loadable_executor
 
@@ -31,6 +32,7 @@ class LoadResult:
 def offer_all(world: LoadableExecutors) -> None:
     for name, functions in EXECUTORS.items():
         world.offer(name, *map(HostedFunction, functions), version="1")
+        world.tag(name, ALL_TENANTS)
 
 
 def run_concurrently(world: LoadableExecutors, steps: Sequence[LoadStep], tenant: str) -> Sequence[LoadResult]:

@@ -22,7 +22,7 @@ PEOPLE = {"people": [{"name": "Ada", "age": 36}, {"name": "Alan", "age": 41, "ci
 @pytest.fixture(autouse=True)
 def unhurried_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness gives up after two seconds to hold arguments against their schema; a million values are close."""
-    monkeypatch.setattr("signpost.toolkit.harness.CHECK_TIMEOUT", TEN_MINUTES)
+    monkeypatch.setattr("signpost.schema.validation.VALIDATION_TIME_LIMIT", TEN_MINUTES)
 
 
 def reply_to(data: Any, expression: str) -> CallReply:
@@ -114,9 +114,9 @@ def test_an_expression_over_its_allowance_is_stopped(data: Any, expression: str)
 
 REFUSAL_PROGRAM = """
 import json, sys, time
-from signpost.toolkit import harness
+from signpost.schema import validation
 from tests.unit.core_skills.test_json_transform import TEN_MINUTES, refusal
-harness.CHECK_TIMEOUT = TEN_MINUTES
+validation.VALIDATION_TIME_LIMIT = TEN_MINUTES
 data, expression = json.load(sys.stdin)
 before = time.process_time()
 print(json.dumps([refusal(data, expression), time.process_time() - before]))

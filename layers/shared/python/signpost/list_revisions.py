@@ -40,7 +40,8 @@ class RevisionView:
         which sees every change made before the call."""
         now = self._clock.now()
         cached = self._by_tenant.get(tenant)
-        if cached is None or fresh or now - cached.read_at >= REVALIDATION_INTERVAL:
+        # A clock that was set back makes them older than they can be.
+        if cached is None or fresh or not 0 <= now - cached.read_at < REVALIDATION_INTERVAL:
             cached = self._by_tenant.put(tenant, _CachedRevisions(now, self._rows.read(tenant)))
         return cached.revisions
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from signpost.adapters.dynamodb import DynamoBreakers
 from signpost.contract import BreakerState, HostedFunction
+from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.model import JsonObject
 from tests.attacks.access_attacks import host_trials
 from tests.attacks.attack import Attack, Outcome, Play, UnplayedError, held, succeeded
@@ -98,13 +99,14 @@ def fail_with_count(count: int, *, is_attack: bool) -> Play:
     """Return an attack by a breaker that has counted so many failures, and fails again."""
 
     def play(target: Target) -> Outcome:
-        target.set_settings(breaker_failures=FAILURES, breaker_pause_ms=60_000)
-        target.host(HostedFunction(FUNCTION), shaky__thing=[FAILS])
+        fail_repeatedly(target)
         breakers = DynamoBreakers(target.on.dynamodb, target.stack.deployed.outputs["RegistryTableName"])
-        breakers.open(target.tenant, FUNCTION, BreakerState(time.time() - 1, count, "exception"))
+        (caller,) = breakers.of_tenant(target.tenant)[FUNCTION].by_principal
+        breakers.open(target.tenant, FUNCTION, BreakerState(time.time() - 1, count, "exception"), caller)
+        time.sleep(REVALIDATION_INTERVAL)
         texts = [_call(target), _call(target)]
-        stored = breakers.of_tenant(target.tenant)[FUNCTION]
-        refused_again = len(target.list_calls(FUNCTION)) == 1 and stored.failures == count + 1
+        stored = breakers.of_tenant(target.tenant)[FUNCTION].by_principal[caller]
+        refused_again = len(target.list_calls(FUNCTION)) == FAILURES + 1 and stored.failures == count + 1
         if not refused_again:
             return succeeded(f"the breaker is {stored}: {texts}") if is_attack else held(f"{stored}: {texts}")
         observation = f"after {stored.failures} failures the breaker refuses: {texts[1]}"

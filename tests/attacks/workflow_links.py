@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from signpost.calling.runtime_settings import REFUSE, UNDECLARED_ARGUMENTS
-from signpost.workflow.engine.permissions import MAY_ACT_AS_SYSTEM
+from signpost.workflow.engine.actors import MAY_ACT_AS_SYSTEM
 from tests.attacks.attack import Attack, Outcome, UnplayedError, held, succeeded
 from tests.attacks.defence import Defence, Removal
 from tests.attacks.target import Target

@@ -38,7 +38,14 @@ class Issuer:
 
     def token(self) -> str:
         now = int(time.time())
-        claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "bench", "iat": now, "exp": now + _LIFETIME}
+        claims = {
+            "iss": ISSUER,
+            "aud": AUDIENCE,
+            "sub": "bench",
+            "tenant": "default",
+            "iat": now,
+            "exp": now + _LIFETIME,
+        }
         return jwt.encode(claims, self.private_key, algorithm="RS256", headers={"kid": _KEY_ID})
 
     def key(self) -> JsonObject:

@@ -9,14 +9,16 @@ from jsonschema import Draft202012Validator
 
 from signpost.mcp.results import SERVER_INFO
 from signpost.model import JsonObject
+from signpost.schema.patterns import translate_schema
 from signpost.schema.plain import is_surely_valid
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 
 _NAMES = st.sampled_from(["a", "b", "c"])
 _KINDS = st.sampled_from(["object", "array", "string", "boolean", "integer", "number", "null"])
+_TEXTS = st.text(max_size=4) | st.sampled_from(["a\n", "٣"])
 _VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4) | _NAMES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | _TEXTS | _NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES | _TEXTS, inner, max_size=3),
     max_leaves=8,
 )
 
@@ -35,6 +37,8 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         "default": st.integers(),
         "title": st.text(max_size=3),
         "const": _VALUES,
+        "pattern": st.sampled_from(["^[a-z]+$", r"^\d", "^.?$"]),
+        "patternProperties": st.dictionaries(st.sampled_from(["^[a-z]$", r"\w"]), inner, max_size=2),
         "anyOf": st.lists(inner, min_size=1, max_size=2),
     }
     return st.fixed_dictionaries({}, optional=keywords)
@@ -43,7 +47,7 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 @given(st.recursive(st.just({}), _schemas, max_leaves=6), _VALUES)
 def test_a_value_judged_surely_valid_is_valid(schema: JsonObject, value: Any) -> None:
     if is_surely_valid(schema, value):
-        assert Draft202012Validator(schema).is_valid(value)
+        assert Draft202012Validator(translate_schema(schema)).is_valid(value)
 
 
 @given(_KINDS, _VALUES)
@@ -67,6 +71,8 @@ def test_plain_schemas_are_decided_without_the_library(kind: str, value: Any) ->
         {"$schema": "http://json-schema.org/draft-07/schema#"},
         {"description": "x" * 70_000},
         {"pattern": "(a+)+$"},
+        {"pattern": "^[a-z]+$"},
+        {"patternProperties": {"^[a-z]+$": {}}},
         {"minimum": "1"},
         True,
     ],

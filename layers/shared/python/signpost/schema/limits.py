@@ -45,10 +45,20 @@ def find_pattern_fault(pattern: str) -> str | None:
     if len(pattern) > LONGEST_PATTERN:
         return f"a pattern can have at most {LONGEST_PATTERN} characters"
     try:
+        re.compile(pattern)  # refuses more than the parser: a look-behind that has no fixed length
         parsed = _parser.parse(pattern)
     except (re.error, RecursionError, OverflowError):
         return f"{pattern!r} is not a regular expression"
-    return f"{pattern!r} has a repetition inside a repetition" if _has_nested_repeat(parsed, inside=False) else None
+    if _has_nested_repeat(parsed, inside=False):
+        return f"{pattern!r} has a repetition inside a repetition"
+    return _find_foreign_syntax(pattern)
+
+
+def _find_foreign_syntax(pattern: str) -> str | None:
+    from signpost.schema.patterns import find_foreign_part  # noqa: PLC0415 - most cold starts judge no pattern
+
+    part = find_foreign_part(pattern)
+    return f"{pattern!r} has {part!r}, which ECMA-262 does not have or reads otherwise" if part else None
 
 
 def _has_nested_repeat(parsed: Any, *, inside: bool) -> bool:

@@ -89,9 +89,11 @@ def _compile(schema: JsonObject) -> "Draft202012Validator":
     from jsonschema import Draft202012Validator  # noqa: PLC0415
     from referencing import Registry  # noqa: PLC0415 - as above
 
+    from signpost.schema.patterns import translate_schema  # noqa: PLC0415 - as above
+
     check_schema(schema)
     # An empty registry, so that no reference is ever fetched.
-    return Draft202012Validator(schema, registry=Registry())
+    return Draft202012Validator(translate_schema(schema), registry=Registry())
 
 
 def check_schema(schema: JsonObject) -> None:

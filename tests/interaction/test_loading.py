@@ -182,7 +182,17 @@ def test_s188_s221_an_executor_outside_the_allow_list_is_refused_uninspected(
 
 
 @pytest.mark.parametrize(
-    "executor", ["../team-mail", "", "a b", f"{LAMBDA_ARN_PREFIX}../team-mail", "x" * 300, None, 7]
+    "executor",
+    [
+        "../team-mail",
+        "",
+        "a b",
+        f"{LAMBDA_ARN_PREFIX}../team-mail",
+        f"arn:aws:lambda:eu-west-1:{'\u0661' * 12}:function:team-mail",
+        "x" * 300,
+        None,
+        7,
+    ],
 )
 def test_an_invalid_name_of_a_lambda_function_is_refused(stage: LoadableExecutors, executor: Any) -> None:
     for operation in ("load", "reload", "unload"):

@@ -13,7 +13,7 @@ from signpost.directory.model import DirectoryChange, LoadOperation, PlacementRe
 from signpost.hazards.model import warnings_field
 from signpost.model import Json, JsonObject
 
-EXECUTOR = re.compile(r"[A-Za-z0-9_-]{1,64}|arn:[a-z-]+:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9_:$-]{1,200}")
+EXECUTOR = re.compile(r"[A-Za-z0-9_-]{1,64}|arn:[a-z-]+:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_:$-]{1,200}")
 
 
 class _ChangeLoad(Protocol):

@@ -75,6 +75,7 @@ REFUSED_TOKENS: Mapping[str, tuple[Callable[[GatewayClient], str], str]] = {
     "of another type": (lambda door: door.gateway.make_token(headers={"typ": "logout+jwt"}), "invalid"),
     "empty subject": (lambda door: door.gateway.make_token(sub=""), "invalid"),
     "blank subject": (lambda door: door.gateway.make_token(sub="  "), "invalid"),
+    "subject of 256 characters": (lambda door: door.gateway.make_token(sub="x" * 256), "invalid"),
     "no tenant": (lambda door: door.gateway.make_token(tenant=None), "not_a_tenant"),
     "issued in the future": (lambda door: door.gateway.make_token(iat=door.gateway.clock.now() + 11), "invalid"),
     "issue that is no number": (lambda door: door.gateway.make_token(iat="yesterday"), "invalid"),
@@ -100,6 +101,16 @@ def client() -> GatewayClient:
 
 def test_s56_the_right_token_passes(client: GatewayClient) -> None:
     assert client.subject_of(f"Bearer {client.gateway.make_token(sub='somebody')}") == "somebody"
+
+
+def test_a_subject_may_have_255_characters_of_any_script(client: GatewayClient) -> None:
+    assert client.subject_of(f"Bearer {client.gateway.make_token(sub='\u044f' * 255)}") == "\u044f" * 255
+
+
+def test_the_refusal_of_a_long_subject_names_the_limit(client: GatewayClient) -> None:
+    answer = client.knock(f"Bearer {client.gateway.make_token(sub='x' * 300)}")
+    expected = "The claim `sub` of the token has 300 characters; at most 255 are accepted."
+    assert answer.json["error"]["message"] == expected
 
 
 def test_s56_the_right_key_passes(client: GatewayClient) -> None:

@@ -5,6 +5,9 @@ from signpost.identity.denial import Denial, DenialReason
 from signpost.model import Json, JsonObject, Principal
 from signpost.settings import TENANT, ClaimNames
 
+LONGEST_SUBJECT = 255
+"""Characters. OpenID Connect Core allows an issuer no more."""
+
 
 def principal_of(claims: JsonObject, names: ClaimNames, default_tenant: str) -> Principal | Denial:
     """Returns the principal, or why the token names none. Without the name of a tenant claim, every token belongs to
@@ -12,6 +15,11 @@ def principal_of(claims: JsonObject, names: ClaimNames, default_tenant: str) -> 
     subject = claims["sub"]
     if not isinstance(subject, str) or not subject.strip():
         return Denial(DenialReason.INVALID, "The claim `sub` of the token names no subject.")
+    if len(subject) > LONGEST_SUBJECT:
+        return Denial(
+            DenialReason.INVALID,
+            f"The claim `sub` of the token has {len(subject)} characters; at most {LONGEST_SUBJECT} are accepted.",
+        )
     if names.tenant and names.tenant not in claims:
         return Denial(DenialReason.NOT_A_TENANT, f"The token has no claim `{names.tenant}`, which names its tenant.")
     tenant = claims[names.tenant] if names.tenant else default_tenant

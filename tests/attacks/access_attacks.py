@@ -16,6 +16,7 @@ _NESTED = "layers/shared/python/signpost/calling/nested.py"
 _TOKENS = "layers/shared/python/signpost/signing/capability_tokens.py"
 _INSTANCE = "layers/shared/python/signpost/workflow/instance.py"
 _TELEMETRY = "layers/shared/python/signpost/telemetry.py"
+_CLAIMS = "layers/shared/python/signpost/identity/claims.py"
 _AUTHENTICATOR = "layers/shared/python/signpost/identity/authenticator.py"
 
 DENY_BY_DEFAULT = Defence(
@@ -78,6 +79,11 @@ AUTHENTICATION = Defence(
             "        if isinstance(credential, Denial):\n",
         ),
     ),
+)
+SUBJECT_LENGTH = Defence(
+    name="subject-length",
+    title="the limit of a subject to 255 characters",
+    removals=(Removal(_CLAIMS, "LONGEST_SUBJECT = 255\n", "LONGEST_SUBJECT = 1_000_000\n"),),
 )
 
 SECOND_PERSON = Defence(
@@ -267,6 +273,18 @@ def send_without_credential(target: Target) -> Outcome:
 KNOWN_SUBJECT = "admin-agent"
 
 
+def send_long_subject(target: Target) -> Outcome:
+    """Send a token of the issuer for a subject of a few thousand characters."""
+    subject = f"{KNOWN_SUBJECT}{'a' * 3_000}"
+    token = target.laptop.issuer.access_token("agent", target.stack.url, tenant=target.tenant, sub=subject)
+    answer = target.request("tools/list", credential=token)
+    if answer.status == 200:
+        return succeeded(f"the tools were listed for a subject of {len(subject)} characters")
+    if answer.status != 401 or "at most 255" not in answer.text:
+        raise UnplayedError(f"{answer.status} {answer.text}")
+    return held(answer.json["error"]["message"])
+
+
 def pose_as(subject: str) -> Play:
     """Return an attack by a token of the issuer for a subject that resembles one that the rules allow."""
 
@@ -363,6 +381,7 @@ ACCESS_ATTACKS: Sequence[Attack] = (
         pose_as(f"\u202e{KNOWN_SUBJECT}\u200d"),
         (EXACT_SUBJECTS,),
     ),
+    Attack("A15.4", "Pose as a subject with a very long name", send_long_subject, (SUBJECT_LENGTH,)),
     Attack(
         "A15.5",
         "Pose as a known subject by a name with a look-alike letter",

@@ -14,6 +14,7 @@ from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory.definitions import MemoryDefinitions
+from signpost.adapters.memory.identity import MemoryApiKeys
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import Principal
 from signpost.schema.validation import Validators
@@ -23,6 +24,7 @@ from signpost.workflow.running.answers import build_answer
 from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.service import StartRequest, StepResult, Workflows
+from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.workflow.running.step_rights import RightsOfRequest
 from signpost.workflow.running.step_writer import StepWriter
 
@@ -94,7 +96,11 @@ class _EndlessInstance:
         )
         executors = {HUMAN_KIND: HumanExecutor(clock=self._clock, ids=ids)}
         services = ExecutionServices(
-            step_executors=executors, clock=self._clock, pause=time.sleep, lease_margin=0.0, rights=RightsOfRequest()
+            step_executors=executors,
+            clock=self._clock,
+            pause=time.sleep,
+            lease_margin=0.0,
+            rights=RightsOfRequest(ApiKeyAuthenticator(keys=MemoryApiKeys(), clock=self._clock)),
         )
         self._workflows = Workflows(
             definitions=definitions,

@@ -31,7 +31,7 @@ from signpost.model import InputRequired
 from signpost.workflow.engine.steps import FUNCTION_KIND
 from signpost.workflow.running.attempts import SETTLE_SECONDS
 from signpost.workflow.running.executors.function import FunctionStepExecutor
-from tests.support.memory_workflows import CALL_SECONDS, LEASE_MARGIN, TENANT, MemoryWorkflows
+from tests.support.memory_workflows import CALL_SECONDS, LEASE_MARGIN, TENANT, MemoryWorkflows, run_until_idle
 from tests.support.step_cases import AGENT, RESOLVER, list_link_names
 
 PAY = "bank::pay"
@@ -305,3 +305,23 @@ def test_evidence_too_large_to_store_leaves_the_step_in_doubt() -> None:
     bank = PaymentWorkflow(Result(1, [{"kind": f"{number:04x}"} for number in range(5_000)]))
     answer = bank.shop.submit(bank.id, "go", somebody, {})
     assert (answer["inDoubt"]["transition"], answer["version"]) == ("go", 1)
+
+
+@pytest.mark.invariant(91)
+def test_the_steps_of_deadlines_count_for_the_starters_of_their_workflows() -> None:
+    workflow = PaymentWorkflow(*[failure("exception", PAY)] * 3, Result({}))
+    shop, attacker, victim = workflow.shop, replace(AGENT, subject="attacker"), replace(AGENT, subject="victim")
+    pay = {"executor": {"kind": FUNCTION_KIND, "function": PAY}, "reliability": {"retry": {"maxAttempts": 1}}}
+    states = {"a": {"transitions": {"go": {"target": "a"}}}, "late": {"onEnter": pay, "terminal": True}}
+    timed = {"initialState": "a", "timeoutMs": 60_000, "onTimeout": {"target": "late"}, "states": states}
+    shop.publish("timed", timed)
+    for _ in range(3):
+        shop.start(attacker, "timed")
+    run_until_idle(shop.waker, shop.instances, shop.clock, is_swept=True)
+    shop.clock.advance(61)
+    run_until_idle(shop.waker, shop.instances, shop.clock, is_swept=True)
+    started = shop.start(victim, "timed")["workflowId"]
+    shop.clock.advance(61)
+    run_until_idle(shop.waker, shop.instances, shop.clock, is_swept=True)
+    assert [state.subject for state in workflow.breakers.of_tenant(TENANT)[PAY].by_principal.values()] == ["attacker"]
+    assert shop.load_instance(started).fault is None

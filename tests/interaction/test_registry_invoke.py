@@ -14,6 +14,7 @@ from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.cli.keys import new_key, stored_key
 from signpost.entrypoints.registry_invoke import RegistryHandler
 from signpost.errors import Unavailable
+from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.invocation import InvocationAuthenticator
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, JsonObject, Principal
@@ -76,7 +77,7 @@ class RegistryStage:
                 operator=Principal("operator", OPERATORS, "signpost:operator", permissions=frozenset({ADMINISTRATION})),
                 authenticator=build_authenticator(
                     identity,
-                    api_keys=self.api_keys,
+                    api_keys=ApiKeyAuthenticator(keys=self.api_keys, clock=self.clock),
                     issuer_key_sets=MemoryIssuerKeySets(),
                     key_set_source=self.source,
                     clock=self.clock,

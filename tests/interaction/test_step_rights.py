@@ -38,10 +38,12 @@ def workflow(**transitions: JsonObject) -> JsonObject:
     return {"initialState": "a", "states": {"a": {"transitions": transitions}, "done": {"terminal": True}}}
 
 
+ONCE: JsonObject = {"idempotent": True, "retry": {"maxAttempts": 1}}
 WORKFLOWS: Mapping[str, Any] = {
     "send": workflow(go={"target": "done", "executor": {"kind": "scripted"}, "reliability": RETRY}),
     "fall": workflow(go={"target": "done", "executor": {"kind": "scripted"}, "reliability": FALLBACK}),
     "chain": workflow(go={**AUTOMATIC, "reliability": RETRY}),
+    "once": workflow(go={"target": "done", "executor": {"kind": "scripted"}, "reliability": ONCE}),
     "parent": workflow(go={"target": "done", "executor": CHILD}),
     "child": workflow(go={"target": "done", "executor": {"kind": "scripted"}, "reliability": RETRY}),
 }
@@ -124,6 +126,19 @@ class World:
 
 def linked(answer: Any) -> Sequence[str]:
     return [link["args"]["transition"] for link in answer["links"] if link["rel"] == "transition"]
+
+
+@pytest.mark.invariant(96)
+def test_a_step_is_not_repeated_in_the_name_of_a_revoked_key_by_another_caller() -> None:
+    world = World(ExecutorFailure("timeout", "No answer.", "unknown"), ExecutorOutcome({}))
+    started = world.start(world.ann, "once")
+    assert "inDoubt" in world.submit(world.ann, started)
+    world.revoke(world.ann)
+    world.work(900)
+    (retry,) = [link for link in world.read(world.bob, started)["links"] if link["args"].get("transition") == "$retry"]
+    answer = world.call(world.bob, "workflow.submit", **retry["args"])
+    assert answer["error"]["errorClass"] == "access_lost", answer
+    assert len(world.executor.attempts) == 1
 
 
 @pytest.mark.invariant(96)

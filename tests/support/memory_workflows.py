@@ -6,8 +6,10 @@ from typing import Any
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.ids import RandomIds
+from signpost.adapters.memory import MemoryApiKeys
 from signpost.adapters.memory.definitions import MemoryDefinitions
 from signpost.adapters.memory.instances import MemoryInstanceStore
+from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.model import JsonObject, Principal
 from signpost.schema.validation import Validators
 from signpost.settings import LEASE_MARGIN_MS
@@ -86,7 +88,7 @@ class MemoryWorkflows:
             clock=self.clock,
             pause=self.clock.advance,
             lease_margin=LEASE_MARGIN,
-            rights=rights or RightsOfRequest(),
+            rights=rights or RightsOfRequest(ApiKeyAuthenticator(keys=MemoryApiKeys(), clock=self.clock)),
         )
         self.step_executors[HUMAN_KIND] = HumanExecutor(clock=self.clock, ids=ids)
         step_writer = StepWriter(instances=used_store, services=services, engine=engine, ids=ids)

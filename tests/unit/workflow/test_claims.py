@@ -7,7 +7,9 @@ import pytest
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.ids import RandomIds
+from signpost.adapters.memory import MemoryApiKeys
 from signpost.errors import StepRefusalCode
+from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.model import JsonObject, Principal
 from signpost.schema.validation import Validators
 from signpost.workflow.definition import Definition, parse_definition
@@ -42,7 +44,11 @@ ENGINE = Engine(Validators(alarm))
 CLOCK = ManualClock()
 EXECUTORS = {HUMAN_KIND: HumanExecutor(clock=CLOCK, ids=RandomIds())}
 SERVICES = ExecutionServices(
-    step_executors=EXECUTORS, clock=CLOCK, pause=CLOCK.advance, lease_margin=0.0, rights=RightsOfRequest()
+    step_executors=EXECUTORS,
+    clock=CLOCK,
+    pause=CLOCK.advance,
+    lease_margin=0.0,
+    rights=RightsOfRequest(ApiKeyAuthenticator(keys=MemoryApiKeys(), clock=CLOCK)),
 )
 RESUMER = StepResumer(ENGINE, SERVICES)
 

@@ -598,6 +598,21 @@ def test_a_value_added_after_the_request_is_not_approved_without_a_list_of_value
     assert (run.code, run.instance.state) == (None, "done")
 
 
+@pytest.mark.invariant(97)
+def test_a_person_that_approves_other_values_approves_them_alone() -> None:
+    sign = step("review", actor="human", decision="approve", output={"amount": "$.arguments.amount"})
+    ask, pay = step("review", executor={"kind": "human"}), step("done", guards=QUORUM)
+    states = {"draft": state(ask=ask), "review": state(sign=sign, pay=pay), "done": DONE}
+    run = ReviewRun(definition(initialState="draft", initialContext={"amount": 5}, states=states)).asked()
+    run.submit("sign", {"amount": 5}, principal=PERSON)
+    run.submit("sign", {"amount": 1_000_000}, principal=DAN)
+    run.submit("pay")
+    assert (run.code, run.instance.state) == ("GUARD_REJECTED", "review")
+    run.submit("sign", {"amount": 1_000_000}, principal=PERSON)
+    run.submit("pay")
+    assert (run.code, run.instance.state) == (None, "done")
+
+
 def test_an_approval_may_cover_only_a_part_of_the_context() -> None:
     run = ReviewRun(shows=["title"])
     run.asked()

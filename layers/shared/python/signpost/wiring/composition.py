@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from signpost.calling.lookup import FunctionLists
 from signpost.catalogue.cache import CatalogueView
+from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.list_revisions import RevisionView
 from signpost.records import dataclass
 from signpost.signing.key_ring import KeyRing
@@ -28,6 +29,7 @@ class GatewayComposition:
     """The object graph that the entry points and surfaces of a gateway share."""
 
     adapters: GatewayAdapters
+    api_keys: ApiKeyAuthenticator
     sealer: Sealer
     catalogue: CatalogueView
     function_lists: FunctionLists
@@ -47,12 +49,14 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
     lists = FunctionLists(placed=adapters.placed_functions, revisions=revisions)
     policy = build_policy_services(catalogue=catalogue, texts=adapters.definitions, lists=lists, telemetry=telemetry)
     definitions = cache(lambda: _build_definitions(adapters, catalogue, policy))
-    workflow_services = cache(lambda: _build_workflow_services(adapters, definitions(), calls))
+    api_keys = ApiKeyAuthenticator(keys=adapters.api_keys, clock=clock)
+    workflow_services = cache(lambda: _build_workflow_services(adapters, definitions(), calls, api_keys))
     keys = KeyRing(store=adapters.master_keys, clock=clock)
     calls = _build_call_services(adapters, keys, telemetry)
     documents = _build_document_services(adapters, revisions, calls, policy)
     return GatewayComposition(
         adapters=adapters,
+        api_keys=api_keys,
         sealer=Sealer(keys),
         catalogue=catalogue,
         function_lists=lists,
@@ -106,7 +110,10 @@ def _build_definitions(
 
 
 def _build_workflow_services(
-    adapters: GatewayAdapters, definitions: "workflow_ports.DefinitionSource", calls: CallServices
+    adapters: GatewayAdapters,
+    definitions: "workflow_ports.DefinitionSource",
+    calls: CallServices,
+    api_keys: ApiKeyAuthenticator,
 ) -> "WorkflowServices":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
@@ -118,7 +125,7 @@ def _build_workflow_services(
             pause=adapters.pause(),
             alarm=adapters.alarm,
             lease_margin=adapters.lease_margin,
-            rights=workflows.build_rights_of_request(),
+            rights=workflows.build_rights_of_request(api_keys),
         ),
         definitions,
         lambda service: {

@@ -17,7 +17,7 @@ from signpost.settings import ENDPOINTS, GatewaySettings, IdentitySettings, gate
 from signpost.telemetry import Telemetry
 from signpost.wiring.composition import GatewayComposition, compose_gateway
 from signpost.wiring.endpoints import SurfaceBuilders, build_surfaces
-from signpost.wiring.gateway_adapters import GatewayAdapters, build_aws_adapters
+from signpost.wiring.gateway_adapters import build_aws_adapters
 from signpost.wiring.identity import anonymous_principal, build_authenticator
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def build_front_door(
     )
     return FrontDoor(
         settings=settings,
-        authenticator=_build_authenticator(settings.identity, adapters),
+        authenticator=_build_authenticator(settings.identity, composition),
         dispatchers={path: _build_once(build, services) for path, build in surfaces.items()},
         metrics=cache(lambda: _build_metrics_page(composition, surfaces)),
         telemetry=telemetry,
@@ -78,10 +78,11 @@ def _build_metrics_page(composition: GatewayComposition, surfaces: SurfaceBuilde
     return metrics.build_metrics_page(composition, surfaces)
 
 
-def _build_authenticator(settings: IdentitySettings, adapters: GatewayAdapters) -> Authenticator:
+def _build_authenticator(settings: IdentitySettings, composition: GatewayComposition) -> Authenticator:
+    adapters = composition.adapters
     return build_authenticator(
         settings,
-        api_keys=adapters.api_keys,
+        api_keys=composition.api_keys,
         issuer_key_sets=adapters.issuer_key_sets,
         key_set_source=adapters.key_set_source,
         clock=adapters.clock,

@@ -9,25 +9,24 @@ from signpost.model import Principal
 from signpost.settings import IdentitySettings
 
 if TYPE_CHECKING:
-    from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
+    from signpost.identity.ports import IssuerKeySets, KeySetSource
     from signpost.ports import Clock
 
 
 def build_authenticator(
     settings: IdentitySettings,
     *,
-    api_keys: "ApiKeys",
+    api_keys: ApiKeyAuthenticator,
     issuer_key_sets: "IssuerKeySets",
     key_set_source: "KeySetSource",
     clock: "Clock",
     anonymous: Principal | None,
 ) -> Authenticator:
-    keys = ApiKeyAuthenticator(keys=api_keys, clock=clock)
     return Authenticator(
         tokens=_build_token_authenticator(settings, issuer_key_sets, key_set_source, clock)
         if settings.accepts_tokens
         else None,
-        keys=keys if settings.accepts_api_keys else None,
+        keys=api_keys if settings.accepts_api_keys else None,
         anonymous=anonymous,
     )
 

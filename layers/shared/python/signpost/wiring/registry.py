@@ -40,6 +40,7 @@ from signpost.directory.offers import Offers
 from signpost.directory.placement import Placer
 from signpost.entrypoints.registry_invoke import RegistryHandler
 from signpost.entrypoints.stack_resource import StackResource
+from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.invocation import InvocationAuthenticator
 from signpost.identity.permissions import ADMINISTRATION
@@ -185,7 +186,7 @@ def _build_authenticator(settings: RegistrySettings, clients: AwsClients) -> Aut
     table = settings.registry_table
     return build_authenticator(
         settings.identity,
-        api_keys=DynamoApiKeys(clients.dynamodb, table),
+        api_keys=ApiKeyAuthenticator(keys=DynamoApiKeys(clients.dynamodb, table), clock=SystemClock()),
         issuer_key_sets=DynamoIssuerKeySets(clients.dynamodb, table),
         key_set_source=HttpKeySetSource(),
         clock=SystemClock(),

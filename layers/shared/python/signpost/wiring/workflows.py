@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from signpost.ports import Alarm, Clock, Ids, TextStore
-    from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, StepExecutor, StepRights
+    from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, PrincipalCheck, StepExecutor, StepRights
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ def build_pause() -> "Pause":
     return time.sleep
 
 
-def build_rights_of_request() -> "StepRights":
-    return RightsOfRequest()
+def build_rights_of_request(principals: "PrincipalCheck") -> "StepRights":
+    return RightsOfRequest(principals)
 
 
 def build_step_executors(

@@ -34,6 +34,9 @@ class ApprovalRequest:
     digest: str = ""
     """The digest of these values at the time of the request."""
     approved_by: frozenset[str] = frozenset()
+    answers: frozenset[str] = frozenset()
+    """The names of the context values that the first approval has added, such as the name of the approver. Later
+    approvals may write them, and nothing else, if all are to count."""
     lapsed: bool = False
     """Whether the expiry of the request was recorded already."""
     asked_before_by: frozenset[str] = frozenset()
@@ -52,7 +55,7 @@ class ApprovalRequest:
     @property
     def after_rejection(self) -> "ApprovalRequest":
         """The request once it was rejected: it is closed, and earlier approvals of it are void."""
-        return replace(self, state="", approved_by=frozenset())
+        return replace(self, state="", approved_by=frozenset(), answers=frozenset())
 
     def has_expired(self, now: float) -> bool:
         return self.expires_at is not None and now >= self.expires_at

@@ -5,6 +5,8 @@ from signpost.workflow.definition import State, Transition
 
 MAY_ACT_AS_SYSTEM = "workflow.system"
 """The permission of a program that may take the transitions of the actor `system`."""
+ENGINE_SUBJECT = "signpost"
+"""The subject, and the issuer, of steps that no caller has asked for."""
 
 
 def may_take(state: State, transition: Transition, principal: Principal) -> bool:
@@ -30,3 +32,12 @@ def find_actor_mismatch(state: State, transition: Transition, principal: Princip
 def is_system(principal: Principal) -> bool:
     """Return whether the principal is a program that may take the transitions of systems."""
     return not principal.human and MAY_ACT_AS_SYSTEM in principal.permissions
+
+
+def engine_principal(tenant: str) -> Principal:
+    """Return the principal of steps that no caller has asked for, such as those after a deadline."""
+    return Principal(ENGINE_SUBJECT, tenant, ENGINE_SUBJECT)
+
+
+def is_engine(principal: Principal) -> bool:
+    return (principal.subject, principal.issuer) == (ENGINE_SUBJECT, ENGINE_SUBJECT)

@@ -43,16 +43,27 @@ def open_approval_request(request: ApprovalRequest, state: str, after: Instance)
 def answer_request(
     before: Instance, transition: Transition, gathered: Sequence[EvidenceItem], context: JsonObject
 ) -> ApprovalRequest | None:
-    """Return the request as it is after the transition: answered if the transition is an answer, else unchanged. What a
-    person adds to the context by approving the whole of it belongs to the approval, so the request goes on about the
-    new context."""
+    """Return the request as it is after the transition: answered if the transition is an answer, else unchanged."""
     request = before.request
     if request is None:
         return None
     if before.open_request is not None and transition.actor == "human" and transition.decision == "reject":
         return request.after_rejection
-    persons = {item.subject for item in gathered if item.kind == HUMAN_APPROVAL}
+    persons = frozenset(item.subject for item in gathered if item.kind == HUMAN_APPROVAL)
     if not persons:
         return request
-    digest = request.digest if request.shown else digest_of(request.select_values(context))
-    return replace(request, approved_by=request.approved_by | persons, digest=digest)
+    if request.shown:
+        return replace(request, approved_by=request.approved_by | persons)
+    return _approve_whole(request, persons, before.context, context)
+
+
+def _approve_whole(
+    request: ApprovalRequest, persons: frozenset[str], before: JsonObject, after: JsonObject
+) -> ApprovalRequest:
+    """Add an approval of the whole context, with what the approver has written into it. If that is more than the first
+    approver has added, no other person has approved these values yet."""
+    digest = digest_of(request.select_values(after))
+    written = {name for name in after if name not in before or before[name] != after[name]}
+    if request.approved_by and written <= request.answers:
+        return replace(request, approved_by=request.approved_by | persons, digest=digest)
+    return replace(request, approved_by=persons, digest=digest, answers=frozenset(after.keys() - before.keys()))

@@ -22,7 +22,7 @@ from signpost.workflow.instance import (
     OpenApproval,
 )
 
-_REQUEST_SETS = ("approved_by", "asked_before_by")
+_REQUEST_SETS = ("approved_by", "asked_before_by", "answers")
 _PRINCIPAL_SETS = ("roles", "permissions")
 
 
@@ -114,14 +114,17 @@ def _principal_fields(principal: Principal) -> dict[str, Any]:
 
 def _request_fields(request: ApprovalRequest) -> dict[str, Any]:
     sets = {name: sorted(getattr(request, name)) for name in _REQUEST_SETS}
-    return {**asdict(request), **sets, "shown": list(request.shown)}
+    fields = {**asdict(request), **sets, "shown": list(request.shown)}
+    if not request.answers:
+        del fields["answers"]  # an earlier release cannot read it
+    return fields
 
 
 def _request_of(fields: dict[str, Any]) -> ApprovalRequest:
     members: dict[str, Any] = dict(fields)
     members["shown"] = tuple(fields["shown"])
     for name in _REQUEST_SETS:
-        members[name] = frozenset(fields[name])
+        members[name] = frozenset(fields.get(name, ()))
     return ApprovalRequest(**members)
 
 

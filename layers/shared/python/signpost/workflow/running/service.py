@@ -14,6 +14,7 @@ from signpost.model import PROXY_WORKFLOW, Json, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
 from signpost.workflow.definition import Definition
+from signpost.workflow.engine.actors import engine_principal
 from signpost.workflow.engine.admission import (
     build_busy_refusal,
     build_rejection_record,
@@ -47,8 +48,6 @@ its caller is told that it came too late."""
 
 WRITE_RETRY_AFTER_MS = 1_000
 """Milliseconds after which a table mostly accepts writes again that it could not take."""
-SYSTEM_SUBJECT = "signpost"
-"""The subject of steps that no caller has asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +108,6 @@ def _find_other_start(loaded: LoadedInstance, request: StartRequest) -> str | No
     if request.client_token is None or is_same(complete, instance.input):
         return None
     return f"{started} with another input"
-
-
-def system_principal(tenant: str) -> Principal:
-    return Principal(SYSTEM_SUBJECT, tenant, SYSTEM_SUBJECT)
 
 
 class Workflows:
@@ -263,7 +258,7 @@ class Workflows:
             loaded = self.load_instance(tenant, workflow_id)
             if loaded is None or is_over(loaded.definition, loaded.instance):
                 return
-            if self._process_event(loaded, CancelRequest(system_principal(tenant)), ends_at) is not None:
+            if self._process_event(loaded, CancelRequest(engine_principal(tenant)), ends_at) is not None:
                 return
         raise Unavailable("The workflow could not be cancelled: other requests kept changing it.")
 
@@ -285,7 +280,7 @@ class Workflows:
         if is_overdue:
             # The caller that comes across a deadline has not asked for the moves that follow from it.
             step = self._engine.advance(
-                definition, instance, StatusCheck(system_principal(event.principal.tenant)), now
+                definition, instance, StatusCheck(engine_principal(event.principal.tenant)), now
             )
         elif isinstance(event, Submission) and overrides.is_override(event):
             override_result = overrides.apply_override(self._step_writer.resumer, definition, instance, event, now)

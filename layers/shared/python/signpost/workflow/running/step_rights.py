@@ -11,10 +11,15 @@ if TYPE_CHECKING:
 
 
 class RightsOfRequest:
-    """The rights of a step at the gateway: its request was authenticated, and the rules were applied to it."""
+    """The rights of a step at the gateway: the request was authenticated, and the rules were applied to it. Only a step
+    that a request has repeated may be that of another principal, whose key is looked up."""
+
+    def __init__(self, principals: "PrincipalCheck") -> None:
+        self._principals = principals
 
     def find_loss(self, principal: Principal, instance: Instance, transition: str) -> str | None:
-        del principal, instance, transition
+        del instance, transition
+        return _find_lost_credential(self._principals, principal)
 
 
 class CurrentRights:
@@ -27,12 +32,16 @@ class CurrentRights:
     def find_loss(self, principal: Principal, instance: Instance, transition: str) -> str | None:
         """Rules restrict what a principal has begun itself. Children of workflows, and steps in the workflows of other
         principals, were chosen by authors and guards."""
-        loss = self._principals.find_loss(principal)
-        if loss is not None:
-            return f"{loss} Nothing more is executed in its name."
+        if (loss := _find_lost_credential(self._principals, principal)) is not None:
+            return loss
         is_own = instance.parent is None and is_starter(instance, principal)
         if not is_own or self._policy.allows(principal, instance, transition):
             return None
         return (
             "The rules of the tenant do not allow this to its principal any more. Nothing more is executed in its name."
         )
+
+
+def _find_lost_credential(principals: "PrincipalCheck", principal: Principal) -> str | None:
+    loss = principals.find_loss(principal)
+    return None if loss is None else f"{loss} Nothing more is executed in its name."

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from signpost.workflow.engine.actors import engine_principal
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import CancelRequest, Resumption, Step, WakeUp
 from signpost.workflow.instance import CHILD_CHECK_INTERVAL, Claim, Instance, child_id_of, has_ended, is_over
-from signpost.workflow.running.service import LoadedInstance, Workflows, system_principal
+from signpost.workflow.running.service import LoadedInstance, Workflows
 from signpost.workflow.running.step_writer import StepContext, StepWriter
 
 if TYPE_CHECKING:
@@ -62,10 +63,10 @@ class Waker:
         if is_over(definition, instance):
             return None
         if instance.parent is not None and not self._is_awaited(tenant, instance):
-            cancelled_step = self._engine.advance(definition, instance, CancelRequest(system_principal(tenant)), now)
+            cancelled_step = self._engine.advance(definition, instance, CancelRequest(engine_principal(tenant)), now)
             if cancelled_step.instance is not instance:
                 return cancelled_step, None  # else an execution may have happened, which is finished first
-        woken_step = self._engine.advance(definition, instance, WakeUp(system_principal(tenant)), now)
+        woken_step = self._engine.advance(definition, instance, WakeUp(engine_principal(tenant)), now)
         if woken_step.instance is not instance:
             return self._renew_claim_token(woken_step), None
         claim = instance.claim

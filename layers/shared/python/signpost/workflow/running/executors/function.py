@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from signpost.calling.breaker import Breaker
@@ -13,6 +14,7 @@ from signpost.errors import Unavailable
 from signpost.model import InputRequired, Json, JsonObject, Principal
 from signpost.workflow.audit_events import evidence_refused
 from signpost.workflow.definition import ExecutorSpec
+from signpost.workflow.engine.actors import is_engine
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import HUMAN_APPROVAL, HUMAN_REQUEST, EvidenceItem
 from signpost.workflow.ports import Deferral, StepExecutor
@@ -65,7 +67,7 @@ class FunctionStepExecutor(StepExecutor):
             return _as_reply(outcomes[0])
 
         try:
-            reply = self._breaker.guard(_build_call_request(attempt), run_guarded)
+            reply = self._breaker.guard(_build_guarded_request(attempt), run_guarded)
         except Unavailable:
             if has_begun:
                 raise
@@ -104,6 +106,15 @@ def _build_call_request(attempt: "StepAttempt") -> CallRequest:
         idempotency_key=attempt.idempotency_key,
         step=attempt.step,
     )
+
+
+def _build_guarded_request(attempt: "StepAttempt") -> CallRequest:
+    """Build the request for which the breaker counts. A step that the engine makes by itself, such as one after a
+    deadline, counts for the starter of the workflow: the deadlines of all callers have one principal."""
+    request, instance = _build_call_request(attempt), attempt.instance
+    if not is_engine(attempt.principal):
+        return request
+    return replace(request, principal=Principal(instance.started_by, attempt.principal.tenant, instance.starter_issuer))
 
 
 def _build_outcome(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stage.fixtures import TENANT
+from tests.support.coverage_lock import drop_coverage_lock
 from tests.support.effort import count_examples, is_proof
 from tests.support.function_logs import LAPTOP, attach_logs
 from tests.support.laptop import Laptop, MakeKey, Stack
@@ -29,6 +30,11 @@ def pytest_configure(config: pytest.Config) -> None:
         workers = config.getoption("numprocesses", None) or 1
         report = RunReport(shows_lines=config.get_verbosity() < 0, has_all_tests=takes_all, workers=workers)
         config.pluginmanager.register(report, "run report")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible_coverage() -> None:
+    drop_coverage_lock()
 
 
 def is_worker(config: pytest.Config) -> bool:

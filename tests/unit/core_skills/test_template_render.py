@@ -14,6 +14,15 @@ NUMBERED = (
     "{% for item in order.items %}{{ loop.index }}. {{ item.what }}{% if not loop.last %}, {% endif %}{%endfor %}"
 )
 
+TEN_MINUTES = 600
+"""Seconds. A template is stopped by its allowance: no deadline may be near, however slow the machine."""
+
+
+@pytest.fixture(autouse=True)
+def unlimited_validation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Validating arguments stops after two seconds; a hundred thousand values are close on a busy machine."""
+    monkeypatch.setattr("signpost.schema.validation.VALIDATION_TIME_LIMIT", TEN_MINUTES)
+
 
 def render(template: str, **values: Any) -> Any:
     reply = FunctionHost(KIT.functions).call("core::template_render", {"template": template, "values": values})
@@ -23,7 +32,8 @@ def render(template: str, **values: Any) -> Any:
 
 
 def refusal(template: str, **values: Any) -> str:
-    reply = FunctionHost(KIT.functions).call("core::template_render", {"template": template, "values": values})
+    arguments = {"template": template, "values": values}
+    reply = FunctionHost(KIT.functions).call("core::template_render", arguments, TEN_MINUTES)
     assert isinstance(reply, Failure), reply
     assert (reply.code, reply.kind, reply.outcome) == ("reported", "permanent_error", "none")
     return reply.message

@@ -183,7 +183,7 @@ SHOWN_SETTINGS = ("kind", "function", "definitionId", "command", "tool", "connec
 """Settings of an executor that name what it calls. The others may hold credentials that its author wrote down."""
 SECRET_SETTINGS = ("env", "headers")
 """Settings that are shown to no caller, however deep they lie."""
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,200}")
+_PLAIN_NAME = re.compile(r"(?!.*://)[A-Za-z0-9_.:/-]{1,200}")
 
 
 def explain_transition(definition: Definition, name: str, *, shows_settings: bool) -> JsonObject | None:
@@ -226,7 +226,7 @@ def _is_name(value: Json) -> bool:
 
 def _hide_secrets(value: Json) -> Json:
     if isinstance(value, Mapping):
-        return {name: HIDDEN if name in SECRET_SETTINGS else _hide_secrets(member) for name, member in value.items()}
+        return {name: HIDDEN if name.casefold() in SECRET_SETTINGS else _hide_secrets(member) for name, member in value.items()}
     return [_hide_secrets(entry) for entry in value] if isinstance(value, list) else value
 
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from core_skills.template_render import KIT
+from signpost.calling.wire import call_message
 from signpost.contract import Failure, Result
-from tests.support.function_host import FunctionHost
+from tests.support.function_host import TOKEN, FunctionHost, build_call
 
 ITEMS = [{"what": "tea", "price": 2.5}, {"what": "milk", "price": 1}]
 ORDER = {"who": "Ada", "items": ITEMS, "paid": True, "note": None}
@@ -32,8 +33,8 @@ def render(template: str, **values: Any) -> Any:
 
 
 def refusal(template: str, **values: Any) -> str:
-    arguments = {"template": template, "values": values}
-    reply = FunctionHost(KIT.functions).call("core::template_render", arguments, TEN_MINUTES)
+    call = build_call("core::template_render", {"template": template, "values": values}, seconds=TEN_MINUTES)
+    reply = FunctionHost(KIT.functions).handle(call_message(call, TOKEN), remaining_ms=2 * TEN_MINUTES * 1000)
     assert isinstance(reply, Failure), reply
     assert (reply.code, reply.kind, reply.outcome) == ("reported", "permanent_error", "none")
     return reply.message

@@ -3,7 +3,7 @@
 CPython keeps these frames in chunks of 16 KiB. It maps a chunk at the call that needs one, and unmaps the chunk when
 that call returns. A loop whose calls cross the end of a chunk therefore asks the operating system for memory at every
 call, and no setting of malloc changes that. Which loop this is depends on the depth of the stack alone, so a cold start
-becomes slower by a tenth when a function is moved.
+can become slower when a function is moved.
 """
 
 from collections.abc import Callable

@@ -226,7 +226,10 @@ def _is_name(value: Json) -> bool:
 
 def _hide_secrets(value: Json) -> Json:
     if isinstance(value, Mapping):
-        return {name: HIDDEN if name.casefold() in SECRET_SETTINGS else _hide_secrets(member) for name, member in value.items()}
+        return {
+            name: HIDDEN if name.casefold() in SECRET_SETTINGS else _hide_secrets(member)
+            for name, member in value.items()
+        }
     return [_hide_secrets(entry) for entry in value] if isinstance(value, list) else value
 
 

@@ -16,6 +16,7 @@ from signpost.adapters.ids import RandomIds
 from signpost.adapters.memory.definitions import MemoryDefinitions
 from signpost.adapters.memory.identity import MemoryApiKeys
 from signpost.adapters.memory.instances import MemoryInstanceStore
+from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.model import Principal
 from signpost.schema.validation import Validators
 from signpost.workflow.engine.engine import Engine
@@ -24,7 +25,6 @@ from signpost.workflow.running.answers import build_answer
 from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.service import StartRequest, StepResult, Workflows
-from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.workflow.running.step_rights import RightsOfRequest
 from signpost.workflow.running.step_writer import StepWriter
 

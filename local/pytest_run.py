@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -80,15 +80,16 @@ def run_command(
     started = time.monotonic()
     with log.open("wb") as out:
         # The command gets a session of its own: Ctrl-C reaches this process, which ends the command and its children.
-        child = subprocess.Popen(
-            command,
-            cwd=folder,
-            env={**os.environ, **(environment or {})},
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with _interruptible_children():
+            child = subprocess.Popen(
+                command,
+                cwd=folder,
+                env={**os.environ, **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         try:
             while child.poll() is None:
                 watch()
@@ -96,6 +97,23 @@ def run_command(
         finally:
             _end(child)
     return child.returncode, time.monotonic() - started
+
+
+@contextlib.contextmanager
+def _interruptible_children() -> Generator[None]:
+    """Start children with the default handling of SIGINT.
+
+    A shell starts background jobs with SIGINT ignored, and children inherit that.
+    """
+    inherited = signal.getsignal(signal.SIGINT)
+    if inherited is not signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, inherited)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -1,6 +1,7 @@
 """A proof goes on where it stopped, and believes nothing that was found with other sources."""
 
 import io
+import signal
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -225,3 +226,15 @@ def test_a_part_that_is_interrupted_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_part(command, tmp_path / "log", interrupt, workers=1)
     assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+
+
+def test_a_part_can_be_interrupted_if_the_proof_runs_in_the_background(tmp_path: Path) -> None:
+    """A shell starts background jobs with SIGINT ignored."""
+    log, handler = tmp_path / "log", signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        run_part(Part("c", command=("grep", "SigIgn", "/proc/self/status")), log, lambda: None, workers=1)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    ignored = int(log.read_text().split()[-1], 16)
+    assert not ignored & 1 << signal.SIGINT - 1

@@ -17,6 +17,8 @@ from tests.acceptance.workflow_player import play
 from tests.acceptance.workflow_selection import NOT_YET, reason_to_skip
 from tests.acceptance.workflows_deployed import Deployed
 
+pytestmark = pytest.mark.no_cover
+
 OWN = DEFAULT.with_name("own-workflow-cases.json")
 """Callers, races and timeouts, which the other file shows in other ways."""
 

@@ -27,6 +27,8 @@ from tests.contract.test_content import (
 )
 from tests.contract.test_placement_interruptions import Crash, Interference
 
+pytestmark = pytest.mark.no_cover
+
 
 class CrashSteps:
     """Between a store, and its table and its objects: each call has a step before and one after it."""

@@ -13,6 +13,8 @@ from signpost.errors import Unavailable
 from tests.contract.conftest import TABLE, FunctionPorts, build_dynamo_functions, connect_dynamodb
 from tests.contract.test_functions import executor_of, executors_in, hosted_functions, many_functions, placed_names
 
+pytestmark = pytest.mark.no_cover
+
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 

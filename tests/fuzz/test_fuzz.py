@@ -13,6 +13,8 @@ from tests.fuzz.verdict import CODES, faults
 from tests.support.line_output import ShowLine
 from tests.support.oracle import parse_messages
 
+pytestmark = pytest.mark.no_cover
+
 FEWEST_INPUTS = 20_000
 SHOWN = 3
 REACHED = {200, 202, 204, 400, 401, 403, 404, 405, 413}

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from tests.fuzz.events import event
 from tests.fuzz.inputs import TOOLS
 from tests.fuzz.target import Target
 from tests.support.effort import count_examples
+
+pytestmark = pytest.mark.no_cover
 
 same_every_time = settings(
     derandomize=True,

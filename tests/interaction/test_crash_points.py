@@ -13,6 +13,8 @@ from tests.support.interrupted_workflows import RECOVERY_SECONDS, SCENARIOS, Sce
 from tests.support.memory_workflows import TENANT
 from tests.support.step_cases import AGENT
 
+pytestmark = pytest.mark.no_cover
+
 type Interfere = Callable[[ScenarioRun], Callable[[], object] | None]
 """What happens at a crash point of this scene; None for a kill."""
 

@@ -26,6 +26,8 @@ from tests.support.played_executors import PlayedExecutor
 from tests.support.random_definitions import PERMISSION, ROLE, generate_definition
 from tests.support.schema_values import generate_arguments
 
+pytestmark = pytest.mark.no_cover
+
 ALL_ROLES = frozenset({ROLE, *ROLES})
 CALLERS: Mapping[str, Principal] = {
     "agent": Principal("agent-1", TENANT, "t", roles=frozenset({"on_call"})),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -12,6 +13,8 @@ from tests.support.effort import count_examples
 from tests.support.memory_workflows import TENANT, MemoryWorkflows
 from tests.support.played_executors import ExecutorCrash, PlayedExecutor
 from tests.support.step_cases import AGENT, ATTEMPT_SECONDS, LEASE_SECONDS, RESOLVER
+
+pytestmark = pytest.mark.no_cover
 
 RUNS, STEPS = count_examples(500), 40
 RELIABILITY: list[tuple[bool, Any]] = [

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -20,6 +21,8 @@ from tests.support.effort import count_examples
 from tests.support.line_output import ShowLine
 from tests.support.memory_workflows import CALL_SECONDS, TENANT, MemoryWorkflows
 from tests.support.played_executors import PlayedExecutor
+
+pytestmark = pytest.mark.no_cover
 
 STEPS, RUNS = 50, count_examples(450)
 """More than ten thousand steps, though many runs end early."""

@@ -19,6 +19,8 @@ from signpost.calling.failures import is_counted
 from signpost.contract import Failure, Result
 from tests.support.function_host import FunctionHost
 
+pytestmark = pytest.mark.no_cover
+
 TEN_MINUTES = 600
 MOST_SECONDS = 40.0
 """Seconds of the processor for one evaluation, which takes a fourth of it where coverage is not measured."""

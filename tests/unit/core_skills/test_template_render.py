@@ -170,6 +170,7 @@ EMPTY_LOOPS = "{% for a in few %}" * 3 + "{% endfor %}" * 3
         "{{ many|map(attribute='" + "a." * 20_000 + "a')|list }}", "{% if nested|lower|length %}{% endif %}" * 300,
     ],
 )  # fmt: skip
+@pytest.mark.no_cover
 def test_work_over_the_allowance_is_stopped(template: str) -> None:
     """The allowance ends it: the call has no deadline for ten minutes, and the deadline has another message."""
     values = {

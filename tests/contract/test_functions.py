@@ -333,7 +333,7 @@ def test_each_breaker_of_a_function_has_a_probe_of_its_own(functions: FunctionPo
         assert not breakers.claim_probe(tenant, MAIL, NOW + 60, NOW + 90, digest)
     assert breakers.claim_probe(tenant, MAIL, NOW + 60, NOW + 90, "b2")
     for digest in ("a1", None):
-        breakers.release_probe(tenant, MAIL, digest)
+        breakers.release_probe(tenant, MAIL, NOW + 90, digest)
     assert breakers.of_tenant(tenant) == {
         MAIL: OpenBreakers(OPEN, {"a1": STOPPED, "b2": replace(STOPPED, probing_until=NOW + 90)})
     }
@@ -345,9 +345,23 @@ def test_a_closed_breaker_grants_every_probe_and_needs_no_release(functions: Fun
     for digest in ("b2", None):
         assert functions.breakers.claim_probe(tenant, MAIL, NOW, NOW + 30, digest)
         assert functions.breakers.claim_probe(tenant, MAIL, NOW, NOW + 30, digest)
-        functions.breakers.release_probe(tenant, MAIL, digest)
-    functions.breakers.release_probe(tenant, "never::opened")
+        functions.breakers.release_probe(tenant, MAIL, NOW + 30, digest)
+    functions.breakers.release_probe(tenant, "never::opened", NOW + 30)
     assert functions.breakers.of_tenant(tenant) == {MAIL: OpenBreakers(None, {"a1": STOPPED})}
+
+
+@pytest.mark.parametrize("digest", [None, "a1"])
+def test_a_probe_does_not_release_the_claim_of_a_later_one(
+    functions: FunctionPorts, tenant: str, digest: str | None
+) -> None:
+    breakers, first, second = functions.breakers, NOW + 90.125, NOW + 120.375
+    breakers.open(tenant, MAIL, OPEN, digest)
+    assert breakers.claim_probe(tenant, MAIL, NOW + 60, first, digest)
+    assert breakers.claim_probe(tenant, MAIL, first, second, digest)
+    breakers.release_probe(tenant, MAIL, first, digest)
+    assert not breakers.claim_probe(tenant, MAIL, first + 1, NOW + 200, digest)
+    breakers.release_probe(tenant, MAIL, second, digest)
+    assert breakers.claim_probe(tenant, MAIL, first + 1, NOW + 200, digest)
 
 
 def test_a_bounded_number_of_stopped_principals_is_kept(functions: FunctionPorts, tenant: str) -> None:

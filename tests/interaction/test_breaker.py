@@ -19,7 +19,13 @@ from signpost.adapters.memory import (
     MemoryFunctionStates,
     MemoryRuntimeSettings,
 )
-from signpost.calling.breaker import PROBE_MARGIN, PROBE_RETRY_SECONDS, Breaker, BreakerReading, digest_of
+from signpost.calling.breaker import (
+    PROBE_MARGIN,
+    PROBE_RETRY_SECONDS,
+    Breaker,
+    BreakerReading,
+    digest_of,
+)
 from signpost.calling.failures import COUNTED_CODES, FAILURES, failure, reported_failure
 from signpost.calling.lookup import REVALIDATION_INTERVAL, FunctionView
 from signpost.contract import (
@@ -43,6 +49,8 @@ SEVERAL = ("ada", "alan", "grace")
 MAIL, FILES = "email::send", "files::read"
 EXECUTOR = Executor("arn:mail", "arn:mail-keys", 900_000)
 PAUSE = 300.0  # the defaults
+CLAIM = 30.0
+"""Seconds for which a slow probe keeps others from probing."""
 CLOSED = BreakerReading("closed", 0)
 
 OK = Result({"sent": 1})
@@ -421,6 +429,81 @@ def test_a_probe_expires_with_the_timeout_of_its_function(table: Table, gateway_
     opened = table.opened()
     assert opened is not None
     assert opened.probing_until == table.clock.now() + 1.0 + PROBE_MARGIN
+
+
+def test_a_slow_probe_keeps_other_callers_waiting_for_half_a_minute_only(table: Table, gateway: Gateway) -> None:
+    gateway.fail_for_several()
+    table.clock.advance(PAUSE)
+    replies: list[CallReply] = []
+
+    def hang() -> CallReply:
+        table.clock.advance(CLAIM - 1)
+        replies.append(Gateway(table).call(OK, subject="alan"))
+        table.clock.advance(1)
+        replies.append(Gateway(table).call(OK, subject="alan"))
+        return OK
+
+    gateway.call(hang, subject="ada", lasting=900.0)
+    assert code_of(replies[0]) == "circuit_open"
+    assert replies[1] is OK
+    assert table.opened_for_all() is None
+
+
+class OverlappingProbes:
+    """A probe of ada whose claim ends while it runs, and one of alan that begins then and outlives it."""
+
+    def __init__(self, table: Table, first: CallReply, second: CallReply) -> None:
+        self._table, self._first, self._second = table, first, second
+        self._second_runs, self._second_may_end = Event(), Event()
+
+    def run(self, between: Callable[[], None]) -> None:
+        """Act between the end of the first probe and that of the second."""
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                slow = Gateway(self._table).call(lambda: self._overlap(pool), subject="ada", lasting=900.0)
+                assert slow is self._first
+                between()
+            finally:
+                self._second_may_end.set()
+            assert self._alan.result() is self._second
+
+    def _overlap(self, pool: ThreadPoolExecutor) -> CallReply:
+        self._table.clock.advance(CLAIM)
+        self._alan = pool.submit(Gateway(self._table).call, self._run_second, subject="alan")
+        assert self._second_runs.wait(20)
+        return self._first
+
+    def _run_second(self) -> CallReply:
+        self._second_runs.set()
+        assert self._second_may_end.wait(20)
+        return self._second
+
+
+@pytest.mark.parametrize("late", [CRASHED, failure("throttled", MAIL)], ids=["failed", "inconclusive"])
+def test_a_probe_that_ends_after_its_claim_lets_no_third_caller_probe(
+    table: Table, gateway: Gateway, late: CallReply
+) -> None:
+    gateway.fail_for_several()
+    table.clock.advance(PAUSE)
+
+    def call_of_a_third() -> None:
+        assert code_of(Gateway(table).call(OK, subject="grace")) == "circuit_open"
+
+    OverlappingProbes(table, late, OK).run(call_of_a_third)
+    assert table.opened_for_all() is None
+
+
+def test_a_probe_that_succeeds_after_its_claim_closes_the_breaker_for_all(table: Table, gateway: Gateway) -> None:
+    gateway.fail_for_several()
+    table.clock.advance(PAUSE)
+
+    def call_of_a_third() -> None:
+        assert Gateway(table).call(OK, subject="grace") is OK
+
+    OverlappingProbes(table, OK, CRASHED).run(call_of_a_third)
+    assert table.opened_for_all() is None
+    assert table.opened(subject="alan") is not None, "the failed probe stops its own principal"
+    assert Gateway(table).call(OK, subject="grace") is OK
 
 
 def test_a_gateway_with_an_outdated_reading_does_not_probe_a_closed_breaker(table: Table) -> None:

@@ -30,6 +30,9 @@ SEVERAL_PRINCIPALS = 3
 """Different principals whose failures in a row open the breaker for all callers."""
 PROBE_MARGIN = 5.0
 """Seconds after its deadline for a probe to be recorded, before another caller may probe."""
+LONGEST_PROBE_CLAIM = 30.0
+"""Seconds after which another caller may probe although a probe is still running. Calls of clients end earlier; only
+the worker runs functions for longer, for up to 15 minutes."""
 PROBE_RETRY_SECONDS = 2.0
 """Seconds after which a caller that was refused because of a running probe should try again; most probes end earlier
 than they must."""
@@ -82,6 +85,15 @@ class _Opened:
     """None for the breaker that stops all callers."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """A call that finds out whether a breaker can close."""
+
+    opened: _Opened
+    claimed_until: float
+    """The time until which no other call may probe. The probe may run for longer."""
+
+
 class _CountedFailures:
     """The failures of one function that this gateway has counted."""
 
@@ -130,9 +142,10 @@ class Breaker:
         opened = _find_opened(state.breakers, guarded.digest, self._clock.now())
         if opened is None:
             return _run_attempt(attempt, request.function, lambda reply: self._record_attempt(guarded, state, reply))
-        if wait := self._seconds_to_wait(guarded, opened, self._ends_at(request, state, placement)):
+        probe = _Probe(opened, self._claim_end(request, state, placement))
+        if wait := self._seconds_to_wait(guarded, probe):
             return failure("circuit_open", request.function, retry_after_ms=ceil(wait * 1000))
-        return _run_attempt(attempt, request.function, lambda reply: self._record_probe(guarded, state, opened, reply))
+        return _run_attempt(attempt, request.function, lambda reply: self._record_probe(guarded, state, probe, reply))
 
     def find_refusal(self, principal: Principal, function: str) -> Failure | None:
         """Return the failure with which a call would be refused now, or None. For calls that are made later."""
@@ -172,16 +185,18 @@ class Breaker:
             state = self._view.state(*guarded.key)
         return state
 
-    def _ends_at(self, request: CallRequest, state: FunctionState, placement: Placement) -> float:
-        """Return the time by which the call ends."""
-        return min(request.ends_at, self._clock.now() + timeout_ms(state, placement) / 1000)
+    def _claim_end(self, request: CallRequest, state: FunctionState, placement: Placement) -> float:
+        """Return the time until which the call, as a probe, keeps other callers from probing."""
+        now = self._clock.now()
+        ends_at = min(request.ends_at, now + timeout_ms(state, placement) / 1000)
+        return min(ends_at + PROBE_MARGIN, now + LONGEST_PROBE_CLAIM)
 
-    def _seconds_to_wait(self, guarded: _GuardedCall, opened: _Opened, ends_at: float) -> float:
+    def _seconds_to_wait(self, guarded: _GuardedCall, probe: _Probe) -> float:
         """Return the seconds after which the caller should try again, or 0 if this call is the probe."""
         now = self._clock.now()
-        if seconds := _seconds_left(opened.state, now):
+        if seconds := _seconds_left(probe.opened.state, now):
             return seconds
-        is_probe = self._store.claim_probe(*guarded.key, now, ends_at + PROBE_MARGIN, opened.digest)
+        is_probe = self._store.claim_probe(*guarded.key, now, probe.claimed_until, probe.opened.digest)
         return 0.0 if is_probe else PROBE_RETRY_SECONDS
 
     def _record_attempt(self, guarded: _GuardedCall, state: FunctionState, reply: CallReply) -> None:
@@ -197,18 +212,20 @@ class Breaker:
             elif failures >= limit:
                 self._stop(guarded, state, failures, reply.code)
 
-    def _record_probe(self, guarded: _GuardedCall, state: FunctionState, opened: _Opened, reply: CallReply) -> None:
-        """Close the breaker after a probe that ran, or open it again after one that failed."""
+    def _record_probe(self, guarded: _GuardedCall, state: FunctionState, probe: _Probe, reply: CallReply) -> None:
+        """Close the breaker after a probe that ran, or open it again after one that failed. A reply that comes after
+        the claim has ended counts as well: it is the newest that is known of the function."""
         if isinstance(reply, Failure) and is_counted(reply):
-            self._record_failed_probe(guarded, state, opened, reply.code)
+            self._record_failed_probe(guarded, state, probe, reply.code)
         elif not isinstance(reply, Failure) or reply.code in RAN_CODES:
-            self._close(guarded, opened)
+            self._close(guarded, probe.opened)
         else:  # unchanged, so that the next call is a probe
-            self._write(guarded, lambda: self._store.release_probe(*guarded.key, opened.digest))
+            self._release(guarded, probe)
 
-    def _record_failed_probe(self, guarded: _GuardedCall, state: FunctionState, opened: _Opened, code: str) -> None:
+    def _record_failed_probe(self, guarded: _GuardedCall, state: FunctionState, probe: _Probe, code: str) -> None:
         """Stop the principal of the probe for another pause. The breaker for all callers begins another pause only
         once probes of several principals have failed, so that no principal can hold it open alone."""
+        opened = probe.opened
         failures = opened.state.failures + 1
         after = self._stop(guarded, state, failures, code)
         if opened.digest is not None:
@@ -217,7 +234,12 @@ class Breaker:
         if len(probes) >= SEVERAL_PRINCIPALS:
             self._open_for_all(guarded, state, failures, code)
         else:
-            self._write(guarded, lambda: self._store.release_probe(*guarded.key))
+            self._release(guarded, probe)
+
+    def _release(self, guarded: _GuardedCall, probe: _Probe) -> None:
+        """Let the next call probe, unless the claim has ended and another call probes already."""
+        until, digest = probe.claimed_until, probe.opened.digest
+        self._write(guarded, lambda: self._store.release_probe(*guarded.key, until, digest))
 
     def _open_for_all(self, guarded: _GuardedCall, state: FunctionState, failures: int, code: str) -> None:
         breaker = BreakerState(self._pause_end(state), failures, code)

@@ -73,8 +73,9 @@ class Breakers(Protocol):
         """Return True for one caller only or, once the breaker is closed again, for every caller."""
         ...
 
-    def release_probe(self, tenant: str, function: str, principal: str | None = None) -> None:
-        """Let the next caller probe: this probe has shown nothing."""
+    def release_probe(self, tenant: str, function: str, until: float, principal: str | None = None) -> None:
+        """Let the next caller probe: the probe that was claimed until this time has shown nothing. A later claim is
+        kept."""
         ...
 
     def close_for(self, tenant: str, function: str, principal: str) -> None:

@@ -87,14 +87,15 @@ class DynamoBreakers:
             raise
         return True
 
-    def release_probe(self, tenant: str, function: str, principal: str | None = None) -> None:
+    def release_probe(self, tenant: str, function: str, until: float, principal: str | None = None) -> None:
         place = "" if principal is None else "#principal."
         rows.write_if(
             self._client.update_item,
             TableName=self._table,
             Key=keys.breaker(tenant, function),
             UpdateExpression=f"REMOVE {place}probing_until",
-            ConditionExpression=f"attribute_exists({place}opened_until)",
+            ConditionExpression=f"{place}probing_until = :until",
+            ExpressionAttributeValues={":until": rows.number(until)},
             **_names(principal),
         )
 

@@ -178,9 +178,10 @@ class MemoryBreakers:
             self._write(tenant, function, principal, replace(state, probing_until=until))
             return True
 
-    def release_probe(self, tenant: str, function: str, principal: str | None = None) -> None:
+    def release_probe(self, tenant: str, function: str, until: float, principal: str | None = None) -> None:
         with self._table.lock:
-            if state := self._find(tenant, function, principal):
+            state = self._find(tenant, function, principal)
+            if state is not None and state.probing_until == until:
                 self._write(tenant, function, principal, replace(state, probing_until=None))
 
     def close_for(self, tenant: str, function: str, principal: str) -> None:

@@ -6,7 +6,6 @@ failures that count say that the function itself is broken: its program or sandb
 a dependency that the operator has chosen.
 """
 
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +14,7 @@ from signpost.errors import DeadlinePassed
 from signpost.model import JsonObject
 from signpost.toolkit import Context, Function, ToolError, Toolkit
 from signpost.toolkit.answers import ArgumentsRefused
-from signpost.toolkit.deadline import DeadlineTimer
+from signpost.toolkit.deadline import nested_alarm
 from signpost.toolkit.json_text import NotJson, json_text
 
 RESERVE = 0.5
@@ -62,9 +61,9 @@ def _contain_failures(evaluate: FunctionBody) -> FunctionBody:
 
     def run(arguments: JsonObject, ctx: Context) -> object:
         remaining = ctx.remaining()
-        ends_at = time.monotonic() + max(remaining - STOP_RESERVE, remaining / 2)
         try:
-            return DeadlineTimer().run_within(ends_at, lambda: evaluate(arguments, ctx))
+            with nested_alarm(max(remaining - STOP_RESERVE, remaining / 2)):
+                return evaluate(arguments, ctx)
         except ToolError as error:
             error.counts = False
             raise

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from core_skills.template_render import KIT as TEMPLATE_RENDER
 from core_skills.waiting import KIT as WAIT
 from signpost.calling.failures import is_counted
 from signpost.contract import CallReply, Failure, Result
-from signpost.toolkit import ToolError
+from signpost.model import JsonObject
+from signpost.toolkit import Context, ToolError
 from tests.support.function_host import FunctionHost
 
 HALF = "\ud800"
@@ -88,6 +90,27 @@ def work_until_stopped(_: Any) -> None:
 def test_an_evaluation_that_takes_too_long_is_a_failure_of_the_caller() -> None:
     reply = failure_of(call_body(work_until_stopped, seconds=2))
     assert (reply.code, reply.kind, is_counted(reply)) == ("reported", "timeout", False), reply
+
+
+def test_the_deadline_still_ends_a_function_after_its_boundary_has_ended() -> None:
+    kit, ended_by_itself = CoreToolkit("Data"), list[bool]()
+
+    def evaluate(args: dict[str, Any]) -> Any:
+        return args
+
+    def outlast_the_boundary(arguments: JsonObject, ctx: Context) -> object:
+        answer = evaluated.run(arguments, ctx)
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            pass
+        ended_by_itself.append(True)
+        return answer
+
+    kit.tool(evaluate)
+    (evaluated,) = kit.functions
+    reply = failure_of(FunctionHost([replace(evaluated, run=outlast_the_boundary)]).call("core::evaluate", {}, 0.5))
+    assert reply.code == "timed_out"
+    assert not ended_by_itself, "nothing stopped it at its deadline"
 
 
 def test_a_dependency_that_takes_too_long_counts() -> None:

@@ -12,7 +12,7 @@ from signpost.model import Json, JsonObject
 from signpost.records import dataclass
 from signpost.schema.validation import Validators, Violation
 from signpost.toolkit.answers import ArgumentsRefused
-from signpost.toolkit.deadline import check_alarm
+from signpost.toolkit.deadline import nested_alarm
 
 type Cast = Callable[[Any, str], object]
 """A function of the value and its place among the arguments. Raises ArgumentsRefused."""
@@ -80,7 +80,7 @@ def object_cast(fields: Mapping[str, Field], make: Callable[..., object] | None)
 
 
 def union_cast(branches: Sequence[Field]) -> Cast:
-    validators = Validators(check_alarm)
+    validators = Validators(nested_alarm)
 
     def cast_union(value: Json, place: str) -> object:
         fits = [branch for branch in branches if validators.find_violation(branch.schema, value) is None]

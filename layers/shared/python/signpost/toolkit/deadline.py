@@ -59,9 +59,10 @@ class DeadlineTimer:
             raise DeadlinePassed
 
 
-def check_alarm(seconds: float) -> AbstractContextManager[None]:
-    """Limit the time of a check that this toolkit makes, also while a function runs within its own deadline. In other
-    threads than the main one, in which no signal arrives, only the deadline of the function limits it."""
+def nested_alarm(seconds: float) -> AbstractContextManager[None]:
+    """Raise DeadlinePassed after the seconds, also while a function runs within its own deadline, which counts again
+    afterwards. In other threads than the main one, in which no signal arrives, only the deadline of the function
+    counts."""
     return alarm(seconds) if _is_main_thread() else nullcontext()
 
 

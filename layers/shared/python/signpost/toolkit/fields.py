@@ -16,7 +16,7 @@ from signpost.toolkit import casting
 from signpost.toolkit.annotations import MAKE, UnsupportedAnnotation, spec_of
 from signpost.toolkit.answers import ArgumentsRefused
 from signpost.toolkit.casting import Cast, Field
-from signpost.toolkit.deadline import check_alarm
+from signpost.toolkit.deadline import nested_alarm
 from signpost.toolkit.json_text import NotJson, json_of
 
 type FieldSpec = Mapping[str, Any]
@@ -274,7 +274,7 @@ def _make_schema_nullable(schema: JsonObject) -> JsonObject:
 
 def _add_default(field: Field, spec: FieldSpec, place: str) -> Field:
     default = _as_json(spec["default"], place, "default")
-    if violation := Validators(check_alarm).find_violation(field.schema, default):
+    if violation := Validators(nested_alarm).find_violation(field.schema, default):
         raise SpecRefused(f"{_place_prefix(place)}its default does not satisfy its own schema: {violation.message}")
     try:
         field.deliver(default, "")

@@ -11,7 +11,7 @@ from signpost.schema.validation import Validators
 from signpost.signing.capability_tokens import TokenVerifier
 from signpost.signing.key_ring import KeyRing
 from signpost.toolkit.context import ContextServices
-from signpost.toolkit.deadline import check_alarm
+from signpost.toolkit.deadline import nested_alarm
 from signpost.toolkit.function import DeclarationError, ExecutorFunctions
 from signpost.toolkit.gateway_calls import GatewayCalls
 from signpost.toolkit.harness import Harness
@@ -37,7 +37,7 @@ def build_harness(hosting: ExecutorFunctions, environment: Mapping[str, str]) ->
         hosting,
         tokens=TokenVerifier(keys, clock=clock),
         clock=clock,
-        validators=Validators(check_alarm),
+        validators=Validators(nested_alarm),
         services=ContextServices(
             nested=_build_gateway_calls(environment, clock, log),
             secrets=Secrets(find_secret_arns(environment), SecretsManagerTexts(lambda: manager), clock),

@@ -23,7 +23,7 @@ from signpost.toolkit.attempt import (
 )
 from signpost.toolkit.call_log import PROGRESS_EVENT, SAID_EVENT
 from signpost.toolkit.context import Context, ContextServices
-from signpost.toolkit.deadline import check_alarm
+from signpost.toolkit.deadline import nested_alarm
 from signpost.toolkit.function import Function
 from signpost.toolkit.json_text import json_of
 from signpost.toolkit.secrets import Secrets
@@ -32,7 +32,7 @@ DEFAULT_SECONDS = 30.0
 """Seconds that the context of a trial shows if the tool has no timeout. A trial is not stopped after them; only an
 executor stops calls."""
 NOTHING_SHOWN = ClientPresentation()
-_validators = Validators(check_alarm)
+_validators = Validators(nested_alarm)
 
 
 class TrialOptions(TypedDict, total=False):

@@ -9,11 +9,11 @@ from signpost.model import Json, JsonObject, PromptArgument, as_object
 from signpost.records import dataclass
 from signpost.schema.validation import Validators
 from signpost.toolkit.answers import ArgumentsRefused
-from signpost.toolkit.deadline import check_alarm
+from signpost.toolkit.deadline import nested_alarm
 from signpost.toolkit.schemas import CastSchema
 
 ANY_TEXT_ARGUMENTS: JsonObject = {"type": "object", "additionalProperties": {"type": "string"}}
-_validators = Validators(check_alarm)
+_validators = Validators(nested_alarm)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import MemoryDirectory
+from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
 from signpost.calling import wire
 from signpost.calling.components import COMPLETE_SUFFIX, ENUMERATE_SUFFIX
 from signpost.calling.failures import failure
@@ -145,6 +145,32 @@ def register_prompt(served: ServedToolkits, name: str, function: str) -> None:
 def test_n069_resources_prompts_and_completions_are_advertised() -> None:
     capabilities = ServedToolkits(yard()).request_result("server/discover")["capabilities"]
     assert {"resources", "prompts", "completions"} <= capabilities.keys()
+
+
+@pytest.mark.invariant(37)
+def test_components_under_a_hidden_prefix_do_not_exist_for_clients(served: ServedToolkits) -> None:
+    uris = ["yard://readme.md", "yard://picture", "yard://books/atlas/2", "yard://hidden/a"]
+    assert all("contents" in served.request_result("resources/read", {"uri": uri}) for uri in uris)
+    hidden = ServedToolkits(yard(), version=served.version, endpoint=served.endpoint, HIDDEN_PREFIXES="yard::")
+    empty = ServedToolkits(version=served.version, endpoint=served.endpoint)
+    reference: JsonObject = {"type": "ref/prompt", "name": "review"}
+    requests: list[tuple[str, JsonObject]] = [
+        ("prompts/list", {}),
+        ("resources/list", {}),
+        ("resources/templates/list", {}),
+        ("prompts/get", {"name": "review", "arguments": {"code": "a"}}),
+        ("completion/complete", {"ref": reference, "argument": {"name": "language", "value": "e"}}),
+        *(("resources/read", {"uri": uri}) for uri in uris),
+    ]
+    for method, params in requests:
+        assert hidden.request(method, params) == empty.request(method, params), method
+    assert hidden.called_functions == []
+
+
+def test_components_need_no_exposure_because_their_authors_have_declared_them(served: ServedToolkits) -> None:
+    MemoryRuntimeSettings(served.gateway.functions).set("default", None, "require_expose", 1)
+    assert names(served, "prompts/list", "prompts", "name") == ["review"]
+    assert "contents" in served.request_result("resources/read", {"uri": "yard://readme.md"})
 
 
 @pytest.mark.invariant(61)

@@ -66,7 +66,7 @@ TEXTS: Mapping[str, TextSetting] = {
         "prefixes of function ids, separated by commas",
         re.compile(r"(?:[A-Za-z0-9_.:-]+(?:, *[A-Za-z0-9_.:-]+)*)?"),
         1_000,
-        "functions that are neither tools at /mcp/functions and /mcp/flat nor sections",
+        "functions that are neither tools at /mcp/functions and /mcp/flat nor sections, resources or prompts",
     ),
     UNDECLARED_ARGUMENTS: TextSetting(
         "accept",
@@ -102,9 +102,14 @@ def tenant_words(settings: Mapping[str, SettingValue], name: str) -> Sequence[st
 
 def is_exposed(hosted: HostedFunction, settings: Mapping[str, SettingValue]) -> bool:
     """Tell whether the exposure settings of the tenant leave the function to clients, as a tool or in a section."""
-    if hosted.function.startswith(tuple(tenant_words(settings, "hidden_prefixes"))):
+    if has_hidden_prefix(hosted.function, settings):
         return False
     return hosted.exposed or not tenant_setting(settings, "require_expose")
+
+
+def has_hidden_prefix(function: str, settings: Mapping[str, SettingValue]) -> bool:
+    """Tell whether the tenant hides the function from clients by a prefix of its id."""
+    return function.startswith(tuple(tenant_words(settings, "hidden_prefixes")))
 
 
 def refuses_undeclared_arguments(settings: Mapping[str, SettingValue]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 
 from signpost.calling.components import prompt_name
 from signpost.calling.lookup import FunctionList
+from signpost.calling.runtime_settings import has_hidden_prefix
 from signpost.calling.uri_templates import UriTemplate, parse_uri_template
 from signpost.content.names import is_internal
 from signpost.contract import PROMPT, RESOURCE, TEMPLATE, Component, HostedFunction
@@ -86,7 +87,8 @@ class ComponentIndex:
 
 def _list_components(functions: FunctionList) -> Iterator[DeclaredComponent]:
     for hosted in functions.functions:
-        if hosted.component is not None and not is_internal(hosted.function):
+        is_hidden = is_internal(hosted.function) or has_hidden_prefix(hosted.function, functions.settings)
+        if hosted.component is not None and not is_hidden:
             yield DeclaredComponent(hosted, hosted.component, hosted.function in functions.own)
 
 

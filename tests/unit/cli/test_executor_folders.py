@@ -1,12 +1,17 @@
 """A folder with an app.py: its template, its name, and what is said when the SAM CLI does not deploy it."""
 
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from local.intrinsics import parse_template, section
+from signpost.adapters.memory import FunctionTable, MemoryDirectory
 from signpost.cli import executor_folders, main, stack
 from signpost.cli.failure import CommandFailed
+from signpost.contract import Executor, HostedFunction
 
 
 @pytest.fixture
@@ -112,6 +117,62 @@ def test_an_executor_that_the_stack_may_not_call_is_not_built(
     assert f"may not call signpost-executor-yard. {advice}" in said
     assert not asked.exists()
     assert not (folder / "template.yaml").exists()
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedExecutor:
+    """The adapters of a stack, and the tag of an executor that may be deployed already."""
+
+    directory: MemoryDirectory
+    tag: str | None
+
+    @property
+    def executor_tags(self) -> "TaggedExecutor":
+        return self
+
+    def find_tag(self, executor_arn: str, name: str) -> str | None:
+        return self.tag if (executor_arn, name) == (YARD, "signpost:tenants") else None
+
+
+YARD = GATEWAY.rpartition(":")[0] + ":signpost-executor-yard"
+
+
+@pytest.mark.invariant(85)
+@pytest.mark.parametrize(
+    ("tag", "named", "left_out"),
+    [
+        (None, "acme", ["hooli", "initech"]),
+        ("", "acme", ["hooli", "initech"]),
+        ("umbrella", '"acme umbrella"', ["hooli", "initech"]),
+        ("initech acme", '"acme initech"', ["hooli"]),
+        ("@all", '"@all acme"', []),
+    ],
+)
+def test_a_deployment_names_no_tenant_that_has_only_loaded_the_executor(
+    folder: Path,
+    tmp_path: Path,
+    tag: str | None,
+    named: str,
+    left_out: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    adapters = TaggedExecutor(MemoryDirectory(FunctionTable()), tag)
+    for tenant, arn in (("initech", YARD), ("hooli", f"{YARD}:live"), ("acme", YARD), ("wayne", f"{YARD}-2")):
+        assert adapters.directory.place(tenant, Executor(arn, "arn:keys", 1_000), [HostedFunction("yard::a")]) == []
+    monkeypatch.setattr(stack, "open_adapters", {"signpost": nullcontext(adapters)}.get)
+    asked = write_fake_sam("stops here", 1, tmp_path / "programs")
+    monkeypatch.setenv("PATH", str(asked.parent))
+    known = {"McpUrl": "https://a.test/mcp", "NestedCallsFunctionArn": GATEWAY, "ExecutorFunctions": YARD}
+    monkeypatch.setattr(stack, "read_executor_parameters", {"signpost": known}.get)
+    assert main(["executors", "deploy", str(folder), "--tenant", "acme"]) == 1
+    (build,) = asked.read_text().splitlines()
+    assert build.endswith(f" Tenants={named}")
+    said = capsys.readouterr().err
+    lines = [line for line in said.splitlines() if "does not name" in line]
+    assert [re.findall(r"deploy it with --tenant (\w+) as well", line) for line in lines] == [
+        [name] for name in left_out
+    ]
 
 
 def test_an_executor_is_built_and_deployed_in_its_folder_with_parameters(

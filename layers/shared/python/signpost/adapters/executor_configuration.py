@@ -40,10 +40,20 @@ class LambdaConfiguration:
 
     def read_tag(self, executor_arn: str, name: str) -> str | None:
         try:
-            return call(self._client.list_tags, Resource=executor_arn)["Tags"].get(name)
+            return self.find_tag(executor_arn, name)
         except ClientError as fault:
             # Without a tag the executor is for the operator's tenant only, so a tag that may not be read opens nothing.
-            if code_of(fault) in ("ResourceNotFoundException", "AccessDeniedException"):
+            if code_of(fault) == "AccessDeniedException":
+                return None
+            raise
+
+    def find_tag(self, executor_arn: str, name: str) -> str | None:
+        """Return the text of a tag; None without the tag or without the function. Raises ClientError if it may not be
+        read: a command that writes the tag must know what it replaces."""
+        try:
+            return call(self._client.list_tags, Resource=executor_arn)["Tags"].get(name)
+        except ClientError as fault:
+            if code_of(fault) == "ResourceNotFoundException":
                 return None
             raise
 

@@ -62,13 +62,17 @@ def check_allowed(name: str, stack_function: str, allowed: str) -> None:
     The ARN of a function of the stack and the parameter ExecutorFunctions of the stack decide. Checked first, so that
     an executor that cannot be called is not built."""
     patterns = [pattern.strip() for pattern in allowed.split(",") if pattern.strip()]
-    account_prefix = stack_function.partition(ARN_MARK)[0]
-    arn = f"{account_prefix}{ARN_MARK}{name}"
+    arn = arn_of(name, stack_function)
     if isinstance(AllowList(patterns).arn_of(arn), PlacementRefusal):
         parameter = ",".join((*patterns, arn))
         raise CommandFailed(
             f"The stack may not call {name}. Deploy the stack with the parameter ExecutorFunctions={parameter}"
         )
+
+
+def arn_of(name: str, stack_function: str) -> str:
+    """Return the ARN of the Lambda function of this name, in the account and region of a function of the stack."""
+    return f"{stack_function.partition(ARN_MARK)[0]}{ARN_MARK}{name}"
 
 
 def deploy(folder: Path, name: str, parameters: Mapping[str, str], show_line: ShowLine) -> None:

@@ -12,7 +12,7 @@ from signpost.cli import executor_folders, remote, stack
 from signpost.cli.failure import CommandFailed
 from signpost.cli.terminal import make_printable, print_progress
 from signpost.directory.function_warnings import find_function_warnings
-from signpost.directory.load_rules import name_of_executor
+from signpost.directory.load_tenants import TENANTS_TAG, name_tenant, tenants_without_consent, without_qualifier
 from signpost.directory.placement import PlacementError
 from signpost.errors import Unavailable
 from signpost.hazards.model import describe_warning
@@ -114,7 +114,8 @@ def _deploy(arguments: argparse.Namespace) -> int:
     executor_folders.check_allowed(name, parameters["NestedCallsFunctionArn"], allowed)
     # Templates that an earlier release wrote know this function as the gateway.
     parameters["GatewayFunctionArn"] = parameters["NestedCallsFunctionArn"]
-    parameters["Tenants"] = " ".join(_tenants_of(arguments.stack, name, arguments.tenant))
+    arn = executor_folders.arn_of(name, parameters["NestedCallsFunctionArn"])
+    parameters["Tenants"] = " ".join(_name_tenants(arguments, arn))
     if executor_folders.write_template(folder):
         print_progress(f"+ {folder / executor_folders.TEMPLATE} (edit it as you like)")
     print_progress(f"deploying the stack {name}")
@@ -125,12 +126,22 @@ def _deploy(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tenants_of(signpost_stack: str, function_name: str, tenant: str) -> "Sequence[str]":
-    """List the tenants for which the executor is placed, and the tenant for which it is deployed now."""
-    with stack.open_adapters(signpost_stack) as adapters:
-        placed = adapters.directory.list_placed()
-    names = {item.tenant for item in placed if name_of_executor(item.executor) == function_name}
-    return sorted(filter(None, {*names, tenant}))
+def _name_tenants(arguments: argparse.Namespace, arn: str) -> "Sequence[str]":
+    """Return the tenants of the executor's tag: those that it names already, and the one for which it is deployed.
+    Print the tenants for which the executor is placed without being named."""
+    with stack.open_adapters(arguments.stack) as adapters:
+        tag = adapters.executor_tags.find_tag(arn, TENANTS_TAG)
+        placed = [
+            item.tenant for item in adapters.directory.list_placed() if without_qualifier(item.executor.arn) == arn
+        ]
+    named = name_tenant(tag, arguments.tenant)
+    for tenant in tenants_without_consent(named, placed):
+        print_progress(
+            f"The executor is placed for the tenant {tenant}, which its tag {TENANTS_TAG} does not name. What is "
+            f"placed stays, and administrators of {tenant} cannot load or reload it. To permit that, deploy it with "
+            f"--tenant {tenant} as well."
+        )
+    return named
 
 
 def _change_load(arguments: argparse.Namespace) -> int:

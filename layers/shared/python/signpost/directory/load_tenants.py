@@ -4,6 +4,7 @@ An executor runs with the secrets and rights of its own stack, so the stack deci
 the tenants. A function without the tag is for the operator's tenant only.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from signpost.directory.model import PlacementRefusal
@@ -30,13 +31,24 @@ class LoadTenants:
     def check(self, executor_arn: str, tenant: str, *, is_placed: bool) -> PlacementRefusal | None:
         """Return a refusal unless the executor may be loaded for the tenant. `is_placed` tells whether it is placed for
         the tenant already, by an operator or before executors had tags."""
-        named = (self._tags.read_tag(_without_qualifier(executor_arn), TENANTS_TAG) or "").split()
+        named = (self._tags.read_tag(without_qualifier(executor_arn), TENANTS_TAG) or "").split()
         is_default = not named and (is_placed or tenant == self._operator_tenant)
         is_allowed = is_default or tenant in named or ALL_TENANTS in named
         return None if is_allowed else _refuse_tenant(executor_arn, tenant)
 
 
-def _without_qualifier(arn: str) -> str:
+def name_tenant(tag: str | None, tenant: str) -> Sequence[str]:
+    """Return the tenants that the tag names after an operator has deployed the executor for a tenant. No other tenant
+    is added: that an executor is loaded for a tenant does not mean that its stack agrees."""
+    return sorted({*(tag or "").split(), tenant})
+
+
+def tenants_without_consent(named: Sequence[str], placed: Iterable[str | None]) -> Sequence[str]:
+    """Return the tenants for which an executor is placed although its tag does not name them."""
+    return [] if ALL_TENANTS in named else sorted({tenant for tenant in placed if tenant} - set(named))
+
+
+def without_qualifier(arn: str) -> str:
     """Return the ARN of the function itself: its versions and aliases have no tags."""
     return ":".join(arn.split(":")[:ARN_PARTS])
 

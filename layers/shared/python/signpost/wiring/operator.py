@@ -110,6 +110,10 @@ class OperatorAdapters:
         )
 
     @property
+    def executor_tags(self) -> LambdaConfiguration:
+        return LambdaConfiguration(self._clients.lambdas)
+
+    @property
     def link(self) -> "LambdaTransport":
         return BotoLambdaTransport(self._clients.lambdas, clock=self.clock, log_abandoned_call=lambda _: None)
 

@@ -41,7 +41,7 @@ ATTACKS = Part("attacks", command=(sys.executable, "-m", "tests.attacks"))
 
 
 def find_parts(root: Path) -> Sequence[Part]:
-    """Return the checks, a part for the quick test files of each folder, a part for each slow file, the attacks, and
+    """Return the checks, a part for the quick test files of each folder, the attacks, a part for each slow file, and
     the mutants."""
     quick_files: dict[str, list[str]] = {}
     slow_files: list[str] = []
@@ -53,7 +53,8 @@ def find_parts(root: Path) -> Sequence[Part]:
         else:
             quick_files.setdefault(folder, []).append(name)
     quick = [Part(f"tests/{folder}: the rest", tuple(files), is_parallel=True) for folder, files in quick_files.items()]
-    return [*CHECKS, *quick, *(Part(file, (file,)) for file in slow_files), ATTACKS, MUTANTS]
+    # The attacks come before the tests, one of which reads the scorecard that they write.
+    return [*CHECKS, *quick, ATTACKS, *(Part(file, (file,)) for file in slow_files), MUTANTS]
 
 
 def select_parts(parts: Iterable[Part], texts: Sequence[str]) -> Sequence[Part]:

@@ -9,6 +9,7 @@ from tests.attacks.arena import Finding
 PAGE = "docs/security.md"
 SCORECARD = MarkedPart("<!-- attacks: filled by make attacks -->", "<!-- /attacks -->")
 _ROW = re.compile(r"^\| (?P<id>[AF]\d+(?:\.\d+)?) \| (?P<title>[^|]+) \| (?P<answer>[^|]+) \|$", re.MULTILINE)
+_SCORED = re.compile(r"^\| (?P<id>[AF]\d+(?:\.\d+)?) \| \w+ \|", re.MULTILINE)
 PLAYED = "played"
 
 
@@ -32,3 +33,9 @@ def read_listed(page: str) -> Mapping[str, tuple[str, str]]:
     """Return the attacks that the page lists: the title and the answer, by id. The answer is `played` or a reason."""
     without_scorecard = SCORECARD.removed(page)
     return {row["id"]: (row["title"], row["answer"]) for row in _ROW.finditer(without_scorecard)}
+
+
+def read_scored(page: str) -> Sequence[str]:
+    """Return the ids of the attacks in the scorecard of the page, in their order."""
+    scorecard = page.partition(SCORECARD.begin)[2].partition(SCORECARD.end)[0]
+    return _SCORED.findall(scorecard)

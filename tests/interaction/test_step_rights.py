@@ -188,6 +188,18 @@ def test_a_retry_is_not_made_where_rules_deny_the_workflow_by_now() -> None:
     assert world.read(world.bob, other)["state"] == "done", "rules apply to the workflows that a principal has started"
 
 
+@pytest.mark.parametrize("denied", ["workflow:child", "workflow:parent"])
+def test_rules_do_not_stop_the_step_of_a_child_which_an_author_has_chosen(denied: str) -> None:
+    world = World(BUSY, ExecutorOutcome({}))
+    parent = world.step_of(world.ann, "parent")
+    child = {"workflowId": world.read(world.ann, parent)["pending"]["workflowId"]}
+    assert "pending" in world.submit(world.ann, child)
+    world.deny(world.ann, denied)
+    world.work()
+    assert world.read(world.bob, child)["state"] == "done"
+    assert len(world.executor.attempts) == 2
+
+
 @pytest.mark.invariant(96)
 @pytest.mark.parametrize("loss", ["revoked", "denied", "denied as a skill"])
 def test_a_long_call_is_not_made_without_the_right_to_it(loss: str) -> None:

@@ -491,6 +491,26 @@ def test_a_start_without_a_schema_takes_what_its_link_says() -> None:
     assert world.call("workflow.start", {**start, "input": {}}, "ann")["state"] == "a"
 
 
+def test_the_input_that_a_parent_gives_to_its_child_needs_no_schema() -> None:
+    world = GatewayWorkflows({"ann": Principal("ann", TENANT, "t")})
+    world.set_for_tenant("undeclared_arguments", "refuse")
+    executor = {"kind": "workflow", "definitionId": "child", "input": {"n": "$.context.n"}}
+    go = {"target": "b", "executor": executor, "output": {"said": "$.output.said"}}
+    ends = {"b": {"terminal": True}}
+    world.publish(
+        "parent",
+        {"initialState": "a", "initialContext": {"n": 3}, "states": {"a": {"transitions": {"go": go}}, **ends}},
+    )
+    hop = {"target": "b", "actor": "deterministic", "output": {"said": "$.workflow.input.n"}}
+    world.publish("child", {"initialState": "a", "states": {"a": {"transitions": {"hop": hop}}, **ends}})
+    refused = world.call("workflow.start", {"definitionId": "child", "input": {"n": 3}}, "ann")
+    assert refused["error"]["code"] == "INPUT_SCHEMA_VIOLATION"
+    started = world.call("workflow.start", {"definitionId": "parent", "input": {}}, "ann")
+    (link,) = [link for link in started["links"] if link["rel"] == "transition"]
+    answer = world.call("workflow.submit", {**link["args"], "arguments": {}}, "ann")
+    assert (answer["state"], answer["context"]["said"]) == ("b", 3), answer
+
+
 CALLING: JsonObject = {
     "kind": "function",
     "function": "mail::send",

@@ -65,6 +65,7 @@ type WarningCode = Literal[
     "tag_character",  # one of the invisible characters that can spell a text
     "control_character",
     "hidden_comment",  # a comment in markdown, outside of code
+    "hidden_element",  # an element of HTML in markdown that no page shows
     "mixed_scripts",  # a letter in a name looks like a letter of another script
     "look_alike_name",  # a name looks like another one
     "literal_secret",  # a setting has a secret in clear

@@ -4,7 +4,9 @@ A character that a writing system or an emoji needs at its place is none of them
 selector after a heart, the tags of the flag of Scotland."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from html.entities import html5
 from itertools import islice
 from unicodedata import category, name
 
@@ -26,6 +28,11 @@ _MEANINGS: dict[WarningCode, str] = {
 _ADVICE = "Remove them."
 MOST_CHARACTERS = 1_000
 """Hidden characters after which the rest of a text is not searched."""
+NEAR = 300
+"""Characters of a line on each side of a direction mark among which a right-to-left letter needs it."""
+_ENTITY = re.compile(
+    r"&(?:#(?P<decimal>[0-9]{1,7});|#[xX](?P<hexadecimal>[0-9a-fA-F]{1,6});|(?P<name>[A-Za-z]\w{0,31};))"
+)
 _FLAG = "\U0001f3f4"
 _FLAG_TAGS = re.compile("\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|"
                         "\U000e0077\U000e006c\U000e0073)\U000e007f")  # fmt: skip
@@ -59,10 +66,10 @@ class _Place:
         return self.text[self.at + 1] if self.at + 1 < len(self.text) else ""
 
     @property
-    def line_text(self) -> str:
-        start = self.text.rfind("\n", 0, self.at) + 1
-        end = self.text.find("\n", self.at)
-        return self.text[start : end if end >= 0 else len(self.text)]
+    def near_text(self) -> str:
+        """The text of the line on both sides of the character."""
+        before, after = self.text[max(0, self.at - NEAR) : self.at], self.text[self.at : self.at + NEAR]
+        return before.rpartition("\n")[2] + after.partition("\n")[0]
 
 
 def find_hidden_characters(text: str) -> Iterator[Hazard]:
@@ -74,6 +81,33 @@ def find_hidden_characters(text: str) -> Iterator[Hazard]:
         found.setdefault((line, _code_of(place.character)), []).append(place.character)
     for (number, code), characters in found.items():
         yield Hazard(code, f"{len(characters)} {_MEANINGS[code]} ({_list_characters(characters)}). {_ADVICE}", number)
+
+
+def find_encoded_characters(text: str) -> Iterator[tuple[int, Hazard]]:
+    """Yield the places of entities of HTML, such as `&#8203;`, that stand for a hidden character."""
+    pieces: list[str] = []
+    places: dict[int, int] = {}
+    length, at = 0, 0
+    for entity in _ENTITY.finditer(text):
+        character = _decode(entity)
+        if _SUSPECT.fullmatch(character):
+            length += entity.start() - at
+            places[length] = entity.start()
+            pieces += (text[at : entity.start()], character)
+            length, at = length + 1, entity.end()
+    decoded = "".join([*pieces, text[at:]])
+    for place in islice(_find_hidden(decoded) if places else (), MOST_CHARACTERS):
+        if place.at in places:
+            code = _code_of(place.character)
+            message = f"encoded {_MEANINGS[code]} ({_list_characters([place.character])}). {_ADVICE}"
+            yield places[place.at], Hazard(code, message)
+
+
+def _decode(entity: re.Match[str]) -> str:
+    if entity["name"]:
+        return html5.get(entity["name"], "")
+    number = int(entity["decimal"] or entity["hexadecimal"], 10 if entity["decimal"] else 16)
+    return chr(number) if number <= sys.maxunicode else ""
 
 
 def _find_hidden(text: str) -> Iterator[_Place]:
@@ -142,7 +176,7 @@ def _separates_unspaced_words(place: _Place) -> bool:
 def _marks_direction(place: _Place) -> bool:
     """A mark beside right-to-left text keeps punctuation and numbers in their place; repeated, it spells something."""
     is_repeated = place.character in (place.before, place.after)
-    return not is_repeated and _RIGHT_TO_LEFT.search(place.line_text) is not None
+    return not is_repeated and _RIGHT_TO_LEFT.search(place.near_text) is not None
 
 
 def _is_in_script(character: str, scripts: tuple[str, ...]) -> bool:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from signpost.hazards.characters import find_hidden_characters
-from signpost.hazards.comments import find_comments
+from signpost.hazards.markup import find_hidden_markup
 from signpost.hazards.model import Hazard
 
 
 def find_text_hazards(text: str) -> Iterator[Hazard]:
     yield from find_hidden_characters(text)
-    yield from find_comments(text)
+    yield from find_hidden_markup(text)

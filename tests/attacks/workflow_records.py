@@ -36,7 +36,7 @@ AUDIT_IN_THE_TRANSACTION = Defence(
     (
         Removal(
             INSTANCE_STORE,
-            "*(rows.build_put(self._table, row) for row in self._audit_rows(tenant, instance.id, entry.events)),",
+            "*(rows.build_put(self._table, row) for row in audit),",
             "",
         ),
     ),

@@ -55,7 +55,7 @@ def test_the_documented_event_is_the_event_that_is_sent() -> None:
     ]
     record = AuditRecord("workflow.transitioned", {"transition": "approve", "state": "released", "version": 3})
     event = build_bus_event(
-        WorkflowAuditEvent("acme", "wf_2c9f", AuditEvent(record, 1_795_003_200.25, "cor_81d0", "ann"))
+        WorkflowAuditEvent("acme", "wf_2c9f", AuditEvent(record, 1_795_003_200.25, "cor_81d0", "ann"), "5fd0…")
     )
     sent = {"source": event.source, "detail-type": event.type, "detail": json.loads(event.detail)}
     assert {**sent, "resources": list(event.resources)} == shown

@@ -10,7 +10,7 @@ import pytest
 from signpost.workflow.instance import Instance, child_id_of
 from tests.support.crash_points import NEVER, CrashPoints, ProcessKilled
 from tests.support.interrupted_workflows import RECOVERY_SECONDS, SCENARIOS, ScenarioRun, submit_step
-from tests.support.memory_workflows import TENANT
+from tests.support.memory_workflows import TENANT, check_verified
 from tests.support.step_cases import AGENT
 
 pytestmark = pytest.mark.no_cover
@@ -85,6 +85,7 @@ def check_audit(scene: ScenarioRun, found: str, doubts: int) -> None:
     assert events["executor.in_doubt"] == doubts
     written = scene.instances.history(TENANT, scene.id)
     assert [hop.version for hops, _ in written for hop in hops] == list(range(2, stand.version + 1))
+    check_verified(scene.instances, scene.id)
 
 
 def is_settled(scene: ScenarioRun) -> bool:

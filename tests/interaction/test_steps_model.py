@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.ports import StepAttempt, StepOutcome
 from tests.support.effort import count_examples
-from tests.support.memory_workflows import TENANT, MemoryWorkflows
+from tests.support.memory_workflows import TENANT, MemoryWorkflows, check_verified
 from tests.support.played_executors import ExecutorCrash, PlayedExecutor
 from tests.support.step_cases import AGENT, ATTEMPT_SECONDS, LEASE_SECONDS, RESOLVER
 
@@ -156,6 +156,7 @@ class StepsStateMachine(RuleBasedStateMachine):
         if claim is not None:
             self.shop.clock.advance(10_000)
             assert len(self.shop.get(self.id, RESOLVER)["links"]) == 3
+        check_verified(self.shop.instances, self.id)
 
 
 StepsStateMachine.TestCase.settings = settings(max_examples=RUNS, stateful_step_count=STEPS)

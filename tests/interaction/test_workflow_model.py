@@ -19,7 +19,7 @@ from signpost.workflow.ports import StepAttempt
 from signpost.workflow.running.service import StepResult, WorkflowRefusal
 from tests.support.effort import count_examples
 from tests.support.line_output import ShowLine
-from tests.support.memory_workflows import CALL_SECONDS, TENANT, MemoryWorkflows
+from tests.support.memory_workflows import CALL_SECONDS, TENANT, MemoryWorkflows, check_verified
 from tests.support.played_executors import PlayedExecutor
 
 pytestmark = pytest.mark.no_cover
@@ -301,6 +301,10 @@ class WorkflowStateMachine(RuleBasedStateMachine):
         for caller in CALLERS.values():
             shown = build_links(self.definition, kept, caller, self.clock.now())
             assert [as_object(link["args"])["transition"] for link in shown] == model.linked(caller)
+
+    def teardown(self) -> None:
+        if getattr(self, "workflow_id", ""):
+            check_verified(self.shop.instances, self.workflow_id)
 
 
 WorkflowStateMachine.TestCase.settings = settings(

@@ -15,6 +15,7 @@ from signpost.entrypoints.stream_batch import BATCH_SIZE
 from signpost.entrypoints.workflow_relay import LONGEST_DELAY, StreamReader, WorkflowRelay
 from signpost.errors import Unavailable
 from signpost.telemetry import Telemetry
+from signpost.workflow.hash_links import build_link
 from signpost.workflow.instance import AuditEvent, AuditRecord
 from signpost.workflow.running import serialization
 from signpost.workflow.wakes import QueuedWake, Wake, WakeMessage
@@ -99,6 +100,14 @@ def test_each_event_of_a_step_is_sent_with_its_workflow_tenant_and_actor() -> No
         "version": 2,
     }
     assert first.resources == ("urn:signpost:instance:wf_1", "urn:signpost:tenant:acme")
+
+
+def test_an_event_has_the_hash_of_its_write() -> None:
+    bus, row = Bus(), audit(1, "workflow.transitioned", hash="forged")
+    link = build_link(None, 2, NOW, {})
+    row["dynamodb"]["NewImage"]["link"] = {"S": serialization.link_text(link)}
+    relay_records(bus, Queue(), row)
+    assert json.loads(bus.events[0].detail)["hash"] == link.hash
 
 
 def test_a_payload_never_overrides_workflow_and_actor_of_its_event() -> None:

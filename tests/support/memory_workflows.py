@@ -24,6 +24,7 @@ from signpost.workflow.running.executors.human import HumanExecutor
 from signpost.workflow.running.service import StartRequest, StepResult, WorkflowRefusal, Workflows
 from signpost.workflow.running.step_rights import RightsOfRequest
 from signpost.workflow.running.step_writer import StepWriter
+from signpost.workflow.running.verification import VerifiedRun, verify_record
 from signpost.workflow.running.wakeups import Waker
 from tests.support.memory_gateway import ManualClock
 
@@ -150,6 +151,15 @@ class MemoryWorkflows:
     def list_payloads(self, workflow_id: str, kind: str) -> list[JsonObject]:
         events = self.instances.audit(TENANT, workflow_id)
         return [event.record.payload for event in events if event.record.type == kind]
+
+
+def check_verified(instances: MemoryInstanceStore, workflow_id: str) -> None:
+    """Check that the whole record of an instance agrees with its hashes."""
+    record = instances.read_record(TENANT, workflow_id)
+    assert record is not None
+    result = verify_record(record)
+    assert isinstance(result, VerifiedRun), result
+    assert result.is_complete
 
 
 def _said(result: StepResult | WorkflowRefusal) -> ToolAnswer:

@@ -161,5 +161,7 @@ def history(version: int) -> str:
     return f"{HISTORY}{version:010}"
 
 
-def audit(at: float, correlation_id: str) -> str:
-    return f"{AUDIT}{at:017.6f}#{correlation_id}"
+def audit(at: float, correlation_id: str, link_number: int | None = None, part: int = 0) -> str:
+    """Build the key with the number of the link, so that two writes of one call at one time have two rows."""
+    number = "" if link_number is None else f"{link_number:010}#"
+    return f"{AUDIT}{at:017.6f}#{number}{correlation_id}{f'#{part:04}' if part else ''}"

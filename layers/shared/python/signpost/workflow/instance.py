@@ -10,6 +10,7 @@ from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.workflow.definition import Definition
 from signpost.workflow.guards import GuardInput, Tally
+from signpost.workflow.hash_links import HashLink
 from signpost.workflow.paths import ValueSources
 from signpost.workflow.wakes import Wake
 
@@ -224,6 +225,8 @@ class Instance:
     """How often a claim ended without another version, because the claimed move turned out not to have happened."""
     end_unreported_since: float | None = None
     """When it ended; kept until it is known that the parent that waits for the end has heard of it."""
+    link: HashLink | None = None
+    """The newest link of its hash chain; None if it was written last by a release without hashes."""
 
     @property
     def write_condition(self) -> "WriteCondition":
@@ -384,6 +387,10 @@ class InstanceWrite:
     """When a worker has to look at it even if no caller asks; None for never."""
     token: str = ""
     """The id of the write; a repetition of the same write has the same token."""
+    recorded: JsonObject = field(default_factory=dict[str, Json])
+    """The further fields of its row of the history: the state, and the digests of definition, context and input."""
+    link: HashLink | None = None
+    """Its link in the hash chain; None if it adds no row, or does not exclude other writes."""
 
 
 @dataclass(frozen=True, slots=True)

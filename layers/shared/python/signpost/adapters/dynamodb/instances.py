@@ -16,6 +16,7 @@ from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.errors import Unavailable
+from signpost.workflow.hash_links import HashLink
 from signpost.workflow.instance import (
     AuditEvent,
     Claim,
@@ -27,6 +28,7 @@ from signpost.workflow.instance import (
     WriteCondition,
 )
 from signpost.workflow.running import serialization
+from signpost.workflow.running.linked_writes import hash_note
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -110,9 +112,10 @@ class DynamoInstanceStore:
 
     def _writes(self, tenant: str, entry: InstanceWrite, replacing: WriteCondition | None) -> list[Any]:
         instance = entry.instance
+        audit = _build_audit_rows(tenant, instance.id, entry.events, entry.link)
         writes = [
             rows.build_put(self._table, self._head_row(tenant, entry), _condition_attributes(replacing)),
-            *(rows.build_put(self._table, row) for row in self._audit_rows(tenant, instance.id, entry.events)),
+            *(rows.build_put(self._table, row) for row in audit),
         ]
         if replacing is None or replacing.version != instance.version:
             writes += [
@@ -162,7 +165,7 @@ class DynamoInstanceStore:
         return serialization.claim_of(head["claim"]["S"], arguments)
 
     def note(self, tenant: str, workflow_id: str, events: Sequence[AuditEvent]) -> None:
-        for row in self._audit_rows(tenant, workflow_id, events):
+        for row in _build_audit_rows(tenant, workflow_id, events, None):
             rows.repeat_write(self._client.put_item, TableName=self._table, Item=row)
 
     def list_open_approvals(self, tenant: str) -> Sequence[OpenApproval]:
@@ -186,24 +189,7 @@ class DynamoInstanceStore:
         return {
             **keys.workflow_row(tenant, entry.instance.id, keys.history(entry.instance.version)),
             "text": {"S": serialization.history_text(entry)},
-            **rows.schema_attribute(),
-        }
-
-    def _audit_rows(self, tenant: str, workflow_id: str, events: Sequence[AuditEvent]) -> Sequence[Attributes]:
-        """Pack the events into as few rows as possible: the events of one call share subject, correlation and time."""
-        return [
-            self._audit_row(tenant, workflow_id, batch, part)
-            for part, batch in enumerate(batched(events, EVENTS_IN_A_ROW, strict=False))
-        ]
-
-    def _audit_row(self, tenant: str, workflow_id: str, events: Sequence[AuditEvent], part: int) -> Attributes:
-        first = events[0]
-        place = f"{first.correlation_id}#{part}" if part else first.correlation_id
-        return {
-            **keys.workflow_row(tenant, workflow_id, keys.audit(first.at, place)),
-            "correlation": {"S": first.correlation_id},
-            "subject": {"S": first.subject},
-            "text": {"S": serialization.audit_text(events)},
+            **_link_attributes(entry.link),
             **rows.schema_attribute(),
         }
 
@@ -219,6 +205,31 @@ class DynamoInstanceStore:
 
     def _read_text(self, tenant: str, row: Row) -> str:
         return row["text"]["S"] if "text" in row else self._values.read(tenant, row["kept"]["S"])
+
+
+def _build_audit_rows(
+    tenant: str, workflow_id: str, events: Sequence[AuditEvent], link: HashLink | None
+) -> Sequence[Attributes]:
+    """Pack the events into as few rows as possible: the events of one call share subject, correlation and link."""
+    return [
+        {
+            **keys.workflow_row(tenant, workflow_id, _audit_key(batch, part, link)),
+            "correlation": {"S": batch[0].correlation_id},
+            "subject": {"S": batch[0].subject},
+            "text": {"S": serialization.audit_text(batch)},
+            **(_link_attributes(link) or {"hash": {"S": hash_note(tenant, workflow_id, batch)}}),
+            **rows.schema_attribute(),
+        }
+        for part, batch in enumerate(batched(events, EVENTS_IN_A_ROW, strict=False))
+    ]
+
+
+def _audit_key(events: Sequence[AuditEvent], part: int, link: HashLink | None) -> str:
+    return keys.audit(events[0].at, events[0].correlation_id, None if link is None else link.number, part)
+
+
+def _link_attributes(link: HashLink | None) -> Attributes:
+    return {} if link is None else {"link": {"S": serialization.link_text(link)}}
 
 
 def _is_whole(head: Row, context: Row | None) -> bool:

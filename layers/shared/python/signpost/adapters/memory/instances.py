@@ -1,10 +1,12 @@
 """The store of workflow instances, in memory."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from threading import Lock
 
 from signpost.records import dataclass
+from signpost.workflow.hash_links import HashLink
 from signpost.workflow.instance import (
     AuditEvent,
     Claim,
@@ -16,6 +18,8 @@ from signpost.workflow.instance import (
     WriteCondition,
 )
 from signpost.workflow.running import serialization
+from signpost.workflow.running.linked_writes import hash_note
+from signpost.workflow.running.verification import AuditRow, HistoryRow, RunRecord
 from signpost.workflow.wakes import Wake
 
 type _InstanceKey = tuple[str, str]
@@ -39,6 +43,34 @@ class _InstanceRow:
     def instance(self, workflow_id: str) -> Instance:
         claim = serialization.claim_of(*self.claim) if self.claim is not None else None
         return serialization.instance_of(workflow_id, self.head, self.context, self.input_text, claim)
+
+
+@dataclass(frozen=True, slots=True)
+class _HistoryText:
+    version: int
+    text: str
+    link: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _AuditText:
+    text: str
+    correlation_id: str
+    subject: str
+    link: str | None
+    own_hash: str | None
+
+    @property
+    def events(self) -> Sequence[AuditEvent]:
+        return serialization.audit_of(self.text, self.correlation_id, self.subject)
+
+
+def _link_text(link: HashLink | None) -> str | None:
+    return None if link is None else serialization.link_text(link)
+
+
+def _link_of(text: str | None) -> HashLink | None:
+    return None if text is None else serialization.link_of(text)
 
 
 def _row_of(entry: InstanceWrite) -> _InstanceRow:
@@ -66,8 +98,8 @@ class MemoryInstanceStore:
         self._rows: dict[_InstanceKey, _InstanceRow] = {}
         self._saved_tokens: set[str] = set()
         """The tokens of all entries that were saved."""
-        self._history: dict[_InstanceKey, list[str]] = {}
-        self._audit: dict[_InstanceKey, list[tuple[str, str, str]]] = {}
+        self._history: dict[_InstanceKey, list[_HistoryText]] = {}
+        self._audit: dict[_InstanceKey, list[_AuditText]] = {}
         self._open_approvals: dict[_InstanceKey, str] = {}
         """The open approvals, by tenant and request."""
         self._due: dict[_InstanceKey, float] = {}
@@ -93,8 +125,9 @@ class MemoryInstanceStore:
             self._set_due(key, entry.due_at)
             self.wakes += [(tenant, wake) for wake in entry.wakes]
             if replacing is None or replacing.version != instance.version:
-                self._history.setdefault(key, []).append(serialization.history_text(entry))
-            self._add_events(key, entry.events)
+                text = _HistoryText(instance.version, serialization.history_text(entry), _link_text(entry.link))
+                self._history.setdefault(key, []).append(text)
+            self._add_events(key, entry.events, entry.link)
             if (approval := serialization.find_open_approval(instance)) is not None:
                 self._open_approvals[tenant, approval.request.id] = serialization.open_approval_text(approval)
             if entry.closed_request_id is not None:
@@ -135,17 +168,24 @@ class MemoryInstanceStore:
         return sorted(approvals, key=lambda approval: approval.request.asked_at)
 
     def history(self, tenant: str, workflow_id: str) -> Sequence[tuple[Sequence[Hop], Sequence[EvidenceItem]]]:
-        return [serialization.history_of(text) for text in self._history.get((tenant, workflow_id), ())]
+        return [serialization.history_of(row.text) for row in self._history.get((tenant, workflow_id), ())]
 
     def audit(self, tenant: str, workflow_id: str) -> Sequence[AuditEvent]:
-        audit_rows = self._audit.get((tenant, workflow_id), ())
-        return [
-            event
-            for text, correlation, subject in audit_rows
-            for event in serialization.audit_of(text, correlation, subject)
-        ]
+        return [event for row in self._audit.get((tenant, workflow_id), ()) for event in row.events]
 
-    def _add_events(self, key: _InstanceKey, events: Sequence[AuditEvent]) -> None:
+    def read_record(self, tenant: str, workflow_id: str) -> RunRecord | None:
+        instance, key = self.load(tenant, workflow_id), (tenant, workflow_id)
+        if instance is None:
+            return None
+        history = [
+            HistoryRow(row.version, json.loads(row.text), _link_of(row.link)) for row in self._history.get(key, ())
+        ]
+        audit = [AuditRow(row.events, _link_of(row.link), row.own_hash) for row in self._audit.get(key, ())]
+        return RunRecord(tenant, instance, history, audit)
+
+    def _add_events(self, key: _InstanceKey, events: Sequence[AuditEvent], link: HashLink | None = None) -> None:
         if events:
-            audit_row = (serialization.audit_text(events), events[0].correlation_id, events[0].subject)
-            self._audit.setdefault(key, []).append(audit_row)
+            own_hash = hash_note(*key, events) if link is None else None
+            first, text = events[0], serialization.audit_text(events)
+            row = _AuditText(text, first.correlation_id, first.subject, _link_text(link), own_hash)
+            self._audit.setdefault(key, []).append(row)

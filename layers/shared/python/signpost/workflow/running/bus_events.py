@@ -16,6 +16,8 @@ class WorkflowAuditEvent:
     tenant: str
     workflow_id: str
     event: AuditEvent
+    hash: str = ""
+    """The hash of the write that recorded it; empty if a release without hashes did."""
 
 
 def build_bus_event(audit_event: WorkflowAuditEvent) -> BusEvent:
@@ -25,6 +27,7 @@ def build_bus_event(audit_event: WorkflowAuditEvent) -> BusEvent:
         "correlationId": event.correlation_id,
         "at": event.at,
         "actor": event.subject,
+        **({"hash": audit_event.hash} if audit_event.hash else {}),
     }
     published = {name: value for name, value in event.record.payload.items() if name in PUBLISHED_FIELDS}
     return BusEvent(

@@ -7,6 +7,7 @@ from typing import Any
 
 from signpost.model import JsonObject, Principal
 from signpost.workflow.guards import Tally
+from signpost.workflow.hash_links import HashLink
 from signpost.workflow.instance import (
     ApprovalRequest,
     AuditEvent,
@@ -57,6 +58,7 @@ def _optional_fields(instance: Instance) -> dict[str, Any]:
         "untoldSince": instance.end_unreported_since,
         "cancelled": None if instance.cancelled is None else asdict(instance.cancelled),
         "fault": None if instance.fault is None else asdict(instance.fault),
+        "link": None if instance.link is None else asdict(instance.link),
     }
     return {name: part for name, part in parts.items() if part is not None}
 
@@ -87,6 +89,7 @@ def instance_of(workflow_id: str, head: str, context: str, input_text: str, clai
         end_unreported_since=fields.get("untoldSince"),
         cancelled=Cancellation(**fields["cancelled"]) if "cancelled" in fields else None,
         fault=InstanceFault(**fields["fault"]) if "fault" in fields else None,
+        link=HashLink(**fields["link"]) if "link" in fields else None,
     )
 
 
@@ -146,16 +149,34 @@ def find_open_approval(instance: Instance) -> OpenApproval | None:
     return None if request is None or request.lapsed else OpenApproval(instance.id, instance.definition_id, request)
 
 
-def history_text(write: InstanceWrite) -> str:
-    return text_of({
+def history_fields(write: InstanceWrite) -> JsonObject:
+    return {
         "hops": [asdict(hop) for hop in write.hops],
         "evidence": [asdict(item) for item in write.evidence],
-    })  # fmt: skip
+        **write.recorded,
+    }
+
+
+def history_text(write: InstanceWrite) -> str:
+    return text_of(history_fields(write))
+
+
+def link_text(link: HashLink) -> str:
+    return text_of(asdict(link))
+
+
+def link_of(text: str) -> HashLink:
+    return HashLink(**json.loads(text))
 
 
 def history_of(text: str) -> tuple[Sequence[Hop], Sequence[EvidenceItem]]:
     fields = json.loads(text)
-    return [Hop(**hop) for hop in fields["hops"]], [EvidenceItem(**item) for item in fields["evidence"]]
+    return [Hop(**hop) for hop in fields["hops"]], evidence_of(fields)
+
+
+def evidence_of(fields: Mapping[str, Any]) -> Sequence[EvidenceItem]:
+    """Return the evidence among the fields of a row of the history."""
+    return [EvidenceItem(**item) for item in fields["evidence"]]
 
 
 def audit_text(events: Sequence[AuditEvent]) -> str:

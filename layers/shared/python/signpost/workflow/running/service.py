@@ -35,6 +35,7 @@ from signpost.workflow.instance import AuditEvent, Instance, OpenApproval, deadl
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.running import overrides
 from signpost.workflow.running.answers import may_read
+from signpost.workflow.running.linked_writes import order_times
 from signpost.workflow.running.step_writer import StepContext, StepWriter
 
 if TYPE_CHECKING:
@@ -314,7 +315,8 @@ class Workflows:
             return loaded
         now, instance, principal = self._clock.now(), loaded.instance, submission.principal
         refusal = _build_late_refusal(instance, submission, now)
-        event = AuditEvent(build_rejection_record(refusal, instance), now, f"cor_{self._ids.new()}", principal.subject)
+        (at,) = order_times([None], now, instance.link)
+        event = AuditEvent(build_rejection_record(refusal, instance), at, f"cor_{self._ids.new()}", principal.subject)
         with suppress(Unavailable):
             self._instances.note(principal.tenant, workflow_id, [event])
         result = self._build_current_result(loaded, principal)

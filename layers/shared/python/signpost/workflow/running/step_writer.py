@@ -48,6 +48,7 @@ from signpost.workflow.running.attempts import (
     build_unknown_kind_failure,
     job_of,
 )
+from signpost.workflow.running.linked_writes import link_write, order_times
 from signpost.workflow.running.resume import StepResumer
 from signpost.workflow.wakes import Wake
 
@@ -259,11 +260,16 @@ class _StepRun:
             and refusal.code == "EXECUTOR_FAILED"
         ):
             return WrittenStep(step, is_kept=False)
-        if instance is not self._last_written and instance != self._last_written:
+        if self._has_changed(instance):
             self._write(step, instance)
         elif events := self._build_events(step):
             self._writer.instances.note(self._context.tenant, instance.id, events)
         return WrittenStep(replace(step, instance=instance))
+
+    def _has_changed(self, instance: Instance) -> bool:
+        """Return whether the instance differs from what was written last. Only a write changes its link."""
+        last = self._last_written
+        return last is None or (instance is not last and replace(instance, link=last.link) != last)
 
     def _build_doubtful_claim(self, refusal: Refusal) -> Claim:
         claim = self._executed_claim or (self._last_written.claim if self._last_written is not None else None)
@@ -303,6 +309,7 @@ class _StepRun:
             due_at=due_at(definition, instance),
             token=self._writer.ids.new(),
         )
+        write = link_write(self._context.tenant, last, write, self._clock.now())
         condition = last.write_condition if last is not None else None
         tenant, ends_at = self._context.tenant, self._context.ends_at
         if not self._write_with_retries(
@@ -311,7 +318,7 @@ class _StepRun:
             raise LeaseLost
         self._written_hops, self._written_evidence = len(step.hops), len(step.evidence)
         self._written_records = len(step.records)
-        self._last_written = instance
+        self._last_written = write.instance
 
     def _write_with_retries[Written](self, write: Callable[[], Written], until: float) -> Written:
         """Write, and repeat while there is time and the store is unavailable: the record of an execution that may have
@@ -328,7 +335,8 @@ class _StepRun:
         now, subject = self._clock.now(), step.principal.subject
         correlation = self._context.correlation_id
         unwritten = step.records[self._written_records :]
-        times = [now if record.at is None else record.at for record in unwritten]
+        newest = None if self._last_written is None else self._last_written.link
+        times = order_times([record.at for record in unwritten], now, newest)
         return [AuditEvent(record, at, correlation, subject) for record, at in zip(unwritten, times, strict=True)]
 
 

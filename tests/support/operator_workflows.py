@@ -74,7 +74,12 @@ class OperatorWorkflows:
         revisions = RevisionView(rows=MemoryRevisionRows(self._content), clock=clock)
         view = CatalogueView(revisions=revisions, texts=self._texts)
         yield WorkflowReader(
-            instances=self.world.instances, definitions=self._texts, catalogue=view, clock=clock, mcp_url=URL
+            instances=self.world.instances,
+            records=self.world.instances,
+            definitions=self._texts,
+            catalogue=view,
+            clock=clock,
+            mcp_url=URL,
         )
 
     def _tools_of(self, url: str, say: ShowLine) -> "_Tools":

@@ -41,6 +41,7 @@ def open_workflows(name: str) -> "Generator[WorkflowReader]":
     with open_adapters(name) as adapters:
         yield WorkflowReader(
             instances=adapters.instances,
+            records=adapters.run_records,
             definitions=adapters.definitions,
             catalogue=adapters.catalogue,
             clock=adapters.clock,

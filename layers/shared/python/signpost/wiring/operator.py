@@ -20,6 +20,7 @@ from signpost.adapters.dynamodb import (
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes
+from signpost.adapters.dynamodb.run_records import DynamoRunRecords
 from signpost.adapters.dynamodb.workflow_stream_reader import WorkflowStreamReader
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.lambdas import BotoLambdaTransport
@@ -94,6 +95,10 @@ class OperatorAdapters:
     @property
     def instances(self) -> DynamoInstanceStore:
         return DynamoInstanceStore(self._clients.dynamodb, self._outputs["WorkflowsTableName"], self._values)
+
+    @property
+    def run_records(self) -> DynamoRunRecords:
+        return DynamoRunRecords(self._clients.dynamodb, self._outputs["WorkflowsTableName"], self.instances)
 
     @property
     def stack_keys(self) -> "MasterKeyStore":

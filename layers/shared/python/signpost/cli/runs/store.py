@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from signpost.ports import Clock, TextStore
     from signpost.workflow.definition import Definition
     from signpost.workflow.instance import AuditEvent, EvidenceItem, Hop, Instance, OpenApproval
+    from signpost.workflow.running.verification import RunRecordReader
 
 
 class InstanceReader(Protocol):
@@ -39,6 +40,7 @@ class WorkflowReader:
     """Reads workflows for commands. Raises CommandFailed with advice if a part is missing."""
 
     instances: InstanceReader
+    records: "RunRecordReader"
     definitions: "TextStore"
     catalogue: "CatalogueView"
     clock: "Clock"

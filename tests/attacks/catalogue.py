@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tests.attacks.access_attacks import ACCESS_ATTACKS
 from tests.attacks.attack import Attack
+from tests.attacks.audit_changes import AUDIT_ATTACKS
 from tests.attacks.breaker_attacks import BREAKER_ATTACKS
 from tests.attacks.look_alikes import LOOK_ALIKE_ATTACKS
 from tests.attacks.outgoing_requests import OUTGOING_REQUEST_ATTACKS
@@ -21,6 +22,7 @@ def sort_key(attack: Attack) -> tuple[str, Sequence[int]]:
 ATTACKS: Sequence[Attack] = sorted(
     (
         *ACCESS_ATTACKS,
+        *AUDIT_ATTACKS,
         *BREAKER_ATTACKS,
         *LOOK_ALIKE_ATTACKS,
         *PROTOCOL_ATTACKS,

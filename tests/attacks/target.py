@@ -1,12 +1,16 @@
 """The target of an attack: a tenant of its own, of a deployed stack with executors."""
 
 import json
+import shutil
+import subprocess
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import signpost
 from local.stack import Build
 from signpost.adapters.dynamodb import DynamoContentStore, DynamoRuntimeSettings
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
@@ -19,6 +23,7 @@ from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject, SettingValue
 from tests.attacks.attack import UnplayedError
 from tests.support import executors as executor_stack
+from tests.support.commands import ProcessRunner, build_process_runner
 from tests.support.deployed_workflows import DeployedWorkflows
 from tests.support.executors import SHORT_LEASE_MARGIN_MS, Executors
 from tests.support.functions import Functions, connect_functions
@@ -29,6 +34,7 @@ from tests.support.waiting import wait_for
 
 STARTED_LATE = "refused the call: its token has expired"
 """The answer to a call that has not run, because a busy machine started the executor too slowly. It is repeated."""
+ROOMS_OF_COMMANDS = ("cli", "workflow/pictures")
 PARAMETERS: Mapping[str, str] = {"AuthMode": "both", "LeaseMarginMs": SHORT_LEASE_MARGIN_MS}
 
 
@@ -39,6 +45,18 @@ class TargetStack:
     laptop: Laptop
     stack: Stack
     name: str
+    build: Build
+
+    @cached_property
+    def run_command(self) -> ProcessRunner:
+        """Runs the operator's commands, with the code of the build and the rooms that its layer does not carry."""
+        layer, sources = self.build.directory / "SharedLayer" / "python", Path(signpost.__path__[0])
+        folder = self.laptop.home / f"commands-{self.name}" / "signpost"
+        shutil.copytree(layer / "signpost", folder)
+        for room in ROOMS_OF_COMMANDS:
+            shutil.copytree(sources / room, folder / room)
+        run = build_process_runner(self.laptop)
+        return lambda *arguments: run(*arguments, PYTHONPATH=str(folder.parent))
 
     @cached_property
     def executors(self) -> Executors:
@@ -79,7 +97,8 @@ class TargetStack:
 def deploy_target_stack(laptop: Laptop, name: str, build: Build) -> TargetStack:
     """Deploy a build of the test stage for attacks."""
     allowed = ",".join(executor_stack.list_arns(f"{name}-executors"))
-    return TargetStack(laptop, laptop.deploy_build(name, build, "test", ExecutorFunctions=allowed, **PARAMETERS), name)
+    stack = laptop.deploy_build(name, build, "test", ExecutorFunctions=allowed, **PARAMETERS)
+    return TargetStack(laptop, stack, name, build)
 
 
 @dataclass
@@ -131,6 +150,10 @@ class Target:
             functions=self.on.functions,
             sqs=self.on.sqs,
         )
+
+    def run_command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command of the operator about the tenant, with the code of the stack."""
+        return self.on.run_command(*arguments, "--stack", self.on.name, "--tenant", self.tenant)
 
     def set_settings(self, **settings: SettingValue) -> None:
         """Change settings of the tenant."""

@@ -13,6 +13,7 @@ from signpost.wiring.endpoints import build_gateway_surface, build_surfaces
 from signpost.wiring.gateway import Gateway, build_front_door
 from signpost.wiring.gateway_adapters import build_aws_adapters
 from stage.calls import CallFunctionProvider
+from stage.clocks import choose_clock
 from stage.crashes import make_mortal
 from stage.faults import FAULTS_HEADER, FaultInjector
 from stage.fixtures import FixtureProvider
@@ -43,7 +44,8 @@ def build_faulty_gateway(environment: Mapping[str, str]) -> StageGateway:
 def compose_gateway_with_fixtures(environment: Mapping[str, str]) -> Gateway:
     settings = gateway_settings(environment)
     telemetry = Telemetry("gateway")
-    composition = compose_gateway(build_aws_adapters(settings, telemetry), telemetry)
+    adapters = replace(build_aws_adapters(settings, telemetry), clock=choose_clock(environment))
+    composition = compose_gateway(adapters, telemetry)
     default = add_call_function(add_fixtures(build_gateway_surface(composition)), composition)
     return Gateway(
         build_front_door(settings, composition, telemetry, {**build_surfaces(composition), "/mcp": lambda: default})

@@ -4,7 +4,6 @@ A write that is changed, inserted, moved or removed does not fit the hashes of t
 """
 
 import json
-from dataclasses import asdict, replace
 from hashlib import sha256
 
 from signpost.model import JsonObject
@@ -28,6 +27,16 @@ class HashLink:
     """The hash of the link before it; empty if there is none."""
     hash: str
 
+    @property
+    def fields(self) -> JsonObject:
+        return {
+            "number": self.number,
+            "version": self.version,
+            "at": self.at,
+            "previous": self.previous,
+            "hash": self.hash,
+        }
+
 
 def hash_record(record: JsonObject) -> str:
     """Hash the one JSON text that a record has: its names and the ends of its values are in the text, so no letter can
@@ -39,11 +48,14 @@ def hash_record(record: JsonObject) -> str:
 def build_link(before: HashLink | None, version: int, at: float, record: JsonObject) -> HashLink:
     """Return the link of a write that adds this record, after the link before it."""
     number, previous = (1, "") if before is None else (before.number + 1, before.hash)
-    link = HashLink(number, version, at, previous, "")
-    return replace(link, hash=hash_link(link, record))
+    return HashLink(number, version, at, previous, _hash_place(number, version, at, previous, record))
 
 
 def hash_link(link: HashLink, record: JsonObject) -> str:
     """Return the hash that a link with this record has."""
-    place = {name: value for name, value in asdict(link).items() if name != "hash"}
+    return _hash_place(link.number, link.version, link.at, link.previous, record)
+
+
+def _hash_place(number: int, version: int, at: float, previous: str, record: JsonObject) -> str:
+    place: JsonObject = {"number": number, "version": version, "at": at, "previous": previous}
     return hash_record({"format": FORMAT, **place, "record": record})

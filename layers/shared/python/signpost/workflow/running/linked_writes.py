@@ -19,13 +19,12 @@ def link_write(tenant: str, last: Instance | None, write: InstanceWrite, now: fl
     is_exclusive = last is None or last.write_condition != instance.write_condition
     if not is_exclusive or not (has_new_version or write.events):
         return replace(write, instance=replace(instance, link=newest))
-    if has_new_version:
-        write = replace(write, recorded=_build_recorded_values(instance, is_first=last is None))
+    recorded = _build_recorded_values(instance, is_first=last is None) if has_new_version else {}
+    history = history_fields(write.hops, write.evidence, recorded) if has_new_version else None
     times = [now, *([] if newest is None else [newest.at]), *(event.at for event in write.events)]
-    history = history_fields(write) if has_new_version else None
     record = build_record(tenant, instance.id, history, write.events)
     link = build_link(newest, instance.version, max(times), record)
-    return replace(write, link=link, instance=replace(instance, link=link))
+    return replace(write, recorded=recorded, link=link, instance=replace(instance, link=link))
 
 
 def _build_recorded_values(instance: Instance, *, is_first: bool) -> JsonObject:

@@ -58,7 +58,7 @@ def _optional_fields(instance: Instance) -> dict[str, Any]:
         "untoldSince": instance.end_unreported_since,
         "cancelled": None if instance.cancelled is None else asdict(instance.cancelled),
         "fault": None if instance.fault is None else asdict(instance.fault),
-        "link": None if instance.link is None else asdict(instance.link),
+        "link": None if instance.link is None else instance.link.fields,
     }
     return {name: part for name, part in parts.items() if part is not None}
 
@@ -149,20 +149,17 @@ def find_open_approval(instance: Instance) -> OpenApproval | None:
     return None if request is None or request.lapsed else OpenApproval(instance.id, instance.definition_id, request)
 
 
-def history_fields(write: InstanceWrite) -> JsonObject:
-    return {
-        "hops": [asdict(hop) for hop in write.hops],
-        "evidence": [asdict(item) for item in write.evidence],
-        **write.recorded,
-    }
+def history_fields(hops: Sequence[Hop], evidence: Sequence[EvidenceItem], recorded: JsonObject) -> JsonObject:
+    """Build the row of the history of a write, with further fields."""
+    return {"hops": [asdict(hop) for hop in hops], "evidence": [asdict(item) for item in evidence], **recorded}
 
 
 def history_text(write: InstanceWrite) -> str:
-    return text_of(history_fields(write))
+    return text_of(history_fields(write.hops, write.evidence, write.recorded))
 
 
 def link_text(link: HashLink) -> str:
-    return text_of(asdict(link))
+    return text_of(link.fields)
 
 
 def link_of(text: str) -> HashLink:

@@ -70,6 +70,7 @@ type WarningCode = Literal[
     "look_alike_name",  # a name looks like another one
     "literal_secret",  # a setting has a secret in clear
     "slow_pattern",  # a pattern repeats a repetition, or may split a text between two repetitions in many ways
+    "order_to_model",  # visible text gives orders to a model over its instructions
     "unchecked_arguments",  # a transition without inputSchema hands on or reads arguments that nothing has checked
 ]
 """The codes of warnings about a publication, which a strict publication refuses."""

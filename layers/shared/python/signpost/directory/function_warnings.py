@@ -9,6 +9,7 @@ from signpost.contract import PROMPT, HostedFunction
 from signpost.directory.model import PlacementRefusal
 from signpost.hazards.model import Hazard, PublicationWarning, describe_warning, warn_about
 from signpost.hazards.names import find_look_alikes, find_name_hazards
+from signpost.hazards.orders import find_orders
 from signpost.hazards.schemas import find_schema_hazards
 from signpost.hazards.texts import find_text_hazards
 from signpost.model import Json
@@ -43,6 +44,7 @@ def _listed_name(hosted: HostedFunction) -> str:
 def _warn_of_function(hosted: HostedFunction) -> Iterator[PublicationWarning]:
     for label, name in (("name", skill_name(hosted)), ("title", hosted.title), ("category", hosted.category)):
         yield from _warn(hosted, f"its {label}", find_name_hazards(name or ""))
+    yield from _warn(hosted, "its title", find_orders(hosted.title or ""))
     yield from _warn(hosted, "its description", find_text_hazards(hosted.description))
     extras: Json = {"annotations": hosted.annotations, "meta": hosted.meta}
     schemas = {"inputSchema": hosted.input_schema, "outputSchema": hosted.output_schema, "metadata": extras}

@@ -273,7 +273,7 @@ def test_an_unusual_but_valid_reply_is_accepted(caller: Caller, answer: bytes, v
 def test_every_kind_of_reply_arrives_unchanged(caller: Caller) -> None:
     replies: list[CallReply] = [
         Result({"a": [1, None, "é"]}, [{"kind": "mail_sent"}]),
-        InputRequired({"q": {"method": "elicitation/create", "params": {}}}, state=[1]),
+        InputRequired({"q": {"method": "roots/list"}}, state=[1]),
         Failure("reported", "rate_limited", "none", "Wait.", 2_000),
         Failure("something_new", "transient_error", "unknown", "From a later release."),
     ]

@@ -8,7 +8,8 @@ from signpost.calling.breaker import Breaker
 from signpost.calling.failures import failure
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import placement_of, timeout_ms
-from signpost.contract import CallReply, CallRequest, FunctionCall, KeptResult, Placement, TransportFailure
+from signpost.contract import CallReply, CallRequest, Failure, FunctionCall, KeptResult, Placement, TransportFailure
+from signpost.model import InputRequired
 from signpost.signing.capability_tokens import DEEPEST_CALL, TokenMint, grant_of
 
 if TYPE_CHECKING:
@@ -96,4 +97,14 @@ def _parse_reply(answer: bytes, call: FunctionCall) -> CallReply:
         return failure("malformed_reply", call.function)
     if isinstance(reply, KeptResult) and reply.key != call.keep_at:
         return failure("malformed_reply", call.function)
-    return reply
+    return _check_questions(reply, call.function) if isinstance(reply, InputRequired) else reply
+
+
+def _check_questions(required: InputRequired, function: str) -> InputRequired | Failure:
+    # Imported on first use: few functions ask.
+    from signpost.calling.questions import find_question_fault  # noqa: PLC0415
+
+    fault = find_question_fault(required)
+    if fault is None:
+        return required
+    return failure("question_refused", function, message=f"{function} asked for input that is not requested: {fault}")

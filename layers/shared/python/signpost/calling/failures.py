@@ -48,6 +48,10 @@ FAILURES: Mapping[str, FailureRow] = {
     "invalid_arguments": FailureRow(
         "permanent_error", "none", "The arguments do not satisfy the input schema of {function}."
     ),
+    # It ran, and asked instead of acting.
+    "question_refused": FailureRow(
+        "permanent_error", "none", "{function} asked for input in a way in which no client is asked."
+    ),
     # It ran, and how far is unknown.
     "timed_out": FailureRow("timeout", "unknown", "{function} took too long and was stopped."),
     "exception": FailureRow("permanent_error", "unknown", "{function} failed unexpectedly."),

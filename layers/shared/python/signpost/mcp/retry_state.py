@@ -49,8 +49,12 @@ def resume(request: McpRequest, subject: str) -> McpRequest | Rejection:
 
 def build_input_required(request: McpRequest, required: InputRequired, subject: str) -> JsonObject | Rejection:
     """Builds the result that asks the client for input, or a rejection if the client lacks a capability for that."""
-    if not required.requests and required.state is None:
-        raise ValueError("an InputRequired without requests and state")
+    # Imported on first use: few requests are answered by a question.
+    from signpost.calling.questions import find_question_fault  # noqa: PLC0415
+
+    # Questions of functions were checked with their reply, so this one is of a provider inside the gateway.
+    if (fault := find_question_fault(required)) is not None:
+        raise ValueError(f"An InputRequired for {subject}: {fault}")
     missing = _missing_capabilities(required.requests, request.call.client.capabilities)
     if missing:
         message = "This request needs a capability that the client did not declare."

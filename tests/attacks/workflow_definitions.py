@@ -1,7 +1,7 @@
 """Attacks on definitions and rules: hidden items by name, changes in the middle of a run, chains, lookalike names."""
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,16 @@ from tests.attacks.defence import Defence, Removal
 from tests.attacks.target import Target
 from tests.attacks.workflow_links import CLERK
 from tests.attacks.workflow_races import FOR_WORKER_MS, build_wake_record
-from tests.attacks.workflow_removals import ADMISSION, ATTEMPTS, DEFINITION, DEFINITION_SOURCE, RUNS, SERVICE, STEPS
+from tests.attacks.workflow_removals import (
+    ADMISSION,
+    ATTEMPTS,
+    DEFINITION,
+    DEFINITION_SOURCE,
+    ENGINE,
+    RUNS,
+    SERVICE,
+    STEPS,
+)
 from tests.attacks.workflow_runs import (
     DONE,
     INVALID,
@@ -58,6 +67,7 @@ LOOKALIKES = (
     "appro\u0301ve",  # an accent of its own
     "\u202eevorppa",  # written from right to left
 )
+NOTHING: Mapping[str, Any] = {}
 LONGEST_CHAIN, ASKED_CHAIN = 500, 1_000_000
 
 
@@ -111,6 +121,29 @@ def compare_hidden_with_unknown(target: Target) -> Outcome:
     return held(f"{len(pairs)} pairs of requests: the same status, the same text, the same calls to AWS")
 
 
+def compare_hidden_run_with_missing(target: Target) -> Outcome:
+    """Compare a run that `readers` hide with one that does not exist. Its input is so long that it is kept apart."""
+    there = connect_workflows(target)
+    there.publish(workflows={"counting": {**define_one_step(), "readers": [CLERK]}})
+    clerk, guest = target.make_key("clerk", roles=["clerk"]), target.make_key(GUEST, roles=[GUEST])
+    run = there.call_tool("workflow.start", clerk, definitionId="counting", input={"text": "x" * 40_000})
+    expect_code(run, None)
+    hidden = run["workflowId"]
+    unknown = f"wf_{'0' * (len(hidden) - 3)}"
+    move = {"transition": "go", "expectedVersion": 1}
+    ways: Sequence[tuple[str, Mapping[str, Any]]] = (
+        ("workflow.get", {}),
+        ("workflow.submit", move),
+        ("workflow.submit", {**move, "transition": "$cancel"}),
+    )
+    with _separate_processes(target):
+        found = [_find_difference(target, guest, tool, "workflowId", hidden, unknown, more) for tool, more in ways]
+    if differences := [difference for difference in found if difference]:
+        return succeeded("; ".join(differences))
+    expect_code(there.get(hidden, clerk), None)
+    return held(f"{len(ways)} pairs of requests: the same status, the same text, the same calls to AWS")
+
+
 def _start_run_of_another_tenant(target: Target) -> str:
     other = connect_workflows(target.on.new_target())
     other.publish(**MANIFEST)
@@ -129,19 +162,21 @@ def _separate_processes(target: Target) -> Generator[None]:
         target.on.functions.configure("Gateway", **{MORTAL_VARIABLE: None})
 
 
-def _find_difference(target: Target, guest: str, tool: str, argument: str, hidden: str, unknown: str) -> str | None:
+def _find_difference(
+    target: Target, guest: str, tool: str, argument: str, hidden: str, unknown: str, more: Mapping[str, Any] = NOTHING
+) -> str | None:
     """Ask by the name of a hidden thing and by one that does not exist, and say by what the answers differ."""
     kinds = ("status", "text", "calls to AWS")
-    traces = [_trace(target, guest, tool, argument, name) for name in (hidden, unknown)]
+    traces = [_trace(target, guest, tool, {argument: name, **more}, name) for name in (hidden, unknown)]
     if not traces[0][2]:
         raise UnplayedError(f"{tool} reported no calls to AWS")
     differing = [kind for kind, *values in zip(kinds, *traces, strict=True) if values[0] != values[1]]
     return f"{tool} of {hidden} differs in {' and '.join(differing)}" if differing else None
 
 
-def _trace(target: Target, guest: str, tool: str, argument: str, name: str) -> tuple[int, str, str]:
+def _trace(target: Target, guest: str, tool: str, arguments: Mapping[str, Any], name: str) -> tuple[int, str, str]:
     """Return status, text and calls to AWS of a request, without the name that it asks for."""
-    answer = target.call_tool(tool, {argument: name}, credential=guest, path="/mcp")
+    answer = target.call_tool(tool, arguments, credential=guest, path="/mcp")
     return answer.status, answer.text.replace(name, "(name)"), answer.headers.get(PASSED_STEPS, "")
 
 
@@ -284,6 +319,19 @@ DEFINITION_ATTACKS = (
                         "self._definitions.list_ids(principal.tenant)",
                     ),
                 ),
+                STEPS,
+            ),
+        ),
+    ),
+    Attack(
+        "F14.1",
+        "Tell a run that `readers` hide from one that does not exist, by the work behind the answer",
+        compare_hidden_run_with_missing,
+        (
+            Defence(
+                "readers-in-the-head",
+                "the readers that the head of a run keeps",
+                (Removal(ENGINE, "            readers=definition.written_readers,\n", ""),),
                 STEPS,
             ),
         ),

@@ -12,6 +12,7 @@ from tests.attacks.target import Target
 from tests.attacks.workflow_removals import (
     ACTORS,
     ADMISSION,
+    ANSWERS,
     ARGUMENT_SCHEMAS,
     INSTANCE,
     KEYS,
@@ -310,9 +311,9 @@ LINK_ATTACKS = (
                 "the readers of a workflow",
                 (
                     Removal(
-                        SERVICE,
-                        "if may_read(definition, instance, principal) else not_found",
-                        "if may_read(definition, instance, principal) in (True, False) else not_found",
+                        ANSWERS,
+                        "    return all(passes(guard, guard_input) for guard in guards)\n",
+                        "    return all(passes(guard, guard_input) in (True, False) for guard in guards)\n",
                     ),
                 ),
                 RUNS,

@@ -14,7 +14,7 @@ from signpost.adapters.dynamodb.due import wakes_in
 from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW, DynamoInstanceStore
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.errors import Unavailable
-from signpost.model import Principal
+from signpost.model import Json, Principal
 from signpost.workflow.guards import Tally
 from signpost.workflow.instance import (
     ApprovalRequest,
@@ -451,3 +451,42 @@ def test_a_release_invalidates_earlier_write_conditions(store: Store, tenant: st
     assert store.hold(
         tenant, new.id, build_claim("token-2"), replacing=left.write_condition, due_at=TIMES[0]
     ) == build_claim("token-2")
+
+
+def test_an_instance_that_its_head_hides_is_not_found(store: Store, tenant: str, new: Instance) -> None:
+    readers: list[Json] = [{"kind": "role", "role": "clerk"}]
+    assert store.save(tenant, InstanceWrite(replace(new, readers=readers)), replacing=None)
+    heads: list[Instance] = []
+
+    def see(head: Instance, *, is_visible: bool) -> bool:
+        heads.append(head)
+        return is_visible
+
+    assert store.load(tenant, new.id, lambda head: see(head, is_visible=False)) is None
+    assert store.load(tenant, new.id, lambda head: see(head, is_visible=True)) == replace(new, readers=readers)
+    assert store.load(tenant, f"{new.id}x", lambda head: see(head, is_visible=True)) is None
+    assert heads == [replace(new, readers=readers, context={}, input={})] * 2
+
+
+class LostValues:
+    """Values whose objects cannot be read."""
+
+    def keep(self, tenant: str, text: str) -> str:
+        del tenant
+        return text[:64]
+
+    def read(self, tenant: str, digest: str) -> str:
+        raise AssertionError(f"the object {digest} of {tenant} was read")
+
+
+@pytest.mark.invariant(101)
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_long_values_of_an_instance_that_its_head_hides_are_not_read(
+    engine: str, dynamodb: Any, tenant: str, new: Instance
+) -> None:
+    store = DynamoInstanceStore(dynamodb(engine), TABLE, LostValues())
+    long = "x" * (LONGEST_IN_A_ROW + 100)
+    store.save(tenant, InstanceWrite(replace(new, context={"text": long}, input={"text": long})), replacing=None)
+    assert store.load(tenant, new.id, lambda _: False) is None
+    with pytest.raises(AssertionError, match="was read"):
+        store.load(tenant, new.id, lambda _: True)

@@ -1,6 +1,6 @@
 """A store that cannot be read now is no fault of anybody's: whoever asks is told to look again, and can."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, override
 
 import boto3
@@ -41,11 +41,11 @@ class OverloadedInstanceStore(MemoryInstanceStore):
         """By somebody who does the same before the next save, after which it cannot be read."""
 
     @override
-    def load(self, tenant: str, workflow_id: str) -> Instance | None:
+    def load(self, tenant: str, workflow_id: str, may_see: Callable[[Instance], bool] | None = None) -> Instance | None:
         if self.unread > 0:
             self.unread -= 1
             raise Unavailable("An AWS service that this request needs is overloaded.")
-        return super().load(tenant, workflow_id)
+        return super().load(tenant, workflow_id, may_see)
 
     @override
     def save(self, tenant: str, entry: InstanceWrite, *, replacing: WriteCondition | None) -> bool:

@@ -114,6 +114,8 @@ class Definition:
     enabled: bool = True
     readers: Sequence[Guard] = ()
     """Guards that a principal must pass to see instances; empty if every principal of the tenant may see them."""
+    written_readers: Json = None
+    """These guards as their author wrote them, which each instance keeps."""
     refuses_undeclared: bool = False
     """Whether its transitions and starts without a schema take an empty object only, by a setting of the tenant."""
 
@@ -165,6 +167,7 @@ class _DefinitionReader:
             most_hops=min(self._read_count(fields, "maxChainDepth", ()) or MOST_HOPS, DEEPEST_CHAIN),
             enabled=self._read_flag(fields, "enabled", (), default=True),
             readers=guards_of(fields.get("readers")),
+            written_readers=fields.get("readers") or None,
         )
 
     def _read_states(self, fields: JsonObject) -> Mapping[str, State]:

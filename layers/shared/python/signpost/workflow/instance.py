@@ -227,6 +227,8 @@ class Instance:
     """When it ended; kept until it is known that the parent that waits for the end has heard of it."""
     link: HashLink | None = None
     """The newest link of its hash chain; None if it was written last by a release without hashes."""
+    readers: Json = None
+    """The `readers` of its definition as they are written; None if it has none, or if they are not kept."""
 
     @property
     def write_condition(self) -> "WriteCondition":

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 
 class InstanceStore(Protocol):
-    def load(self, tenant: str, workflow_id: str) -> Instance | None:
+    def load(self, tenant: str, workflow_id: str, may_see: Callable[[Instance], bool] | None = None) -> Instance | None:
         """Return the instance, or None if there is none. Like all methods here it raises Unavailable if the store
-        cannot answer now."""
+        cannot answer now.
+
+        `may_see` judges the head: the instance without context, input and claim. If it is false, there is no instance,
+        and no more is read than for an id that does not exist."""
         ...
 
     def save(self, tenant: str, entry: InstanceWrite, *, replacing: WriteCondition | None) -> bool:

@@ -4,7 +4,7 @@ One query reads the current state, others the history and the audit. Every step 
 head row. History and audit rows never change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import batched
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +52,11 @@ class DynamoInstanceStore:
         self._table = table
         self._values = values
 
-    def load(self, tenant: str, workflow_id: str) -> Instance | None:
+    def load(self, tenant: str, workflow_id: str, may_see: Callable[[Instance], bool] | None = None) -> Instance | None:
         by_name = self._read_current_rows(tenant, workflow_id)
         if keys.HEAD not in by_name:
+            return None
+        if may_see is not None and not may_see(serialization.head_of(workflow_id, by_name[keys.HEAD]["text"]["S"])):
             return None
         context, input_text = (self._read_text(tenant, by_name[name]) for name in (keys.CONTEXT, keys.INPUT))
         head = by_name[keys.HEAD]

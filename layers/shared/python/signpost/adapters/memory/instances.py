@@ -1,7 +1,7 @@
 """The store of workflow instances, in memory."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock
 
@@ -106,9 +106,11 @@ class MemoryInstanceStore:
         self.wakes: list[tuple[str, Wake]] = []
         """All wakes, with their tenants. The code that handles a wake removes it."""
 
-    def load(self, tenant: str, workflow_id: str) -> Instance | None:
+    def load(self, tenant: str, workflow_id: str, may_see: Callable[[Instance], bool] | None = None) -> Instance | None:
         row = self._rows.get((tenant, workflow_id))
-        return row.instance(workflow_id) if row is not None else None
+        if row is None or (may_see is not None and not may_see(serialization.head_of(workflow_id, row.head))):
+            return None
+        return row.instance(workflow_id)
 
     def save(self, tenant: str, entry: InstanceWrite, *, replacing: WriteCondition | None) -> bool:
         instance, key = entry.instance, (tenant, entry.instance.id)

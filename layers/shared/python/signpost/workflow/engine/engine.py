@@ -61,6 +61,7 @@ class Engine:
             ends_at=now + definition.timeout_ms / 1000 if definition.timeout_ms and definition.timeout_target else None,
             parent=new_instance.parent,
             depth=new_instance.depth,
+            readers=definition.written_readers,
         )
         records = (audit_events.workflow_started(definition.id, instance.state, instance.version),)
         walk = Walk(definition, Step(instance, principal, now, records=records, since=FIRST_VERSION), now)

@@ -11,7 +11,7 @@ from signpost.workflow.engine.capability_focus import narrow_links
 from signpost.workflow.engine.links import build_links, is_waiting_for_person, self_link
 from signpost.workflow.engine.permissions import is_starter, may_resolve
 from signpost.workflow.engine.steps import Refusal, Step
-from signpost.workflow.guards import passes
+from signpost.workflow.guards import Guard, guards_of, passes, reads_principal_only
 from signpost.workflow.instance import (
     ApprovalRequest,
     Claim,
@@ -237,7 +237,23 @@ def may_read(definition: Definition, instance: Instance, principal: Principal) -
     """Return whether the principal may see the instance: it has to pass the `readers` of the definition, if there are
     any. A long call is between its caller and the function, and the id of its run can be guessed: another principal
     sees it only with the permission to resolve it."""
-    if is_long_call(instance.digest) and not (is_starter(instance, principal) or may_resolve(principal)):
+    return may_read_head(instance, principal) and _are_passed(definition.readers, instance, principal)
+
+
+def may_read_head(head: Instance, principal: Principal) -> bool:
+    """Return whether nothing in the head alone hides the instance: neither that it is a long call, nor those of its
+    kept `readers` that ask about the principal only. So a hidden instance is no more work than none at all."""
+    if is_long_call(head.digest) and not (is_starter(head, principal) or may_resolve(principal)):
         return False
+    guards = [guard for guard in guards_of(head.readers) if reads_principal_only(guard)]
+    return _are_passed(guards, head, principal)
+
+
+def passes_kept_readers(instance: Instance, principal: Principal) -> bool:
+    """Return whether the principal passes all `readers` that the instance keeps."""
+    return _are_passed(guards_of(instance.readers), instance, principal)
+
+
+def _are_passed(guards: Sequence[Guard], instance: Instance, principal: Principal) -> bool:
     guard_input = instance.guard_input(principal, {})
-    return all(passes(guard, guard_input) for guard in definition.readers)
+    return all(passes(guard, guard_input) for guard in guards)

@@ -25,6 +25,8 @@ from signpost.workflow.instance import (
 
 _REQUEST_SETS = ("approved_by", "asked_before_by", "answers")
 _PRINCIPAL_SETS = ("roles", "permissions")
+LONGEST_READERS = 2_000
+"""Characters of the `readers` that a head keeps, so that it stays short. Longer ones are read from the definition."""
 
 
 def head_text(instance: Instance) -> str:
@@ -56,6 +58,7 @@ def _optional_fields(instance: Instance) -> dict[str, Any]:
         "depth": instance.depth or None,
         "releases": instance.releases or None,
         "untoldSince": instance.end_unreported_since,
+        "readers": instance.readers if len(json.dumps(instance.readers)) <= LONGEST_READERS else None,
         "cancelled": None if instance.cancelled is None else asdict(instance.cancelled),
         "fault": None if instance.fault is None else asdict(instance.fault),
         "link": None if instance.link is None else instance.link.fields,
@@ -87,10 +90,16 @@ def instance_of(workflow_id: str, head: str, context: str, input_text: str, clai
         depth=fields.get("depth", 0),
         releases=fields.get("releases", 0),
         end_unreported_since=fields.get("untoldSince"),
+        readers=fields.get("readers"),
         cancelled=Cancellation(**fields["cancelled"]) if "cancelled" in fields else None,
         fault=InstanceFault(**fields["fault"]) if "fault" in fields else None,
         link=HashLink(**fields["link"]) if "link" in fields else None,
     )
+
+
+def head_of(workflow_id: str, head: str) -> Instance:
+    """Read the head alone, as an instance without context, input and claim."""
+    return instance_of(workflow_id, head, "{}", "{}")
 
 
 def claim_text(claim: Claim) -> str:

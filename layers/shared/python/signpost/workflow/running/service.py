@@ -34,7 +34,7 @@ from signpost.workflow.expressions import is_same
 from signpost.workflow.instance import AuditEvent, Instance, OpenApproval, deadline_of, is_over
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.running import overrides
-from signpost.workflow.running.answers import may_read
+from signpost.workflow.running.answers import may_read, may_read_head, passes_kept_readers
 from signpost.workflow.running.linked_writes import order_times
 from signpost.workflow.running.step_writer import StepContext, StepWriter
 
@@ -236,16 +236,22 @@ class Workflows:
 
     def load_visible(self, workflow_id: str, principal: Principal) -> LoadedInstance | WorkflowRefusal:
         is_an_id = _WORKFLOW_ID.fullmatch(workflow_id) is not None  # no other text can be the key of a row
-        instance = self._instances.load(principal.tenant, workflow_id) if is_an_id else None
         not_found = WorkflowRefusal("NOT_FOUND", f"There is no workflow {workflow_id} that you may see.")
-        if instance is None:
+        instance = (
+            self._instances.load(principal.tenant, workflow_id, lambda head: may_read_head(head, principal))
+            if is_an_id
+            else None
+        )
+        if instance is None or not passes_kept_readers(instance, principal):
             return not_found
         definition = self._definitions.load_pinned(principal.tenant, instance.definition_id, instance.digest)
+        if not may_read(definition, instance, principal):
+            return not_found
         under_way = None if instance.claim is None else instance.claim.job.transition
         permitted = self._definitions.remove_denied_capabilities(
             principal, PublishedDefinition(definition, instance.digest), under_way
         )
-        return LoadedInstance(permitted, instance) if may_read(definition, instance, principal) else not_found
+        return LoadedInstance(permitted, instance)
 
     def load_instance(self, tenant: str, workflow_id: str) -> LoadedInstance | None:
         """Load an instance without asking policy or `readers`: the code that continues workflows has no caller."""

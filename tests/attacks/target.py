@@ -131,9 +131,14 @@ class Target:
         return self.make_key("author", permissions=[ADMINISTRATION])
 
     def make_key(
-        self, name: str = "attacker", *, roles: Collection[str] = (), permissions: Collection[str] = ()
+        self,
+        name: str = "attacker",
+        *,
+        roles: Collection[str] = (),
+        permissions: Collection[str] = (),
+        owner: str = "",
     ) -> str:
-        return self.laptop.make_key(self.stack, self.tenant, name, roles=roles, permissions=permissions)
+        return self.laptop.make_key(self.stack, self.tenant, name, roles=roles, permissions=permissions, owner=owner)
 
     @cached_property
     def workflows(self) -> DeployedWorkflows:

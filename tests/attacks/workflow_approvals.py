@@ -6,7 +6,7 @@ from typing import Any
 from tests.attacks.attack import Attack, Outcome, UnplayedError, held, succeeded
 from tests.attacks.defence import Defence, Removal
 from tests.attacks.target import Target
-from tests.attacks.workflow_removals import GUARDS, INSTANCE, RUNS, STEPS, TENANTS
+from tests.attacks.workflow_removals import GUARDS, INSTANCE, MODEL, RUNS, STEPS, TENANTS
 from tests.attacks.workflow_runs import (
     DONE,
     REJECTED,
@@ -60,6 +60,25 @@ def approve_an_own_request(target: Target) -> Outcome:
     if second["state"] != "bought":
         raise UnplayedError(f"expected the approval of a second person to count, got {second}")
     return held("the requester's approval did not count; that of a second person did")
+
+
+def approve_as_the_owner_of_the_key(target: Target) -> Outcome:
+    """The requester asks with an API key of their own, and approves after a login."""
+    there = connect_workflows(target)
+    there.publish(workflows={"purchase": define_purchase(count=1, distinct=True)})
+    key = target.make_key("key of ada", owner="ada")
+    ada, bob = make_person(target, "ada", FINANCE), make_person(target, "bob", FINANCE)
+    at = there.call_tool("workflow.start", key, definitionId="purchase", input={})
+    asked = there.submit(at, "ask", key, amount=1_000)
+    own = there.submit(asked, "approve", ada)
+    if own["state"] == "bought":
+        return succeeded("the owner of the key approved the request that the key had made")
+    expect_code(own, None)
+    second = there.submit(own, "approve", bob)
+    expect_code(second, None)
+    if second["state"] != "bought":
+        raise UnplayedError(f"expected the approval of a second person to count, got {second}")
+    return held("the approval of the key's owner did not count; that of a second person did")
 
 
 def approve_after_losing_the_role(target: Target) -> Outcome:
@@ -176,6 +195,19 @@ APPROVAL_ATTACKS = (
                     ),
                 ),
                 STEPS,
+            ),
+        ),
+    ),
+    Attack(
+        "F18.4",
+        "Approve the own request after making it with a key of one's own",
+        approve_as_the_owner_of_the_key,
+        (
+            Defence(
+                "owners-of-keys",
+                "the owner for whom an API key counts",
+                (Removal(MODEL, "return self.owner or self.subject", "return self.subject or self.owner"),),
+                TENANTS,
             ),
         ),
     ),

@@ -28,6 +28,13 @@ def key_of(tenant: str, key_id: str = "a1", created_at: float = NOW) -> ApiKey:
     )
 
 
+def test_a_key_is_read_with_its_owner(api_keys: ApiKeys, tenant: str) -> None:
+    owned = replace(key_of(tenant), owner="ada")
+    assert api_keys.add(owned)
+    assert api_keys.find(tenant, "a1") == owned
+    assert list(api_keys.of_tenant(tenant)) == [owned]
+
+
 def test_a_key_is_read_as_it_was_stored(api_keys: ApiKeys, tenant: str) -> None:
     assert api_keys.add(key_of(tenant))
     assert api_keys.find(tenant, "a1") == key_of(tenant)

@@ -258,7 +258,7 @@ def test_a_long_context_is_kept_whole(store: Store, tenant: str, new: Instance, 
 
 
 def test_rare_fields_of_an_instance_are_kept(store: Store, tenant: str, new: Instance) -> None:
-    job = Job("on_enter", {"z": 1, "a": ["ä"]}, CAROL, is_hop=True, chained=3)
+    job = Job("on_enter", {"z": 1, "a": ["ä"]}, replace(CAROL, human=False, owner="ada"), is_hop=True, chained=3)
     claim = Claim(
         token="t",
         standing="in_doubt",
@@ -285,6 +285,8 @@ def test_rare_fields_of_an_instance_are_kept(store: Store, tenant: str, new: Ins
         depth=3,
         cancelled=Cancellation("bob", 4.5, "go"),
         fault=fault,
+        starter_owner="ada",
+        readers=[{"kind": "role", "role": "clerk"}],
     )
     odd = replace(odd, releases=2)
     assert store.save(tenant, InstanceWrite(odd), replacing=None)

@@ -20,13 +20,14 @@ pytestmark = pytest.mark.cloud
 
 @pytest.mark.invariant(4)
 def test_a_key_is_created_used_listed_and_revoked(product_stack: Stack, signpost: ProcessRunner) -> None:
-    created = signpost("keys", "create", "ci", "--role", "author", "--expires-in", "30d", "--stack", "both")
+    options = ("--role", "author", "--expires-in", "30d", "--owner", "ada", "--stack", "both")
+    created = signpost("keys", "create", "ci", *options)
     key = created.stdout.strip()
     assert product_stack.request(key).status == 200
     (row,) = [
         row for row in parse_json_lines(signpost("keys", "list", "--stack", "both").stdout) if row["name"] == "ci"
     ]
-    assert (row["state"], row["roles"]) == ("valid", ["author"])
+    assert (row["state"], row["roles"], row["owner"]) == ("valid", ["author"], "ada")
     assert key.split("_")[3] not in json.dumps(row)
     revoked = signpost("keys", "revoke", row["id"], "--stack", "both")
     assert parse_json_lines(revoked.stdout)[0]["state"] == "revoked"
@@ -52,6 +53,8 @@ def test_keys_list_shows_only_the_keys_of_its_tenant(product_stack: Stack, signp
         (("keys", "revoke", "0a1b2c3d4e5f", "--stack", "both"), "no key"),
         (("keys", "create", "x", "--tenant", "No Tenant"), "tenant name"),
         (("keys", "create", "x", "--expires-in", "soon"), "30d"),
+        (("keys", "create", "x", "--owner", "api-key:0a1b2c3d4e5f"), "the `sub` of a person's tokens"),
+        (("keys", "create", "x", "--owner", " "), "the `sub` of a person's tokens"),
     ],
 )
 def test_a_failed_keys_command_prints_a_message_without_a_traceback(

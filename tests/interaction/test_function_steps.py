@@ -216,6 +216,19 @@ def test_a_step_without_retries_fails_while_the_breaker_is_open() -> None:
     assert list_link_names(refused) == ["self", "go"]
 
 
+def test_evidence_of_a_key_is_that_of_its_owner() -> None:
+    bank = PaymentWorkflow(*[Result(None, [{"kind": "scan"}])] * 3)
+    for caller in (
+        AGENT,
+        replace(AGENT, subject="api-key:1", owner=AGENT.subject),
+        replace(AGENT, subject="api-key:2"),
+    ):
+        bank.shop.submit(bank.id, "go", caller)
+        bank.shop.submit(bank.id, "back", caller)
+    tally = bank.stand().evidence["scan"]
+    assert (tally.count, tally.subjects) == (3, {AGENT.subject, "api-key:2"})
+
+
 def test_evidence_has_the_subject_of_the_submitter() -> None:
     given = [{"kind": "scan", "uri": "s3://a", "subject": "somebody else"}, {"kind": "scan", "uri": "s3://b"}]
     bank = PaymentWorkflow(Result(1, given))

@@ -139,10 +139,13 @@ class Laptop:
         *,
         roles: Collection[str] = (),
         permissions: Collection[str] = (),
+        owner: str = "",
     ) -> str:
         """Return a credential of the tenant for a machine."""
-        key = new_key(tenant)
-        stored = stored_key(key, name, created_at=time.time(), roles=sorted(roles), permissions=sorted(permissions))
+        key, now = new_key(tenant), time.time()
+        stored = stored_key(
+            key, name, created_at=now, roles=sorted(roles), permissions=sorted(permissions), owner=owner
+        )
         assert DynamoApiKeys(self.client("dynamodb"), stack.deployed.outputs["RegistryTableName"]).add(stored)
         return str(key)
 

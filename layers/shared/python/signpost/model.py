@@ -26,6 +26,13 @@ class Principal:
     roles: frozenset[str] = frozenset()
     permissions: frozenset[str] = frozenset()
     human: bool = False
+    owner: str = ""
+    """The subject of the person to whom an API key belongs; empty for a key without owner and for tokens."""
+
+    @property
+    def person(self) -> str:
+        """The subject that counts where distinct persons are counted: that of the owner, if a key has one."""
+        return self.owner or self.subject
 
 
 @dataclass(frozen=True, slots=True)

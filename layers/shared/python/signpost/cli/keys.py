@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
-from signpost.identity.api_keys import PresentedKey, digest_of_secret
+from signpost.identity.api_keys import SUBJECT_PREFIX, PresentedKey, digest_of_secret
+from signpost.identity.claims import LONGEST_SUBJECT
 from signpost.identity.credentials import ApiKey
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def stored_key(
     roles: Sequence[str] = (),
     permissions: Sequence[str] = (),
     lifetime: float | None = None,
+    owner: str = "",
 ) -> ApiKey:
     """Build the row that is stored for a key. `lifetime` is in seconds; without one the key does not expire."""
     return ApiKey(
@@ -45,6 +47,7 @@ def stored_key(
         permissions=frozenset(permissions),
         created_at=created_at,
         expires_at=created_at + lifetime if lifetime else None,
+        owner=owner,
     )
 
 
@@ -72,6 +75,13 @@ def _register_create(actions: "Commands") -> None:
     creating.add_argument(
         "--expires-in", type=_parse_duration, metavar="30d", help="hours (h) or days (d); default: never"
     )
+    creating.add_argument(
+        "--owner",
+        type=_parse_owner,
+        default="",
+        metavar="SUBJECT",
+        help="the `sub` of the tokens of the person to whom the key belongs: both count as one person in approvals",
+    )
     creating.set_defaults(handler=_create)
 
 
@@ -84,6 +94,7 @@ def _create(arguments: argparse.Namespace) -> int:
         roles=arguments.role,
         permissions=arguments.permission,
         lifetime=arguments.expires_in,
+        owner=arguments.owner,
     )
     with stack.open_adapters(arguments.stack) as adapters:
         if not adapters.api_keys.add(stored):
@@ -115,6 +126,7 @@ def _row(key: ApiKey, now: float) -> dict[str, object]:
     return {
         "id": key.key_id,
         "name": key.name,
+        **({"owner": key.owner} if key.owner else {}),
         "state": _state(key, now),
         "roles": sorted(key.roles),
         "permissions": sorted(key.permissions),
@@ -132,6 +144,14 @@ def _state(key: ApiKey, now: float) -> str:
 
 def _date(at: float | None) -> str | None:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at is not None else None
+
+
+def _parse_owner(text: str) -> str:
+    if not text.strip() or len(text) > LONGEST_SUBJECT or text.startswith(SUBJECT_PREFIX):
+        raise argparse.ArgumentTypeError(
+            f"write the `sub` of a person's tokens, with at most {LONGEST_SUBJECT} characters, not {text!r}"
+        )
+    return text
 
 
 def _parse_duration(text: str) -> float:

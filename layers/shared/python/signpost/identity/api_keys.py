@@ -58,6 +58,7 @@ def principal_of(key: ApiKey) -> Principal:
         roles=key.roles,
         permissions=key.permissions,
         human=False,  # a key can be copied; only an interactive login proves that a person is present
+        owner=key.owner,
     )
 
 

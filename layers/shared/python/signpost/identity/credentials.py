@@ -19,6 +19,8 @@ class ApiKey:
     created_at: float
     expires_at: float | None = None
     revoked_at: float | None = None
+    owner: str = ""
+    """The subject of the person to whom it belongs; empty if it belongs to none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,8 @@ class Instance:
     started_by: str = ""
     starter_issuer: str = ""
     """The issuer of the principal that started it; empty if it was stored before issuers were kept."""
+    starter_owner: str = ""
+    """The owner of the API key that started it; empty if it has none."""
     entering: bool = False
     """Whether the `onEnter` of its state is still owed."""
     claim: Claim | None = None
@@ -350,7 +352,7 @@ class AuditRecord:
 class EvidenceItem:
     kind: str
     subject: str
-    """The subject of the principal that gave it."""
+    """The person of the principal that gave it: its subject, or the owner of its API key."""
     fields: JsonObject = field(default_factory=dict[str, Json])
 
 

@@ -58,6 +58,7 @@ def _api_key_in(tenant: str, row: Row) -> ApiKey:
         created_at=float(row["created_at"]["N"]),
         expires_at=rows.optional_number(row, "valid_until" if "valid_until" in row else "expires_at"),
         revoked_at=rows.optional_number(row, "revoked_at"),
+        owner=row["owner"]["S"] if "owner" in row else "",
     )
 
 
@@ -73,6 +74,7 @@ def _attributes_of(key: ApiKey) -> Attributes:
         "secret_digest": {"S": key.secret_digest},
         "roles": rows.text_set(key.roles),
         "permissions": rows.text_set(key.permissions),
+        **({"owner": {"S": key.owner}} if key.owner else {}),
         **rows.schema_attribute(),
         **rows.numbers(times),
     }

@@ -58,6 +58,7 @@ class Engine:
             started_at=now,
             started_by=principal.subject,
             starter_issuer=principal.issuer,
+            starter_owner=principal.owner,
             ends_at=now + definition.timeout_ms / 1000 if definition.timeout_ms and definition.timeout_target else None,
             parent=new_instance.parent,
             depth=new_instance.depth,

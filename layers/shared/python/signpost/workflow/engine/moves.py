@@ -88,7 +88,7 @@ class Walk:
             self._record(audit_events.approval_resolved(request.id, transition.decision))
 
     def _build_move(self, transition: Transition, arguments: JsonObject) -> Move:
-        gathered = approval_evidence_of(transition, self.step.instance, self.step.principal.subject)
+        gathered = approval_evidence_of(transition, self.step.instance, self.step.principal.person)
         return Move(transition.name, arguments, gathered=gathered)
 
     def resume(self, resumption: Resumption) -> None:
@@ -152,7 +152,8 @@ class Walk:
         self._record(audit_events.approval_requested(request.queue, request.id, transition_name))
         if self.step.has_timed_out:
             # The caller that noticed the deadline has not asked for this approval.
-            asker = after.request.asked_by if after.request is not None else after.started_by
+            starter = after.starter_owner or after.started_by
+            asker = after.request.asked_by if after.request is not None else starter
             request = replace(request, asked_by=asker)
         return replace(after, request=open_approval_request(request, target, after))
 

@@ -54,6 +54,7 @@ def _optional_fields(instance: Instance) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "entering": instance.entering or None,
         "starterIssuer": instance.starter_issuer or None,
+        "starterOwner": instance.starter_owner or None,
         "parent": instance.parent,
         "depth": instance.depth or None,
         "releases": instance.releases or None,
@@ -84,6 +85,7 @@ def instance_of(workflow_id: str, head: str, context: str, input_text: str, clai
         request=None if fields["request"] is None else _request_of(fields["request"]),
         started_by=fields["startedBy"],
         starter_issuer=fields.get("starterIssuer", ""),
+        starter_owner=fields.get("starterOwner", ""),
         entering=fields.get("entering", False),
         claim=claim,
         parent=fields.get("parent"),
@@ -121,7 +123,10 @@ def claim_of(text: str, arguments: str) -> Claim:
 
 
 def _principal_fields(principal: Principal) -> dict[str, Any]:
-    return {**asdict(principal), **{name: sorted(getattr(principal, name)) for name in _PRINCIPAL_SETS}}
+    fields = {**asdict(principal), **{name: sorted(getattr(principal, name)) for name in _PRINCIPAL_SETS}}
+    if not principal.owner:
+        del fields["owner"]  # an earlier release cannot read it
+    return fields
 
 
 def _request_fields(request: ApprovalRequest) -> dict[str, Any]:

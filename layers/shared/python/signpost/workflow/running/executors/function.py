@@ -133,7 +133,7 @@ def _build_outcome(
             f"{LONGEST_KIND} characters."
         )
         return ExecutorFailure("permanent_error", message, "unknown")
-    return ExecutorOutcome(value, [_build_evidence_item(item, attempt.principal.subject) for item in accepted])
+    return ExecutorOutcome(value, [_build_evidence_item(item, attempt.principal.person) for item in accepted])
 
 
 def _build_evidence_item(item: JsonObject, subject: str) -> EvidenceItem:

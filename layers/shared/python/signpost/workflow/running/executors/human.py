@@ -22,7 +22,7 @@ class HumanExecutor(StepExecutor):
         self._ids = ids
 
     def perform(self, attempt: "StepAttempt") -> ExecutorOutcome | ExecutorFailure:
-        settings, subject, now = attempt.executor.settings, attempt.principal.subject, self._clock.now()
+        settings, subject, now = attempt.executor.settings, attempt.principal.person, self._clock.now()
         queue, expires = settings.get("queue", DEFAULT_QUEUE), settings.get("expiresMs")
         shows = settings.get("shows", [])
         if not isinstance(queue, str) or not isinstance(shows, list):

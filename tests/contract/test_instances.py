@@ -481,7 +481,7 @@ class LostValues:
         raise AssertionError(f"the object {digest} of {tenant} was read")
 
 
-@pytest.mark.invariant(101)
+@pytest.mark.invariant(103)
 @pytest.mark.parametrize("engine", ENGINES[1:])
 def test_long_values_of_an_instance_that_its_head_hides_are_not_read(
     engine: str, dynamodb: Any, tenant: str, new: Instance

@@ -23,7 +23,7 @@ def start_run(instances: MemoryInstanceStore, *readers: Json) -> tuple[MemoryWor
     return shop, str(started["workflowId"])
 
 
-@pytest.mark.invariant(101)
+@pytest.mark.invariant(103)
 @pytest.mark.parametrize(
     "reader",
     [

@@ -53,7 +53,7 @@ def test_a_key_has_an_owner_and_is_no_person() -> None:
     assert ADA.person == "ada"
 
 
-@pytest.mark.invariant(102)
+@pytest.mark.invariant(104)
 def test_the_owner_of_a_key_does_not_approve_what_the_key_has_asked_for() -> None:
     shop, run = ask(key_of("ada"))
     own = shop.submit(run, "approve", ADA)
@@ -62,14 +62,14 @@ def test_the_owner_of_a_key_does_not_approve_what_the_key_has_asked_for() -> Non
     assert shop.submit(run, "approve", BOB)["state"] == "bought"
 
 
-@pytest.mark.invariant(102)
+@pytest.mark.invariant(104)
 @pytest.mark.parametrize("owner", ["", "carol"])
 def test_the_key_of_another_person_and_a_key_without_owner_exclude_no_approver(owner: str) -> None:
     shop, run = ask(key_of(owner))
     assert shop.submit(run, "approve", ADA)["state"] == "bought"
 
 
-@pytest.mark.invariant(102)
+@pytest.mark.invariant(104)
 def test_a_key_never_approves_not_even_as_its_owner() -> None:
     shop, run = ask(BOB)
     assert shop.submit(run, "approve", key_of("ada"))["error"]["code"] == "ACTOR_MISMATCH"

@@ -62,7 +62,7 @@ WAYS: list[tuple[str, str, JsonObject]] = [
 ]
 
 
-@pytest.mark.invariant(100)
+@pytest.mark.invariant(102)
 @pytest.mark.parametrize("question", [HARVEST, OVERRIDE, UNKNOWN], ids=("secret", "order", "unknown"))
 @pytest.mark.parametrize(("endpoint", "method", "params"), WAYS)
 def test_a_refused_question_is_an_error_of_the_function_and_reaches_no_client(

@@ -101,7 +101,7 @@ NESTED_SCHEMAS: dict[str, JsonObject] = {
 }
 
 
-@pytest.mark.invariant(100)
+@pytest.mark.invariant(102)
 @pytest.mark.parametrize("schema", NESTED_SCHEMAS.values(), ids=NESTED_SCHEMAS)
 def test_a_schema_that_is_no_flat_form_is_refused(schema: JsonObject) -> None:
     assert str(find_fault(elicit(schema))).startswith("the question 'ask' ")
@@ -142,7 +142,7 @@ def test_a_field_that_the_protocol_does_not_have_is_refused(field: Json) -> None
     assert "in its field 'a'" in str(find_fault(ask_for(a=field)))
 
 
-@pytest.mark.invariant(100)
+@pytest.mark.invariant(102)
 @pytest.mark.parametrize(
     ("request_to_client", "place"),
     [

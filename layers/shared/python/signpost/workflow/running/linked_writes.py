@@ -19,7 +19,7 @@ def link_write(tenant: str, last: Instance | None, write: InstanceWrite, now: fl
     is_exclusive = last is None or last.write_condition != instance.write_condition
     if not is_exclusive or not (has_new_version or write.events):
         return replace(write, instance=replace(instance, link=newest))
-    recorded = _build_recorded_values(instance, is_first=last is None) if has_new_version else {}
+    recorded: JsonObject = _build_recorded_values(instance, is_first=last is None) if has_new_version else {}
     history = history_fields(write.hops, write.evidence, recorded) if has_new_version else None
     times = [now, *([] if newest is None else [newest.at]), *(event.at for event in write.events)]
     record = build_record(tenant, instance.id, history, write.events)

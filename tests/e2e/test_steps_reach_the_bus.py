@@ -189,10 +189,10 @@ def test_every_event_of_a_call_arrives_on_the_bus_as_documented(observed_tenant:
     workflow_id = run_counter(observed_tenant)
     calls = group_by_call(observed_tenant.events.wait_until(is_completed))
     told = [
-        {event["detail-type"]: {**event["detail"], "at": 0, "correlationId": ""} for event in events}
+        {event["detail-type"]: {**event["detail"], "at": 0, "correlationId": "", "hash": ""} for event in events}
         for events in calls.values()
     ]
-    about = {"workflowId": workflow_id, "correlationId": "", "at": 0, "actor": "agent"}
+    about = {"workflowId": workflow_id, "correlationId": "", "at": 0, "actor": "agent", "hash": ""}
     asked = {**about, "expectedVersion": 1, "fromState": "open"}
     assert told == [
         {"workflow.started": {**about, "definitionId": "counter", "state": "open", "version": 1}},
@@ -218,6 +218,7 @@ def test_every_event_of_a_call_arrives_on_the_bus_as_documented(observed_tenant:
             f"urn:signpost:tenant:{observed_tenant.tenant}",
         ]
         assert before < event["detail"]["at"] < time.time()
+        assert len(event["detail"]["hash"]) == 64
     assert "hunter2" not in json.dumps(observed_tenant.events.heard)
 
 

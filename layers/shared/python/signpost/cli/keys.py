@@ -78,7 +78,6 @@ def _register_create(actions: "Commands") -> None:
     creating.add_argument(
         "--owner",
         type=_parse_owner,
-        default="",
         metavar="SUBJECT",
         help="the `sub` of the tokens of the person to whom the key belongs: both count as one person in approvals",
     )
@@ -94,7 +93,7 @@ def _create(arguments: argparse.Namespace) -> int:
         roles=arguments.role,
         permissions=arguments.permission,
         lifetime=arguments.expires_in,
-        owner=arguments.owner,
+        owner=arguments.owner or "",
     )
     with stack.open_adapters(arguments.stack) as adapters:
         if not adapters.api_keys.add(stored):

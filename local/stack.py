@@ -40,8 +40,13 @@ _SOURCES = (
 )
 _TEST_SOURCES = (*_SOURCES, "tests/stage")
 _DIGEST_TAG = "source-digest"
+_CODE_PREFIX = "code"
+"""Where `sam deploy` uploads code: the same code once, whichever stack it is for."""
+_SAM_STACK = "aws-sam-cli-managed-default"
+"""The stack of the bucket into which `sam deploy` uploads code."""
 _DEPLOYED = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 _SECONDS_TO_SETTLE = 20.0
+_SECONDS_TO_CREATE = 600.0
 _SECONDS_TO_END_SAM = 10.0
 _POLL_SECONDS = 0.2
 _LINES_ON_FAILURE = 25
@@ -100,7 +105,7 @@ def deploy(
     progress: Progress,
 ) -> DeployedStack:
     """Deploy a build with these parameters, unless exactly that is deployed already."""
-    digest = digest_of_pairs({"": build.digest, **parameters})
+    digest = _digest_deployment(build, parameters)
     if not _is_deployed(emulator, stack_name, digest):
         with progress.step(f"deploying the stack {stack_name}") as step:
             _clear_failed_creation(emulator, stack_name)
@@ -112,6 +117,48 @@ def deploy(
                 _wait_until_settled(emulator, stack_name)
     _enable_time_to_live(emulator, stack_name)
     return find_stack(emulator, stack_name)
+
+
+def upload_template(emulator: Emulator, stack_name: str) -> str:
+    """Store the template of a deployed stack, which names the uploaded code, beside that code. Return its address."""
+    template = _cloudformation(emulator).get_template(StackName=stack_name, TemplateStage="Original")
+    bucket, key = find_stack(emulator, _SAM_STACK).outputs["SourceBucket"], f"{stack_name}/template.yaml"
+    session, config = client_settings(emulator)
+    s3 = session.client("s3", endpoint_url=emulator.url, config=config)
+    s3.put_object(Bucket=bucket, Key=key, Body=str(template.get("TemplateBody", "")).encode())
+    return f"{emulator.url}/{bucket}/{key}"
+
+
+def deploy_uploaded(
+    emulator: Emulator, stack_name: str, template_url: str, build: Build, parameters: Mapping[str, str]
+) -> DeployedStack:
+    """Create a stack from the uploaded template of another stack of the build, without packing its code again."""
+    client = _cloudformation(emulator)
+    try:
+        client.create_stack(
+            StackName=stack_name,
+            TemplateURL=template_url,
+            Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()],
+            Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+            Tags=[{"Key": _DIGEST_TAG, "Value": _digest_deployment(build, parameters)}],
+        )
+    except ClientError as error:
+        raise CloudError(f"The stack {stack_name} cannot be created: {error}") from error
+    _wait_until_settled(emulator, stack_name, _SECONDS_TO_CREATE)
+    stack = _describe(emulator, stack_name)
+    if stack is None or stack["StackStatus"] not in _DEPLOYED:
+        failed = [
+            f"{event.get('LogicalResourceId')}: {event.get('ResourceStatusReason')}"
+            for event in client.describe_stack_events(StackName=stack_name)["StackEvents"]
+            if event.get("ResourceStatus", "").endswith("_FAILED")
+        ]
+        raise CloudError(f"The stack {stack_name} was not created.\n{'\n'.join(failed)}")
+    _enable_time_to_live(emulator, stack_name)
+    return find_stack(emulator, stack_name)
+
+
+def _digest_deployment(build: Build, parameters: Mapping[str, str]) -> str:
+    return digest_of_pairs({"": build.digest, **parameters})
 
 
 def find_stack(emulator: Emulator, stack_name: str) -> DeployedStack:
@@ -186,7 +233,7 @@ def _deploy_arguments(name: str, build: Build, parameters: Mapping[str, str], di
         "deploy",
         *("--template-file", str(build.template)),
         *("--stack-name", name),
-        *("--s3-prefix", name),
+        *("--s3-prefix", _CODE_PREFIX),
         *("--config-env", "default"),
         *("--region", REGION),
         *("--capabilities", "CAPABILITY_IAM"),
@@ -257,8 +304,8 @@ def _clear_failed_creation(emulator: Emulator, stack_name: str) -> None:
         _wait_until_settled(emulator, stack_name)
 
 
-def _wait_until_settled(emulator: Emulator, stack_name: str) -> None:
-    deadline = time.monotonic() + _SECONDS_TO_SETTLE
+def _wait_until_settled(emulator: Emulator, stack_name: str, seconds: float = _SECONDS_TO_SETTLE) -> None:
+    deadline = time.monotonic() + seconds
     while emulator.is_alive and time.monotonic() < deadline:
         stack = _describe(emulator, stack_name)
         status = stack["StackStatus"] if stack else ""

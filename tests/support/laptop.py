@@ -15,7 +15,17 @@ from local.emulator import Emulator
 from local.issuer import Issuer
 from local.ports import free_port
 from local.progress import Progress
-from local.stack import Build, DeployedStack, Variant, build, client_settings, deploy, machine_architecture
+from local.stack import (
+    Build,
+    DeployedStack,
+    Variant,
+    build,
+    client_settings,
+    deploy,
+    deploy_uploaded,
+    machine_architecture,
+    upload_template,
+)
 from signpost.adapters.dynamodb import DynamoApiKeys
 from signpost.cli.keys import new_key, stored_key
 from signpost.model import JsonObject
@@ -73,6 +83,8 @@ class Laptop:
         self.emulator = Emulator(home, free_port(), record=self._denials.record)
         self.issuer = Issuer(home, 0)
         self._deployed: dict[str, DeployedStack] = {}
+        self._templates: dict[Build, str] = {}
+        """The address of the uploaded template of each build that was deployed."""
         self._doors: dict[str, Door] = {}
         self._open = ExitStack()
 
@@ -115,9 +127,19 @@ class Laptop:
             **parameters,
         }
         non_empty = {name: value for name, value in all_parameters.items() if value}  # sam takes no empty value
-        log, progress = self._log(name), Progress(io.StringIO())
-        self._deployed[name] = deploy(self.emulator, name, built, non_empty, log=log, progress=progress)
+        self._deployed[name] = self._deploy(name, built, non_empty)
         return Stack(self._deployed[name], door.port)
+
+    def _deploy(self, name: str, built: Build, parameters: Mapping[str, str]) -> DeployedStack:
+        """Deploy with `sam deploy` what it has not deployed yet. It would pack the same code again for each further
+        stack of a build, which takes four seconds of processor time."""
+        template_url = self._templates.get(built)
+        if template_url is not None and name not in self.list_stacks():
+            return deploy_uploaded(self.emulator, name, template_url, built, parameters)
+        log, progress = self._log(name), Progress(io.StringIO())
+        deployed = deploy(self.emulator, name, built, parameters, log=log, progress=progress)
+        self._templates[built] = upload_template(self.emulator, name)
+        return deployed
 
     def list_stacks(self) -> set[str]:
         """Return the names of the deployed stacks."""

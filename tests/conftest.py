@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stage.fixtures import TENANT
-from tests.support.coverage_lock import drop_coverage_lock
+from tests.support.coverage_of_tests import drop_coverage_lock, untraced
 from tests.support.effort import count_examples, is_proof
 from tests.support.function_logs import LAPTOP, attach_logs
 from tests.support.laptop import Laptop, MakeKey, Stack
@@ -52,6 +52,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("prove")]
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Trace no test marked `no_cover`. Runs inside the hook of pytest-cov for this mark."""
+    if item.get_closest_marker("no_cover"):
+        with untraced():
+            return (yield)
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -147,6 +147,7 @@ def test_every_text_of_a_function_is_searched(hosted: HostedFunction) -> None:
         "show the system ",
     ],
 )
+@pytest.mark.no_cover
 def test_the_time_of_a_search_grows_with_the_length_of_the_text_only(part: str) -> None:
     def measure(length: int) -> float:
         started = time.process_time()

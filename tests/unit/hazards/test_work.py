@@ -7,6 +7,8 @@ import pytest
 
 from signpost.hazards.texts import find_text_hazards
 
+pytestmark = pytest.mark.no_cover
+
 TIMES, MOST = 8, 24
 """A text that is 8 times as long takes about 8 times as long; 64 times if the time grows with the square."""
 SHORT = 30_000

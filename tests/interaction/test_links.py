@@ -37,7 +37,7 @@ CALLERS: Mapping[str, Principal] = {
     "bob": Principal("bob", TENANT, "t", ALL_ROLES, human=True),
     "robot": Principal("robot-1", TENANT, "t", permissions=frozenset({MAY_ACT_AS_SYSTEM})),
 }
-BLOCKS, DEFINITIONS, WALKS, STEPS = 4, count_examples(40), 2, 6
+BLOCKS, DEFINITIONS, WALKS, STEPS = 4, count_examples(24), 2, 6
 """Of the generated set: so many tests, of so many definitions each."""
 EXAMPLE_WALKS, EXAMPLE_STEPS = count_examples(12), 14
 WAITS = (0, 0, 0, 40_000)

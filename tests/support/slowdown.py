@@ -12,6 +12,8 @@ BURST_SECONDS = 0.01
 """Seconds of processor time."""
 BURST_COUNT = 5
 ATTEMPTS = 3
+CLOCK_CORRECTION = 0.05
+"""Seconds by which the time of day, the clock of deadlines, may be corrected while a test measures by another clock."""
 
 
 class SlowdownMeter:

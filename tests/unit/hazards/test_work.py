@@ -11,7 +11,7 @@ pytestmark = pytest.mark.no_cover
 
 TIMES, MOST = 8, 24
 """A text that is 8 times as long takes about 8 times as long; 64 times if the time grows with the square."""
-SHORT = 30_000
+SHORT = 12_000
 ATTEMPTS = 5
 TEXTS: Mapping[str, Callable[[int], str]] = {
     "unclosed comments": lambda length: "a <!-- " * (length // 7),

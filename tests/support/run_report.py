@@ -17,19 +17,19 @@ from local.stack import PROJECT
 LAST_RUN = PROJECT / ".local/tests/last-run.json"
 SLOWEST_COUNT = 20
 BUDGETS: Mapping[str, int] = {
-    "acceptance": 180,
+    "acceptance": 120,
     "architecture": 15,
-    "attacks": 90,
-    "conformance": 60,
-    "contract": 220,
+    "attacks": 60,
+    "conformance": 30,
+    "contract": 200,
     "differential": 20,
-    "docs": 280,
-    "e2e": 1500,
+    "docs": 300,
+    "e2e": 1650,
     "fuzz": 80,
-    "interaction": 480,
-    "local": 40,
-    "model": 150,
-    "unit": 300,
+    "interaction": 450,
+    "local": 20,
+    "model": 120,
+    "unit": 320,
 }
 """Seconds of one worker that the tests of a folder may take on a quiet machine, with coverage."""
 

@@ -96,4 +96,5 @@ def test_the_page_of_times_has_a_row_for_each_folder(finished_report: RunReport)
     assert page.startswith("Before.\n<!-- times -->\nOn ")
     assert page.endswith("<!-- /times -->\nAfter.\n")
     assert "Not measured" not in page
-    assert "| `tests/e2e` | 1 | 4001 | 1500 | `test_b.py`, 4001 s |\n| `tests/unit` | 2 | 5 |" in page
+    budget = run_report.BUDGETS["e2e"]
+    assert f"| `tests/e2e` | 1 | 4001 | {budget} | `test_b.py`, 4001 s |\n| `tests/unit` | 2 | 5 |" in page

@@ -13,6 +13,8 @@ CLIENTS := clients-mcp1 clients-agents clients-langchain
 PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
 TEST_TOOLS := sam emulator node aws $(CLIENTS) $(PEERS)
 WORKERS ?= 4
+ROUNDS ?= 15
+WARM_ROUNDS ?= 5
 PYTEST := python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 PYTHON_CODE := layers functions examples local tests bench
 
@@ -57,8 +59,7 @@ test: # these tests once
 else
 test: ## everything; or PATHS=, REPEAT=, CHANGED=1: see docs/testing.md
 	@$(SETUP) dev $(TEST_TOOLS)
-	@python -m bench
-	@$(MAKE) --jobs=2 --output-sync=target check invoke
+	@$(MAKE) --jobs=2 --output-sync=target bench check invoke ROUNDS=9 WARM_ROUNDS=3
 	@$(PYTEST) --cov --cov-report=
 	@coverage report
 endif
@@ -108,7 +109,7 @@ scenarios: ## how many acceptance scenarios are tests, and what stands in the pl
 
 bench: ## cold starts and warm calls against their bars, beside other servers
 	@$(SETUP) dev sam $(PEERS)
-	@python -m bench
+	@python -m bench --rounds $(ROUNDS) --warm-rounds $(WARM_ROUNDS)
 
 bench-search: ## both rankings of search, judged by retrieval data (DATA=folder)
 	@$(SETUP) dev bench-fastmcp

@@ -24,7 +24,7 @@ class SweptStack:
     dynamodb: Any
     s3: Any
 
-    def call_registry(self, tenant: str, function_id: str, payload: Mapping[str, Any], **more: int) -> Any:
+    def call_registry(self, tenant: str, function_id: str, payload: Mapping[str, Any], **more: int | str) -> Any:
         """Call a registry function; None if the process died."""
         event = {"function_id": function_id, "payload": payload, "tenant": tenant, **more}
         answer = self.functions.invoke("Registry", event)

@@ -68,9 +68,33 @@ def test_a_path_without_an_endpoint_is_not_found(gateway: MemoryGateway) -> None
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "PATCH"])
-def test_another_method_than_post_is_refused_before_authentication(gateway: MemoryGateway, method: str) -> None:
-    answer = gateway.send(method)
+def test_another_method_than_post_is_refused_to_a_caller(gateway: MemoryGateway, method: str) -> None:
+    answer = gateway.send(method, headers={"authorization": f"Bearer {gateway.make_key()}"})
     assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")
+
+
+@pytest.mark.parametrize("authorization", [{}, {"authorization": "Bearer sk_wrong"}], ids=["none", "wrong"])
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/flat", "/mcp/functions", "/metrics"])
+@pytest.mark.parametrize(
+    ("method", "headers", "body"),
+    [
+        *((method, {}, b"") for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")),
+        ("POST", {"content-type": "text/plain"}, b"text"),
+        ("POST", {}, b" " * (LARGEST_BODY + 1)),
+    ],
+)
+def test_a_request_without_a_valid_credential_is_challenged_whatever_it_is(
+    gateway: MemoryGateway,
+    method: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    path: str,
+    authorization: Mapping[str, str],
+) -> None:
+    """Clients that fall back to server-sent events, or that try paths, find the way to a token at the first answer."""
+    answer = gateway.send(method, path, headers={**headers, **authorization}, body=body)
+    assert answer.status == 401
+    assert "resource_metadata=" in answer.headers["www-authenticate"]
 
 
 def test_a_preflight_from_an_allowed_page_is_granted(gateway: MemoryGateway) -> None:
@@ -252,10 +276,9 @@ def find_unprotected(headers: Mapping[str, str]) -> Sequence[str]:
         ("GET", "/.well-known/oauth-protected-resource", {}, 200),
         ("GET", "/.well-known/anything", {}, 404),
         ("POST", "/other", {}, 404),
-        ("GET", "/mcp", {}, 405),
+        ("GET", "/mcp", {}, 401),
         ("OPTIONS", "/mcp", {"origin": "https://page.test"}, 204),
         ("POST", "/mcp", {"origin": "https://evil.test"}, 403),
-        ("POST", "/mcp", {"content-type": "text/plain"}, 415),
         ("POST", "/mcp", {}, 401),
         ("GET", "/metrics", {}, 401),
     ],
@@ -281,6 +304,8 @@ def test_every_answer_to_an_authenticated_caller_may_not_be_stored() -> None:
         gateway.request("tools/list", credential=key),
         gateway.request("tools/call", {"name": "test_crash", "arguments": {}}, credential=key),
         gateway.send(body="{", headers=authorization),
+        gateway.send("GET", headers=authorization),
+        gateway.send(headers={**authorization, "content-type": "text/plain"}),
         gateway.send("GET", "/metrics", headers=authorization),
         MemoryGateway(AUTH_MODE="none").send("POST", "/mcp"),
     ]

@@ -96,12 +96,12 @@ class FrontDoor:
         )
 
     def _answer_metrics(self, request: HttpRequest) -> HttpResponse:
-        if request.method not in ("GET", "HEAD"):
-            return refusal_response(405, "method", "This endpoint accepts only GET.", {"allow": "GET, HEAD"})
         # /metrics accepts the tokens of the MCP endpoints; the metadata of the first one says where to get a token.
         principal = self._authenticate(request, ENDPOINTS[0])
         if isinstance(principal, HttpResponse):
             return principal
+        if request.method not in ("GET", "HEAD"):
+            return refusal_response(405, "method", "This endpoint accepts only GET.", {"allow": "GET, HEAD"})
         self._telemetry.add_dispatch("metrics", None)
         return self._metrics().answer(request, principal)
 
@@ -109,15 +109,12 @@ class FrontDoor:
         find_dispatcher = self._dispatchers.get(request.path)
         if find_dispatcher is None:
             return refusal_response(404, "not_found", "There is no endpoint at this path.")
-        if request.method != "POST":
-            return refusal_response(405, "method", "This endpoint accepts only POST.", {"allow": "POST, OPTIONS"})
-        if not _is_json(request.headers.get("content-type", "")):
-            return refusal_response(415, "media_type", "The body must be application/json.")
-        if len(request.body) > LARGEST_BODY:
-            return refusal_response(413, "too_large", f"The body has more than {LARGEST_BODY} bytes. Send less.")
+        # Before anything else: to a client without a token, any other refusal hides the way to one.
         principal = self._authenticate(request, request.path)
         if isinstance(principal, HttpResponse):
             return principal
+        if refusal := _refuse_unreadable(request):
+            return refusal
         call = Call(
             principal=principal,
             request_id=request.request_id,
@@ -148,6 +145,17 @@ def _refuse(fault: BaseException, request_id: str) -> HttpResponse:
         return refusal_response(503, "deadline", "The answer took too long. Try again shortly.", RETRY_HEADERS)
     message = f"An internal error occurred. Its log entries have the request id {request_id}."
     return refusal_response(500, "fault", message)
+
+
+def _refuse_unreadable(request: HttpRequest) -> HttpResponse | None:
+    """Refuse a request whose body cannot be a message of MCP."""
+    if request.method != "POST":
+        return refusal_response(405, "method", "This endpoint accepts only POST.", {"allow": "POST, OPTIONS"})
+    if not _is_json(request.headers.get("content-type", "")):
+        return refusal_response(415, "media_type", "The body must be application/json.")
+    if len(request.body) > LARGEST_BODY:
+        return refusal_response(413, "too_large", f"The body has more than {LARGEST_BODY} bytes. Send less.")
+    return None
 
 
 def _accepts_gzip(header: str) -> bool:

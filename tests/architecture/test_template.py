@@ -55,6 +55,39 @@ def test_exactly_the_paths_that_the_gateway_serves_have_routes() -> None:
     assert routes == {f"ANY {endpoint}" for endpoint in ENDPOINTS} | documents
 
 
+def test_routes_are_made_one_after_the_other() -> None:
+    """API Gateway refuses some of the changes of one API that arrive at once, and the stack would be rolled back."""
+    routes = dict(resources_of_type("AWS::ApiGatewayV2::Route"))
+    waits = {name: routes[name].get("DependsOn") for name in routes}
+    (first,) = (name for name, before in waits.items() if before is None)
+    chain = [first]
+    followers = {before: name for name, before in waits.items()}
+    while chain[-1] in followers:
+        chain.append(followers[chain[-1]])
+    assert sorted(chain) == sorted(routes)
+
+
+def test_layer_versions_stay_for_the_stacks_that_name_them() -> None:
+    for _, layer in resources_of_type("AWS::Serverless::LayerVersion"):
+        assert layer["Properties"]["RetentionPolicy"] == "Retain"
+
+
+CONCURRENCY_OF_A_NEW_ACCOUNT = 10
+
+
+def test_the_default_concurrency_leaves_a_new_account_room_for_requests() -> None:
+    sources = [resource["Properties"] for _, resource in resources_of_type("AWS::Lambda::EventSourceMapping")]
+    queues = [source for source in sources if "ScalingConfig" in source]
+    names = {source["ScalingConfig"]["MaximumConcurrency"]["Ref"] for source in queues}
+    defaults = {name: TEMPLATE["Parameters"][name]["Default"] for name in names}
+    assert defaults.keys() == {"WorkerConcurrency", "SubscriberConcurrency", "DeliveryConcurrency"}
+    # Workers and deliveries wait for the functions that they call, which run at the same time.
+    assert (
+        sum(defaults.values()) + defaults["WorkerConcurrency"] + defaults["DeliveryConcurrency"]
+        <= CONCURRENCY_OF_A_NEW_ACCOUNT
+    )
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_has_a_folder_a_log_group_and_no_reserved_concurrency(name: str) -> None:
     properties = FUNCTIONS[name]["Properties"]

@@ -1,7 +1,7 @@
 """What a deployment ships, as CloudFormation's custom resource asks for it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -17,11 +17,14 @@ from signpost.model import Json, JsonObject
 from signpost.telemetry import Telemetry
 from tests.support.catalogues import build_catalogue_publisher
 from tests.support.executor_placement import ExecutorPlacement, build_executor
+from tests.support.memory_gateway import ManualClock
 from tests.support.registry import CountingTimestamps
 
 CORE, OLD = build_executor("core"), build_executor("old")
 GREET: JsonObject = {"name": "greet", "description": "Greets.", "function_id": "demo::greet"}
 ADDRESS = "https://cloudformation.test/answer"
+TIME_MS = 300_000
+"""The time of the function that answers CloudFormation."""
 
 
 class StackResourceStage(ExecutorPlacement):
@@ -35,6 +38,10 @@ class StackResourceStage(ExecutorPlacement):
         """Of all of them."""
         self.problems: Sequence[str] = []
         self.bodies = MemoryBodies()
+        self.clock = ManualClock()
+        self.pauses = 0
+        self.after_pauses: Mapping[int, Callable[[], None]] = {}
+        """Changes of the account that happen during the pause with this number."""
         self.deployment = StackResource(
             placer=self.placer,
             publisher=Publisher(
@@ -46,6 +53,8 @@ class StackResourceStage(ExecutorPlacement):
             content=self.content_shipped,
             answer=lambda address, answer: self.answers.append((address, answer)),
             telemetry=Telemetry("deployment-under-test"),
+            clock=self.clock,
+            pause=self.pause,
         )
         self.set_manifest(CORE, "core::wait")
         self.set_manifest(OLD, "core::old")
@@ -53,6 +62,11 @@ class StackResourceStage(ExecutorPlacement):
     def content_shipped(self) -> ShippedContent:
         skills = [FoundSkill(skill_id, skill_id, body, self.files) for skill_id, body in self.documents]
         return ShippedContent(skills, self.prompts, self.problems)
+
+    def pause(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.pauses += 1
+        self.after_pauses.get(self.pauses, lambda: None)()
 
     def asks(self, request: str, *executors: str, before: tuple[str, ...] = ()) -> Any:
         event = {
@@ -64,7 +78,7 @@ class StackResourceStage(ExecutorPlacement):
             "ResourceProperties": {"Executors": list(executors)},
             "OldResourceProperties": {"Executors": list(before)},
         }
-        self.deployment.handle(event)
+        self.deployment.handle(event, TIME_MS)
         ((address, answer),) = self.answers
         self.answers.clear()
         assert address == ADDRESS
@@ -127,6 +141,34 @@ def test_an_executor_that_cannot_be_placed_fails_the_deployment_with_a_reason(
 
 def test_a_missing_executor_fails_the_deployment(stage: StackResourceStage) -> None:
     assert "arn:nowhere" in stage.asks("Create", "arn:nowhere")["Reason"]
+
+
+def test_a_deployment_waits_for_permissions_that_were_made_a_moment_ago(stage: StackResourceStage) -> None:
+    """AWS needs seconds until a new permission holds everywhere. At first the executor cannot be called,
+    then its secret cannot be written."""
+    handlers, secrets = stage.handlers, stage.account.secrets
+    handler, secret = handlers.pop(CORE.arn), secrets.pop(CORE.key_secret_arn)
+    stage.after_pauses = {
+        2: lambda: handlers.update({CORE.arn: handler}),
+        4: lambda: secrets.update({CORE.key_secret_arn: secret}),
+    }
+    assert stage.asks("Create", CORE.arn)["Status"] == "SUCCESS"
+    assert (stage.pauses, stage.shipped()) == (4, {"core::wait"})
+
+
+def test_a_deployment_gives_up_a_minute_before_its_time_is_over(stage: StackResourceStage) -> None:
+    started = stage.clock.now()
+    answer = stage.asks("Create", "arn:nowhere")
+    assert (answer["Status"], "arn:nowhere" in answer["Reason"]) == ("FAILED", True)
+    assert TIME_MS / 1000 - 66 < stage.clock.now() - started <= TIME_MS / 1000 - 60
+
+
+@pytest.mark.parametrize("request_type", ["Create", "Delete"])
+def test_a_deployment_does_not_wait_for_problems_that_remain(stage: StackResourceStage, request_type: str) -> None:
+    """Not for a manifest that the deployer has to correct, nor at the deletion of a stack."""
+    stage.manifests[CORE.arn] = {"statusCode": 200}
+    stage.asks(request_type, CORE.arn)
+    assert stage.pauses == 0
 
 
 @pytest.mark.parametrize(("fault", "says"), [(Unavailable("Overloaded."), "Overloaded"), (KeyError("x"), "KeyError")])
@@ -201,6 +243,6 @@ def test_unreadable_shipped_content_fails_the_deployment(stage: StackResourceSta
 
 
 def test_an_event_that_is_no_cloudformation_request_is_ignored(stage: StackResourceStage) -> None:
-    answer = stage.deployment.handle({"RequestType": "Delete"})
+    answer = stage.deployment.handle({"RequestType": "Delete"}, TIME_MS)
     assert "lacks RequestId" in json.dumps(answer)
     assert stage.answers == []

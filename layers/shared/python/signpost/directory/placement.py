@@ -9,6 +9,7 @@ from signpost.directory.function_warnings import find_function_warnings, refuse_
 from signpost.directory.keys import ExecutorKeys
 from signpost.directory.model import PlacementRefusal
 from signpost.directory.offers import Offer, Offers
+from signpost.errors import PlacementCode
 from signpost.model import MasterKeys
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 class PlacementError(Exception):
     """An executor cannot be placed. The message tells the operator why."""
+
+    def __init__(self, message: str, code: PlacementCode) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Placer:
@@ -30,7 +35,7 @@ class Placer:
         With `strict`, an executor whose functions have warnings is not placed. Raises PlacementError."""
         offer = self._fetch_offer(lambda_function)
         if strict and (warnings := find_function_warnings(offer.hosted)):
-            raise PlacementError(refuse_warnings(offer.executor.arn, warnings).message)
+            raise PlacementError(refuse_warnings(offer.executor.arn, warnings).message, "has_warnings")
         self._put(offer, tenant)
         return offer.hosted
 
@@ -77,14 +82,14 @@ class Placer:
         }
         for offer in offers:
             if taken := foreign.intersection(hosted.function for hosted in offer.hosted):
-                raise PlacementError(_conflict_message(offer.executor, taken))
+                raise PlacementError(_conflict_message(offer.executor, taken), "name_taken")
 
     def _put(self, offer: Offer, tenant: str | None) -> None:
         executor = offer.executor
         keys = _raise_refusal(self._keys.write_keys(executor))
         try:
             if taken := self._directory.place(tenant, executor, offer.hosted, offer.terms):
-                raise PlacementError(_conflict_message(executor, taken))
+                raise PlacementError(_conflict_message(executor, taken), "name_taken")
         finally:  # an executor that was placed before has the new keys too and goes on serving
             self._keys.rewrite_rotated(executor, keys)
 
@@ -94,7 +99,7 @@ class Placer:
 
 def _raise_refusal[Value](answer: Value | PlacementRefusal) -> Value:
     if isinstance(answer, PlacementRefusal):
-        raise PlacementError(answer.message)
+        raise PlacementError(answer.message, answer.code)
     return answer
 
 

@@ -2,60 +2,106 @@
 can be called, and publish the content shipped with the stack."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.catalogue.publishing import request
 from signpost.catalogue.publishing.publisher import Publisher
 from signpost.content.agent_skills.folders import NOTHING_SHIPPED, ShippedContent
 from signpost.directory.placement import PlacementError, Placer
-from signpost.errors import Unavailable
+from signpost.errors import PlacementCode, Unavailable
 from signpost.model import JsonObject
+from signpost.records import dataclass
 from signpost.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from signpost.ports import Clock
 
 PHYSICAL_ID = "shipped"
 LONGEST_REASON = 1_000
+SECONDS_TO_ANSWER = 60.0
+"""So long before the end of its time, the function tries for the last time."""
+PAUSE = 5.0
+PASSING_CODES: frozenset[PlacementCode] = frozenset(("no_executor", "not_reached", "invalid_secret"))
+"""Refusals that a permission or a function can cause that was made a moment ago: AWS needs seconds to see it
+everywhere."""
 REQUIRED_MEMBERS = ("RequestType", "RequestId", "StackId", "LogicalResourceId", "ResponseURL")
 
 type SendAnswer = Callable[[str, JsonObject], None]
 type ReadShipped = Callable[[], ShippedContent]
 
 
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """The reason why a request was not carried out."""
+
+    message: str
+    may_pass: bool = False
+    """Whether another attempt may succeed without a change by the deployer."""
+    fault: BaseException | None = None
+    """The exception behind it, if it is one that nothing expected."""
+
+
 class StackResource:
     def __init__(
-        self, *, placer: Placer, publisher: Publisher, content: ReadShipped, answer: SendAnswer, telemetry: Telemetry
+        self,
+        *,
+        placer: Placer,
+        publisher: Publisher,
+        content: ReadShipped,
+        answer: SendAnswer,
+        telemetry: Telemetry,
+        clock: "Clock",
+        pause: Callable[[float], None],
     ) -> None:
         self._placer = placer
         self._publisher = publisher
         self._content = content
         self._answer = answer
         self._telemetry = telemetry
+        self._clock = clock
+        self._pause = pause
 
-    def handle(self, event: Mapping[str, Any]) -> JsonObject:
+    def handle(self, event: Mapping[str, Any], remaining_ms: int) -> JsonObject:
         """Carries out a request of CloudFormation and always answers it; without an answer CloudFormation waits until
         its timeout."""
         if missing := [name for name in REQUIRED_MEMBERS if not isinstance(event.get(name), str)]:
             message = f"This is not a request of CloudFormation: it lacks {', '.join(missing)}."
             return {"error": {"code": "not_understood", "message": message}}
+        last_attempt = self._clock.now() + remaining_ms / 1000 - SECONDS_TO_ANSWER
         with self._telemetry.record_request(event["RequestId"], "DEPLOY", event["LogicalResourceId"]) as record:
             record.operation = event["RequestType"]
-            problem = self._carry_out(event, record.set_fault)
+            problem = self._carry_out_patiently(event, last_attempt)
+            if problem is not None and problem.fault is not None:
+                record.set_fault(problem.fault)
             if event["RequestType"] == "Delete":
                 problem = None  # rows that can no longer be written must not block the deletion of the stack
             record.set_status(400 if problem else 200)
-            answer = _answer_to(event, problem)
+            answer = _answer_to(event, "" if problem is None else problem.message)
             self._answer(event["ResponseURL"], answer)
         return answer
 
-    def _carry_out(self, event: Mapping[str, Any], report_fault: Callable[[BaseException], None]) -> str | None:
-        """Carries out the request. Returns a sentence for the deployer if it failed."""
+    def _carry_out_patiently(self, event: Mapping[str, Any], last_attempt: float) -> _Problem | None:
+        """Carries out the request, again and again while its problem may pass. Each attempt does the whole, which
+        changes nothing that is done already."""
+        problem = self._carry_out(event)
+        while problem is not None and problem.may_pass and self._clock.now() + PAUSE <= last_attempt:
+            self._pause(PAUSE)
+            problem = self._carry_out(event)
+        return problem
+
+    def _carry_out(self, event: Mapping[str, Any]) -> _Problem | None:
+        is_deletion = event["RequestType"] == "Delete"
         try:
             self._placer.ship(_executors_in(event, "ResourceProperties"), instead_of=_former_executors(event))
-            return self._publish(NOTHING_SHIPPED if event["RequestType"] == "Delete" else self._content())
-        except (PlacementError, Unavailable) as fault:
-            return str(fault)
+            message = self._publish(NOTHING_SHIPPED if is_deletion else self._content())
+        except PlacementError as fault:
+            return _Problem(str(fault), may_pass=not is_deletion and fault.code in PASSING_CODES)
+        except Unavailable as fault:
+            return _Problem(str(fault), may_pass=not is_deletion)
         except Exception as fault:  # noqa: BLE001 - the boundary
-            report_fault(fault)
-            return f"An internal error occurred ({type(fault).__name__}). See the log of the registry function."
+            message = f"An internal error occurred ({type(fault).__name__}). See the log of the registry function."
+            return _Problem(message, may_pass=not is_deletion, fault=fault)
+        return None if message is None else _Problem(message)
 
     def _publish(self, content: ShippedContent) -> str | None:
         """Publishes the content as all that the stack ships; content shipped before is withdrawn."""
@@ -75,10 +121,10 @@ def _former_executors(event: Mapping[str, Any]) -> Sequence[str]:
     return event.get(properties, {}).get("Executors", ())
 
 
-def _answer_to(event: Mapping[str, Any], problem: str | None) -> JsonObject:
+def _answer_to(event: Mapping[str, Any], problem: str) -> JsonObject:
     return {
         "Status": "FAILED" if problem else "SUCCESS",
-        "Reason": (problem or "")[:LONGEST_REASON],
+        "Reason": problem[:LONGEST_REASON],
         "PhysicalResourceId": PHYSICAL_ID,
         "StackId": event["StackId"],
         "RequestId": event["RequestId"],

@@ -1,5 +1,6 @@
 """The composition of the registry function: its thirteen functions, executors loaded at run time, shipped content."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,10 @@ if TYPE_CHECKING:
     from signpost.content.ports import Bodies, ContentStore
 
 
+LONGEST_INVOCATION_MS = 60_000
+"""Requests of authors and operators end then; the function's own time is longer, for CloudFormation."""
+
+
 @dataclass(frozen=True, slots=True)
 class RegistryFunction:
     """A warm registry function: it serves registry invocations and, recognised by `ResponseURL`, CloudFormation."""
@@ -69,8 +74,8 @@ class RegistryFunction:
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
         if "ResponseURL" in event and "function_id" not in event:
-            return self.stack_resource.handle(event)
-        return self.handler.handle(event, remaining_ms, request_id)
+            return self.stack_resource.handle(event, remaining_ms)
+        return self.handler.handle(event, min(remaining_ms, LONGEST_INVOCATION_MS), request_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,8 @@ def compose_registry(environment: Mapping[str, str]) -> RegistryComposition:
         content=lambda: read_shipped(Path(environment["LAMBDA_TASK_ROOT"])),
         answer=put_answer,
         telemetry=telemetry,
+        clock=SystemClock(),
+        pause=time.sleep,
     )
     return RegistryComposition(
         settings=settings,

@@ -1,7 +1,8 @@
 """The emulator (ministack) with two additions to its IAM evaluator: `dynamodb:LeadingKeys` and a record of decisions.
 
-`local/emulator.py` starts this file with the emulator's own interpreter. Besides it only `local/emulator_unpacking.py`
-of the project is loaded, through which the sandboxes share their unpacked code.
+`local/emulator.py` starts this file with the emulator's own interpreter. Besides it two modules of the project are
+loaded: through `local/emulator_unpacking.py` the sandboxes share their unpacked code, and `local/emulator_starts.py`
+limits how many of them start at once.
 """
 
 import contextvars
@@ -245,6 +246,9 @@ _EXPECTED_PARAMETERS = {
     },
     "ministack.core.lambda_runtime": {
         "Worker": ["func_name", "config", "code_zip"],
+        "acquire_worker": ["func_name", "config", "code_zip", "qualifier", "max_concurrency"],
+        "release_worker": ["worker"],
+        "_worker_key": ["func_name", "config", "qualifier"],
         "invalidate_worker": ["func_name", "qualifier", "account", "region"],
     },
     "ministack.services.cloudformation.provisioners": {"_lambda_delete": ["physical_id", "props"]},
@@ -254,6 +258,14 @@ _EXPECTED_PARAMETERS = {
     },
 }
 """The functions of the pinned emulator that this file replaces or calls, with their parameters, by module."""
+_EXPECTED_NAMES = (
+    ("ministack.services.dynamodb", "_tables"),
+    ("ministack.core.lambda_runtime", "_workers"),
+    ("ministack.core.lambda_runtime", "_lock"),
+    ("ministack.services.lambda_svc", "acquire_worker"),
+    ("ministack.services.lambda_svc", "release_worker"),
+)
+"""The values of the pinned emulator that this file or its modules read, by module."""
 
 
 def _ensure_replaceable(app: Any) -> None:
@@ -265,8 +277,9 @@ def _ensure_replaceable(app: Any) -> None:
                 sys.exit(f"{module} has no {name}({', '.join(parameters)}): adapt local/emulator_app.py.")
             if hasattr(app, name):
                 sys.exit(f"ministack.app binds {name} when it is loaded: adapt local/emulator_app.py.")
-    if not hasattr(importlib.import_module("ministack.services.dynamodb"), "_tables"):
-        sys.exit("ministack.services.dynamodb has no _tables: adapt local/emulator_app.py.")
+    for module, name in _EXPECTED_NAMES:
+        if not hasattr(importlib.import_module(module), name):
+            sys.exit(f"{module} has no {name}: adapt local/emulator_app.py.")
 
 
 def _run_unrecorded(decide: Decide) -> Any:
@@ -285,7 +298,7 @@ def main() -> None:
     run_decision = _record_decisions(evaluator, Record(Path(path))) if path else _run_unrecorded
     evaluator.enforce = _add_leading_keys(evaluator.enforce, run_decision)
     actions.dynamodb_service_context = _add_keys(actions.dynamodb_service_context, _partition_key)
-    _share_archives(Path(tempfile.gettempdir()) / "unpacked")
+    _load_additions(Path(tempfile.gettempdir()) / "unpacked")
     _end_sandboxes_with_their_function()
     app.main()
 
@@ -311,12 +324,13 @@ def _end_sandboxes_with_their_function() -> None:
     function_handlers["delete"] = delete_with_sandboxes
 
 
-def _share_archives(folder: Path) -> None:
-    """Load `local/emulator_unpacking.py` by its path, and let it replace the unpacking of archives."""
+def _load_additions(unpacked: Path) -> None:
+    """Load the two other modules by their paths, and let them change how sandboxes are unpacked and started."""
     sys.path.append(str(Path(__file__).parents[1]))
-    importlib.import_module("local.emulator_unpacking").share_archives(
-        importlib.import_module("ministack.core.lambda_runtime"), folder
-    )
+    runtime = importlib.import_module("ministack.core.lambda_runtime")
+    importlib.import_module("local.emulator_unpacking").share_archives(runtime, unpacked)
+    service = importlib.import_module("ministack.services.lambda_svc")
+    importlib.import_module("local.emulator_starts").limit_starts(runtime, service, os.cpu_count() or 1)
     sys.path.pop()
 
 

@@ -39,7 +39,8 @@ class SandboxStarts:
         self._limit = limit
         self._clock = clock
         self._lock = threading.Lock()
-        self._waiting: dict[str, deque[WaitingCall]] = defaultdict(deque)
+        self.waiting: dict[str, deque[WaitingCall]] = defaultdict(deque)
+        """The calls that wait, by function."""
         self._started_at: dict[Any, float] = {}
         """The sandboxes that start, with the time at which each was leased."""
 
@@ -50,7 +51,7 @@ class SandboxStarts:
         call = WaitingCall(lambda: self._acquire(func_name, config, code_zip, qualifier, max_concurrency))
         key = self._runtime._worker_key(func_name, config, qualifier)  # noqa: SLF001 - it has no other name
         with self._lock:
-            self._waiting[key].append(call)
+            self.waiting[key].append(call)
             self._serve()
         while not call.served.wait(_LOOK_AGAIN_SECONDS):
             with self._lock:
@@ -71,12 +72,12 @@ class SandboxStarts:
     def _serve(self) -> None:
         """Lease a sandbox to each waiting call that may have one. Functions with fewer sandboxes come first, since the
         calls of the others may wait for them."""
-        for key in sorted(self._waiting, key=self._count_sandboxes):
-            calls = self._waiting[key]
+        for key in sorted(self.waiting, key=self._count_sandboxes):
+            calls = self.waiting[key]
             while calls and (self._has_free_sandbox(key) or self._count_starts() < self._limit):
                 self._lease_to(calls.popleft())
             if not calls:
-                del self._waiting[key]
+                del self.waiting[key]
 
     def _lease_to(self, call: WaitingCall) -> None:
         worker, how = call.lease = call.acquire()

@@ -42,8 +42,8 @@ from tests.attacks.workflow_runs import (
     submit_with_faults,
     wait_for_payment,
     wait_until_known,
-    wake_gateways,
 )
+from tests.support.gateway_sandboxes import start_gateways
 from tests.support.scripted_tenant import ScriptedTenant, build_submission, define_one_step
 
 CALLERS, ROUNDS, MOST_SEEDS = 6, 5, 40
@@ -59,7 +59,7 @@ def race_for_one_step(target: Target) -> Outcome:
     there = connect_workflows(target)
     host_payments(there, delay_ms=300)
     there.publish(workflows={"paying": define_one_step(executor=PAYMENT)})
-    wake_gateways(there, CALLERS)
+    start_gateways(there.executors.gateway, there.key, CALLERS)
     for done in range(ROUNDS):
         at = there.start("paying")
         seen = run_together(lambda _, at=at: there.submit(at, "go"), CALLERS)

@@ -116,12 +116,6 @@ def run_together[Answer](work: Callable[[int], Answer], callers: int) -> Sequenc
         return list(threads.map(run, range(callers)))
 
 
-def wake_gateways(there: ScriptedTenant, callers: int) -> None:
-    """Start as many sandboxes of the gateway as there are callers, so that the callers compete and not the starts."""
-    for waking in (2, callers):
-        run_together(lambda _: there.get("wf_none"), waking)
-
-
 def wait_for_payment(there: ScriptedTenant, number: int = 1) -> None:
     wait_for(f"{number} payments", lambda: count_payments(there), lambda calls: calls >= number)
 

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from signpost.contract import HostedFunction
-from signpost.model import JsonObject
-from stage.calls import CALL_FUNCTION
 from tests.support.executors import Executors
+from tests.support.gateway_sandboxes import start_gateways
 from tests.support.slowdown import measure_slowdown
-from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
 
@@ -33,17 +31,6 @@ def read_outcome(reply: Any) -> str:
     return reply["failure"]["code"] if "failure" in reply else "result"
 
 
-def start_gateways(executors: Executors, key: str) -> None:
-    """A slow machine starts some of them too late for their first call, which the next one finds started."""
-    arguments: JsonObject = {"function": "trials::slow", "arguments": {"seconds": 1}}
-    params: JsonObject = {"name": CALL_FUNCTION.name, "arguments": arguments}
-    wait_for(
-        f"{CALLERS} gateways that answer at the same time",
-        lambda: call_concurrently(lambda: executors.gateway.request(key, "tools/call", params).status),
-        lambda statuses: set(statuses) == {200},
-    )
-
-
 @pytest.mark.invariant(30)
 def test_s262_sixteen_gateways_make_one_probe_after_the_pause(executors: Executors, tenant: str, key: str) -> None:
     executors.set_settings(tenant, breaker_failures=3, breaker_pause_ms=PAUSE_MS)
@@ -51,7 +38,7 @@ def test_s262_sixteen_gateways_make_one_probe_after_the_pause(executors: Executo
     failing = [{"error": "transient_error"}] * 3
     probe = {"delayMs": min(LONGEST_PROBE_MS, 2_500 * measure_slowdown()), "output": "works again"}
     executors.write_script(tenant, FUNCTION, [*failing, probe, {"output": "works"}])
-    start_gateways(executors, key)
+    start_gateways(executors.gateway, key, CALLERS)
     time.sleep(2)
     assert [read_outcome(executors.call(key, FUNCTION)) for _ in range(4)] == ["reported"] * 3 + ["circuit_open"]
     assert len(executors.list_calls(tenant, FUNCTION)) == 3

@@ -89,7 +89,7 @@ def test_callers_of_one_skill_are_served_evenly(executors: Executors, show_key: 
 def serve_evenly(executors: Executors, key: str, show_line: ShowLine) -> bool:
     """Let all callers call until they have enough answers together. Return whether the one with the fewest answers got
     at least half as many as the one with the most."""
-    start_warm_up, start, counts = Barrier(CALLERS), Barrier(CALLERS), Counter[int](range(CALLERS))
+    start_warm_up, start, counts = Barrier(CALLERS), Barrier(CALLERS), Counter(dict.fromkeys(range(CALLERS), 0))
 
     def call_until_all_have_enough(caller: int) -> None:
         start_warm_up.wait()
@@ -103,5 +103,7 @@ def serve_evenly(executors: Executors, key: str, show_line: ShowLine) -> bool:
     with ThreadPoolExecutor(CALLERS) as threads:
         list(threads.map(call_until_all_have_enough, range(CALLERS)))
     fewest, most, seconds = min(counts.values()), max(counts.values()), time.monotonic() - began
-    show_line(f"{CALLERS} callers of one skill: {counts.total()} answers in {seconds:.1f} s, {fewest} to {most} a caller")
+    show_line(
+        f"{CALLERS} callers of one skill: {counts.total()} answers in {seconds:.1f} s, {fewest} to {most} a caller"
+    )
     return fewest >= most / 2

@@ -15,6 +15,7 @@ import pytest
 from stage.faults import FAULTS_HEADER, LOST_ANSWER, LOST_REQUEST
 from tests.support.effort import count_repetitions
 from tests.support.executors import Executors
+from tests.support.gateway_sandboxes import start_gateways
 from tests.support.line_output import ShowLine
 from tests.support.memory_gateway import GatewayAnswer
 from tests.support.scripted_tenant import (
@@ -36,7 +37,6 @@ EXPECTED_FAULTS: Mapping[str, Sequence[str]] = {
     "TransactWriteItems": (LOST_REQUEST, LOST_ANSWER, "refused", "cancelled"),
 }
 """What happened to the writes of a claim, of a refusal and of a settlement."""
-WAVES = (2, 4, 8, 12, CALLERS, CALLERS)
 STALE = "STALE_WORKFLOW_VERSION"
 
 
@@ -48,10 +48,7 @@ def scripted_tenant(executors: Executors) -> ScriptedTenant:
         executor=build_function_executor("trials::slow", arguments=counted), output={"by": "$.arguments.by"}
     )
     scripted_tenant.publish(workflows={"counting": counting})
-    with ThreadPoolExecutor(CALLERS) as threads:
-        for waking in WAVES:
-            # Sixteen processes that start at once on two processors take longer than anybody waits for.
-            list(threads.map(scripted_tenant.get, ["wf_none"] * waking))
+    start_gateways(executors.gateway, scripted_tenant.key, CALLERS)
     return scripted_tenant
 
 

@@ -1,5 +1,5 @@
-"""The gateway of the test stage: the product's, with the fixtures in addition, and with faults where a request asks for
-them."""
+"""The gateway of the test stage: the product's, with the fixtures in addition, and with faults or a pause where a
+request asks for them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,6 +17,7 @@ from stage.clocks import choose_clock
 from stage.crashes import make_mortal
 from stage.faults import FAULTS_HEADER, FaultInjector
 from stage.fixtures import FixtureProvider
+from stage.pauses import pause_if_asked
 
 
 class StageGateway:
@@ -26,7 +27,7 @@ class StageGateway:
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int) -> Mapping[str, Any]:
         self._faults.arm(event.get("headers") or {})
-        answer = self._product.handle(event, remaining_ms)
+        answer = pause_if_asked(event, self._product.handle(event, remaining_ms))
         if not self._faults.injected_faults:
             return answer
         return {**answer, "headers": {**answer["headers"], FAULTS_HEADER: ", ".join(self._faults.injected_faults)}}

@@ -79,7 +79,7 @@ class World:
 
 
 def count_waiting(starts: SandboxStarts) -> int:
-    return sum(len(calls) for calls in starts._waiting.values())
+    return sum(len(calls) for calls in starts.waiting.values())
 
 
 @pytest.fixture

@@ -111,9 +111,11 @@ def run_concurrently[Item, Done](
 
 
 def deploy_workflows(laptop: Laptop, name: str, manifest: Mapping[str, Any], **parameters: str) -> DeployedWorkflows:
-    """Deploy a stack of this name, with executors beside it for which breakers are off."""
+    """Deploy a stack of this name, with executors beside it for which breakers are off, and more workers than the
+    template's default, which fits the smallest account."""
     allowed = ",".join(executor_stack.list_arns(f"{name}-executors"))
-    stack = laptop.deploy(name, variant="test", AuthMode="both", ExecutorFunctions=allowed, **parameters)
+    all_parameters = {"WorkerConcurrency": "20", **parameters}
+    stack = laptop.deploy(name, variant="test", AuthMode="both", ExecutorFunctions=allowed, **all_parameters)
     executors = executor_stack.deploy_executors(laptop, stack, f"{name}-executors")
     executors.place_manifest("trials", tenant=None)
     tenant, outputs = f"t-{uuid.uuid4().hex[:12]}", stack.deployed.outputs

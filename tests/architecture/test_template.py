@@ -1,5 +1,6 @@
 """What the template must be, whoever changes it."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -133,8 +134,38 @@ def test_a_dead_letter_queue_keeps_messages_two_weeks_and_has_an_alarm(name: str
     assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": {"Fn::GetAtt": [name, "QueueName"]}}]
 
 
-SOURCES = [source for _, source in resources_of_type("AWS::Lambda::EventSourceMapping")]
+MAPPING = "AWS::Lambda::EventSourceMapping"
+SOURCES = [source for _, source in resources_of_type(MAPPING)]
 QUEUE_SOURCES = [source["Properties"] for source in SOURCES if source["Properties"]["EventSourceArn"].get("Fn::GetAtt")]
+
+
+MOST_FILTERS = 5
+"""Filters of an event source mapping without a higher quota."""
+DOCUMENTED_RULES = {"prefix", "suffix", "exists", "anything-but"}
+"""Rules that Lambda documents for streams of DynamoDB, beside a value as it is. Numbers cannot be compared."""
+
+
+def list_filtered_keys(pattern: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each key of a filter pattern that has rules, as its path, with the rules."""
+    if isinstance(pattern, list):
+        yield path, pattern
+        return
+    for name, part in pattern.items():
+        yield from list_filtered_keys(part, *path, name)
+
+
+def test_stream_filters_use_only_the_keys_and_rules_that_lambda_documents() -> None:
+    """Lambda documents that mappings of DynamoDB are filtered on the key dynamodb only, and by an attribute with its
+    type; the emulator filters on every key. Without a new image in the pattern, removed rows would pass."""
+    filtered = {name: source for name, source in resources_of_type(MAPPING) if "FilterCriteria" in source["Properties"]}
+    assert filtered.keys() == {"RelaySource", "HeraldSource"}
+    for name, source in filtered.items():
+        filters = source["Properties"]["FilterCriteria"]["Filters"]
+        assert len(filters) <= MOST_FILTERS, name
+        for path, rules in (found for one in filters for found in list_filtered_keys(json.loads(one["Pattern"]))):
+            (*place, attribute, kind) = path
+            assert (place, kind) == (["dynamodb", "NewImage"], "S"), (name, attribute)
+            assert all(isinstance(rule, str) or rule.keys() <= DOCUMENTED_RULES for rule in rules), (name, rules)
 
 
 @pytest.mark.parametrize("name", ["Changes", "Deliveries", "WorkQueue"])

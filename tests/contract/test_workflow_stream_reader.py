@@ -166,4 +166,4 @@ def test_relayed_records_are_those_that_the_source_filter_passes() -> None:
     assert shown == [
         record for record in every_kind_of_record() if any(matches(record, pattern) for pattern in patterns)
     ]
-    assert len(shown) == 7
+    assert len(shown) == 8

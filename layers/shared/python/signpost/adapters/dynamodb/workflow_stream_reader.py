@@ -69,7 +69,5 @@ def is_relayed(record: Mapping[str, Any]) -> bool:
 
     The stream has every row; this repeats the filter of the relay's event source in the template.
     """
-    event, change = record["eventName"], record["dynamodb"]
-    if event == "INSERT" and change["Keys"]["sk"]["S"].startswith(keys.AUDIT):
-        return True
-    return event in ("INSERT", "MODIFY") and "wake" in change.get("NewImage", {})
+    image = record["dynamodb"].get("NewImage", {})
+    return image.get("sk", {}).get("S", "").startswith(keys.AUDIT) or "wake" in image

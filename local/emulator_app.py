@@ -251,6 +251,7 @@ _EXPECTED_PARAMETERS = {
         "_worker_key": ["func_name", "config", "qualifier"],
         "invalidate_worker": ["func_name", "qualifier", "account", "region"],
     },
+    "ministack.services.lambda_svc": {"_sqs_esm_concurrency": ["esm", "func_rec", "config", "queue"]},
     "ministack.services.cloudformation.provisioners": {"_lambda_delete": ["physical_id", "props"]},
     "ministack.core.iam_actions": {
         "dynamodb_service_context": ["body"],
@@ -300,6 +301,7 @@ def main() -> None:
     actions.dynamodb_service_context = _add_keys(actions.dynamodb_service_context, _partition_key)
     _load_additions(Path(tempfile.gettempdir()) / "unpacked")
     _end_sandboxes_with_their_function()
+    _make_concurrency_a_number()
     app.main()
 
 
@@ -332,6 +334,19 @@ def _load_additions(unpacked: Path) -> None:
     service = importlib.import_module("ministack.services.lambda_svc")
     importlib.import_module("local.emulator_starts").limit_starts(runtime, service, os.cpu_count() or 1)
     sys.path.pop()
+
+
+def _make_concurrency_a_number() -> None:
+    """Let a template give `MaximumConcurrency` by a parameter: CloudFormation in the emulator makes a text of it, and
+    its comparison with a number would stop the reading of all queues."""
+    runtime: Any = importlib.import_module("ministack.services.lambda_svc")
+    compare = runtime._sqs_esm_concurrency  # noqa: SLF001 - it has no other name
+
+    def compare_numbers(mapping: Mapping[str, Any], *rest: Any) -> Any:
+        scaling = {name: int(value) for name, value in _mapping(mapping.get("ScalingConfig")).items()}
+        return compare({**mapping, "ScalingConfig": scaling}, *rest)
+
+    runtime._sqs_esm_concurrency = compare_numbers  # noqa: SLF001 - as above
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from local.emulator_app import RECORD, STARTED_BY
+from local.emulator_app import LATENCY, RECORD, STARTED_BY
+from local.emulator_latency import Latency
 from local.errors import CloudError
 from local.ports import LOOPBACK, ensure_free
 from local.processes import command_of, stop_gently, tail
@@ -36,14 +37,17 @@ class Emulator:
 
     With `record`, it is the emulator of a test run: it writes each distinct decision about a request of a role into
     that file, saves nothing, and ends with the process that started it.
+
+    With `latency`, permissions and event source mappings take effect seconds after they are made, as on AWS.
     """
 
-    def __init__(self, home: Path, port: int, *, record: Path | None = None) -> None:
+    def __init__(self, home: Path, port: int, *, record: Path | None = None, latency: Latency | None = None) -> None:
         self.port = port
         self.url = f"http://{LOOPBACK}:{port}"
         self.loss: str | None = None
         self._home = home.resolve() / "emulator"
         self._record = record
+        self._latency = latency
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -66,6 +70,10 @@ class Emulator:
             "AWS_DEFAULT_REGION": REGION,
             "SAM_CLI_TELEMETRY": "0",
         }
+
+    def change_latency(self, latency: Latency) -> None:
+        """Change the latency of an emulator that was started with one."""
+        latency.write(self._latency_file)
 
     def start(self) -> None:
         """Launch the emulator and wait until it answers."""
@@ -149,6 +157,10 @@ class Emulator:
         return self._home / "saved"
 
     @property
+    def _latency_file(self) -> Path:
+        return self._home / "latency.json"
+
+    @property
     def _temporary(self) -> Path:
         return self._home / "tmp"
 
@@ -159,6 +171,8 @@ class Emulator:
             self.log.replace(self.log.with_suffix(".1.log"))
         self.loss = self._describe_loss() if self._running_marker.exists() else None
         self._running_marker.touch()
+        if self._latency:
+            self.change_latency(self._latency)
 
     def _describe_loss(self) -> str:
         saved = self.last_saved
@@ -166,10 +180,12 @@ class Emulator:
         return f"The emulator was not stopped properly, and it saves when it stops: {loss}."
 
     def _own_environment(self) -> dict[str, str]:
-        # The functions inherit all these variables except `for_test_run`, so nothing secret is here.
+        # The functions inherit all these variables except the first, so nothing secret is here.
         for_test_run = {RECORD: str(self._record.resolve()), STARTED_BY: str(os.getpid())} if self._record else {}
+        for_latency = {LATENCY: str(self._latency_file)} if self._latency else {}
         return {
             **for_test_run,
+            **for_latency,
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self._home),
             "LANG": "C.UTF-8",

@@ -1,8 +1,9 @@
 """The emulator (ministack) with two additions to its IAM evaluator: `dynamodb:LeadingKeys` and a record of decisions.
 
-`local/emulator.py` starts this file with the emulator's own interpreter. Besides it two modules of the project are
-loaded: through `local/emulator_unpacking.py` the sandboxes share their unpacked code, and `local/emulator_starts.py`
-limits how many of them start at once.
+`local/emulator.py` starts this file with the emulator's own interpreter. Besides it three modules of the project are
+loaded: `local/emulator_unpacking.py`, through which the sandboxes share their unpacked code, `local/emulator_starts.py`,
+which limits how many of them start at once, and, if the emulator is started with a latency,
+`local/emulator_latency.py`, through which changes take effect later.
 """
 
 import contextvars
@@ -25,6 +26,9 @@ RECORD = "SIGNPOST_IAM_RECORD"
 
 STARTED_BY = "SIGNPOST_STARTED_BY"
 """The variable with the id of the process with which the emulator ends, if any. Removed likewise."""
+
+LATENCY = "SIGNPOST_LATENCY"
+"""The variable with the path of the file with the latency, if any. Removed likewise."""
 
 LEADING_KEYS = "dynamodb:LeadingKeys"
 _NAMED_KEYS = "signpost:named-keys"
@@ -243,6 +247,7 @@ _EXPECTED_PARAMETERS = {
         "enforce": ["access_key_id", "iam_action", "service", "region", "resource_arn", "service_context"],
         "evaluate": ["ctx", "policies", "limits"],
         "_resolve_condition_key": ["key", "ctx"],
+        "_gather_role_policies": ["role_name", "account_id"],
     },
     "ministack.core.lambda_runtime": {
         "Worker": ["func_name", "config", "code_zip"],
@@ -251,7 +256,13 @@ _EXPECTED_PARAMETERS = {
         "_worker_key": ["func_name", "config", "qualifier"],
         "invalidate_worker": ["func_name", "qualifier", "account", "region"],
     },
-    "ministack.services.lambda_svc": {"_sqs_esm_concurrency": ["esm", "func_rec", "config", "queue"]},
+    "ministack.services.lambda_svc": {
+        "_sqs_esm_concurrency": ["esm", "func_rec", "config", "queue"],
+        "_iter_all_esms": [],
+        "_esm_response": ["esm"],
+        "_get_func_record_for_ref": ["function_ref"],
+    },
+    "ministack.services.eventbridge": {"_dispatch_to_lambda": ["arn", "payload"]},
     "ministack.services.cloudformation.provisioners": {"_lambda_delete": ["physical_id", "props"]},
     "ministack.core.iam_actions": {
         "dynamodb_service_context": ["body"],
@@ -289,7 +300,7 @@ def _run_unrecorded(decide: Decide) -> Any:
 
 def main() -> None:
     """Run the emulator until it is stopped."""
-    path, parent = os.environ.pop(RECORD, None), os.environ.pop(STARTED_BY, None)
+    path, parent, latency = (os.environ.pop(name, None) for name in (RECORD, STARTED_BY, LATENCY))
     if parent:
         threading.Thread(target=_end_with_parent, args=(int(parent),), daemon=True).start()
     app: Any = importlib.import_module("ministack.app")
@@ -299,7 +310,12 @@ def main() -> None:
     run_decision = _record_decisions(evaluator, Record(Path(path))) if path else _run_unrecorded
     evaluator.enforce = _add_leading_keys(evaluator.enforce, run_decision)
     actions.dynamodb_service_context = _add_keys(actions.dynamodb_service_context, _partition_key)
-    _load_additions(Path(tempfile.gettempdir()) / "unpacked")
+    runtime = importlib.import_module("ministack.core.lambda_runtime")
+    service = importlib.import_module("ministack.services.lambda_svc")
+    _load("local.emulator_unpacking").share_archives(runtime, Path(tempfile.gettempdir()) / "unpacked")
+    _load("local.emulator_starts").limit_starts(runtime, service, os.cpu_count() or 1)
+    if latency:
+        _load("local.emulator_latency").delay_changes(_names_of, Path(latency))
     _end_sandboxes_with_their_function()
     _make_concurrency_a_number()
     app.main()
@@ -326,16 +342,6 @@ def _end_sandboxes_with_their_function() -> None:
     function_handlers["delete"] = delete_with_sandboxes
 
 
-def _load_additions(unpacked: Path) -> None:
-    """Load the two other modules by their paths, and let them change how sandboxes are unpacked and started."""
-    sys.path.append(str(Path(__file__).parents[1]))
-    runtime = importlib.import_module("ministack.core.lambda_runtime")
-    importlib.import_module("local.emulator_unpacking").share_archives(runtime, unpacked)
-    service = importlib.import_module("ministack.services.lambda_svc")
-    importlib.import_module("local.emulator_starts").limit_starts(runtime, service, os.cpu_count() or 1)
-    sys.path.pop()
-
-
 def _make_concurrency_a_number() -> None:
     """Let a template give `MaximumConcurrency` by a parameter: CloudFormation in the emulator makes a text of it, and
     its comparison with a number would stop the reading of all queues."""
@@ -347,6 +353,20 @@ def _make_concurrency_a_number() -> None:
         return compare({**mapping, "ScalingConfig": scaling}, *rest)
 
     runtime._sqs_esm_concurrency = compare_numbers  # noqa: SLF001 - as above
+
+
+def _names_of(module: str) -> dict[str, Any]:
+    """Return the names that a module of the emulator defines."""
+    return vars(importlib.import_module(f"ministack.{module}"))
+
+
+def _load(module: str) -> Any:
+    """Load a module of the project by its path."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    try:
+        return importlib.import_module(module)
+    finally:
+        sys.path.pop()
 
 
 if __name__ == "__main__":

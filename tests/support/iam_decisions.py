@@ -44,9 +44,8 @@ class DenialCheck:
     def __init__(self, record: Path) -> None:
         self.record = record
         self._expected: set[tuple[str, str, str]] = set()
-        self._deletions: list[tuple[str, int, int]] = []
-        """The prefix of a stack's sessions, and the number of recorded decisions at the start and the end of its
-        deletion."""
+        self._changes: list[tuple[str, int, int]] = []
+        """The prefix of a stack's sessions, and the number of recorded decisions before and after a change of it."""
 
     def read_decisions(self) -> Sequence[Decision]:
         """Return the decisions that `local.emulator` has recorded so far; none if no role has made a request."""
@@ -60,10 +59,11 @@ class DenialCheck:
 
     @contextmanager
     def expect_denials_during(self, prefix: str) -> Generator[None]:
-        """Declare that a stack is deleted in the block: its functions may lose their permissions before they end."""
+        """Declare that a stack is made or deleted in the block: its functions may run before they get their
+        permissions, and end after they lost them."""
         before = len(self.read_decisions())
         yield
-        self._deletions.append((prefix, before, len(self.read_decisions())))
+        self._changes.append((prefix, before, len(self.read_decisions())))
 
     def ensure_expected(self) -> None:
         """Raise an error that lists the denials that no test expected."""
@@ -80,8 +80,7 @@ class DenialCheck:
         if (decision.session, decision.request.action, decision.request.resource) in self._expected:
             return True
         return any(
-            decision.session.startswith(prefix) and before <= number < after
-            for prefix, before, after in self._deletions
+            decision.session.startswith(prefix) and before <= number < after for prefix, before, after in self._changes
         )
 
 

@@ -4,7 +4,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from local.door import Door
 from local.emulator import Emulator
+from local.emulator_latency import Latency
 from local.issuer import Issuer
 from local.ports import free_port
 from local.progress import Progress
@@ -77,10 +78,12 @@ type MakeKey = Callable[[Stack], str]
 
 
 class Laptop:
-    def __init__(self, home: Path) -> None:
+    """A laptop cloud. With `latency`, permissions and event source mappings take effect later, as on AWS."""
+
+    def __init__(self, home: Path, latency: Latency | None = None) -> None:
         self.home = home
         self._denials = DenialCheck(home / "decisions.jsonl")
-        self.emulator = Emulator(home, free_port(), record=self._denials.record)
+        self.emulator = Emulator(home, free_port(), record=self._denials.record, latency=latency)
         self.issuer = Issuer(home, 0)
         self._deployed: dict[str, DeployedStack] = {}
         self._templates: dict[Build, str] = {}
@@ -108,6 +111,10 @@ class Laptop:
     def expect_denial(self, session: str, action: str, *resources: str) -> None:
         """Declare that a test makes a function, or another session of a role, send a request that is denied."""
         self._denials.expect_denial(session, action, *resources)
+
+    def expect_denials_of(self, stack: str) -> AbstractContextManager[None]:
+        """Declare that functions of a stack may be denied requests in the block, as while it is made or deleted."""
+        return self._denials.expect_denials_during(f"{stack}-")
 
     def deploy(self, name: str, variant: Variant = "product", **parameters: str) -> Stack:
         """Deploy the template under this name, or update the stack of this name. An empty parameter keeps its
@@ -148,7 +155,7 @@ class Laptop:
 
     def delete(self, name: str) -> None:
         """Delete a stack with its functions and their sandboxes; retained tables and buckets stay."""
-        with self._denials.expect_denials_during(f"{name}-"):
+        with self.expect_denials_of(name):
             self.client("cloudformation").delete_stack(StackName=name)
             wait_for(f"the stack {name} to be gone", self.list_stacks, lambda stacks: name not in stacks)
         self._deployed.pop(name, None)

@@ -76,7 +76,7 @@ prove: ## everything exhaustive, as long as it takes; goes on where it stopped (
 	@$(SETUP) dev $(TEST_TOOLS)
 	@python -m local.prove $(if $(FRESH),--fresh) --workers $(WORKERS)
 
-check: ## format, lint, types, import contracts, template
+check: ## format, lint, types, import contracts, template, limits of AWS
 	@$(SETUP) dev sam node
 	ruff format --check $(PYTHON_CODE)
 	ruff check $(PYTHON_CODE)

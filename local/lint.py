@@ -1,4 +1,5 @@
-"""Lint the CloudFormation form of the stack's template and of the template for authors' executors.
+"""Lint the CloudFormation form of the stack's template and of the template for authors' executors, and report how near
+they are to limits of AWS.
 
 Runs under the interpreter that has SAM's translator: `.tools/sam/bin/python -m local.lint`. `sam validate` checks the
 SAM source and finds other faults; cfn-lint alone no longer translates SAM.
@@ -15,6 +16,8 @@ from typing import Any, cast
 # The translator's pins conflict with the project's, so it is not in the environment that is type-checked.
 from samtranslator.translator.transform import transform
 from samtranslator.yaml_helper import yaml_parse
+
+from local.limits import measure_template, report_measures
 
 PROJECT = Path(__file__).resolve().parent.parent
 REGION = "us-east-1"
@@ -50,10 +53,16 @@ def _translate(template: str) -> dict[str, Any]:
 def main() -> int:
     TRANSLATED.mkdir(exist_ok=True)
     files = [TRANSLATED / f"{Path(template).stem}.cloudformation.json" for template in TEMPLATES]
+    is_within = True
     for template, file in zip(TEMPLATES, files, strict=True):
-        file.write_text(json.dumps(_translate(template), indent=1))
+        translated = _translate(template)
+        file.write_text(json.dumps(translated, indent=1))
+        measures = measure_template(translated)
+        print("\n".join(report_measures(template, measures)))
+        is_within &= not any(measure.is_over for measure in measures)
     rules = ["--append-rules", "cfn_lint_serverless.rules", "--ignore-checks", *ACCEPTED]
-    return subprocess.run(["cfn-lint", *map(str, files), *rules, "--regions", REGION], check=False).returncode
+    linted = subprocess.run(["cfn-lint", *map(str, files), *rules, "--regions", REGION], check=False).returncode
+    return linted or int(not is_within)
 
 
 if __name__ == "__main__":

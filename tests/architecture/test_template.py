@@ -73,6 +73,13 @@ def test_layer_versions_stay_for_the_stacks_that_name_them() -> None:
         assert layer["Properties"]["RetentionPolicy"] == "Retain"
 
 
+def test_a_stack_has_one_custom_resource() -> None:
+    """A rollback to a release that does not know a second one would have that release answer for its deletion, as for
+    the deletion of the one: it withdraws what the stack ships."""
+    customs = [name for name, resource in RESOURCES.items() if resource["Type"].startswith("Custom::")]
+    assert customs == ["ShippedFunctions"]
+
+
 CONCURRENCY_OF_A_NEW_ACCOUNT = 10
 
 

@@ -101,10 +101,9 @@ def restore_table(laptop: Laptop, source: str, target: str) -> str:
         ({"AuthMode": "api-key", "RegistryTableName": "restored"}, "RegistryStreamArn"),
         ({"AuthMode": "api-key", "WorkflowsTableName": "restored"}, "WorkflowsStreamArn"),
         ({"AuthMode": "api-key", "DomainName": "gateway.test"}, "CertificateArn"),
+        ({"AuthMode": "api-key", "AllowedOrigins": ",".join(["https://page.example"] * 29)}, "AllowedOrigins"),
     ],
 )
-def test_a_deployment_with_incomplete_parameters_is_refused(
-    laptop: Laptop, parameters: dict[str, str], says: str
-) -> None:
+def test_a_deployment_with_unfit_parameters_is_refused(laptop: Laptop, parameters: dict[str, str], says: str) -> None:
     with pytest.raises(CloudError, match=says):
         laptop.deploy("refused", "product", **parameters)

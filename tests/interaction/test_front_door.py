@@ -8,6 +8,8 @@ from math import inf
 import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryApiKeys, MemoryContentStore, MemoryRevisionRows
+from signpost.adapters.memory.deployment_lists import MemoryDeploymentLists
+from signpost.deployment_lists import DeploymentLists
 from signpost.entrypoints.http.front_door import LARGEST_BODY
 from signpost.entrypoints.http.request import parse_event
 from signpost.errors import Unavailable
@@ -118,6 +120,57 @@ def test_an_allowed_page_can_read_the_challenge(gateway: MemoryGateway) -> None:
 
 def test_a_preflight_from_the_address_of_the_gateway_is_granted(gateway: MemoryGateway) -> None:
     assert gateway.send("OPTIONS", headers={"origin": "https://gateway.test"}).status == 204
+
+
+@pytest.fixture
+def gateway_with_list() -> MemoryGateway:
+    """Return a gateway with a hundred origins in its table."""
+    gateway = MemoryGateway(HAS_MORE_ORIGINS="1")
+    gateway.deployment_lists.write(DeploymentLists(origins=[f"https://page-{number}.test/" for number in range(100)]))
+    return gateway
+
+
+@pytest.mark.invariant(107)
+def test_pages_of_the_list_in_the_table_are_allowed_and_no_others(gateway_with_list: MemoryGateway) -> None:
+    answer = gateway_with_list.send("OPTIONS", headers={"origin": "https://page-99.test"})
+    assert (answer.status, answer.headers["access-control-allow-origin"]) == (204, "https://page-99.test")
+    assert gateway_with_list.send("OPTIONS", headers={"origin": "https://page.test"}).status == 204
+    assert gateway_with_list.send("OPTIONS", headers={"origin": "https://page-100.test"}).status == 403
+
+
+def test_a_changed_list_of_pages_takes_effect_within_ten_seconds(gateway_with_list: MemoryGateway) -> None:
+    assert gateway_with_list.send("OPTIONS", headers={"origin": "https://new.test"}).status == 403
+    gateway_with_list.deployment_lists.write(DeploymentLists(origins=["https://new.test"]))
+    assert gateway_with_list.send("OPTIONS", headers={"origin": "https://new.test"}).status == 403
+    gateway_with_list.clock.advance(10)
+    assert gateway_with_list.send("OPTIONS", headers={"origin": "https://new.test"}).status == 204
+    assert gateway_with_list.send("OPTIONS", headers={"origin": "https://page-99.test"}).status == 403
+
+
+class UnreadableLists(MemoryDeploymentLists):
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def read(self) -> DeploymentLists:
+        self.reads += 1
+        raise Unavailable("Overloaded.")
+
+
+def test_while_the_list_cannot_be_read_only_requests_that_need_it_are_put_off() -> None:
+    gateway = MemoryGateway(HAS_MORE_ORIGINS="1")
+    gateway.deployment_lists = UnreadableLists()
+    assert gateway.send("OPTIONS", headers={"origin": "https://page.test"}).status == 204
+    assert gateway.send().status == 401
+    answer = gateway.send("OPTIONS", headers={"origin": "https://page-99.test"})
+    assert (answer.status, "access-control-allow-origin" in answer.headers) == (503, False)
+
+
+def test_a_stack_without_a_list_never_reads_it() -> None:
+    gateway = MemoryGateway()
+    gateway.deployment_lists = lists = UnreadableLists()
+    assert gateway.send("OPTIONS", headers={"origin": "https://evil.test"}).status == 403
+    assert lists.reads == 0
 
 
 def test_a_body_one_byte_over_the_limit_is_refused(gateway: MemoryGateway) -> None:

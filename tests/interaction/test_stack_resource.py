@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from signpost.adapters.memory import MemoryBodies, MemoryContentStore, MemoryFunctionStates
+from signpost.adapters.memory.deployment_lists import MemoryDeploymentLists
 from signpost.catalogue.publishing.publisher import Publisher
 from signpost.content.agent_skills.folders import FoundSkill, ShippedContent
 from signpost.content.model import SkillChange
 from signpost.contract import Executor
-from signpost.entrypoints.stack_resource import StackResource
+from signpost.deployment_lists import DeploymentLists
+from signpost.entrypoints.stack_resource import ShippedFunctions, StackResource, StoredLists
 from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject
 from signpost.telemetry import Telemetry
@@ -38,19 +40,20 @@ class StackResourceStage(ExecutorPlacement):
         """Of all of them."""
         self.problems: Sequence[str] = []
         self.bodies = MemoryBodies()
+        self.lists = MemoryDeploymentLists()
         self.clock = ManualClock()
         self.pauses = 0
         self.after_pauses: Mapping[int, Callable[[], None]] = {}
         """Changes of the account that happen during the pause with this number."""
+        publisher = Publisher(
+            content=self.content,
+            catalogues=build_catalogue_publisher(self.content),
+            bodies=self.bodies,
+            timestamps=CountingTimestamps(),
+        )
         self.deployment = StackResource(
-            placer=self.placer,
-            publisher=Publisher(
-                content=self.content,
-                catalogues=build_catalogue_publisher(self.content),
-                bodies=self.bodies,
-                timestamps=CountingTimestamps(),
-            ),
-            content=self.content_shipped,
+            shipped=ShippedFunctions(placer=self.placer, publisher=publisher, content=self.content_shipped),
+            lists=StoredLists(self.lists),
             answer=lambda address, answer: self.answers.append((address, answer)),
             telemetry=Telemetry("deployment-under-test"),
             clock=self.clock,
@@ -68,14 +71,20 @@ class StackResourceStage(ExecutorPlacement):
         self.pauses += 1
         self.after_pauses.get(self.pauses, lambda: None)()
 
-    def asks(self, request: str, *executors: str, before: tuple[str, ...] = ()) -> Any:
+    def asks(
+        self,
+        request: str,
+        *executors: str,
+        before: tuple[str, ...] = (),
+        lists: Mapping[str, Sequence[str]] | None = None,
+    ) -> Any:
         event = {
             "RequestType": request,
             "RequestId": "r-1",
             "StackId": "stack",
             "LogicalResourceId": "ShippedFunctions",
             "ResponseURL": ADDRESS,
-            "ResourceProperties": {"Executors": list(executors)},
+            "ResourceProperties": {"Executors": list(executors), **(lists or {})},
             "OldResourceProperties": {"Executors": list(before)},
         }
         self.deployment.handle(event, TIME_MS)
@@ -181,6 +190,43 @@ def test_cloudformation_is_answered_after_any_fault(
     monkeypatch.setattr(stage.account, "inspect", broken)
     answer = stage.asks("Create", CORE.arn)
     assert (answer["Status"], says in answer["Reason"]) == ("FAILED", True)
+
+
+NO_LISTS: Mapping[str, Sequence[str]] = {"ExecutorFunctions": [""], "MoreOrigins": [""]}
+"""The properties of a stack without a value for both parameters."""
+
+
+def test_the_lists_of_the_deployment_are_stored_and_stay_when_the_stack_is_deleted(stage: StackResourceStage) -> None:
+    executors = [f"arn:executor-{number}" for number in range(60)]
+    lists = {"ExecutorFunctions": executors, "MoreOrigins": ["https://a.test", " https://b.test"]}
+    assert stage.asks("Create", CORE.arn, lists=lists)["Status"] == "SUCCESS"
+    stored = DeploymentLists(origins=("https://a.test", "https://b.test"), executors=tuple(executors))
+    assert (stage.lists.read(), stage.shipped()) == (stored, {"core::wait"})
+    assert stage.asks("Delete", CORE.arn, lists=NO_LISTS)["Status"] == "SUCCESS"
+    assert stage.lists.read() == stored
+
+
+def test_an_update_replaces_the_lists_and_a_request_without_them_leaves_them(stage: StackResourceStage) -> None:
+    stage.asks("Create", CORE.arn, lists={"ExecutorFunctions": ["arn:one"], "MoreOrigins": [""]})
+    stage.asks("Update", CORE.arn, before=(CORE.arn,))
+    assert stage.lists.read() == DeploymentLists(executors=("arn:one",))
+    stage.asks("Update", CORE.arn, before=(CORE.arn,), lists=NO_LISTS)
+    assert stage.lists.read() == DeploymentLists()
+
+
+def test_lists_are_stored_once_the_table_can_be_written(
+    stage: StackResourceStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = stage.lists.write
+
+    def refuse(_: DeploymentLists) -> None:
+        raise Unavailable("Denied.")
+
+    monkeypatch.setattr(stage.lists, "write", refuse)
+    stage.after_pauses = {2: lambda: monkeypatch.setattr(stage.lists, "write", write)}
+    lists = {"ExecutorFunctions": ["arn:executor"], "MoreOrigins": [""]}
+    assert stage.asks("Create", CORE.arn, lists=lists)["Status"] == "SUCCESS"
+    assert (stage.pauses, stage.lists.read().executors) == (2, ("arn:executor",))
 
 
 def test_the_documents_of_the_stack_are_published_for_every_tenant(stage: StackResourceStage) -> None:

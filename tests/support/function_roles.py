@@ -7,6 +7,7 @@ from typing import Any
 
 from local.intrinsics import parse_template
 from local.stack import PROJECT, resource_names
+from signpost.adapters.dynamodb.deployment_lists import DynamoDeploymentLists
 from tests.support.aws_requests import EXECUTOR_TAG, OBJECT_PREFIXES, Resources
 from tests.support.exercised_stack import ExercisedStack
 from tests.support.policy_judge import Request, Statement, read_policy
@@ -31,6 +32,7 @@ FUNCTION_OUTPUTS: Mapping[str, str] = {
 }
 """The outputs that name the functions, by the names of the functions."""
 
+TABLE = "RegistryTableName"
 LOGGING_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
 STREAM_ACTIONS = tuple(
     f"dynamodb:{name}" for name in ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
@@ -146,7 +148,10 @@ class DeployedRoles:
             if resource["Type"] == "AWS::SQS::Queue":
                 yield f"{logical_id} queue", _arn("sqs", self._names[logical_id].rsplit("/", 1)[-1])
         yield "bus", self._exercised.read_output("EventBusArn")
-        yield "stranger", self._configurations["Registry"]["Environment"]["Variables"]["EXECUTOR_FUNCTIONS"]
+        (stranger,) = (
+            DynamoDeploymentLists(self._exercised.dynamodb, self._exercised.read_output(TABLE)).read().executors
+        )
+        yield "stranger", stranger
         yield "gateway role", self.find_role_arn("Gateway")
         for name, service, resource in FOREIGN_RESOURCES:
             yield name, _arn(service, resource)

@@ -39,7 +39,7 @@ class LoadableExecutors(ExecutorPlacement):
 
     def build_load_functions(self, loads: LoadedExecutors, directory: Directory, breakers: Breakers) -> LoadFunctions:
         loader = Loader(
-            allowed=AllowList(ALLOWED_ARNS),
+            allowed=lambda: AllowList(ALLOWED_ARNS),
             tenants=LoadTenants(tags=self.account, operator_tenant=TENANT),
             offers=self.offers,
             keys=self.build_executor_keys(directory),

@@ -27,6 +27,7 @@ from signpost.adapters.memory import (
     MemoryRevisionRows,
     MemoryTextStore,
 )
+from signpost.adapters.memory.deployment_lists import MemoryDeploymentLists
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.adapters.memory.link import ExecutorHandler, MemoryLambdaTransport
 from signpost.cli.keys import new_key, stored_key
@@ -65,6 +66,7 @@ ENVIRONMENT = {
     "TOOL_NAMES": "canonical",
     "CONTENT_BUCKET": "content",
     "ALLOWED_ORIGINS": "https://page.test",
+    "HAS_MORE_ORIGINS": "0",
     "AWS_ENDPOINT_URL": "",
     "SKILLS_SCOPE": "skills",
     "PROMPTS_SCOPE": "prompts",
@@ -148,6 +150,7 @@ class MemoryGateway:
         self.functions = FunctionTable(deployment=self.settings.tuning)
         self.executors: dict[str, ExecutorHandler] = {}
         self.instances = MemoryInstanceStore()
+        self.deployment_lists = MemoryDeploymentLists()
         self.step_executors: dict[str, StepExecutor] = {}
         """The step executors of workflows, by kind; to be filled before the first workflow."""
         content = MemoryContentStore(self.functions)
@@ -160,6 +163,7 @@ class MemoryGateway:
             function_states=MemoryFunctionStates(self.functions),
             placed_functions=MemoryPlacedFunctions(self.functions),
             breakers=MemoryBreakers(self.functions),
+            deployment_lists=lambda: self.deployment_lists,
             revisions=MemoryRevisionRows(content),
             content=content,
             bodies=MemoryBodies(),

@@ -62,7 +62,7 @@ def test_deployment_settings_are_valid_tenant_settings() -> None:
     given = {"STATE_TIMEOUT_MS": "2000", "REQUIRE_EXPOSE": "1", "HIDDEN_PREFIXES": "a::, b::"}
     tuning = gateway_settings({**ENVIRONMENT, **given}).tuning
     assert tuning == {"state_timeout_ms": 2_000, "require_expose": 1, "hidden_prefixes": "a::, b::"}
-    of_registry = {"OPERATOR_TENANT": "default", "EXECUTOR_FUNCTIONS": ""}
+    of_registry = {"OPERATOR_TENANT": "default"}
     assert registry_settings({**ENVIRONMENT, **of_registry, **given}).tuning == tuning
     for name, value in tuning.items():
         assert tuning_problem(name, value, function=None, placement=None) is None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from signpost.deployment_lists import DeploymentLists
     from signpost.web import WebAnswer, WebFailure, WebRequest
 
 
@@ -47,6 +48,18 @@ class TextStore(Protocol):
 
     def read(self, tenant: str, digest: str) -> str:
         """Reads a text. Raises LookupError if it was never stored."""
+        ...
+
+
+class DeploymentListStore(Protocol):
+    """The store of the lists of the deployment."""
+
+    def read(self) -> DeploymentLists:
+        """Reads the lists. They are empty until they are first written."""
+        ...
+
+    def write(self, lists: DeploymentLists) -> None:
+        """Replaces all lists."""
         ...
 
 

@@ -1,7 +1,7 @@
 """The settings of the Lambda functions, read from the environment once per cold start."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from signpost.content.model import ScopeNames
@@ -69,6 +69,8 @@ class GatewaySettings:
     content_bucket: str
     scopes: ScopeNames
     allowed_origins: frozenset[str]
+    has_more_origins: bool
+    """Whether the registry table has a list of further origins."""
     tuning: Mapping[str, SettingValue]
     """The deployment's settings, for tenants that set nothing themselves."""
 
@@ -91,8 +93,6 @@ class RegistrySettings:
     identity: IdentitySettings
     operator_tenant: str
     """The tenant of invocations without credentials."""
-    executor_functions: Sequence[str]
-    """ARNs of Lambda functions that tenants may load, with the wildcards * and ?."""
     tuning: Mapping[str, SettingValue]
     """The deployment's settings, for tenants that set nothing themselves."""
 
@@ -214,7 +214,6 @@ def registry_settings(environment: Mapping[str, str]) -> RegistrySettings:
         scopes=_parse_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
         identity=identity_settings(environment),
         operator_tenant=environment["OPERATOR_TENANT"],
-        executor_functions=tuple(filter(None, map(str.strip, environment["EXECUTOR_FUNCTIONS"].split(",")))),
         tuning=_parse_tuning(environment),
     )
 
@@ -249,6 +248,7 @@ def gateway_settings(environment: Mapping[str, str]) -> GatewaySettings:
         content_bucket=environment["CONTENT_BUCKET"],
         scopes=_parse_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
         allowed_origins=_parse_origins(environment["ALLOWED_ORIGINS"], public_url),
+        has_more_origins=environment["HAS_MORE_ORIGINS"] == "1",
         tuning=_parse_tuning(environment),
     )
 

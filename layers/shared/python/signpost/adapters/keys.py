@@ -90,6 +90,11 @@ def content_version(tenant: str | None) -> RowKey:
     return _row_key(_scope_prefix(tenant), "content")
 
 
+def deployment_lists() -> RowKey:
+    """The row of the lists of the deployment. Not in the partition `deployment`, into which the gateway may write."""
+    return _row_key("deployment#lists", "lists")
+
+
 SCOPES = "deployment#content"
 """The partition of all scopes whose content ever changed, so that a list of them needs no scan."""
 

@@ -30,7 +30,7 @@ class Loader:
     def __init__(
         self,
         *,
-        allowed: AllowList,
+        allowed: Callable[[], AllowList],
         tenants: LoadTenants,
         offers: Offers,
         keys: ExecutorKeys,
@@ -89,7 +89,7 @@ class Loader:
 
     def _find_allowed(self, executor: str, tenant: str) -> str | PlacementRefusal:
         """Return the ARN of an executor that may be loaded for the tenant. It is not called before that is certain."""
-        arn = self._allowed.arn_of(executor)
+        arn = self._allowed().arn_of(executor)
         if isinstance(arn, PlacementRefusal):
             return arn
         own = [placed for placed in self._directory.read(tenant).placed if placed.tenant is not None]

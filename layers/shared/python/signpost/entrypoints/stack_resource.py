@@ -1,5 +1,5 @@
 """The custom resource by which CloudFormation has a deployment place the stack's own executors, so that their functions
-can be called, and publish the content shipped with the stack."""
+can be called, publish the content shipped with the stack, and store lists of parameters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from signpost.catalogue.publishing import request
 from signpost.catalogue.publishing.publisher import Publisher
 from signpost.content.agent_skills.folders import NOTHING_SHIPPED, ShippedContent
+from signpost.deployment_lists import DeploymentLists
 from signpost.directory.placement import PlacementError, Placer
 from signpost.errors import PlacementCode, Unavailable
 from signpost.model import JsonObject
@@ -14,7 +15,7 @@ from signpost.records import dataclass
 from signpost.telemetry import Telemetry
 
 if TYPE_CHECKING:
-    from signpost.ports import Clock
+    from signpost.ports import Clock, DeploymentListStore
 
 PHYSICAL_ID = "shipped"
 LONGEST_REASON = 1_000
@@ -41,21 +42,61 @@ class _Problem:
     """The exception behind it, if it is one that nothing expected."""
 
 
+class ShippedFunctions:
+    """Places the stack's own executors and publishes the content shipped with the stack."""
+
+    def __init__(self, *, placer: Placer, publisher: Publisher, content: ReadShipped) -> None:
+        self._placer = placer
+        self._publisher = publisher
+        self._content = content
+
+    def carry_out(self, event: Mapping[str, Any]) -> str | None:
+        """Carries out a request. Returns the reason why the content cannot be published. Raises PlacementError."""
+        self._placer.ship(_executors_in(event, "ResourceProperties"), instead_of=_former_executors(event))
+        return self._publish(NOTHING_SHIPPED if event["RequestType"] == "Delete" else self._content())
+
+    def _publish(self, content: ShippedContent) -> str | None:
+        """Publishes the content as all that the stack ships; content shipped before is withdrawn."""
+        if content.problems:
+            return f"The content shipped with the stack cannot be published. {' '.join(content.problems)}"
+        shipped = request.parse_request(content.as_payload())
+        outcome = self._publisher.publish(shipped, None) if isinstance(shipped, request.PublishRequest) else shipped
+        return request.refusal_for(outcome).message if isinstance(outcome, Sequence) else None
+
+
+class StoredLists:
+    """Stores the lists of the deployment.
+
+    They are properties of the one resource and not of a second one: after a rollback an earlier release would take the
+    deletion of that for its own, and withdraw what the stack ships.
+    """
+
+    def __init__(self, lists: "DeploymentListStore") -> None:
+        self._lists = lists
+
+    def carry_out(self, event: Mapping[str, Any]) -> None:
+        """Stores the lists in the properties. A deleted resource leaves them in the table, which outlives the stack."""
+        properties = event.get("ResourceProperties", {})
+        if event["RequestType"] != "Delete" and {"MoreOrigins", "ExecutorFunctions"} <= properties.keys():
+            origins, executors = (_names_in(properties[name]) for name in ("MoreOrigins", "ExecutorFunctions"))
+            self._lists.write(DeploymentLists(origins, executors))
+
+
 class StackResource:
+    """Answers the requests of CloudFormation about the custom resource of the stack."""
+
     def __init__(
         self,
         *,
-        placer: Placer,
-        publisher: Publisher,
-        content: ReadShipped,
+        shipped: ShippedFunctions,
+        lists: StoredLists,
         answer: SendAnswer,
         telemetry: Telemetry,
         clock: "Clock",
         pause: Callable[[float], None],
     ) -> None:
-        self._placer = placer
-        self._publisher = publisher
-        self._content = content
+        self._shipped = shipped
+        self._lists = lists
         self._answer = answer
         self._telemetry = telemetry
         self._clock = clock
@@ -92,8 +133,8 @@ class StackResource:
     def _carry_out(self, event: Mapping[str, Any]) -> _Problem | None:
         is_deletion = event["RequestType"] == "Delete"
         try:
-            self._placer.ship(_executors_in(event, "ResourceProperties"), instead_of=_former_executors(event))
-            message = self._publish(NOTHING_SHIPPED if is_deletion else self._content())
+            self._lists.carry_out(event)
+            message = self._shipped.carry_out(event)
         except PlacementError as fault:
             return _Problem(str(fault), may_pass=not is_deletion and fault.code in PASSING_CODES)
         except Unavailable as fault:
@@ -103,13 +144,10 @@ class StackResource:
             return _Problem(message, may_pass=not is_deletion, fault=fault)
         return None if message is None else _Problem(message)
 
-    def _publish(self, content: ShippedContent) -> str | None:
-        """Publishes the content as all that the stack ships; content shipped before is withdrawn."""
-        if content.problems:
-            return f"The content shipped with the stack cannot be published. {' '.join(content.problems)}"
-        shipped = request.parse_request(content.as_payload())
-        outcome = self._publisher.publish(shipped, None) if isinstance(shipped, request.PublishRequest) else shipped
-        return request.refusal_for(outcome).message if isinstance(outcome, Sequence) else None
+
+def _names_in(listed: Sequence[str]) -> Sequence[str]:
+    """Return the names without blanks around them. A parameter without a value is a list of one empty name."""
+    return tuple(filter(None, map(str.strip, listed)))
 
 
 def _executors_in(event: Mapping[str, Any], properties: str) -> Sequence[str]:

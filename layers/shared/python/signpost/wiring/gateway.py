@@ -5,7 +5,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from signpost.calling.nested import is_nested, refuse_misdirected
-from signpost.entrypoints.http.front_door import FrontDoor
+from signpost.entrypoints.http.front_door import FrontDoor, RequestChecks
+from signpost.entrypoints.http.origins import Origins, ReadOrigins
 from signpost.identity.authenticator import Authenticator
 from signpost.mcp.dispatch import Dispatcher
 from signpost.mcp.services import McpServices
@@ -17,10 +18,11 @@ from signpost.settings import ENDPOINTS, GatewaySettings, IdentitySettings, gate
 from signpost.telemetry import Telemetry
 from signpost.wiring.composition import GatewayComposition, compose_gateway
 from signpost.wiring.endpoints import SurfaceBuilders, build_surfaces
-from signpost.wiring.gateway_adapters import build_aws_adapters
+from signpost.wiring.gateway_adapters import GatewayAdapters, build_aws_adapters
 from signpost.wiring.identity import anonymous_principal, build_authenticator
 
 if TYPE_CHECKING:
+    from signpost.deployment_lists import MoreOrigins
     from signpost.entrypoints.http.metrics import MetricsPage
 
 
@@ -58,7 +60,12 @@ def build_front_door(
     )
     return FrontDoor(
         settings=settings,
-        authenticator=_build_authenticator(settings.identity, composition),
+        checks=RequestChecks(
+            origins=Origins(
+                settings.allowed_origins, _build_more_origins(adapters) if settings.has_more_origins else frozenset
+            ),
+            authenticator=_build_authenticator(settings.identity, composition),
+        ),
         dispatchers={path: _build_once(build, services) for path, build in surfaces.items()},
         metrics=cache(lambda: _build_metrics_page(composition, surfaces)),
         telemetry=telemetry,
@@ -76,6 +83,16 @@ def _build_metrics_page(composition: GatewayComposition, surfaces: SurfaceBuilde
     from signpost.wiring import metrics  # noqa: PLC0415
 
     return metrics.build_metrics_page(composition, surfaces)
+
+
+def _build_more_origins(adapters: GatewayAdapters) -> ReadOrigins:
+    @cache
+    def build() -> "MoreOrigins":
+        from signpost.deployment_lists import MoreOrigins  # noqa: PLC0415 - few requests come from such an origin
+
+        return MoreOrigins(adapters.deployment_lists(), adapters.clock)
+
+    return lambda: build().read()
 
 
 def _build_authenticator(settings: IdentitySettings, composition: GatewayComposition) -> Authenticator:

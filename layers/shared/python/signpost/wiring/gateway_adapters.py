@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions
     from signpost.content.ports import AnswerStore, Bodies, ContentStore
     from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
-    from signpost.ports import Alarm, Clock, Ids, TextStore, Timestamps
+    from signpost.ports import Alarm, Clock, DeploymentListStore, Ids, TextStore, Timestamps
     from signpost.signing.ports import MasterKeyStore
     from signpost.workflow import ports as workflow_ports
 
@@ -48,6 +48,7 @@ class GatewayAdapters:
     placed_functions: "PlacedFunctions"
     revisions: RevisionRows
     breakers: "Breakers"
+    deployment_lists: "Callable[[], DeploymentListStore]"
     content: "ContentStore"
     bodies: "Bodies"
     values: "TextStore"
@@ -80,6 +81,7 @@ def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Gatew
         placed_functions=DynamoPlacedFunctions(dynamodb, table),
         revisions=DynamoRevisionRows(dynamodb, table, settings.tuning),
         breakers=DynamoBreakers(dynamodb, table),
+        deployment_lists=lambda: _build_deployment_lists(dynamodb, table),
         content=DynamoContentStore(dynamodb, table, S3ChangeBatchStore(s3, settings.content_bucket), settings.scopes),
         bodies=S3Bodies(s3, settings.content_bucket),
         values=values,
@@ -105,6 +107,12 @@ def _build_instance_store(
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
     return workflows.build_instance_store(dynamodb, table, values)
+
+
+def _build_deployment_lists(dynamodb: "DynamoDBClient", table: str) -> "DeploymentListStore":
+    from signpost.adapters.dynamodb.deployment_lists import DynamoDeploymentLists  # noqa: PLC0415 - few gateways need it
+
+    return DynamoDeploymentLists(dynamodb, table)
 
 
 def _build_pause() -> "workflow_ports.Pause":

@@ -19,6 +19,7 @@ from signpost.adapters.dynamodb import (
     DynamoRevisionRows,
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.deployment_lists import DynamoDeploymentLists
 from signpost.adapters.dynamodb.loaded_executors import DynamoLoadedExecutors
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.ids import RandomIds
@@ -40,7 +41,7 @@ from signpost.directory.loader import Loader
 from signpost.directory.offers import Offers
 from signpost.directory.placement import Placer
 from signpost.entrypoints.registry_invoke import RegistryHandler
-from signpost.entrypoints.stack_resource import StackResource
+from signpost.entrypoints.stack_resource import ShippedFunctions, StackResource, StoredLists
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.invocation import InvocationAuthenticator
@@ -110,10 +111,14 @@ def compose_registry(environment: Mapping[str, str]) -> RegistryComposition:
         timestamps=SystemTimestamps(),
     )
     offers, keys = _build_offers(clients, telemetry), _build_executor_keys(settings, clients)
+    directory = DynamoDirectory(clients.dynamodb, settings.registry_table)
     stack_resource = StackResource(
-        placer=Placer(offers=offers, keys=keys, directory=DynamoDirectory(clients.dynamodb, settings.registry_table)),
-        publisher=publisher,
-        content=lambda: read_shipped(Path(environment["LAMBDA_TASK_ROOT"])),
+        shipped=ShippedFunctions(
+            placer=Placer(offers=offers, keys=keys, directory=directory),
+            publisher=publisher,
+            content=lambda: read_shipped(Path(environment["LAMBDA_TASK_ROOT"])),
+        ),
+        lists=StoredLists(DynamoDeploymentLists(clients.dynamodb, settings.registry_table)),
         answer=put_answer,
         telemetry=telemetry,
         clock=SystemClock(),
@@ -219,8 +224,9 @@ def _build_executor_keys(settings: RegistrySettings, clients: AwsClients) -> Exe
 
 
 def _build_loader(settings: RegistrySettings, clients: AwsClients, offers: Offers, keys: ExecutorKeys) -> Loader:
+    lists = DynamoDeploymentLists(clients.dynamodb, settings.registry_table)
     return Loader(
-        allowed=AllowList(settings.executor_functions),
+        allowed=lambda: AllowList(lists.read().executors),
         tenants=LoadTenants(tags=LambdaConfiguration(clients.lambdas), operator_tenant=settings.operator_tenant),
         offers=offers,
         keys=keys,

@@ -22,6 +22,7 @@ from signpost.identity.bearer import build_challenge
 from signpost.identity.denial import Denial
 from signpost.mcp.dispatch import Dispatcher, McpReply
 from signpost.model import Call, Principal
+from signpost.records import dataclass
 from signpost.settings import ENDPOINTS, GatewaySettings, problem_with
 from signpost.telemetry import Telemetry
 
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
 
 LARGEST_BODY = 1024 * 1024
 RETRY_HEADERS = {"retry-after": "5"}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestChecks:
+    """The checks that a request passes before it is served."""
+
+    origins: Origins
+    authenticator: Authenticator
 
 
 class FrontDoor:
@@ -44,7 +53,7 @@ class FrontDoor:
         self,
         *,
         settings: GatewaySettings,
-        authenticator: Authenticator,
+        checks: RequestChecks,
         dispatchers: Mapping[str, Callable[[], Dispatcher]],
         metrics: "Callable[[], MetricsPage]",
         telemetry: Telemetry,
@@ -53,13 +62,13 @@ class FrontDoor:
     ) -> None:
         self._settings = settings
         self._problem = problem_with(settings.identity)
-        self._authenticator = authenticator
+        self._authenticator = checks.authenticator
         self._dispatchers = dispatchers
         self._metrics = metrics
         self._telemetry = telemetry
         self._clock = clock
         self._alarm = alarm
-        self._origins = Origins(settings.allowed_origins)
+        self._origins = checks.origins
         self._protective_headers = build_protective_headers(settings.public_url)
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int) -> dict[str, Any]:

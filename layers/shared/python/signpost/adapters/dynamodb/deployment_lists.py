@@ -1,0 +1,33 @@
+"""The store of the lists of the deployment: one row of the registry table."""
+
+import json
+from typing import TYPE_CHECKING
+
+from signpost.adapters import keys
+from signpost.adapters.aws import call
+from signpost.adapters.dynamodb import rows
+from signpost.deployment_lists import DeploymentLists
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+class DynamoDeploymentLists:
+    def __init__(self, client: "DynamoDBClient", table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def read(self) -> DeploymentLists:
+        row = rows.get(self._client, self._table, keys.deployment_lists())
+        if row is None:
+            return DeploymentLists()
+        return DeploymentLists(tuple(json.loads(row["origins"]["S"])), tuple(json.loads(row["executors"]["S"])))
+
+    def write(self, lists: DeploymentLists) -> None:
+        row = {
+            **keys.deployment_lists(),
+            **rows.schema_attribute(),
+            "origins": {"S": rows.text(lists.origins)},
+            "executors": {"S": rows.text(lists.executors)},
+        }
+        call(self._client.put_item, TableName=self._table, Item=row)

@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -40,12 +42,55 @@ BUILD_CODE = (
 )
 LONGEST_SECONDS = 900
 """Many times what all of it takes on a machine that has nothing else to do."""
+BUILD = "sam build\n"
+STEPS = 8
+"""Blocks of the first deployment whose output the page has."""
 SLOWEST = 8
 """Commands that a run of the page names."""
 
 
-def blocks() -> list[str]:
-    return re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```bash\n(?P<script>.*?)^```$(?:\n\n<!-- prints -->\n```text\n(?P<printed>.*?)^```$)?", re.MULTILINE | re.DOTALL
+)
+MARK = "=== the output of block"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of commands of the page, with the lines that the page says it prints."""
+
+    script: str
+    printed: Sequence[str]
+
+
+def blocks() -> list[Block]:
+    found = BLOCK.finditer(PAGE.read_text())
+    return [Block(one["script"], (one["printed"] or "").splitlines()) for one in found]
+
+
+def build_script() -> str:
+    """Return all blocks as one script, which marks where the output of each begins."""
+    marked = [f"echo '{MARK} {number} ==='\n{block.script}" for number, block in enumerate(blocks())]
+    # Commands report on both outputs. The trace goes to a third, since it has the commands too.
+    return "exec 9>&2 2>&1; BASH_XTRACEFD=9; PS4='+ $EPOCHREALTIME '\nset -xeuo pipefail\n" + "\n".join(marked)
+
+
+def find_missing(expected: Sequence[str], output: str) -> Sequence[str]:
+    """Return the lines that the output does not have, each after the one before. `…` stands for any characters."""
+    lines = iter(output.splitlines())
+    patterns = [".*".join(map(re.escape, line.split("…"))) for line in expected]
+    return [
+        line
+        for line, pattern in zip(expected, patterns, strict=True)
+        if not any(re.search(pattern, printed) for printed in lines)
+    ]
+
+
+def test_a_line_that_is_not_printed_in_its_place_is_found() -> None:
+    output = "one 1\ntwo 2 and more\nthree"
+    assert find_missing(["one …", "two … more"], output) == []
+    assert find_missing(["two …", "one …"], output) == ["one …"]
+    assert find_missing(["four"], output) == ["four"]
 
 
 def stored_resources(laptop: Laptop) -> set[str]:
@@ -84,9 +129,8 @@ def test_every_block_runs_and_no_resource_remains(
     laptop: Laptop, shell_environment: dict[str, str], tmp_path: Path, show_line: ShowLine
 ) -> None:
     before = stored_resources(laptop)
-    script = "PS4='+ $EPOCHREALTIME '\nset -xeuo pipefail\n" + "\n".join(blocks())
     done = subprocess.run(
-        ["bash", "-c", script],
+        ["bash", "-c", build_script()],
         cwd=link_project(tmp_path / "project") if is_proof() else PROJECT,
         env=shell_environment,
         capture_output=True,
@@ -94,8 +138,16 @@ def test_every_block_runs_and_no_resource_remains(
         timeout=LONGEST_SECONDS,
         check=False,
     )
+    outputs = re.split(rf"^{MARK} \d+ ===$", done.stdout, flags=re.MULTILINE)[1:]
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     show_line(f"docs/operations.md, its slowest commands:\n{slowest(done.stderr)}")
+    missing = [
+        find_missing(block.printed, output)
+        for block, output in zip(blocks(), outputs, strict=True)
+        if is_proof() or block.script != BUILD  # otherwise it is not sam that builds
+    ]
+    assert not any(missing), f"{missing}\n{done.stdout[-20_000:]}"
+    assert sum(len(block.printed) > 0 for block in blocks()) >= STEPS
     assert '"state": "revoked"' in done.stdout
     assert '{"function": "email::send", "setting": "tool_timeout_ms", "value": 5000}' in done.stdout
     assert '"state": "closed", "was_open": false' in done.stdout

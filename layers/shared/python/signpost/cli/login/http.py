@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import field
+from email.message import Message
 from http.client import HTTPException
 from typing import IO, TypeGuard, cast, override
 from urllib.error import HTTPError
@@ -23,6 +25,8 @@ class JsonDocument:
     source: str
     status: int
     fields: Mapping[str, object]
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The names in lower case."""
 
     def text(self, name: str) -> str:
         """Return a field that is printable text. Raises CommandFailed without one."""
@@ -50,12 +54,17 @@ def parse_secure_url(url: str) -> SplitResult:
 
 def get(url: str) -> JsonDocument | None:
     """Fetch a document. Returns None for every status 4xx: some servers answer 403 or 405 for a missing document."""
-    document = _fetch(Request(url, headers={"Accept": "application/json"}))  # noqa: S310  # _fetch checks it
+    document = fetch(url)
     if 400 <= document.status < 500:
         return None
     if document.status != 200:
         raise CommandFailed(f"{url} answered with status {document.status}; try again later.")
     return document
+
+
+def fetch(url: str) -> JsonDocument:
+    """Fetch a document. The caller judges the status."""
+    return _fetch(Request(url, headers={"Accept": "application/json"}))  # noqa: S310  # _fetch checks it
 
 
 def post(url: str, form: Mapping[str, str]) -> JsonDocument:
@@ -83,7 +92,8 @@ def _fetch(request: Request, patience: float = PATIENCE, longest: int = LARGEST_
     opener = _build_opener(parse_secure_url(url))
     try:
         with opener.open(request, timeout=patience) as answer:
-            return JsonDocument(url, answer.status, _parse_object(answer.read(longest), url))
+            document = _parse_object(answer.read(longest), url)
+            return JsonDocument(url, answer.status, document, _lower_names(answer.headers))
     except HTTPError as error:
         with error:
             return _document_of_error(error, url)
@@ -97,7 +107,12 @@ def _fetch(request: Request, patience: float = PATIENCE, longest: int = LARGEST_
 def _document_of_error(error: HTTPError, url: str) -> JsonDocument:
     if 300 <= error.code < 400:
         raise CommandFailed(f"{url} redirects to another address. Use that one: redirects are not followed.")
-    return JsonDocument(url, error.code, _parse_optional_object(error.read(LARGEST_ANSWER)) or {})
+    document = _parse_optional_object(error.read(LARGEST_ANSWER)) or {}
+    return JsonDocument(url, error.code, document, _lower_names(error.headers))
+
+
+def _lower_names(headers: Message) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
 
 
 def _build_opener(parts: SplitResult) -> OpenerDirector:

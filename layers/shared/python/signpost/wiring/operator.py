@@ -11,8 +11,10 @@ from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import (
     DynamoApiKeys,
     DynamoBreakers,
+    DynamoContentStore,
     DynamoDirectory,
     DynamoFunctionStates,
+    DynamoIssuerKeySets,
     DynamoPlacedFunctions,
     DynamoRevisionRows,
     DynamoRuntimeSettings,
@@ -21,10 +23,12 @@ from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes
 from signpost.adapters.dynamodb.run_records import DynamoRunRecords
+from signpost.adapters.dynamodb.scopes import scopes_in
+from signpost.adapters.dynamodb.stored_formats import StoredFormats
 from signpost.adapters.dynamodb.workflow_stream_reader import WorkflowStreamReader
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.lambdas import BotoLambdaTransport
-from signpost.adapters.s3 import S3Values
+from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedExecutorSecrets
 from signpost.adapters.sqs import SqsDeadLetters, SqsQueue
 from signpost.adapters.undelivered_batches import UndeliveredBatches
@@ -37,9 +41,12 @@ from signpost.list_revisions import RevisionView
 from signpost.wiring.aws_clients import LONG_CALL_CONFIG, AwsClients
 
 if TYPE_CHECKING:
-    from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, RuntimeSettings
-    from signpost.directory.ports import Directory
-    from signpost.identity.ports import ApiKeys
+    from collections.abc import Sequence
+
+    from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions, RuntimeSettings
+    from signpost.content.model import ScopeNames
+    from signpost.directory.ports import Directory, ExecutorSecrets
+    from signpost.identity.ports import ApiKeys, IssuerKeySets
     from signpost.ports import TextStore
     from signpost.signing.ports import MasterKeyStore
 
@@ -80,9 +87,28 @@ class OperatorAdapters:
         return DynamoDirectory(self._clients.dynamodb, self._registry_table)
 
     @property
+    def placed_functions(self) -> "PlacedFunctions":
+        return DynamoPlacedFunctions(self._clients.dynamodb, self._registry_table)
+
+    @property
+    def issuer_key_sets(self) -> "IssuerKeySets":
+        return DynamoIssuerKeySets(self._clients.dynamodb, self._registry_table)
+
+    @property
+    def stored_formats(self) -> StoredFormats:
+        return StoredFormats(self._clients.dynamodb, self._registry_table)
+
+    def list_scopes(self) -> "Sequence[str | None]":
+        """List the tenants whose content ever changed, and None if the deployment ships content."""
+        return list(scopes_in(self._clients.dynamodb, self._registry_table))
+
+    def content(self, scopes: "ScopeNames") -> DynamoContentStore:
+        batches = S3ChangeBatchStore(self._clients.s3, self._outputs["ContentBucketName"])
+        return DynamoContentStore(self._clients.dynamodb, self._registry_table, batches, scopes)
+
+    @property
     def function_lists(self) -> FunctionLists:
-        placed = DynamoPlacedFunctions(self._clients.dynamodb, self._registry_table)
-        return FunctionLists(placed=placed, revisions=self._revisions)
+        return FunctionLists(placed=self.placed_functions, revisions=self._revisions)
 
     @property
     def catalogue(self) -> CatalogueView:
@@ -106,13 +132,16 @@ class OperatorAdapters:
 
     @property
     def placer(self) -> Placer:
-        inspector = LambdaConfiguration(self._clients.lambdas)
-        secrets = TaggedExecutorSecrets(self._clients.secrets)
-        return Placer(
-            offers=Offers(inspector=inspector, link=self.link, clock=self.clock),
-            keys=ExecutorKeys(stack_keys=self.stack_keys, secrets=secrets, directory=self.directory),
-            directory=self.directory,
-        )
+        keys = ExecutorKeys(stack_keys=self.stack_keys, secrets=self.executor_secrets, directory=self.directory)
+        return Placer(offers=self.offers, keys=keys, directory=self.directory)
+
+    @property
+    def offers(self) -> Offers:
+        return Offers(inspector=LambdaConfiguration(self._clients.lambdas), link=self.link, clock=self.clock)
+
+    @property
+    def executor_secrets(self) -> "ExecutorSecrets":
+        return TaggedExecutorSecrets(self._clients.secrets)
 
     @property
     def executor_tags(self) -> LambdaConfiguration:

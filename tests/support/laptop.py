@@ -3,8 +3,8 @@
 import io
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -184,6 +184,12 @@ class Laptop:
         variables = functions.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
         variables["RESTARTED"] = str(int(variables.get("RESTARTED", "0")) + 1)
         functions.update_function_configuration(FunctionName=function, Environment={"Variables": variables})
+
+    @contextmanager
+    def expect_denials_during(self, session: str) -> Generator[None]:
+        """Declare that sessions whose names begin so send requests in the block that are denied."""
+        with self._denials.expect_denials_during(session):
+            yield
 
     def client(self, service: str) -> Any:
         """Return a client with the rights of the account's owner."""

@@ -22,6 +22,7 @@ from signpost.cli import (
     subscriptions,
     workflow,
 )
+from signpost.cli.doctor import doctor_command
 from signpost.cli.failure import CommandFailed
 from signpost.cli.login import login_command
 from signpost.cli.publish import publish_command
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"signpost {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for group in (
+        doctor_command,
         keys,
         settings,
         executors,

@@ -44,5 +44,5 @@ def judge_function(function: LambdaFacts, layer: str) -> Iterator[Finding]:
         yield warning("layer_differs", function.name, problem, "`sam build`, then `sam deploy`.")
     if function.environment_size > LARGEST_ENVIRONMENT * NEAR:
         problem = f"Its environment has {function.environment_size} of {LARGEST_ENVIRONMENT} bytes."
-        remedy = "Shorten AllowedOrigins, HiddenPrefixes or ExecutorFunctions (patterns with * name several)."
+        remedy = "Shorten the lists among its parameters (docs/operations.md#parameters)."
         yield warning("environment_near_limit", function.name, problem, remedy)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local.api_gateway import ApiAddress, ApiGateway
 from local.door import Door
 from local.emulator import REGION, Emulator
 from local.errors import CloudError
@@ -68,7 +69,8 @@ class Cloud:
         self._allowed_hosts = allowed_hosts
         self._started = time.monotonic()
         self._emulator = Emulator(home.path, ports.emulator)
-        self._door = Door(ports.door, self._api)
+        self._gateway = ApiGateway(self._api)
+        self._door = Door(ports.door, self._gateway.answer)
         self._interruption = Interruption(progress)
         self._is_up = False
         self._parameters: Mapping[str, str] = {}
@@ -104,6 +106,7 @@ class Cloud:
         self._start_emulator()
         self._parameters = self._parameters_with(issuer.url)
         lines = self._provide()
+        stops.callback(self._gateway.close)
         stops.callback(self._door.stop)
         self._door.start()
         self._announce(lines)
@@ -186,5 +189,5 @@ class Cloud:
             with self._progress.step("stopping; the emulator saves its data"):
                 self._emulator.stop()
 
-    def _api(self) -> str:
-        return f"{self._emulator.url}/_aws/execute-api/{self._stack.outputs['ApiId']}/$default"
+    def _api(self) -> ApiAddress:
+        return ApiAddress(self._emulator.address, self._stack.outputs["ApiId"])

@@ -43,7 +43,8 @@ class Emulator:
 
     def __init__(self, home: Path, port: int, *, record: Path | None = None, latency: Latency | None = None) -> None:
         self.port = port
-        self.url = f"http://{LOOPBACK}:{port}"
+        self.address = f"{LOOPBACK}:{port}"
+        self.url = f"http://{self.address}"
         self.loss: str | None = None
         self._home = home.resolve() / "emulator"
         self._record = record

@@ -80,7 +80,7 @@ class Answer:
 
 def message_answer(status: int, message: str) -> Answer:
     """Return an answer in the form of API Gateway's refusals."""
-    body = json.dumps({"message": message}).encode()
+    body = json.dumps({"message": message}, separators=(",", ":")).encode()
     return Answer(status, HTTPStatus(status).phrase, (("Content-Type", "application/json"),), body)
 
 

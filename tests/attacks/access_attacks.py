@@ -8,6 +8,7 @@ from signpost.model import JsonObject
 from tests.attacks.attack import Attack, Outcome, Play, UnplayedError, held, succeeded
 from tests.attacks.defence import APART, Defence, Removal
 from tests.attacks.target import Target, read_result
+from tests.support.laptop import CHALLENGE
 from tests.support.memory_gateway import GatewayAnswer
 from tests.support.waiting import wait_for
 
@@ -267,7 +268,7 @@ def send_without_credential(target: Target) -> Outcome:
         return succeeded("the tools were listed")
     if answer.status != 401:
         raise UnplayedError(f"{answer.status} {answer.text}")
-    return held(answer.headers.get("www-authenticate", ""))
+    return held(answer.headers.get(CHALLENGE, ""))
 
 
 KNOWN_SUBJECT = "admin-agent"

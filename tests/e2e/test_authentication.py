@@ -10,7 +10,7 @@ import jwt
 import pytest
 
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
-from tests.support.laptop import Laptop, MakeKey, Stack
+from tests.support.laptop import CHALLENGE, Laptop, MakeKey, Stack
 from tests.support.memory_gateway import build_modern_request
 from tests.support.tokens import remove_signature, sign_with_public_key, tamper_subject
 
@@ -78,7 +78,7 @@ def test_a_refused_credential_gets_401_with_the_metadata_url(laptop: Laptop, pro
     assert answer.status == 401
     assert answer.headers["content-type"] == "application/json"
     metadata = product_stack.url.replace("/mcp", "/.well-known/oauth-protected-resource/mcp")
-    assert f'resource_metadata="{metadata}"' in answer.headers["www-authenticate"]
+    assert f'resource_metadata="{metadata}"' in answer.headers[CHALLENGE]
     assert "tools" not in answer.text
 
 

@@ -11,7 +11,7 @@ from signpost.metrics.gauges import GAUGES
 from signpost.model import CatalogueItem
 from tests.support.catalogues import store_stack_catalogue
 from tests.support.counted_gateway import counted_gateway
-from tests.support.laptop import Laptop, Stack
+from tests.support.laptop import CHALLENGE, Laptop, Stack
 
 pytestmark = pytest.mark.cloud
 
@@ -60,7 +60,7 @@ def test_metrics_are_answered_as_json_on_request(product_stack: Stack, key: str)
 def test_metrics_without_a_credential_are_refused(product_stack: Stack) -> None:
     answer = product_stack.send("GET", "/metrics")
     assert answer.status == 401
-    assert answer.headers["www-authenticate"].startswith("Bearer resource_metadata=")
+    assert answer.headers[CHALLENGE].startswith("Bearer resource_metadata=")
 
 
 def test_a_scrape_scans_no_table_and_reads_a_list_only_after_a_change(

@@ -10,6 +10,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Self
 
+from local.api_gateway import ApiAddress, ApiGateway
 from local.door import Door
 from local.emulator import Emulator
 from local.emulator_latency import Latency
@@ -33,6 +34,9 @@ from signpost.model import JsonObject
 from tests.support.iam_decisions import Decision, DenialCheck
 from tests.support.memory_gateway import GatewayAnswer, build_modern_request
 from tests.support.waiting import wait_for
+
+CHALLENGE = "x-amzn-remapped-www-authenticate"
+"""The name under which clients of API Gateway receive WWW-Authenticate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +204,12 @@ class Laptop:
         return self.home / f"{name}.log"
 
     def _open_door(self, name: str) -> Door:
-        door = self._doors[name] = Door(0, lambda: self._api(name))
+        gateway = ApiGateway(lambda: self._api(name))
+        self._open.callback(gateway.close)
+        door = self._doors[name] = Door(0, gateway.answer)
         door.start()
         self._open.callback(door.stop)
         return door
 
-    def _api(self, name: str) -> str:
-        return f"{self.emulator.url}/_aws/execute-api/{self._deployed[name].outputs['ApiId']}/$default"
+    def _api(self, name: str) -> ApiAddress:
+        return ApiAddress(self.emulator.address, self._deployed[name].outputs["ApiId"])

@@ -11,7 +11,7 @@ import pytest
 from local.intrinsics import parse_template
 from signpost.cli.redrive import PATIENCE
 from signpost.content.subscriptions import TRIGGER_TYPES
-from signpost.settings import ENDPOINTS, LEASE_MARGIN_MS, PROMPTS_SCOPE, SKILLS_SCOPE
+from signpost.settings import LEASE_MARGIN_MS, PROMPTS_SCOPE, SKILLS_SCOPE
 
 PROJECT = Path(__file__).resolve().parents[2]
 TEMPLATE: dict[str, Any] = parse_template((PROJECT / "template.yaml").read_text())
@@ -41,31 +41,14 @@ def test_only_functions_of_integrations_and_rules_have_call_permissions() -> Non
         assert is_called == any(f"'{function}'" in name for name in permitted), function
 
 
-def test_every_route_leads_to_an_integration_and_none_is_the_default() -> None:
-    integrations = {name for name, _ in resources_of_type("AWS::ApiGatewayV2::Integration")}
-    routes = [resource["Properties"] for _, resource in resources_of_type("AWS::ApiGatewayV2::Route")]
-    assert routes
-    for route in routes:
-        assert route["RouteKey"] != "$default"
-        assert re.search(r"integrations/\$\{(\w+)}", str(route["Target"])).group(1) in integrations  # pyright: ignore[reportOptionalMemberAccess] - a route without one fails here
-
-
-def test_exactly_the_paths_that_the_gateway_serves_have_routes() -> None:
-    routes = {resource["Properties"]["RouteKey"] for _, resource in resources_of_type("AWS::ApiGatewayV2::Route")}
-    documents = {"ANY /.well-known/{proxy+}", "GET /health", "GET /metrics"}
-    assert routes == {f"ANY {endpoint}" for endpoint in ENDPOINTS} | documents
-
-
-def test_routes_are_made_one_after_the_other() -> None:
-    """API Gateway refuses some of the changes of one API that arrive at once, and the stack would be rolled back."""
-    routes = dict(resources_of_type("AWS::ApiGatewayV2::Route"))
-    waits = {name: routes[name].get("DependsOn") for name in routes}
-    (first,) = (name for name, before in waits.items() if before is None)
-    chain = [first]
-    followers = {before: name for name, before in waits.items()}
-    while chain[-1] in followers:
-        chain.append(followers[chain[-1]])
-    assert sorted(chain) == sorted(routes)
+def test_one_route_leads_every_request_to_the_gateway() -> None:
+    """A second route would have to wait for the first: API Gateway refuses some of the changes of one API that arrive
+    at once, and the stack would be rolled back."""
+    (route,) = (resource["Properties"] for _, resource in resources_of_type("AWS::ApiGatewayV2::Route"))
+    assert (route["RouteKey"], route["AuthorizationType"]) == ("$default", "NONE")
+    assert route["Target"] == {"Fn::Sub": "integrations/${GatewayIntegration}"}
+    function = RESOURCES["GatewayIntegration"]["Properties"]["IntegrationUri"]
+    assert function == {"Fn::GetAtt": ["GatewayFunction", "Arn"]}
 
 
 def test_layer_versions_stay_for_the_stacks_that_name_them() -> None:

@@ -7,6 +7,7 @@ from math import inf
 
 import pytest
 
+from local.http_api import REMAPPED
 from signpost.adapters.memory import FunctionTable, MemoryApiKeys, MemoryContentStore, MemoryRevisionRows
 from signpost.adapters.memory.deployment_lists import MemoryDeploymentLists
 from signpost.deployment_lists import DeploymentLists
@@ -16,6 +17,7 @@ from signpost.errors import Unavailable
 from signpost.identity.credentials import ApiKey
 from signpost.mcp.surface import Surface
 from signpost.model import Call, CallToolResult, CatalogueItem, JsonObject, Tool
+from signpost.settings import ENDPOINTS
 from stage.fixtures import TENANT, FixtureProvider
 from tests.support.memory_gateway import META, MemoryGateway, build_modern_request
 from tests.support.slowdown import shortest
@@ -65,8 +67,46 @@ def test_other_well_known_documents_are_not_found(gateway: MemoryGateway, path: 
     assert gateway.send("GET", path).status == 404
 
 
-def test_a_path_without_an_endpoint_is_not_found(gateway: MemoryGateway) -> None:
-    assert gateway.send("POST", "/other").status == 404
+@pytest.mark.invariant(105)
+@pytest.mark.parametrize("path", ["/", "/other", "/sse", "/MCP", "/mcp//", "//mcp", "/mcp/other", "/mcp/flat/x"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_path_without_an_endpoint_is_not_found_and_names_the_endpoints(
+    gateway: MemoryGateway, method: str, path: str
+) -> None:
+    answer = gateway.send(method, path)
+    assert (answer.status, answer.json["error"]["data"]["reason"]) == (404, "not_found")
+    for endpoint in ENDPOINTS:
+        assert f"https://gateway.test{endpoint}" in answer.json["error"]["message"]
+
+
+@pytest.mark.invariant(105)
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/flat", "/mcp/functions"])
+def test_an_endpoint_with_a_slash_at_its_end_answers_as_without(gateway: MemoryGateway, path: str) -> None:
+    message, headers = build_modern_request("tools/list", {})
+    authorized = {**headers, "authorization": f"Bearer {gateway.make_key()}"}
+    listed = gateway.send(path=f"{path}/", body=json.dumps(message), headers=authorized)
+    assert listed.status == 200, listed.text
+    assert listed.json == gateway.send(path=path, body=json.dumps(message), headers=authorized).json
+    challenge = gateway.send("GET", f"{path}/").headers["www-authenticate"]
+    assert challenge == gateway.send("GET", path).headers["www-authenticate"]
+
+
+@pytest.mark.invariant(105)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/health",
+        "/metrics",
+        "/.well-known/oauth-protected-resource",
+        *(f"/.well-known/oauth-protected-resource{endpoint}" for endpoint in ENDPOINTS),
+    ],
+)
+def test_a_document_with_a_slash_at_the_end_of_its_path_is_the_same(gateway: MemoryGateway, path: str) -> None:
+    headers = {"authorization": f"Bearer {gateway.make_key()}"}
+    answer = gateway.send("GET", f"{path}/", headers=headers)
+    assert answer.status == 200, answer.text
+    assert answer.headers == gateway.send("GET", path, headers=headers).headers
+    assert answer.text == gateway.send("GET", path, headers=headers).text
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "PATCH"])
@@ -75,8 +115,13 @@ def test_another_method_than_post_is_refused_to_a_caller(gateway: MemoryGateway,
     assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")
 
 
-@pytest.mark.parametrize("authorization", [{}, {"authorization": "Bearer sk_wrong"}], ids=["none", "wrong"])
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/flat", "/mcp/functions", "/metrics"])
+@pytest.mark.invariant(106)
+@pytest.mark.parametrize(
+    "authorization",
+    [{}, *({"authorization": value} for value in ("Bearer sk_wrong", "Bearer", "Bearer a.b.c", "Basic dTpw", ""))],
+    ids=["none", "wrong key", "no credential", "wrong token", "another scheme", "empty"],
+)
+@pytest.mark.parametrize("path", [*ENDPOINTS, *(f"{endpoint}/" for endpoint in ENDPOINTS), "/metrics", "/metrics/"])
 @pytest.mark.parametrize(
     ("method", "headers", "body"),
     [
@@ -341,6 +386,8 @@ def test_every_answer_before_authentication_has_the_protective_headers(
 ) -> None:
     answer = gateway.send(method, path, headers=headers)
     assert (answer.status, find_unprotected(answer.headers)) == (status, [])
+    renamed = {"www-authenticate"} if status == 401 else set[str]()
+    assert REMAPPED & answer.headers.keys() == renamed
 
 
 @pytest.mark.invariant(76)
@@ -365,6 +412,7 @@ def test_every_answer_to_an_authenticated_caller_may_not_be_stored() -> None:
     for answer in answers:
         assert answer.headers["cache-control"] == "no-store", answer.text
         assert find_unprotected(answer.headers) == [], answer.text
+        assert not REMAPPED & answer.headers.keys(), "API Gateway would rename it"
     broken = gateway.front_door.handle({}, remaining_ms=1_000)
     assert find_unprotected(broken["headers"]) == []
 

@@ -117,7 +117,8 @@ class FrontDoor:
     def _answer_surface(self, request: HttpRequest, report_fault: ReportFault) -> HttpResponse:
         find_dispatcher = self._dispatchers.get(request.path)
         if find_dispatcher is None:
-            return refusal_response(404, "not_found", "There is no endpoint at this path.")
+            endpoints = ", ".join(f"{self._settings.public_url}{path}" for path in self._dispatchers)
+            return refusal_response(404, "not_found", f"There is no endpoint at this path. Use one of {endpoints}.")
         # Before anything else: to a client without a token, any other refusal hides the way to one.
         principal = self._authenticate(request, request.path)
         if isinstance(principal, HttpResponse):

@@ -22,6 +22,7 @@ class MalformedEvent(Exception):  # noqa: N818 - the caller causes it; it is no 
 class HttpRequest:
     method: str
     path: str
+    """The path. One slash at its end is left out, because clients and people add it."""
     headers: Mapping[str, str]
     """The headers: names in lower case, values without surrounding white space."""
     query: Mapping[str, str]
@@ -47,7 +48,7 @@ def _parse_request(event: Mapping[str, Any], now: float, remaining_ms: int) -> H
     headers = {name.lower(): value.strip(" \t") for name, value in event.get("headers", {}).items()}
     return HttpRequest(
         method=http["method"].upper(),
-        path=event["rawPath"],
+        path=event["rawPath"].removesuffix("/") or "/",
         headers=headers,
         query=dict(query.items()),
         body=_body_of(event, headers.get("content-length", "")),

@@ -1,5 +1,5 @@
 """Lint the CloudFormation form of the stack's template and of the template for authors' executors, and report how near
-they are to limits of AWS.
+they are to limits of AWS. Lint also the templates of examples that need no translation.
 
 Runs under the interpreter that has SAM's translator: `.tools/sam/bin/python -m local.lint`. `sam validate` checks the
 SAM source and finds other faults; cfn-lint alone no longer translates SAM.
@@ -22,6 +22,7 @@ from local.limits import measure_template, report_measures
 PROJECT = Path(__file__).resolve().parent.parent
 REGION = "us-east-1"
 TEMPLATES = ("template.yaml", "layers/shared/python/signpost/cli/executor_template.yaml")
+PLAIN_TEMPLATES = ("examples/cloudfront/template.yaml",)
 TRANSLATED = PROJECT / ".local"
 ACCEPTED = {
     "W1030": "the linter tries the empty default of a parameter whose condition and Rule keep it from being used",
@@ -61,7 +62,8 @@ def main() -> int:
         print("\n".join(report_measures(template, measures)))
         is_within &= not any(measure.is_over for measure in measures)
     rules = ["--append-rules", "cfn_lint_serverless.rules", "--ignore-checks", *ACCEPTED]
-    linted = subprocess.run(["cfn-lint", *map(str, files), *rules, "--regions", REGION], check=False).returncode
+    linted_files = [*files, *(PROJECT / template for template in PLAIN_TEMPLATES)]
+    linted = subprocess.run(["cfn-lint", *map(str, linted_files), *rules, "--regions", REGION], check=False).returncode
     return linted or int(not is_within)
 
 

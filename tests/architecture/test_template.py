@@ -51,6 +51,18 @@ def test_one_route_leads_every_request_to_the_gateway() -> None:
     assert function == {"Fn::GetAtt": ["GatewayFunction", "Arn"]}
 
 
+def test_the_edge_function_of_the_example_runs_for_refusals_and_the_example_is_linted() -> None:
+    """CloudFront runs no other function for an answer of the origin with a status of 400 or higher."""
+    path = "examples/cloudfront/template.yaml"
+    template: Any = parse_template((PROJECT / path).read_text())
+    resources = template["Resources"]
+    behavior = resources["Distribution"]["Properties"]["DistributionConfig"]["DefaultCacheBehavior"]
+    (association,) = behavior["LambdaFunctionAssociations"]
+    assert association == {"EventType": "origin-response", "LambdaFunctionARN": {"Ref": "ChallengeVersion1"}}
+    assert resources["ChallengeFunction"]["Properties"]["Architectures"] == ["x86_64"]
+    assert f'"{path}"' in (PROJECT / "local/lint.py").read_text()
+
+
 def test_layer_versions_stay_for_the_stacks_that_name_them() -> None:
     for _, layer in resources_of_type("AWS::Serverless::LayerVersion"):
         assert layer["Properties"]["RetentionPolicy"] == "Retain"

@@ -15,9 +15,7 @@ _RETRY_STATE = "layers/shared/python/signpost/mcp/retry_state.py"
 BODY_LIMIT = Defence(
     name="body-limit",
     title="the limit of a body to one megabyte",
-    removals=(
-        Removal(_FRONT_DOOR, "        if len(request.body) > LARGEST_BODY:\n", "        if not request.path:\n"),
-    ),
+    removals=(Removal(_FRONT_DOOR, "    if len(request.body) > LARGEST_BODY:\n", "    if not request.path:\n"),),
 )
 PATTERN_CHECK = Defence(
     name="pattern-check",

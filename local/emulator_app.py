@@ -1,9 +1,9 @@
 """The emulator (ministack) with two additions to its IAM evaluator: `dynamodb:LeadingKeys` and a record of decisions.
 
 `local/emulator.py` starts this file with the emulator's own interpreter. Besides it three modules of the project are
-loaded: `local/emulator_unpacking.py`, through which the sandboxes share their unpacked code, `local/emulator_starts.py`,
-which limits how many of them start at once, and, if the emulator is started with a latency,
-`local/emulator_latency.py`, through which changes take effect later.
+loaded. Through `local/emulator_unpacking.py` the sandboxes share their unpacked code. `local/emulator_starts.py` limits
+how many of them start at once. If the emulator is started with a latency, changes take effect later through
+`local/emulator_latency.py`.
 """
 
 import contextvars

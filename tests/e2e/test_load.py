@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from local.door import UPSTREAM_TIMEOUT
 from signpost.contract import HostedFunction
 from stage.calls import CALL_FUNCTION
 from tests.support.effort import count_repetitions
 from tests.support.executors import Executors
 from tests.support.line_output import ShowLine
 from tests.support.memory_gateway import GatewayAnswer
-from tests.support.slowdown import ATTEMPTS, SlowdownMeter
+from tests.support.slowdown import ATTEMPTS
 
 pytestmark = pytest.mark.cloud
 
@@ -38,11 +37,11 @@ class TimedAnswer:
 
     @property
     def kind(self) -> str:
-        """Describe the answer in a word: `result`, or the status of a refusal that says when to come back."""
-        if self.answer.status == 200:
-            content = self.answer.json["result"]["structuredContent"]
-            return "result" if "failure" not in content else content["failure"]["code"]
-        return f"{self.answer.status}{'' if 'retry-after' in self.answer.headers else ' without retry-after'}"
+        """Describe the answer in a word: `result`, the code of the failure, or the status of a refusal."""
+        if self.answer.status != 200:
+            return str(self.answer.status)
+        content = self.answer.json["result"]["structuredContent"]
+        return "result" if "failure" not in content else content["failure"]["code"]
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def test_many_clients_of_a_cold_stack_get_answers(executors: Executors, show_key
         return [call_skill(executors, show_key) for _ in range(CALLS_OF_CLIENT)]
 
     began = time.monotonic()
-    with SlowdownMeter() as machine, ThreadPoolExecutor(CLIENTS) as threads:
+    with ThreadPoolExecutor(CLIENTS) as threads:
         answers = [answer for series in threads.map(call_repeatedly, range(CLIENTS)) for answer in series]
     kinds = Counter(answer.kind for answer in answers)
     longest = max(answer.seconds for answer in answers)
@@ -76,9 +75,7 @@ def test_many_clients_of_a_cold_stack_get_answers(executors: Executors, show_key
         f"{CLIENTS} clients, {len(answers)} calls of a cold stack in {time.monotonic() - began:.1f} s: "
         f"{dict(kinds)}, the longest {longest:.1f} s"
     )
-    assert set(kinds) <= {"result", "429", "503"}
-    assert kinds["result"] >= len(answers) / 2
-    assert longest < machine.extend(UPSTREAM_TIMEOUT + 1)
+    assert set(kinds) == {"result"}
 
 
 def test_callers_of_one_skill_are_served_evenly(executors: Executors, show_key: str, show_line: ShowLine) -> None:

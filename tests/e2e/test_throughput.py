@@ -19,8 +19,6 @@ pytestmark = pytest.mark.cloud
 WORKFLOWS = count_repetitions(30, proof=100)
 CLIENTS = 8
 """Who start them, as fast as they are answered."""
-WORKERS = "20"
-"""Workers that run at once; the default is for a new account."""
 HANDED_OVER = "handed-over"
 LONGEST_SECONDS = 150.0
 """Many times what it takes on a machine that has nothing else to do."""
@@ -50,7 +48,7 @@ MANIFEST = {"version": 1, "workflows": {HANDED_OVER: {"initialState": "a", "stat
 
 @pytest.fixture(scope="module")
 def workflows(laptop: Laptop) -> DeployedWorkflows:
-    return deploy_workflows(laptop, "throughput", MANIFEST, WorkerConcurrency=WORKERS)
+    return deploy_workflows(laptop, "throughput", MANIFEST)
 
 
 def test_many_parallel_workflows_finish(workflows: DeployedWorkflows, show_line: ShowLine) -> None:

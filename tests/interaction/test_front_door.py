@@ -458,12 +458,26 @@ def event(received_ms: float | None) -> dict[str, object]:
         (995_000, 30_000, 1_023.0),  # a cold start of five seconds is gone from it
         (1_000_000, 10_000, 1_009.0),  # the function ends before that
         (None, 30_000, 1_028.0),  # invoked by hand
+        (970_000, 30_000, 998.0),  # API Gateway gives up at this moment
+        (969_999, 30_000, 1_028.0),  # older than any request that still waits: an event from a file
+        (1_000, 10_000, 1_009.0),  # as stale, and the function ends earlier
+        (1_000_000_000, 30_000, 1_029.0),  # a clock that is ahead: the function's time counts
     ],
 )
 def test_the_deadline_is_the_earlier_one_of_api_gateway_and_lambda(
     received_ms: float | None, remaining_ms: int, deadline: float
 ) -> None:
     assert parse_event(event(received_ms), now=1_000.0, remaining_ms=remaining_ms).deadline == deadline
+
+
+def test_a_request_with_a_stale_time_is_answered(gateway: MemoryGateway) -> None:
+    message, headers = build_modern_request("tools/list", {})
+    an_hour_ago = (gateway.clock.now() - 3_600) * 1000
+    context = {"requestId": "r", "timeEpoch": an_hour_ago, "http": {"method": "POST", "sourceIp": "::1"}}
+    authorization = {"authorization": f"Bearer {gateway.make_key()}"}
+    stale = {"rawPath": "/mcp", "headers": {**headers, **authorization}, "body": json.dumps(message)}
+    answer = gateway.front_door.handle({**stale, "requestContext": context}, remaining_ms=30_000)
+    assert answer["statusCode"] == 200, answer
 
 
 @pytest.mark.parametrize("written", [b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xf0\x9f", "\ufffd".encode() + b"\x80"])

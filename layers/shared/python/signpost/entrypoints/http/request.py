@@ -8,6 +8,8 @@ from signpost.records import dataclass
 
 API_GATEWAY_TIMEOUT = 28.0
 """Seconds after API Gateway received the request until the answer must be sent; API Gateway gives up after 30."""
+STALE_AFTER = 30.0
+"""Seconds after which API Gateway has given up on a request, so an event with an older time was not sent by it now."""
 LAMBDA_RESERVE = 1.0
 REPLACEMENT = "\ufffd".encode()
 """The character that stands for bytes which are no UTF-8."""
@@ -74,6 +76,8 @@ def _body_of(event: Mapping[str, Any], content_length: str) -> bytes:
 
 def _deadline_of(received_ms: float | None, now: float, remaining_ms: int) -> float:
     """The time by which the answer must be sent. A cold start counts towards API Gateway's timeout, but not towards the
-    remaining time of the function."""
+    remaining time of the function. The time of an event from a file or of `sam local` may be stale, and is ignored."""
     received = received_ms / 1000 if received_ms else now
+    if now - received > STALE_AFTER:
+        received = now
     return min(received + API_GATEWAY_TIMEOUT, now + remaining_ms / 1000 - LAMBDA_RESERVE)

@@ -83,6 +83,7 @@ check: ## format, lint, types, import contracts, template, limits of AWS
 	.tools/node/node_modules/.bin/pyright
 	lint-imports --no-logo
 	sam validate
+	sam validate --lint
 	.tools/sam/bin/python -m local.lint
 
 format: ## the formatter and the linter's fixes

@@ -35,8 +35,6 @@ _SOURCES = (
     "samconfig.toml",
     "functions",
     "layers",
-    "requirements/layer.txt",
-    "requirements/executor_core.txt",
 )
 _TEST_SOURCES = (*_SOURCES, "tests/stage")
 _DIGEST_TAG = "source-digest"

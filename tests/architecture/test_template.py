@@ -63,6 +63,12 @@ def test_the_edge_function_of_the_example_runs_for_refusals_and_the_example_is_l
     assert f'"{path}"' in (PROJECT / "local/lint.py").read_text()
 
 
+def test_the_api_comes_before_every_function() -> None:
+    """The first of them decides how `sam local start-api` reads routes; after a function it finds none."""
+    names = list(RESOURCES)
+    assert names.index("Api") < min(map(names.index, FUNCTIONS))
+
+
 def test_layer_versions_stay_for_the_stacks_that_name_them() -> None:
     for _, layer in resources_of_type("AWS::Serverless::LayerVersion"):
         assert layer["Properties"]["RetentionPolicy"] == "Retain"

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import platform
+import re
 import subprocess
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -208,7 +209,16 @@ def _build_lock() -> Generator[None]:
         yield
 
 
-EMPTY = '""'
+_PLAIN_VALUE = re.compile(r"[^\s\"]+")
+
+
+def format_override(name: str, value: str) -> str:
+    """Return a word of sam's --parameter-overrides. Without quotation marks sam drops an empty value, and cuts others
+    at their first space."""
+    if _PLAIN_VALUE.fullmatch(value):
+        return f"{name}={value}"
+    quoted = value.replace('"', r"\"")
+    return f'{name}="{quoted}"'
 
 
 def _build_arguments(variant: Variant) -> list[str]:
@@ -237,8 +247,7 @@ def _deploy_arguments(name: str, build: Build, parameters: Mapping[str, str], di
         *("--capabilities", "CAPABILITY_IAM"),
         *("--tags", f"{_DIGEST_TAG}={digest}"),
         *("--resolve-s3", "--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar"),
-        # sam takes an empty value only in quotation marks.
-        *("--parameter-overrides", *(f"{key}={value or EMPTY}" for key, value in parameters.items())),
+        *("--parameter-overrides", *(format_override(name, value) for name, value in parameters.items())),
     ]
 
 

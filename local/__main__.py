@@ -1,6 +1,7 @@
-"""The commands of the laptop cloud: python -m local run|up|down|clean|status|env|example"""
+"""The commands of the laptop cloud: python -m local run|up|down|clean|status|env|resources|example"""
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from local.issuer import Issuer
 from local.ports import Ports
 from local.progress import Progress
 from local.samples import sample_lines
-from local.stack import find_stack
+from local.stack import find_stack, resource_names
 
 _INTERRUPTED = 130
 _ALLOWED_HOSTS = "ALLOWED_HOSTS"
@@ -37,7 +38,7 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local", description="The laptop cloud.")
-    parser.add_argument("command", choices=["run", "up", "down", "clean", "status", "env", "example"])
+    parser.add_argument("command", choices=["run", "up", "down", "clean", "status", "env", "resources", "example"])
     parser.add_argument("name", nargs="?", choices=sorted(LOADABLE), help="the example to load")
     parser.add_argument(
         "--port",
@@ -63,6 +64,8 @@ def _dispatch(arguments: argparse.Namespace, home: Home, ports: Ports, progress:
             control.clean(home, progress)
         case "example":
             _load_example(arguments.name, home, progress)
+        case "resources":
+            _print_resources(home, progress)
         case "status":
             return 0 if control.status(home, progress) else 1
         case _:
@@ -78,14 +81,23 @@ def _run(home: Home, ports: Ports, progress: Progress, how_to_stop: str) -> int:
 
 
 def _load_example(name: str | None, home: Home, progress: Progress) -> None:
+    emulator = _running_emulator(home)
+    if name is None:
+        raise CloudError(f"Name an example: {', '.join(sorted(LOADABLE))}.")
+    _use_emulator(emulator)
+    load_example(name, emulator, find_stack(emulator, STACK_NAME), home.path, progress)
+
+
+def _print_resources(home: Home, progress: Progress) -> None:
+    """Print the names of the stack's resources, in the form that `python -m local.invoke --resources` reads."""
+    progress.say(json.dumps(dict(resource_names(_running_emulator(home), STACK_NAME)), indent=1))
+
+
+def _running_emulator(home: Home) -> Emulator:
     notice = home.ready_notice()
     if notice is None:
         raise CloudError("The laptop cloud is not running. Start it: make up")
-    if name is None:
-        raise CloudError(f"Name an example: {', '.join(sorted(LOADABLE))}.")
-    emulator = Emulator(home.path, Ports(notice.port).emulator)
-    _use_emulator(emulator)
-    load_example(name, emulator, find_stack(emulator, STACK_NAME), home.path, progress)
+    return Emulator(home.path, Ports(notice.port).emulator)
 
 
 def _use_emulator(emulator: Emulator) -> None:

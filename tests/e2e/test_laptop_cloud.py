@@ -1,12 +1,17 @@
 """`make run` as a process: what it says, what survives, and what it does when the emulator is killed."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from local.stack import PROJECT
 from tests.support.make_run import MakeRunProcess, find_free_ports
 from tests.support.receiver import ReceiverReply, start_receiver
 from tests.support.slowdown import SlowdownMeter
@@ -41,6 +46,27 @@ def test_make_run_starts_serves_stops_and_keeps_its_data(make_run: MakeRunProces
     assert make_run.key == key
     assert make_run.is_answering(key)
     assert make_run.stop() == 0
+
+
+def test_the_resources_of_a_running_cloud_serve_local_invoke(make_run: MakeRunProcess, tmp_path: Path) -> None:
+    make_run.start()
+    resources = tmp_path / "resources.json"
+    home = ["--home", str(make_run.home)]
+    resources.write_text(run_module("local", "resources", *home))
+    assert json.loads(resources.read_text())["RegistryTable"].startswith("signpost-")
+    exported = re.findall(r"^export (AWS_\w+)=(\S+)$", run_module("local", "env", *home), re.MULTILINE)
+    case = ["--function", "registry", "--case", "skills_register"]
+    printed = run_module("local.invoke", "--resources", str(resources), *case, **dict(exported))
+    assert "1 passed, 0 failed" in printed
+    assert make_run.stop() == 0
+
+
+def run_module(*arguments: str, **added: str) -> str:
+    environment = {**os.environ, **added}
+    command = [sys.executable, "-m", *arguments]
+    done = subprocess.run(command, env=environment, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.invariant(87)

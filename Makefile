@@ -18,7 +18,7 @@ WARM_ROUNDS ?= 5
 PYTEST := python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 PYTHON_CODE := layers functions examples local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast attacks prove check format build invoke acceptance scenarios bench bench-search conformance cost pictures requirements
+.PHONY: help run up down clean-cloud env test test-fast attacks prove check format build invoke sam-local sam-local-shell acceptance scenarios bench bench-search conformance cost pictures requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -92,13 +92,21 @@ format: ## the formatter and the linter's fixes
 	ruff check --fix $(PYTHON_CODE)
 	ruff format $(PYTHON_CODE)
 
-build: ## functions and layer into .aws-sam/build
+build: ## functions and layer into .aws-sam/build (ARCHITECTURE=x86_64 for this parameter of the template)
 	@$(SETUP) dev sam
-	sam build
+	sam build$(if $(ARCHITECTURE), --parameter-overrides Architecture=$(ARCHITECTURE))
 
 invoke: ## the files of events/ on the real Lambda runtime client
 	@$(SETUP) dev sam emulator
 	@python -m local.invoke
+
+sam-local: ## the same by `sam local invoke` in containers of Docker or podman, and its start-api
+	@$(SETUP) dev sam emulator
+	@python -m local.sam_local
+
+sam-local-shell: ## a shell in which SAM's local commands reach a stack of their own
+	@$(SETUP) dev sam emulator
+	@python -m local.sam_local --shell
 
 acceptance: ## the cases against a deployed test stage (REGISTRY_CASES=file, WORKFLOW_CASES=file)
 	@$(SETUP) dev sam emulator

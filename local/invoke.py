@@ -13,10 +13,11 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from local.account import Account
 from local.errors import CloudError
@@ -64,6 +65,18 @@ class CaseResult:
         if self.failures:
             yield from (f"    {failure}" for failure in self.failures)
             yield from (f"    | {line}" for line in self.logs.splitlines())
+
+
+class CaseInvoker(Protocol):
+    """Runs the functions of cases."""
+
+    def invoke(self, case: Case) -> Invocation:
+        """Call the function of a case with its event and its parameters. Raises CloudError if that cannot be done."""
+        ...
+
+    def close(self) -> None:
+        """Stop what the calls have started."""
+        ...
 
 
 class Sandboxes:
@@ -115,16 +128,16 @@ def find_misplaced(project: Project) -> Iterator[CaseResult]:
             yield CaseResult(f"functions/{name}", None, (f"there is no event in events/{name}",))
 
 
-def run_case(case: Case, sandboxes: Sandboxes) -> CaseResult:
-    title = f"{case.function}/{case.name}"
+def run_case(case: Case, invoker: CaseInvoker, title: str = "") -> CaseResult:
+    title = title or f"{case.function}/{case.name}"
     for companion in ("", "expected"):
         if not case.file(companion).is_file():
             return CaseResult(title, None, (f"there is no {case.file(companion).name}",))
     try:
         expected = read_json(case.file("expected"))
-        invocation = sandboxes.invoke(case)
+        invocation = invoker.invoke(case)
         failures = tuple(_find_failures(expected, invocation))
-    except (OSError, ValueError, TemplateError, NotAnObjectError, re.error) as error:
+    except (OSError, ValueError, TemplateError, NotAnObjectError, CloudError, re.error) as error:
         return CaseResult(title, None, (str(error),))
     return CaseResult(title, invocation.duration_ms, failures, invocation.logs)
 
@@ -136,7 +149,7 @@ def _find_failures(expected: Json, invocation: Invocation) -> Iterator[str]:
     yield from differences
 
 
-def run_cases(project: Project, sandboxes: Sandboxes, function: str | None, name: str | None) -> Iterator[CaseResult]:
+def run_cases(project: Project, invoker: CaseInvoker, function: str | None, name: str | None) -> Iterator[CaseResult]:
     """Run all cases, or those of one function or of one name. A choice that selects no case is a failure."""
     cases = [
         case
@@ -150,18 +163,23 @@ def run_cases(project: Project, sandboxes: Sandboxes, function: str | None, name
     elif not cases:
         yield CaseResult(f"{function or '*'}/{name or '*'}", None, ("there is no such case",))
     for case in cases:
-        yield run_case(case, sandboxes)
+        yield run_case(case, invoker)
 
 
-def run(project: Project, sandboxes: Sandboxes, function: str | None = None, name: str | None = None) -> int:
+def run(project: Project, invoker: CaseInvoker, function: str | None = None, name: str | None = None) -> int:
     """Run the cases, print one line for each, and return the number of failures."""
-    passed = failed = 0
     try:
-        for result in run_cases(project, sandboxes, function, name):
-            print(*result.lines(), sep="\n", flush=True)
-            passed, failed = (passed, failed + 1) if result.failures else (passed + 1, failed)
+        return report(run_cases(project, invoker, function, name))
     finally:
-        sandboxes.close()
+        invoker.close()
+
+
+def report(results: Iterable[CaseResult]) -> int:
+    """Print a line for each result as it comes, then their counts. Return the number of failures."""
+    passed = failed = 0
+    for result in results:
+        print(*result.lines(), sep="\n", flush=True)
+        passed, failed = (passed, failed + 1) if result.failures else (passed + 1, failed)
     print(f"{passed} passed, {failed} failed")
     return failed
 

@@ -31,9 +31,10 @@ class Part:
 CHECKS = (
     Part("make check", command=("make", "check")),
     Part("make invoke", command=(sys.executable, "-m", "local.invoke")),
+    Part("make sam-local", command=(sys.executable, "-m", "local.sam_local")),
     Part("make bench", command=(sys.executable, "-m", "bench")),
 )
-"""The checks that `make test` runs besides the tests."""
+"""The checks that `make test` runs besides the tests, and the cases in containers."""
 MUTANTS = Part("mutants", command=(sys.executable, "-m", "tests.mutants", "--cloud"))
 """Changes that break the product on purpose; the tests have to fail for each of them."""
 ATTACKS = Part("attacks", command=(sys.executable, "-m", "tests.attacks"))

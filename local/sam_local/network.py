@@ -1,4 +1,4 @@
-"""Sockets in the network namespace of another process, and a relay from there to a port of this machine."""
+"""Sockets in the network namespace of another process, and a port relay from there to a port of this machine."""
 
 import contextlib
 import os
@@ -46,14 +46,14 @@ def listen(address: str, *, process: int | None, is_made_later: bool = False) ->
     return call_in_network(process, make_socket)
 
 
-class Relay:
+class PortRelay:
     """Connects every client of a listening socket with a port of this machine's loopback."""
 
     def __init__(self, listener: socket.socket, port: int) -> None:
         self._listener = listener
         self._port = port
         self._closing, self._waker = socket.socketpair()
-        self._acceptor = threading.Thread(target=self._accept_until_closed, name="relay", daemon=True)
+        self._acceptor = threading.Thread(target=self._accept_until_closed, name="port relay", daemon=True)
 
     def __enter__(self) -> Self:
         self._acceptor.start()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from local.emulator import PROJECT
 from local.errors import CloudError
-from local.processes import tail
+from local.processes import stop_group, tail
 from local.progress import Progress
 from local.sam_local.engine import Engine
 from local.sam_local.image import image_digest, write_context
@@ -190,15 +190,18 @@ def _service(state: Path, environment: Mapping[str, str], address: str) -> Gener
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    inside = ["nsenter", "--target", str(service.pid), "--net", "--mount", "--", "podman"]
+    remove_containers = [*inside, "rm", "--force", "--all", "--time", "0"]
     try:
         _wait_until_ready(service, address.removeprefix("unix://"), log)
+        _answer(remove_containers, environment)  # those of a run that was killed
         yield service.pid
     finally:
-        inside = ["nsenter", "--target", str(service.pid), "--net", "--mount", "--", "podman"]
-        _answer([*inside, "rm", "--force", "--all", "--time", "0"], environment)
+        _answer(remove_containers, environment)
         _answer([*inside, "image", "prune", "--force"], environment)  # earlier forms of the images that SAM makes
-        service.terminate()
-        service.wait(_SECONDS_TO_END)
+        stop_group(service, _SECONDS_TO_END)
+        service.kill()
+        service.wait()
 
 
 def _wait_until_ready(service: "subprocess.Popen[bytes]", path: str, log: Path) -> None:

@@ -16,7 +16,7 @@ from local.errors import CloudError
 from local.progress import Progress
 from local.project import Project
 from local.sam_local.engine import Engine, docker, docker_answers
-from local.sam_local.network import Relay
+from local.sam_local.network import PortRelay
 from local.sam_local.podman import podman
 from local.sam_local.variables import ENDPOINT, deployed_variables
 from local.stack import machine_architecture, tool_environment
@@ -98,7 +98,7 @@ def _endpoint_for_containers(engine: Engine, endpoint: str) -> Generator[str]:
     if listener is None:
         yield f"http://{engine.bridge}:{port}"
         return
-    with Relay(listener, port):
+    with PortRelay(listener, port):
         yield f"http://{engine.bridge}:{listener.getsockname()[1]}"
 
 

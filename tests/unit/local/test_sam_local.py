@@ -1,5 +1,6 @@
 """The parts of `make sam-local` that need no container: its page, its variables, its relay, its advice."""
 
+import io
 import os
 import re
 import shutil
@@ -15,10 +16,11 @@ from local.built import BuiltTemplate
 from local.errors import CloudError
 from local.intrinsics import parse_template
 from local.invoke import cases_of
+from local.progress import Progress
 from local.project import Project
-from local.sam_local.network import Relay, call_in_network, listen
+from local.sam_local.network import PortRelay, call_in_network, listen
 from local.sam_local.page import PAGE, Page
-from local.sam_local.podman import explain_refusal, missing_packages
+from local.sam_local.podman import explain_refusal, has_image, missing_packages, remove
 from local.sam_local.variables import deployed_variables
 
 PROJECT = Project()
@@ -122,7 +124,7 @@ def test_the_relay_copies_both_ways_until_both_have_ended() -> None:
         echo = threading.Thread(target=answer_once, args=(server,), daemon=True)
         echo.start()
         listener = listen("127.0.0.1", process=None)
-        with Relay(listener, server.getsockname()[1]), socket.create_connection(listener.getsockname()) as client:
+        with PortRelay(listener, server.getsockname()[1]), socket.create_connection(listener.getsockname()) as client:
             client.sendall(b"x" * 200_000)
             client.shutdown(socket.SHUT_WR)
             assert receive_all(client) == b"x" * 200_000 + b"!"
@@ -133,13 +135,13 @@ def test_the_relay_listens_on_one_address_only() -> None:
     listener = listen("127.0.0.2", process=None)
     address, port = listener.getsockname()
     assert address == "127.0.0.2"
-    with Relay(listener, 9), socket.socket() as client:
+    with PortRelay(listener, 9), socket.socket() as client:
         assert client.connect_ex(("127.0.0.1", port)) != 0
 
 
 def test_the_relay_closes_a_connection_whose_target_does_not_listen() -> None:
     listener = listen("127.0.0.1", process=None)
-    with Relay(listener, 9), socket.create_connection(listener.getsockname()) as client:
+    with PortRelay(listener, 9), socket.create_connection(listener.getsockname()) as client:
         assert receive_all(client) == b""
 
 
@@ -165,7 +167,7 @@ def test_a_client_in_another_network_reaches_a_port_of_this_one() -> None:
             print("make it", file=other.stdin, flush=True)
             assert other.stdout.readline() == "made\n"
             threading.Thread(target=answer_once, args=(server,), daemon=True).start()
-            with Relay(listener, server.getsockname()[1]):
+            with PortRelay(listener, server.getsockname()[1]):
                 connect = partial(socket.create_connection, listener.getsockname(), 5)
                 with call_in_network(other.pid, connect) as client:
                     client.sendall(b"hello")
@@ -192,6 +194,20 @@ def receive_all(connection: socket.socket) -> bytes:
 def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     assert {"podman", "runc", "iptables", "mmdebstrap", "iproute2", "util-linux"} <= set(missing_packages())
+
+
+def test_the_image_is_deleted_on_request(tmp_path: Path) -> None:
+    out = io.StringIO()
+    state = tmp_path / "state"
+    (state / "graph").mkdir(parents=True)
+    remove(Progress(out), state)
+    assert not state.exists()
+    remove(Progress(out), state)
+    assert out.getvalue() == f"Deleted {state}.\n{state} does not exist, so there is nothing to delete.\n"
+
+
+def test_no_image_is_found_where_none_was_made(tmp_path: Path) -> None:
+    assert not has_image(tmp_path / "state")
 
 
 BOTH = "It lacks Debian packages: sudo apt-get install --yes --no-install-recommends netavark podman"

@@ -9,17 +9,19 @@ from local.sam_local.engine import docker_answers
 from local.sam_local.podman import has_image
 from local.stack import PROJECT
 
+pytestmark = pytest.mark.cloud
+
 LONGEST_SECONDS = 500
-
-pytestmark = [
-    pytest.mark.cloud,
-    pytest.mark.skipif(
-        not (docker_answers() or has_image()),
-        reason="no Docker engine answers, and podman has no image of functions; `make sam-local` makes one",
-    ),
-]
+"""Many times what it takes on a machine that has nothing else to do."""
 
 
+@pytest.fixture
+def engine() -> None:
+    if not (docker_answers() or has_image()):
+        pytest.skip("no Docker engine answers, and podman has no image of functions; `make sam-local` makes one")
+
+
+@pytest.mark.usefixtures("engine")
 def test_a_function_in_a_container_answers_with_the_data_of_a_stack() -> None:
     command = [sys.executable, "-m", "local.sam_local", "--function", "gateway", "--case", "search"]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)

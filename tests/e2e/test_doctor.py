@@ -156,7 +156,7 @@ def test_aws_that_cannot_be_reached_cannot_be_looked_at(signpost: ProcessRunner)
     assert "Could not connect" in done.stderr
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(109)
 def test_dead_letters_are_found_until_they_are_sent_again(laptop: Laptop, examined: Stack, examine: Examine) -> None:
     sqs, url = laptop.client("sqs"), examined.deployed.outputs["FailedWorkUrl"]
     sqs.send_message(QueueUrl=url, MessageBody='{"tenant":"acme","workflowId":"w-1","secret":"s3cret"}')
@@ -447,7 +447,7 @@ def test_a_deployment_that_failed_is_found_with_its_reason(laptop: Laptop, exami
     assert "no output McpUrl" in unseen["endpoint"]
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(108)
 def test_what_the_credentials_may_not_read_is_not_counted_as_sound(
     laptop: Laptop, examined: Stack, signpost: ProcessRunner
 ) -> None:

@@ -202,7 +202,7 @@ def slashes() -> Any:
     return pytest.mark.parametrize("end", ["", "/"], ids=["no slash", "slash"])
 
 
-@pytest.mark.invariant(107)
+@pytest.mark.invariant(112)
 @slashes()
 def test_the_python_client_gets_a_token_without_the_renamed_challenge(product_stack: Stack, end: str) -> None:
     assert "www-authenticate" not in product_stack.request(None).headers
@@ -222,7 +222,7 @@ def write_login(client: str, folder: Path) -> list[str | Path]:
     return [NODE_PROGRAMS / "node", folder / "login.mjs"]
 
 
-@pytest.mark.invariant(107)
+@pytest.mark.invariant(112)
 @slashes()
 @pytest.mark.parametrize("client", ["Python SDK 1.x", *TYPESCRIPT_PACKAGES])
 def test_other_clients_get_a_token_without_the_renamed_challenge(
@@ -237,7 +237,7 @@ def test_other_clients_get_a_token_without_the_renamed_challenge(
     assert product_stack.request(token[1]).status == 200
 
 
-@pytest.mark.invariant(107)
+@pytest.mark.invariant(112)
 def test_mcp_remote_gets_a_token_without_the_renamed_challenge(product_stack: Stack, tmp_path: Path) -> None:
     """Claude Desktop connects through it."""
     command = [NODE_PROGRAMS / "mcp-remote", product_stack.url, "--transport", "http-only"]
@@ -267,7 +267,7 @@ def pass_through_edge_function(headers: dict[str, str], folder: Path) -> dict[st
     return {name: entry["value"] for name, (entry,) in answer["headers"].items()}
 
 
-@pytest.mark.invariant(107)
+@pytest.mark.invariant(112)
 @pytest.mark.parametrize("path", ENDPOINTS)
 def test_the_edge_function_gives_a_challenge_its_name_back(product_stack: Stack, tmp_path: Path, path: str) -> None:
     received = product_stack.send("POST", path, headers={"authorization": "Bearer sk_wrong"}).headers

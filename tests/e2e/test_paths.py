@@ -18,7 +18,7 @@ DOCUMENTS = (
 )
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(111)
 @pytest.mark.parametrize("authorization", [{}, {"authorization": "Bearer sk_wrong"}], ids=["none", "wrong"])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("path", [*PROTECTED, *(f"{path}/" for path in PROTECTED)])

@@ -67,7 +67,7 @@ def test_other_well_known_documents_are_not_found(gateway: MemoryGateway, path: 
     assert gateway.send("GET", path).status == 404
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(110)
 @pytest.mark.parametrize("path", ["/", "/other", "/sse", "/MCP", "/mcp//", "//mcp", "/mcp/other", "/mcp/flat/x"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_path_without_an_endpoint_is_not_found_and_names_the_endpoints(
@@ -79,7 +79,7 @@ def test_a_path_without_an_endpoint_is_not_found_and_names_the_endpoints(
         assert f"https://gateway.test{endpoint}" in answer.json["error"]["message"]
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(110)
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/flat", "/mcp/functions"])
 def test_an_endpoint_with_a_slash_at_its_end_answers_as_without(gateway: MemoryGateway, path: str) -> None:
     message, headers = build_modern_request("tools/list", {})
@@ -91,7 +91,7 @@ def test_an_endpoint_with_a_slash_at_its_end_answers_as_without(gateway: MemoryG
     assert challenge == gateway.send("GET", path).headers["www-authenticate"]
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(110)
 @pytest.mark.parametrize(
     "path",
     [
@@ -115,7 +115,7 @@ def test_another_method_than_post_is_refused_to_a_caller(gateway: MemoryGateway,
     assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(111)
 @pytest.mark.parametrize(
     "authorization",
     [{}, *({"authorization": value} for value in ("Bearer sk_wrong", "Bearer", "Bearer a.b.c", "Basic dTpw", ""))],

@@ -128,7 +128,7 @@ def find_one(_stack: ExaminedStack, _: PartialReads) -> Iterator[Finding]:
     yield ODD
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(108)
 def test_a_check_that_cannot_look_does_not_stop_the_others() -> None:
     examinations: dict[str, Examine] = {"output": need_an_output, "fault": have_a_fault, "sound": find_one}
     shown: list[str] = []

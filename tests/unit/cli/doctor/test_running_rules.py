@@ -153,7 +153,7 @@ def test_a_queue_that_does_not_exist_is_found() -> None:
     assert find_missing_queue("WorkQueue").code == "queue_missing"
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(109)
 def test_a_described_message_shows_no_secret() -> None:
     delivery = {"tenant": "acme", "kind": "webhook", "target": "https://hooks.example?key=secret", "payload": {"a": 1}}
     assert describe_message(json.dumps(delivery)) == "tenant acme, kind webhook"

@@ -12,6 +12,7 @@ from typing import cast
 from urllib.parse import quote
 
 from local.emulator import REGION
+from local.emulator_latency import SOURCE_HEADER
 from local.http_api import BROKEN, ApiRequest, Route, build_event, find_route, read_result
 from local.upstream import Upstream
 from local.wire import Answer, Head, message_answer
@@ -69,11 +70,14 @@ class ApiGateway:
             return NO_ROUTE
         document = build_event(route, request, time.time())
         event = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-        return self._invoke(api, route.function, event) if len(event) <= LARGEST_EVENT else TOO_LARGE
+        if len(event) > LARGEST_EVENT:
+            return TOO_LARGE
+        source = f"{api.api_id}/$default/{head.method}{quote(request.path)}"
+        return self._invoke(api, route.function, event, source)
 
-    def _invoke(self, api: ApiAddress, function: str, event: bytes) -> Answer:
+    def _invoke(self, api: ApiAddress, function: str, event: bytes, source: str) -> Answer:
         path = f"/2015-03-31/functions/{quote(function, safe='')}/invocations"
-        answer = self._request(api, "lambda", "POST", path, event)
+        answer = self._request(api, "lambda", "POST", path, event, (SOURCE_HEADER, source))
         if answer.status == 429:
             return UNAVAILABLE
         failed = any(name.lower() == "x-amz-function-error" for name, _ in answer.fields)
@@ -102,13 +106,16 @@ class ApiGateway:
             raise HTTPException(f"The emulator lists no {kind} of the API {api.api_id}: {answer.status}")
         return cast("Mapping[str, Sequence[Mapping[str, str]]]", json.loads(answer.body))["items"]
 
-    def _request(self, api: ApiAddress, service: str, method: str, path: str, body: bytes = b"") -> Answer:
+    def _request(
+        self, api: ApiAddress, service: str, method: str, path: str, body: bytes = b"", *more: tuple[str, str]
+    ) -> Answer:
         # The emulator finds the account by the key, and does not check the signature.
         credential = f"Credential=test/20000101/{REGION}/{service}/aws4_request"
         fields = (
             ("Host", api.emulator),
             ("Authorization", f"AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=0"),
             ("Content-Length", str(len(body))),
+            *more,
         )
         return self._upstream.exchange(api.emulator, Head(method, path, 1, fields), body)
 

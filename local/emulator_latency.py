@@ -12,11 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import unquote
 
 _NOTE_SECONDS = 0.2
 """The time between two looks at all roles and functions, so a change is noted so much later at most."""
-_NOT_PERMITTED = (500, {"Content-Type": "application/json"}, b'{"message":"Internal Server Error"}')
-"""The answer of API Gateway for a function that it may not invoke."""
+SOURCE_HEADER = "x-invoked-by-api"
+"""The header by which `local/api_gateway.py` names the request for which it invokes a function, as the end of the ARN
+that the function's permission names."""
+_NOT_PERMITTED = (403, {"Content-Type": "application/json"}, b'{"Message":"API Gateway may not invoke the function."}')
+"""The answer of Lambda to API Gateway, whose client gets 500."""
 
 type Clock = Callable[[], float]
 type Seconds = Callable[[], float]
@@ -133,16 +137,15 @@ class Invocations:
 
     def __init__(self, emulator: Emulator, seconds: Seconds) -> None:
         self._functions = emulator("services.lambda_svc")
-        self._gateway = emulator("services.apigateway")
         self._rules = emulator("services.eventbridge")
         self._matches = emulator("core.iam_evaluator")["fnmatch_iam_cs"]
-        self._invoke = self._gateway["_invoke_lambda_proxy"]
+        self._answer = self._functions["handle_request"]
         self._dispatch = self._rules["_dispatch_to_lambda"]
         self._permissions = Timelines[str, Sequence[Any]](seconds)
 
     def replace(self) -> None:
         """Make API Gateway and rules invoke only functions whose permission for them is in effect."""
-        self._gateway["_invoke_lambda_proxy"] = self._invoke_if_permitted
+        self._functions["handle_request"] = self._answer_if_permitted
         self._rules["_dispatch_to_lambda"] = self._dispatch_if_permitted
 
     def note_all(self) -> None:
@@ -150,16 +153,16 @@ class Invocations:
         for function in list(self._functions["_functions"].to_dict().values()):
             self._permissions.note(*_permissions_of(function))
 
-    async def _invoke_if_permitted(
-        self, integration: Any, api: str, stage: str, path: str, method: str, *rest: Any, **options: Any
+    async def _answer_if_permitted(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, query_params: Any
     ) -> Any:
-        name = self._gateway["_extract_lambda_ref_from_integration_uri"](integration.get("integrationUri", ""))
-        account, region = options.get("owner_account_id"), options.get("owner_region")
-        find = self._functions["_get_func_record_for_ref_in_scope"]
-        function, _, _ = find(name, account_id=account, region=region)
-        if function is None or self._permits(function, "apigateway.amazonaws.com", f"{api}/{stage}/{method}{path}"):
-            return await self._invoke(integration, api, stage, path, method, *rest, **options)
-        return _NOT_PERMITTED
+        source = headers.get(SOURCE_HEADER)
+        if source is not None:
+            name = unquote(path).removesuffix("/invocations").rpartition("/")[2]
+            function, _, _ = self._functions["_get_func_record_for_ref"](name)
+            if function is not None and not self._permits(function, "apigateway.amazonaws.com", source):
+                return _NOT_PERMITTED
+        return await self._answer(method, path, headers, body, query_params)
 
     def _dispatch_if_permitted(self, arn: str, payload: Any) -> None:
         function, _, _ = self._functions["_get_func_record_for_ref"](arn)

@@ -48,6 +48,7 @@ class ScriptedExecutor(PlayedExecutor):
 
     def _next(self, attempt: StepAttempt) -> StepOutcome:
         self.attempts.append(attempt)
+        assert self.entries, f"attempt {len(self.attempts)} is not in the script"
         entry = self.entries.pop(0)
         if isinstance(entry, ExecutorCrash):
             raise entry

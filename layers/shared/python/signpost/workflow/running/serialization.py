@@ -23,7 +23,8 @@ from signpost.workflow.instance import (
     OpenApproval,
 )
 
-_REQUEST_SETS = ("approved_by", "asked_before_by", "answers")
+_REQUEST_SETS = ("approved_by", "asked_before_by")
+_ANSWERS = "answers"
 _PRINCIPAL_SETS = ("roles", "permissions")
 LONGEST_READERS = 2_000
 """Characters of the `readers` that a head keeps, so that it stays short. Longer ones are read from the definition."""
@@ -44,6 +45,7 @@ def head_text(instance: Instance) -> str:
             for kind, tally in instance.evidence.items()
         },
         "request": None if instance.request is None else _request_fields(instance.request),
+        **_answers_fields(instance.request),
         **_optional_fields(instance),
     }
     return text_of(fields)
@@ -82,7 +84,7 @@ def instance_of(workflow_id: str, head: str, context: str, input_text: str, clai
         evidence={
             kind: Tally(tally["count"], frozenset(tally["subjects"])) for kind, tally in fields["evidence"].items()
         },
-        request=None if fields["request"] is None else _request_of(fields["request"]),
+        request=None if fields["request"] is None else _request_of(fields["request"], fields),
         started_by=fields["startedBy"],
         starter_issuer=fields.get("starterIssuer", ""),
         starter_owner=fields.get("starterOwner", ""),
@@ -130,18 +132,26 @@ def _principal_fields(principal: Principal) -> dict[str, Any]:
 
 
 def _request_fields(request: ApprovalRequest) -> dict[str, Any]:
+    """Return the fields of a request that every release knows: an earlier one cannot read a request with others."""
     sets = {name: sorted(getattr(request, name)) for name in _REQUEST_SETS}
     fields = {**asdict(request), **sets, "shown": list(request.shown)}
-    if not request.answers:
-        del fields["answers"]  # an earlier release cannot read it
+    del fields[_ANSWERS]
     return fields
 
 
-def _request_of(fields: dict[str, Any]) -> ApprovalRequest:
+def _answers_fields(request: ApprovalRequest | None) -> dict[str, Any]:
+    """Return the answers of a request, which stand beside it. An earlier release ignores them there, and does not count
+    an approval that follows."""
+    return {_ANSWERS: sorted(request.answers)} if request is not None and request.answers else {}
+
+
+def _request_of(fields: dict[str, Any], beside: Mapping[str, Any]) -> ApprovalRequest:
     members: dict[str, Any] = dict(fields)
     members["shown"] = tuple(fields["shown"])
     for name in _REQUEST_SETS:
-        members[name] = frozenset(fields.get(name, ()))
+        members[name] = frozenset(fields[name])
+    # Some releases wrote the answers into the request.
+    members[_ANSWERS] = frozenset(beside.get(_ANSWERS, fields.get(_ANSWERS, ())))
     return ApprovalRequest(**members)
 
 
@@ -150,12 +160,13 @@ def open_approval_text(open_approval: OpenApproval) -> str:
         "workflowId": open_approval.workflow_id,
         "definition": open_approval.definition_id,
         "request": _request_fields(open_approval.request),
+        **_answers_fields(open_approval.request),
     })  # fmt: skip
 
 
 def open_approval_of(text: str) -> OpenApproval:
     fields = json.loads(text)
-    return OpenApproval(fields["workflowId"], fields["definition"], _request_of(fields["request"]))
+    return OpenApproval(fields["workflowId"], fields["definition"], _request_of(fields["request"], fields))
 
 
 def find_open_approval(instance: Instance) -> OpenApproval | None:

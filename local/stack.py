@@ -80,16 +80,16 @@ def machine_architecture() -> str:
     return "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
 
 
-def build(variant: Variant, *, log: Path, progress: Progress) -> Build:
-    """Build the functions and their layer, unless the present sources have been built already."""
-    directory = PROJECT / BUILD_DIRECTORIES[variant]
-    with _build_lock():
-        digest = source_digest(variant)
+def build(variant: Variant, *, log: Path, progress: Progress, project: Path = PROJECT) -> Build:
+    """Build the functions and their layer, unless the present sources of the project have been built already."""
+    directory = project / BUILD_DIRECTORIES[variant]
+    with _build_lock(project):
+        digest = source_digest(variant, project)
         # Every `sam build` empties the directory, so a stamp inside it is never older than the build.
         stamp = directory / ".source-digest"
         if not stamp.exists() or stamp.read_text() != digest:
             with progress.step(f"building the functions ({machine_architecture()})") as step:
-                _run_sam(_build_arguments(variant), _build_environment(variant), log, step)
+                _run_sam(_build_arguments(variant), _build_environment(variant), log, step, folder=project)
             stamp.write_text(digest)
     return Build(directory, digest)
 
@@ -174,9 +174,9 @@ def resource_names(emulator: Emulator, stack_name: str) -> Mapping[str, str]:
     return {logical_id: name for logical_id, _, name in _resources(emulator, stack_name)}
 
 
-def source_digest(variant: Variant) -> str:
+def source_digest(variant: Variant, project: Path = PROJECT) -> str:
     """Return the digest of the sources and settings of a build of this variant."""
-    sources = digest_of_files(PROJECT, _TEST_SOURCES if variant == "test" else _SOURCES)
+    sources = digest_of_files(project, _TEST_SOURCES if variant == "test" else _SOURCES)
     return digest_of_pairs({"sources": sources, "architecture": machine_architecture(), "variant": variant})
 
 
@@ -200,9 +200,9 @@ def client_settings(emulator: Emulator) -> tuple[boto3.Session, Config]:
 
 
 @contextlib.contextmanager
-def _build_lock() -> Generator[None]:
+def _build_lock(project: Path) -> Generator[None]:
     # sam keeps one build.toml for all build directories, so builds of different variants must not run at once.
-    lock = PROJECT / ".aws-sam/local.lock"
+    lock = project / ".aws-sam/local.lock"
     lock.parent.mkdir(exist_ok=True)
     with lock.open("w") as lock_file:
         fcntl.flock(lock_file, fcntl.LOCK_EX)
@@ -251,14 +251,16 @@ def _deploy_arguments(name: str, build: Build, parameters: Mapping[str, str], di
     ]
 
 
-def _run_sam(arguments: Sequence[str], environment: Mapping[str, str], log: Path, step: Step) -> None:
+def _run_sam(
+    arguments: Sequence[str], environment: Mapping[str, str], log: Path, step: Step, *, folder: Path = PROJECT
+) -> None:
     if not SAM.exists():
         raise CloudError("The SAM CLI is not installed. Install it: local/setup.sh sam")
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
         child = subprocess.Popen(
             [SAM, *arguments],
-            cwd=PROJECT,
+            cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=out,

@@ -55,6 +55,14 @@ def test_the_row_of_an_expired_key_stays_for_audits(dynamodb: Any, tenant: str) 
 
 
 @pytest.mark.cloud
+def test_only_keys_that_expire_have_rows_that_an_earlier_release_reads_otherwise(dynamodb: Any, tenant: str) -> None:
+    stored, key = DynamoApiKeys(dynamodb("ministack"), TABLE), key_of(tenant)
+    assert stored.add(key)
+    assert stored.add(replace(key_of(tenant, "a2"), expires_at=None))
+    assert list(stored.list_kept_after_expiry(tenant)) == [(key, NOW + 60 + 90 * 86_400)]
+
+
+@pytest.mark.cloud
 def test_a_key_of_an_earlier_release_expires_when_its_row_does(dynamodb: Any, tenant: str) -> None:
     client, key = dynamodb("ministack"), key_of(tenant)
     assert DynamoApiKeys(client, TABLE).add(key)

@@ -20,6 +20,7 @@ from signpost.adapters.dynamodb import (
     DynamoRuntimeSettings,
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.due import DynamoDue
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes
 from signpost.adapters.dynamodb.run_records import DynamoRunRecords
@@ -68,6 +69,11 @@ class OperatorAdapters:
 
     @property
     def api_keys(self) -> "ApiKeys":
+        return DynamoApiKeys(self._clients.dynamodb, self._registry_table)
+
+    @property
+    def api_key_rows(self) -> DynamoApiKeys:
+        """The rows of the keys, with what earlier releases do not read of them."""
         return DynamoApiKeys(self._clients.dynamodb, self._registry_table)
 
     @property
@@ -121,6 +127,10 @@ class OperatorAdapters:
     @property
     def instances(self) -> DynamoInstanceStore:
         return DynamoInstanceStore(self._clients.dynamodb, self._outputs["WorkflowsTableName"], self._values)
+
+    @property
+    def due_instances(self) -> DynamoDue:
+        return DynamoDue(self._clients.dynamodb, self._outputs["WorkflowsTableName"])
 
     @property
     def run_records(self) -> DynamoRunRecords:

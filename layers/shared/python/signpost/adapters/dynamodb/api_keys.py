@@ -29,6 +29,12 @@ class DynamoApiKeys:
         api_keys = [_api_key_in(tenant, row) for row in rows.query(self._client, self._table, keys.api_keys_of(tenant))]
         return sorted(api_keys, key=lambda key: (key.created_at, key.key_id))
 
+    def list_kept_after_expiry(self, tenant: str) -> Sequence[tuple[ApiKey, float]]:
+        """Return the keys whose rows outlive their expiry, with the end of the row. Earlier releases take the end of a
+        row for the expiry of its key."""
+        found = rows.query(self._client, self._table, keys.api_keys_of(tenant))
+        return [(_api_key_in(tenant, row), float(row["expires_at"]["N"])) for row in found if "valid_until" in row]
+
     def add(self, key: ApiKey) -> bool:
         row = {**keys.api_key(key.tenant, key.key_id), **_attributes_of(key)}
         return rows.write_if(

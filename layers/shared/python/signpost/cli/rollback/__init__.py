@@ -1,0 +1,1 @@
+"""What keeps a stack from going back to an earlier release."""

@@ -1,0 +1,50 @@
+"""What keeps a stack from going back to an earlier release, as the operator is told."""
+
+from dataclasses import replace
+
+from signpost.cli.rollback.obstacles import OwnedStep, RollbackFacts, TenantRows, find_obstacles
+from signpost.identity.credentials import ApiKey
+
+NOW = 1_800_000_000.0
+DAY = 86_400
+KEY = ApiKey("acme", "0123456789ab", "robot", "digest", frozenset(), frozenset(), NOW - DAY, owner="ann")
+
+
+def list_codes(*tenants: TenantRows, steps: tuple[OwnedStep, ...] = (), has_unread_runs: bool = False) -> list[str]:
+    return [obstacle.code for obstacle in find_obstacles(RollbackFacts(NOW, steps, has_unread_runs, tenants))]
+
+
+def test_a_stack_without_such_rows_can_go_back() -> None:
+    assert list_codes(TenantRows("acme")) == []
+
+
+def test_a_step_of_a_key_with_an_owner_makes_going_back_impossible() -> None:
+    step = OwnedStep("acme", "wf_1", "book", "ann")
+    (obstacle,) = find_obstacles(RollbackFacts(NOW, [step], has_unread_runs=False, tenants=[]))
+    assert obstacle.is_blocking
+    assert obstacle.problem.startswith("Going back to an earlier release is not possible: it cannot read the run wf_1")
+    assert "book" in obstacle.problem
+
+
+def test_runs_that_were_not_read_are_not_passed_over_in_silence() -> None:
+    assert list_codes(has_unread_runs=True) == ["runs_not_read"]
+
+
+def test_a_key_with_an_owner_is_named_while_it_is_accepted() -> None:
+    (obstacle,) = find_obstacles(RollbackFacts(NOW, [], has_unread_runs=False, tenants=[TenantRows("acme", [KEY])]))
+    assert (obstacle.code, obstacle.is_blocking) == ("owned_key", False)
+    assert "signpost keys revoke 0123456789ab --tenant acme" in obstacle.remedy
+    for refused in (replace(KEY, revoked_at=NOW), replace(KEY, expires_at=NOW - 1)):
+        assert list_codes(TenantRows("acme", [refused])) == []
+
+
+def test_a_key_that_an_earlier_release_accepts_after_its_expiry_is_named_until_its_row_ends() -> None:
+    expired = replace(KEY, expires_at=NOW - DAY, owner="")
+    assert list_codes(TenantRows("acme", kept_keys=[(expired, NOW + 89 * DAY)])) == ["key_accepted_longer"]
+    assert list_codes(TenantRows("acme", kept_keys=[(expired, NOW - 1)])) == []
+    assert list_codes(TenantRows("acme", kept_keys=[(replace(expired, revoked_at=NOW), NOW + DAY)])) == []
+
+
+def test_rules_and_settings_that_an_earlier_release_ignores_are_named() -> None:
+    rows = TenantRows("acme", identity_rules=["no-shell"], refuses_undeclared_arguments=True)
+    assert list_codes(rows) == ["identity_rule", "arguments_accepted"]

@@ -44,6 +44,14 @@ WORKFLOW_MUTANTS = (
         needs="table",
     ),
     Mutant(
+        name="answers-stored-in-the-request",
+        invariant=106,
+        file=f"{_SHARED}/workflow/running/serialization.py",
+        there="    del fields[_ANSWERS]",
+        instead="    fields[_ANSWERS] = sorted(request.answers)",
+        tests=("tests/unit/workflow/test_stored_forms.py",),
+    ),
+    Mutant(
         name="events-left-out-of-hash",
         invariant=99,
         file=f"{_SHARED}/workflow/running/linked_writes.py",

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from signpost.cli.rollback.obstacles import OwnedStep, RollbackFacts, TenantRows, find_obstacles
 from signpost.identity.credentials import ApiKey
 
@@ -18,6 +20,7 @@ def test_a_stack_without_such_rows_can_go_back() -> None:
     assert list_codes(TenantRows("acme")) == []
 
 
+@pytest.mark.invariant(106)
 def test_a_step_of_a_key_with_an_owner_makes_going_back_impossible() -> None:
     step = OwnedStep("acme", "wf_1", "book", "ann")
     (obstacle,) = find_obstacles(RollbackFacts(NOW, [step], has_unread_runs=False, tenants=[]))
@@ -38,6 +41,7 @@ def test_a_key_with_an_owner_is_named_while_it_is_accepted() -> None:
         assert list_codes(TenantRows("acme", [refused])) == []
 
 
+@pytest.mark.invariant(106)
 def test_a_key_that_an_earlier_release_accepts_after_its_expiry_is_named_until_its_row_ends() -> None:
     expired = replace(KEY, expires_at=NOW - DAY, owner="")
     assert list_codes(TenantRows("acme", kept_keys=[(expired, NOW + 89 * DAY)])) == ["key_accepted_longer"]
@@ -45,6 +49,11 @@ def test_a_key_that_an_earlier_release_accepts_after_its_expiry_is_named_until_i
     assert list_codes(TenantRows("acme", kept_keys=[(replace(expired, revoked_at=NOW), NOW + DAY)])) == []
 
 
-def test_rules_and_settings_that_an_earlier_release_ignores_are_named() -> None:
+def test_rules_that_an_earlier_release_cannot_read_and_settings_that_it_ignores_are_named() -> None:
     rows = TenantRows("acme", identity_rules=["no-shell"], refuses_undeclared_arguments=True)
     assert list_codes(rows) == ["identity_rule", "arguments_accepted"]
+
+
+def test_what_an_earlier_release_fails_at_comes_first() -> None:
+    rows = TenantRows("acme", owned_keys=[KEY], identity_rules=["no-shell"])
+    assert list_codes(rows) == ["identity_rule", "owned_key"]

@@ -11,6 +11,7 @@ type ObstacleCode = Literal[
     "owned_step", "runs_not_read", "owned_key", "key_accepted_longer", "identity_rule", "arguments_accepted"
 ]
 
+BLOCKING: Sequence[ObstacleCode] = ("owned_step", "runs_not_read", "identity_rule")
 PAGE = "docs/operations.md#upgrade-and-rollback"
 
 
@@ -24,7 +25,7 @@ class RollbackObstacle:
     @property
     def is_blocking(self) -> bool:
         """Whether an earlier release fails at it. It reads every other obstacle in another sense."""
-        return self.code == "owned_step"
+        return self.code in BLOCKING
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def find_obstacles(facts: RollbackFacts) -> Sequence[RollbackObstacle]:
         found.append(_of_unread_runs())
     for rows in facts.tenants:
         found += _of_tenant(rows, facts.now)
-    return found
+    return sorted(found, key=lambda obstacle: not obstacle.is_blocking)
 
 
 def _of_tenant(rows: TenantRows, now: float) -> Iterator[RollbackObstacle]:
@@ -126,8 +127,8 @@ def _of_rule(tenant: str, rule: str) -> RollbackObstacle:
     return RollbackObstacle(
         "identity_rule",
         f"rule {rule} of tenant {tenant}",
-        f"An earlier release ignores `identity:` in the rule {rule}: what the rule denies is allowed to these "
-        "principals, and what it allows is not.",
+        f"Going back to an earlier release is not possible: it cannot read the rule {rule}, which names a principal by "
+        f"`identity:`, and denies everything to every principal of the tenant {tenant}.",
         "Publish the rule with `subject:` before you go back (docs/policy.md).",
     )
 

@@ -1,0 +1,105 @@
+"""Rows and objects that an earlier release wrote, in the tables of a stack of this release: nothing of them is lost.
+
+`make prove` upgrades a whole stack (`test_upgrade.py`) and compares its rows with these.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.support.laptop import Laptop, Stack
+from tests.support.stored_rows import StoredTenant, put_tenant, read_file
+from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.cloud
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedTenant:
+    """A tenant of a stack of this release, with everything that the earlier release had stored."""
+
+    laptop: Laptop
+    stack: Stack
+    name: str
+    stored: StoredTenant
+
+    def make_person(self, subject: str, person: str = "approver") -> str:
+        return self.laptop.issuer.access_token(person, self.stack.url, tenant=self.name, sub=subject)
+
+    def request(self, method: str, by: str = "", **params: Any) -> Any:
+        answer = self.stack.request(by or self.stored.key, method, params)
+        assert answer.status == 200, answer.text
+        assert "result" in answer.json, f"{method} {params}: {answer.text}"
+        return answer.json["result"]
+
+    def read(self, uri: str) -> str:
+        (content,) = self.request("resources/read", uri=uri)["contents"]
+        return content["text"]
+
+    def call(self, tool: str, by: str = "", **arguments: Any) -> Any:
+        return self.request("tools/call", by, name=tool, arguments=arguments)["structuredContent"]
+
+    def get(self, run: str, by: str = "") -> Any:
+        return self.call("workflow.get", by, workflowId=self.stored.runs[run])
+
+    def submit(self, run: str, transition: str, by: str = "", **arguments: Any) -> Any:
+        submitted: Mapping[str, Any] = {
+            "workflowId": self.stored.runs[run],
+            "expectedVersion": self.get(run)["version"],
+            "transition": transition,
+            "arguments": arguments,
+        }
+        return self.call("workflow.submit", by, **submitted)
+
+
+@pytest.fixture(scope="module")
+def inherited(laptop: Laptop, product_stack: Stack) -> InheritedTenant:
+    name = f"t-{uuid.uuid4().hex[:12]}"
+    return InheritedTenant(laptop, product_stack, name, put_tenant(laptop, product_stack, read_file(), name))
+
+
+@pytest.mark.invariant(105)
+def test_documents_prompts_and_workflows_of_an_earlier_release_are_served(inherited: InheritedTenant) -> None:
+    assert inherited.read("iii://handbook").startswith("# Handbook\n\nRead before the first day.")
+    assert inherited.read("iii://handbook/mail").count("Ä long line.") == 400
+    assert inherited.read("skill://office/references/FORMS.md") == "Form 7, Form 8.\n"
+    assert [prompt["name"] for prompt in inherited.request("prompts/list")["prompts"]] == ["hello"]
+    assert sorted(item["id"] for item in inherited.call("gateway.home")["items"]) == [
+        "bundle", "checks", "fire", "lease", "notes.add", "order", "purchase", "review"
+    ]  # fmt: skip
+
+
+@pytest.mark.invariant(105)
+def test_a_run_that_waits_for_a_second_person_goes_on(inherited: InheritedTenant) -> None:
+    assert inherited.get("purchase")["approval"]["approvedBy"] == ["ann"]
+    assert inherited.submit("purchase", "approve", inherited.make_person("bob"))["state"] == "bought"
+
+
+@pytest.mark.invariant(105)
+def test_a_run_that_waits_for_another_run_goes_on(inherited: InheritedTenant) -> None:
+    assert inherited.get("bundle")["pending"]["workflowId"] == inherited.stored.runs["child"]
+    assert inherited.submit("child", "finish")["state"] == "done"
+    wait_for("the parent to go on", lambda: inherited.get("bundle")["state"], lambda state: state == "shipped")
+
+
+@pytest.mark.invariant(105)
+def test_a_step_in_doubt_is_resolved(inherited: InheritedTenant) -> None:
+    operator = inherited.make_person("operator", "operator")
+    shown = inherited.get("fire", operator)
+    assert shown["inDoubt"]["transition"] == "burn"
+    (link,) = [link for link in shown["links"] if link["args"].get("transition") == "$resolve"]
+    arguments = {**link["args"]["arguments"], "happened": True}
+    assert inherited.call("workflow.submit", operator, **{**link["args"], "arguments": arguments})["state"] == "burnt"
+
+
+@pytest.mark.invariant(105)
+def test_a_deadline_of_an_earlier_release_passes(inherited: InheritedTenant) -> None:
+    wait_for("the deadline to be noticed", lambda: inherited.get("lease")["state"], lambda state: state == "lapsed")
+
+
+@pytest.mark.invariant(105)
+def test_a_session_of_capabilities_goes_on(inherited: InheritedTenant) -> None:
+    assert inherited.submit("session", "notes.add", note="x")["state"] == "ready"

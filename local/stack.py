@@ -118,10 +118,10 @@ def deploy(
     return find_stack(emulator, stack_name)
 
 
-def upload_template(emulator: Emulator, stack_name: str) -> str:
-    """Store the template of a deployed stack, which names the uploaded code, beside that code. Return its address."""
+def upload_template(emulator: Emulator, stack_name: str, build: Build) -> str:
+    """Store the template of a deployed build, which names the uploaded code, beside that code. Return its address."""
     template = _cloudformation(emulator).get_template(StackName=stack_name, TemplateStage="Original")
-    bucket, key = find_stack(emulator, _SAM_STACK).outputs["SourceBucket"], f"{stack_name}/template.yaml"
+    bucket, key = find_stack(emulator, _SAM_STACK).outputs["SourceBucket"], f"templates/{build.digest}.yaml"
     session, config = client_settings(emulator)
     s3 = session.client("s3", endpoint_url=emulator.url, config=config)
     s3.put_object(Bucket=bucket, Key=key, Body=str(template.get("TemplateBody", "")).encode())

@@ -149,7 +149,7 @@ class Laptop:
             return deploy_uploaded(self.emulator, name, template_url, built, parameters)
         log, progress = self._log(name), Progress(io.StringIO())
         deployed = deploy(self.emulator, name, built, parameters, log=log, progress=progress)
-        self._templates[built] = upload_template(self.emulator, name)
+        self._templates[built] = upload_template(self.emulator, name, built)
         return deployed
 
     def list_stacks(self) -> set[str]:

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from signpost.cli.rollback.obstacles import find_obstacles
+from signpost.cli.rollback.reader import read_rollback_facts
+from signpost.cli.stack import open_adapters
 from tests.support.laptop import Laptop, Stack
 from tests.support.stored_rows import StoredTenant, put_tenant, read_file
 from tests.support.waiting import wait_for
@@ -103,3 +106,20 @@ def test_a_deadline_of_an_earlier_release_passes(inherited: InheritedTenant) -> 
 @pytest.mark.invariant(105)
 def test_a_session_of_capabilities_goes_on(inherited: InheritedTenant) -> None:
     assert inherited.submit("session", "notes.add", note="x")["state"] == "ready"
+
+
+@pytest.mark.invariant(106)
+def test_a_tenant_can_go_back_until_a_key_with_an_owner_is_stored(
+    inherited: InheritedTenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in inherited.laptop.emulator.environment().items():
+        monkeypatch.setenv(name, value)
+
+    def list_obstacles() -> list[str]:
+        with open_adapters(inherited.stack.deployed.name) as adapters:
+            found = find_obstacles(read_rollback_facts(adapters, [inherited.name]))
+        return [obstacle.code for obstacle in found if inherited.name in obstacle.subject]
+
+    assert list_obstacles() == []
+    inherited.laptop.make_key(inherited.stack, inherited.name, owner="ann")
+    assert list_obstacles() == ["owned_key"]

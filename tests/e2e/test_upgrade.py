@@ -13,6 +13,7 @@ from tests.support.laptop import Laptop
 from tests.support.release_content import EXECUTOR, MANIFEST_NAME
 from tests.support.release_journey import OPERATOR_LISTS, ReleasedStack, deploy_and_fill, parse_lines
 from tests.support.stored_rows import FILE, StoredTenant, read_file, take_tenant, write_file
+from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.cloud, pytest.mark.prove]
 
@@ -151,7 +152,8 @@ def test_what_keeps_a_stack_from_going_back_is_named_and_nothing_of_it_is_lost(
     assert released.send(expired).status == 200
     assert "orders__book" not in released.list_tools(released.key), "a rule that cannot be read denies everything"
     released.run_earlier("publish", str(released.home / MANIFEST_NAME), "--prune")
-    assert "orders__book" in released.list_tools(released.make_person("ann"))
+    ann_token = released.make_person("ann")
+    wait_for("the rule to be gone", lambda: released.list_tools(ann_token), lambda tools: "orders__book" in tools)
     assert released.submit(checks, "finish", x=1)["state"] == "done"
     assert "error" in released.send(released.key, "workflow.get", workflowId=order).json
 

@@ -43,7 +43,7 @@ def test_an_update_and_a_second_deploy_keep_the_data(laptop: Laptop, make_key: M
     assert again.deployed.outputs == first.deployed.outputs
 
 
-@pytest.mark.invariant(107)
+@pytest.mark.invariant(115)
 def test_restored_tables_serve_keys_catalogue_and_running_workflows(laptop: Laptop, make_key: MakeKey) -> None:
     own = laptop.deploy(STACK, "product", **UPDATED)
     key, outputs = make_key(own), own.deployed.outputs

@@ -64,7 +64,7 @@ def inherited(laptop: Laptop, product_stack: Stack) -> InheritedTenant:
     return InheritedTenant(laptop, product_stack, name, put_tenant(laptop, product_stack, read_file(), name))
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(113)
 def test_documents_prompts_and_workflows_of_an_earlier_release_are_served(inherited: InheritedTenant) -> None:
     assert inherited.read("iii://handbook").startswith("# Handbook\n\nRead before the first day.")
     assert inherited.read("iii://handbook/mail").count("Ä long line.") == 400
@@ -75,20 +75,20 @@ def test_documents_prompts_and_workflows_of_an_earlier_release_are_served(inheri
     ]  # fmt: skip
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(113)
 def test_a_run_that_waits_for_a_second_person_goes_on(inherited: InheritedTenant) -> None:
     assert inherited.get("purchase")["approval"]["approvedBy"] == ["ann"]
     assert inherited.submit("purchase", "approve", inherited.make_person("bob"))["state"] == "bought"
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(113)
 def test_a_run_that_waits_for_another_run_goes_on(inherited: InheritedTenant) -> None:
     assert inherited.get("bundle")["pending"]["workflowId"] == inherited.stored.runs["child"]
     assert inherited.submit("child", "finish")["state"] == "done"
     wait_for("the parent to go on", lambda: inherited.get("bundle")["state"], lambda state: state == "shipped")
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(113)
 def test_a_step_in_doubt_is_resolved(inherited: InheritedTenant) -> None:
     operator = inherited.make_person("operator", "operator")
     shown = inherited.get("fire", operator)
@@ -98,17 +98,17 @@ def test_a_step_in_doubt_is_resolved(inherited: InheritedTenant) -> None:
     assert inherited.call("workflow.submit", operator, **{**link["args"], "arguments": arguments})["state"] == "burnt"
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(113)
 def test_a_deadline_of_an_earlier_release_passes(inherited: InheritedTenant) -> None:
     wait_for("the deadline to be noticed", lambda: inherited.get("lease")["state"], lambda state: state == "lapsed")
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(113)
 def test_a_session_of_capabilities_goes_on(inherited: InheritedTenant) -> None:
     assert inherited.submit("session", "notes.add", note="x")["state"] == "ready"
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(114)
 def test_a_tenant_can_go_back_until_a_key_with_an_owner_is_stored(
     inherited: InheritedTenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ def released(laptop: Laptop, earlier: EarlierRelease, tmp_path: Path) -> Iterato
     laptop.delete("released")
 
 
-@pytest.mark.invariant(105)
+@pytest.mark.invariant(113)
 def test_an_upgrade_loses_nothing_and_running_workflows_go_on(released: ReleasedStack) -> None:
     purchase, order, bundle, fire, lease = map(released.start, ("purchase", "order", "bundle", "fire", "lease"))
     released.submit(purchase, "ask", item="ink")
@@ -70,7 +70,7 @@ def take_rows(released: ReleasedStack, **runs: str) -> StoredTenant:
     return taken
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(114)
 def test_a_stack_goes_back_to_the_earlier_release_and_works_as_before(
     released: ReleasedStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +125,7 @@ def finish_runs(released: ReleasedStack, runs: Mapping[str, str]) -> None:
         released.wait_until(runs[name], state)
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(114)
 def test_what_keeps_a_stack_from_going_back_is_named_and_nothing_of_it_is_lost(
     released: ReleasedStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:

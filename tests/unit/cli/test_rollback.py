@@ -20,7 +20,7 @@ def test_a_stack_without_such_rows_can_go_back() -> None:
     assert list_codes(TenantRows("acme")) == []
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(114)
 def test_a_step_of_a_key_with_an_owner_makes_going_back_impossible() -> None:
     step = OwnedStep("acme", "wf_1", "book", "ann")
     (obstacle,) = find_obstacles(RollbackFacts(NOW, [step], has_unread_runs=False, tenants=[]))
@@ -41,7 +41,7 @@ def test_a_key_with_an_owner_is_named_while_it_is_accepted() -> None:
         assert list_codes(TenantRows("acme", [refused])) == []
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(114)
 def test_a_key_that_an_earlier_release_accepts_after_its_expiry_is_named_until_its_row_ends() -> None:
     expired = replace(KEY, expires_at=NOW - DAY, owner="")
     assert list_codes(TenantRows("acme", kept_keys=[(expired, NOW + 89 * DAY)])) == ["key_accepted_longer"]

@@ -55,14 +55,14 @@ def check_members(stored: Any, known: Collection[str]) -> None:
     assert set(stored) <= set(known), f"an earlier release cannot read {set(stored) - set(known)}"
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(114)
 def test_an_earlier_release_reads_a_request_whose_approver_added_a_value() -> None:
     check_members(json.loads(serialization.head_text(INSTANCE))["request"], REQUEST)
     approval = OpenApproval(INSTANCE.id, INSTANCE.definition_id, APPROVAL)
     check_members(json.loads(serialization.open_approval_text(approval))["request"], REQUEST)
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(114)
 def test_an_earlier_release_reads_a_claim_of_a_person_or_of_a_key_without_owner() -> None:
     job = Job("book", {}, Principal("bob", "acme", "issuer", frozenset({"a"}), frozenset({"b"}), human=True))
     claim = json.loads(serialization.claim_text(Claim("t", "running", job, 1.0, 2.0)))
@@ -71,7 +71,7 @@ def test_an_earlier_release_reads_a_claim_of_a_person_or_of_a_key_without_owner(
     check_members(claim["job"]["principal"], PRINCIPAL)
 
 
-@pytest.mark.invariant(106)
+@pytest.mark.invariant(114)
 def test_an_earlier_release_reads_the_end_and_the_history_of_a_run() -> None:
     head = json.loads(serialization.head_text(INSTANCE))
     check_members(head["cancelled"], {"by", "at", "left"})

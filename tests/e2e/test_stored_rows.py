@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from signpost.cli.rollback.obstacles import find_obstacles
-from signpost.cli.rollback.reader import read_rollback_facts
+from signpost.cli.doctor.readers.rollback import read_rollback_facts
+from signpost.cli.doctor.rules.rollback import judge_rollback
 from signpost.cli.stack import open_adapters
 from tests.support.laptop import Laptop, Stack
 from tests.support.stored_rows import StoredTenant, put_tenant, read_file
@@ -117,7 +117,7 @@ def test_a_tenant_can_go_back_until_a_key_with_an_owner_is_stored(
 
     def list_obstacles() -> list[str]:
         with open_adapters(inherited.stack.deployed.name) as adapters:
-            found = find_obstacles(read_rollback_facts(adapters, [inherited.name]))
+            found = judge_rollback(read_rollback_facts(adapters, [inherited.name]))
         return [obstacle.code for obstacle in found if inherited.name in obstacle.subject]
 
     assert list_obstacles() == []

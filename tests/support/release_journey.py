@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from signpost.adapters import keys
-from signpost.cli.rollback.obstacles import RollbackObstacle, find_obstacles
-from signpost.cli.rollback.reader import read_rollback_facts
+from signpost.cli.doctor.findings import Finding
+from signpost.cli.doctor.readers.rollback import read_rollback_facts
+from signpost.cli.doctor.rules.rollback import judge_rollback
 from signpost.cli.stack import open_adapters
 from tests.support.commands import ProcessRunner, build_process_runner
 from tests.support.earlier_release import EarlierRelease
@@ -92,12 +93,12 @@ class ReleasedStack:
             ExpressionAttributeValues={":past": {"N": str(time.time() - 60)}},
         )
 
-    def find_obstacles(self, monkeypatch: pytest.MonkeyPatch) -> Sequence[RollbackObstacle]:
+    def find_obstacles(self, monkeypatch: pytest.MonkeyPatch) -> Sequence[Finding]:
         """Find what keeps the stack from going back, as an operator does."""
         for name, value in self.laptop.emulator.environment().items():
             monkeypatch.setenv(name, value)
         with open_adapters(self.name) as adapters:
-            return find_obstacles(read_rollback_facts(adapters, [TENANT]))
+            return judge_rollback(read_rollback_facts(adapters, [TENANT]))
 
     def make_person(self, subject: str) -> str:
         """Return an access token of a person."""

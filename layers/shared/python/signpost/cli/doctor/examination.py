@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from signpost.cli.doctor.findings import CheckReport, Diagnosis, Finding
-from signpost.cli.doctor.readers import deployment, endpoint, registry, running
+from signpost.cli.doctor.readers import deployment, endpoint, registry, rollback, running
 from signpost.cli.doctor.readers.examined_stack import ExaminedStack
 from signpost.cli.doctor.readers.partial_reads import EXPECTED, PartialReads, describe_fault
 
@@ -15,6 +15,7 @@ EXAMINATIONS: Mapping[str, Examine] = {
     "clock": deployment.examine_clock,
     "endpoint": endpoint.examine_endpoint,
     "release": deployment.examine_release,
+    "rollback": rollback.examine_rollback,
     "issuer": endpoint.examine_issuer,
     "keys": registry.examine_api_keys,
     "functions": running.examine_functions,

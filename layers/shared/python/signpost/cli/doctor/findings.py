@@ -98,6 +98,12 @@ type DoctorNoteCode = Literal[
     "issuer_key_ignored",
     "executor_layer_differs",
     "event_source_changing",
+    "owned_step",
+    "runs_not_read",
+    "identity_rule",
+    "owned_key",
+    "key_accepted_longer",
+    "arguments_accepted",
 ]
 """Codes of findings that may be meant as they are."""
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from signpost.cli.rollback.obstacles import OwnedStep, RollbackFacts, TenantRows, find_obstacles
+from signpost.cli.doctor.rules.rollback import OwnedStep, RollbackFacts, TenantRows, judge_rollback
 from signpost.identity.credentials import ApiKey
 
 NOW = 1_800_000_000.0
@@ -13,7 +13,7 @@ KEY = ApiKey("acme", "0123456789ab", "robot", "digest", frozenset(), frozenset()
 
 
 def list_codes(*tenants: TenantRows, steps: tuple[OwnedStep, ...] = (), has_unread_runs: bool = False) -> list[str]:
-    return [obstacle.code for obstacle in find_obstacles(RollbackFacts(NOW, steps, has_unread_runs, tenants))]
+    return [finding.code for finding in judge_rollback(RollbackFacts(NOW, steps, has_unread_runs, tenants))]
 
 
 def test_a_stack_without_such_rows_can_go_back() -> None:
@@ -23,10 +23,10 @@ def test_a_stack_without_such_rows_can_go_back() -> None:
 @pytest.mark.invariant(114)
 def test_a_step_of_a_key_with_an_owner_makes_going_back_impossible() -> None:
     step = OwnedStep("acme", "wf_1", "book", "ann")
-    (obstacle,) = find_obstacles(RollbackFacts(NOW, [step], has_unread_runs=False, tenants=[]))
-    assert obstacle.is_blocking
-    assert obstacle.problem.startswith("Going back to an earlier release is not possible: it cannot read the run wf_1")
-    assert "book" in obstacle.problem
+    (finding,) = judge_rollback(RollbackFacts(NOW, [step], has_unread_runs=False, tenants=[]))
+    assert finding.code == "owned_step"
+    assert finding.problem.startswith("Going back to an earlier release is not possible: it cannot read the run wf_1")
+    assert "book" in finding.problem
 
 
 def test_runs_that_were_not_read_are_not_passed_over_in_silence() -> None:
@@ -34,9 +34,9 @@ def test_runs_that_were_not_read_are_not_passed_over_in_silence() -> None:
 
 
 def test_a_key_with_an_owner_is_named_while_it_is_accepted() -> None:
-    (obstacle,) = find_obstacles(RollbackFacts(NOW, [], has_unread_runs=False, tenants=[TenantRows("acme", [KEY])]))
-    assert (obstacle.code, obstacle.is_blocking) == ("owned_key", False)
-    assert "signpost keys revoke 0123456789ab --tenant acme" in obstacle.remedy
+    (finding,) = judge_rollback(RollbackFacts(NOW, [], has_unread_runs=False, tenants=[TenantRows("acme", [KEY])]))
+    assert finding.code == "owned_key"
+    assert "signpost keys revoke 0123456789ab --tenant acme" in finding.remedy
     for refused in (replace(KEY, revoked_at=NOW), replace(KEY, expires_at=NOW - 1)):
         assert list_codes(TenantRows("acme", [refused])) == []
 

@@ -1,12 +1,17 @@
-"""Reads what keeps a stack from going back to an earlier release. No table is scanned: the due index names runs."""
+"""Examines what keeps a stack from going back to an earlier release. No table is scanned: the due index names runs."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from signpost.calling.runtime_settings import refuses_undeclared_arguments
-from signpost.cli.rollback.obstacles import OwnedStep, RollbackFacts, TenantRows
+from signpost.cli.doctor.rules.rollback import OwnedStep, RollbackFacts, TenantRows, judge_rollback
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from signpost.cli.doctor.findings import Finding
+    from signpost.cli.doctor.readers.examined_stack import ExaminedStack
+    from signpost.cli.doctor.readers.partial_reads import PartialReads
     from signpost.wiring.operator import OperatorAdapters
     from signpost.workflow.wakes import WakeMessage
 
@@ -14,6 +19,10 @@ MOST_RUNS = 1_000
 """Runs with a due time that are read, those that are due first. A run whose step is in doubt may have none."""
 END_OF_TIME = 1e12
 """Later than every due time, in seconds since the epoch."""
+
+
+def examine_rollback(stack: "ExaminedStack", _: "PartialReads") -> "Iterable[Finding]":
+    return judge_rollback(read_rollback_facts(stack.adapters, stack.tenants))
 
 
 def read_rollback_facts(adapters: "OperatorAdapters", tenants: Sequence[str]) -> RollbackFacts:

@@ -1,31 +1,15 @@
-"""Decides what keeps a stack from going back to an earlier release, by the stored rows that it reads otherwise."""
+"""What keeps a stack from going back to an earlier release: stored rows that it cannot read, or reads otherwise."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Literal
 
+from signpost.cli.doctor.findings import Finding, note
 from signpost.identity.credentials import ApiKey
 from signpost.records import dataclass
 
-type ObstacleCode = Literal[
-    "owned_step", "runs_not_read", "owned_key", "key_accepted_longer", "identity_rule", "arguments_accepted"
-]
-
-BLOCKING: Sequence[ObstacleCode] = ("owned_step", "runs_not_read", "identity_rule")
+BLOCKING = ("owned_step", "runs_not_read", "identity_rule")
+"""Codes of rows at which an earlier release fails. It reads the others in another sense."""
 PAGE = "docs/operations.md#upgrade-and-rollback"
-
-
-@dataclass(frozen=True, slots=True)
-class RollbackObstacle:
-    code: ObstacleCode
-    subject: str
-    problem: str
-    remedy: str
-
-    @property
-    def is_blocking(self) -> bool:
-        """Whether an earlier release fails at it. It reads every other obstacle in another sense."""
-        return self.code in BLOCKING
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +45,17 @@ class RollbackFacts:
     tenants: Sequence[TenantRows]
 
 
-def find_obstacles(facts: RollbackFacts) -> Sequence[RollbackObstacle]:
-    """Return the obstacles, first those at which an earlier release fails."""
+def judge_rollback(facts: RollbackFacts) -> Sequence[Finding]:
+    """Return what keeps the stack from going back, first that at which an earlier release fails."""
     found = [*map(_of_step, facts.steps)]
     if facts.has_unread_runs:
         found.append(_of_unread_runs())
     for rows in facts.tenants:
         found += _of_tenant(rows, facts.now)
-    return sorted(found, key=lambda obstacle: not obstacle.is_blocking)
+    return sorted(found, key=lambda finding: finding.code not in BLOCKING)
 
 
-def _of_tenant(rows: TenantRows, now: float) -> Iterator[RollbackObstacle]:
+def _of_tenant(rows: TenantRows, now: float) -> Iterator[Finding]:
     yield from (_of_owned_key(key) for key in rows.owned_keys if _is_accepted(key, now))
     yield from (_of_kept_key(key, until) for key, until in rows.kept_keys if key.revoked_at is None and until > now)
     yield from (_of_rule(rows.tenant, rule) for rule in rows.identity_rules)
@@ -83,8 +67,8 @@ def _is_accepted(key: ApiKey, now: float) -> bool:
     return key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
 
 
-def _of_step(step: OwnedStep) -> RollbackObstacle:
-    return RollbackObstacle(
+def _of_step(step: OwnedStep) -> Finding:
+    return note(
         "owned_step",
         f"{step.workflow_id} of tenant {step.tenant}",
         f"Going back to an earlier release is not possible: it cannot read the run {step.workflow_id}, whose step "
@@ -93,8 +77,8 @@ def _of_step(step: OwnedStep) -> RollbackObstacle:
     )
 
 
-def _of_unread_runs() -> RollbackObstacle:
-    return RollbackObstacle(
+def _of_unread_runs() -> Finding:
+    return note(
         "runs_not_read",
         "running workflows",
         "There are more running workflows with a due time than were read. An earlier release cannot read those whose "
@@ -103,8 +87,8 @@ def _of_unread_runs() -> RollbackObstacle:
     )
 
 
-def _of_owned_key(key: ApiKey) -> RollbackObstacle:
-    return RollbackObstacle(
+def _of_owned_key(key: ApiKey) -> Finding:
+    return note(
         "owned_key",
         f"key {key.key_id} of tenant {key.tenant}",
         f"An earlier release does not read that the key {key.key_id} ({key.name}) belongs to {key.owner}: where "
@@ -113,8 +97,8 @@ def _of_owned_key(key: ApiKey) -> RollbackObstacle:
     )
 
 
-def _of_kept_key(key: ApiKey, until: float) -> RollbackObstacle:
-    return RollbackObstacle(
+def _of_kept_key(key: ApiKey, until: float) -> Finding:
+    return note(
         "key_accepted_longer",
         f"key {key.key_id} of tenant {key.tenant}",
         f"An earlier release accepts the key {key.key_id} ({key.name}) until {_date(until)}, which is the end of its "
@@ -123,8 +107,8 @@ def _of_kept_key(key: ApiKey, until: float) -> RollbackObstacle:
     )
 
 
-def _of_rule(tenant: str, rule: str) -> RollbackObstacle:
-    return RollbackObstacle(
+def _of_rule(tenant: str, rule: str) -> Finding:
+    return note(
         "identity_rule",
         f"rule {rule} of tenant {tenant}",
         f"Going back to an earlier release is not possible: it cannot read the rule {rule}, which names a principal by "
@@ -133,8 +117,8 @@ def _of_rule(tenant: str, rule: str) -> RollbackObstacle:
     )
 
 
-def _of_arguments(tenant: str) -> RollbackObstacle:
-    return RollbackObstacle(
+def _of_arguments(tenant: str) -> Finding:
+    return note(
         "arguments_accepted",
         f"setting undeclared_arguments of tenant {tenant}",
         "An earlier release ignores the setting undeclared_arguments: transitions without an inputSchema take any "

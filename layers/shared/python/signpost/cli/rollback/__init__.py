@@ -1,1 +1,0 @@
-"""What keeps a stack from going back to an earlier release."""

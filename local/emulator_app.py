@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -262,6 +263,11 @@ _EXPECTED_PARAMETERS = {
         "_esm_response": ["esm"],
         "_get_func_record_for_ref": ["function_ref"],
     },
+    "ministack.services.cloudwatch": {
+        "_evaluate_alarm": ["alarm"],
+        "_dims_key": ["dims"],
+        "_dims_from_list": ["dimensions"],
+    },
     "ministack.services.eventbridge": {"_dispatch_to_lambda": ["arn", "payload"]},
     "ministack.services.cloudformation.provisioners": {"_lambda_delete": ["physical_id", "props"]},
     "ministack.core.iam_actions": {
@@ -318,6 +324,7 @@ def main() -> None:
         _load("local.emulator_latency").delay_changes(_names_of, Path(latency))
     _end_sandboxes_with_their_function()
     _make_concurrency_a_number()
+    _judge_alarms_by_their_dimensions()
     app.main()
 
 
@@ -353,6 +360,20 @@ def _make_concurrency_a_number() -> None:
         return compare({**mapping, "ScalingConfig": scaling}, *rest)
 
     runtime._sqs_esm_concurrency = compare_numbers  # noqa: SLF001 - as above
+
+
+def _judge_alarms_by_their_dimensions() -> None:
+    """Let an alarm count the metrics with its dimensions alone. The emulator counts all of its name: an alarm rings for
+    the functions of other stacks."""
+    names = _names_of("services.cloudwatch")
+    evaluate = names["_evaluate_alarm"]
+
+    def evaluate_own_metrics(alarm: Mapping[str, Any]) -> None:
+        dimensions = names["_dims_key"](names["_dims_from_list"](alarm.get("Dimensions") or []))
+        own = {key: points for key, points in names["_metrics"].items() if key[2] == dimensions}
+        types.FunctionType(evaluate.__code__, {**names, "_metrics": own})(alarm)
+
+    names["_evaluate_alarm"] = evaluate_own_metrics
 
 
 def _names_of(module: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,37 @@ def saved_state_of(home: Path, record: Path | None) -> str:
     home.mkdir()
     emulator = Emulator(home, free_port(), record=record)
     emulator.start()
-    session, config = client_settings(emulator)
-    session.client("sqs", endpoint_url=emulator.url, config=config).create_queue(QueueName="kept-queue")
+    connect(emulator, "sqs").create_queue(QueueName="kept-queue")
     emulator.stop()
     return "".join(file.read_text(errors="replace") for file in home.rglob("state/**/*") if file.is_file())
+
+
+def connect(emulator: Emulator, service: str) -> Any:
+    """Return a client with the rights of the account's owner."""
+    session, config = client_settings(emulator)
+    return session.client(service, endpoint_url=emulator.url, config=config)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the service is named at run time
+
+
+def test_an_alarm_rings_for_the_function_that_its_dimensions_name(tmp_path: Path) -> None:
+    emulator = Emulator(tmp_path, free_port(), record=tmp_path / "decisions.jsonl")
+    emulator.start()
+    try:
+        cloudwatch = connect(emulator, "cloudwatch")
+        for function in ("mine", "of-another-stack"):
+            cloudwatch.put_metric_alarm(
+                AlarmName=function,
+                Namespace="AWS/Lambda",
+                MetricName="Errors",
+                Dimensions=[{"Name": "FunctionName", "Value": function}],
+                Statistic="Sum",
+                Period=3600,
+                EvaluationPeriods=1,
+                Threshold=1,
+                ComparisonOperator="GreaterThanOrEqualToThreshold",
+            )
+        error = {"MetricName": "Errors", "Dimensions": [{"Name": "FunctionName", "Value": "mine"}], "Value": 1}
+        cloudwatch.put_metric_data(Namespace="AWS/Lambda", MetricData=[error])
+        alarms = cloudwatch.describe_alarms()["MetricAlarms"]
+        assert {alarm["AlarmName"] for alarm in alarms if alarm["StateValue"] == "ALARM"} == {"mine"}
+    finally:
+        emulator.stop()

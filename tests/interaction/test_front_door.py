@@ -193,13 +193,14 @@ def test_a_changed_list_of_pages_takes_effect_within_ten_seconds(gateway_with_li
 
 
 class UnreadableLists(MemoryDeploymentLists):
-    def __init__(self) -> None:
+    def __init__(self, fault: Exception | None = None) -> None:
         super().__init__()
         self.reads = 0
+        self._fault = fault or Unavailable("Overloaded.")
 
     def read(self) -> DeploymentLists:
         self.reads += 1
-        raise Unavailable("Overloaded.")
+        raise self._fault
 
 
 def test_while_the_list_cannot_be_read_only_requests_that_need_it_are_put_off() -> None:
@@ -209,6 +210,16 @@ def test_while_the_list_cannot_be_read_only_requests_that_need_it_are_put_off() 
     assert gateway.send().status == 401
     answer = gateway.send("OPTIONS", headers={"origin": "https://page-99.test"})
     assert (answer.status, "access-control-allow-origin" in answer.headers) == (503, False)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"), [(Unavailable("Overloaded."), 503), (PermissionError("Denied."), 500)], ids=["busy", "broken"]
+)
+def test_a_list_that_cannot_be_read_is_read_once_for_a_request(fault: Exception, status: int) -> None:
+    gateway = MemoryGateway(HAS_MORE_ORIGINS="1")
+    gateway.deployment_lists = lists = UnreadableLists(fault)
+    answer = gateway.send(headers={"origin": "https://page-99.test"})
+    assert (answer.status, "access-control-allow-origin" in answer.headers, lists.reads) == (status, False, 1)
 
 
 def test_a_stack_without_a_list_never_reads_it() -> None:

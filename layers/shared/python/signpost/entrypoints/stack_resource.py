@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 PHYSICAL_ID = "shipped"
 LONGEST_REASON = 1_000
 SECONDS_TO_ANSWER = 60.0
-"""So long before the end of its time, the function tries for the last time."""
+"""The seconds before the function's time-out after which no further attempt begins."""
 PAUSE = 5.0
-PASSING_CODES: frozenset[PlacementCode] = frozenset(("no_executor", "not_reached", "invalid_secret"))
-"""Refusals that a permission or a function can cause that was made a moment ago: AWS needs seconds to see it
-everywhere."""
+TRANSIENT_CODES: frozenset[PlacementCode] = frozenset(("no_executor", "not_reached", "invalid_secret"))
+"""Refusals that a permission or a function can cause that was just created: AWS takes seconds to apply it everywhere."""
 REQUIRED_MEMBERS = ("RequestType", "RequestId", "StackId", "LogicalResourceId", "ResponseURL")
 
 type SendAnswer = Callable[[str, JsonObject], None]
@@ -39,7 +38,7 @@ class _Problem:
     may_pass: bool = False
     """Whether another attempt may succeed without a change by the deployer."""
     fault: BaseException | None = None
-    """The exception behind it, if it is one that nothing expected."""
+    """The exception behind it, if it is unexpected."""
 
 
 class ShippedFunctions:
@@ -67,8 +66,8 @@ class ShippedFunctions:
 class StoredLists:
     """Stores the lists of the deployment.
 
-    They are properties of the one resource and not of a second one: after a rollback an earlier release would take the
-    deletion of that for its own, and withdraw what the stack ships.
+    They are properties of the one resource and not of a second one: an earlier release would answer for the deletion of
+    a second one after a rollback, and withdraw the shipped content.
     """
 
     def __init__(self, lists: "DeploymentListStore") -> None:
@@ -136,7 +135,7 @@ class StackResource:
             self._lists.carry_out(event)
             message = self._shipped.carry_out(event)
         except PlacementError as fault:
-            return _Problem(str(fault), may_pass=not is_deletion and fault.code in PASSING_CODES)
+            return _Problem(str(fault), may_pass=not is_deletion and fault.code in TRANSIENT_CODES)
         except Unavailable as fault:
             return _Problem(str(fault), may_pass=not is_deletion)
         except Exception as fault:  # noqa: BLE001 - the boundary

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_INVOCATION_MS = 60_000
-"""Requests of authors and operators end then; the function's own time is longer, for CloudFormation."""
+"""The time limit of a registry invocation. The time-out of the function is longer, for requests of CloudFormation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from signpost import __version__
 from signpost.entrypoints.boundary import ReportFault, answer_safely
 from signpost.entrypoints.http import metadata
-from signpost.entrypoints.http.origins import Origins
+from signpost.entrypoints.http.origins import OriginCheck, Origins
 from signpost.entrypoints.http.request import HttpRequest, MalformedEvent, parse_event
 from signpost.entrypoints.http.response import (
     HttpResponse,
@@ -77,9 +77,10 @@ class FrontDoor:
         except MalformedEvent:
             response = refusal_response(400, "malformed", "This event is not an HTTP request of API Gateway.")
             return response.with_default_headers(self._protective_headers).to_api_gateway()
+        origin_check = self._origins.begin_check(request)
         with self._telemetry.record_request(request.request_id, request.method, request.path) as record:
             response = answer_safely(
-                lambda: self._answer(request, record.set_fault),
+                lambda: self._answer(request, origin_check, record.set_fault),
                 alarm=self._alarm,
                 seconds=request.deadline - self._clock.now(),
                 refuse=lambda fault: _refuse(fault, request.request_id),
@@ -87,15 +88,15 @@ class FrontDoor:
             )
             record.set_status(response.status)
         accepts_gzip = _accepts_gzip(request.headers.get("accept-encoding", ""))
-        response = response.with_headers(self._origins.headers(request)).with_default_headers(self._protective_headers)
+        response = response.with_headers(origin_check.headers()).with_default_headers(self._protective_headers)
         return response.to_api_gateway(accepts_gzip=accepts_gzip)
 
-    def _answer(self, request: HttpRequest, report_fault: ReportFault) -> HttpResponse:
+    def _answer(self, request: HttpRequest, origin_check: OriginCheck, report_fault: ReportFault) -> HttpResponse:
         if request.path == "/health":
             return _health_response(configured=self._problem is None)
         if self._problem:
             return refusal_response(503, "not_configured", self._problem)
-        origin_response = self._origins.check(request)
+        origin_response = origin_check.answer()
         if origin_response:
             return origin_response
         if request.path.startswith(metadata.PREFIX):

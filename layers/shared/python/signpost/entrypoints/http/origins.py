@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from signpost.entrypoints.http.request import HttpRequest
 from signpost.entrypoints.http.response import HttpResponse, refusal_response
-from signpost.errors import Unavailable
 
 ALLOWED_HEADERS = "Authorization, *"
 """The allowed headers. The asterisk covers all others, such as `Mcp-Param-…` with names that a tool chooses, but not
@@ -25,39 +24,45 @@ class Origins:
         self._allowed = allowed
         self._more = more
 
-    def check(self, request: HttpRequest) -> HttpResponse | None:
-        """Returns the response to a preflight or to a foreign origin; None for a request that may go on."""
-        origin = request.headers.get("origin")
-        if origin is not None and not self._allows(origin):
-            return refusal_response(
-                403,
-                "origin",
-                "This Origin is not allowed. The stack lists those that are in AllowedOrigins and MoreOrigins.",
-            )
-        if request.method == "OPTIONS":
+    def begin_check(self, request: HttpRequest) -> "OriginCheck":
+        return OriginCheck(request, self._allowed, self._more)
+
+
+class OriginCheck:
+    """The check of one request. Its answer is readable for a page whose origin is known to be allowed by then."""
+
+    def __init__(self, request: HttpRequest, allowed: frozenset[str], more: ReadOrigins) -> None:
+        self._method = request.method
+        self._origin = request.headers.get("origin")
+        self._more = more
+        self._is_granted = self._origin in allowed
+
+    def answer(self) -> HttpResponse | None:
+        """Return the response to a preflight or to a foreign origin; None for a request that may go on. May raise
+        Unavailable."""
+        if self._origin is not None and not self._is_granted:
+            self._is_granted = self._origin in self._more()
+            if not self._is_granted:
+                return refusal_response(
+                    403,
+                    "origin",
+                    "This Origin is not allowed. An administrator can add it to the parameter AllowedOrigins or "
+                    "MoreOrigins of the stack.",
+                )
+        if self._method == "OPTIONS":
             return HttpResponse(204, headers={"allow": "POST, OPTIONS"})
         return None
 
-    def headers(self, request: HttpRequest) -> Mapping[str, str]:
-        origin = request.headers.get("origin")
-        if origin is None or not self._is_granted(origin):
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers by which the page may read the answer. Nothing is read for them."""
+        if self._origin is None or not self._is_granted:
             return {"vary": VARY}
         granted = {
             "vary": VARY,
-            "access-control-allow-origin": origin,
+            "access-control-allow-origin": self._origin,
             "access-control-expose-headers": EXPOSED_HEADERS,
         }
-        return {**granted, **_PREFLIGHT_HEADERS} if request.method == "OPTIONS" else granted
-
-    def _allows(self, origin: str) -> bool:
-        return origin in self._allowed or origin in self._more()
-
-    def _is_granted(self, origin: str) -> bool:
-        """Whether the origin may read the answer, which is sent without this right if the list cannot be read."""
-        try:
-            return self._allows(origin)
-        except Unavailable:
-            return False
+        return {**granted, **_PREFLIGHT_HEADERS} if self._method == "OPTIONS" else granted
 
 
 _PREFLIGHT_HEADERS = {

@@ -60,6 +60,14 @@ def test_the_edge_function_of_the_example_runs_for_refusals_and_the_example_is_l
     (association,) = behavior["LambdaFunctionAssociations"]
     assert association == {"EventType": "origin-response", "LambdaFunctionARN": {"Ref": "ChallengeVersion1"}}
     assert resources["ChallengeFunction"]["Properties"]["Architectures"] == ["x86_64"]
+    errors = resources["Distribution"]["Properties"]["DistributionConfig"]["CustomErrorResponses"]
+    assert {error["ErrorCode"]: error["ErrorCachingMinTTL"] for error in errors} == {
+        404: 0,
+        500: 0,
+        502: 0,
+        503: 0,
+        504: 0,
+    }
     assert f'"{path}"' in (PROJECT / "local/lint.py").read_text()
 
 
@@ -75,8 +83,8 @@ def test_layer_versions_stay_for_the_stacks_that_name_them() -> None:
 
 
 def test_a_stack_has_one_custom_resource() -> None:
-    """A rollback to a release that does not know a second one would have that release answer for its deletion, as for
-    the deletion of the one: it withdraws what the stack ships."""
+    """An earlier release would answer for the deletion of a second one after a rollback, and withdraw the shipped
+    content."""
     customs = [name for name, resource in RESOURCES.items() if resource["Type"].startswith("Custom::")]
     assert customs == ["ShippedFunctions"]
 
@@ -84,7 +92,7 @@ def test_a_stack_has_one_custom_resource() -> None:
 CONCURRENCY_OF_A_NEW_ACCOUNT = 10
 
 
-def test_the_default_concurrency_leaves_a_new_account_room_for_requests() -> None:
+def test_the_default_concurrency_of_queues_is_not_more_than_a_new_account_has() -> None:
     sources = [resource["Properties"] for _, resource in resources_of_type("AWS::Lambda::EventSourceMapping")]
     queues = [source for source in sources if "ScalingConfig" in source]
     names = {source["ScalingConfig"]["MaximumConcurrency"]["Ref"] for source in queues}

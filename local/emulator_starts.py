@@ -28,6 +28,7 @@ class WaitingCall:
     acquire: Callable[[], Lease]
     served: threading.Event = field(default_factory=threading.Event)
     lease: Lease = (None, "waiting")
+    error: Exception | None = None
 
 
 class SandboxStarts:
@@ -56,6 +57,8 @@ class SandboxStarts:
         while not call.served.wait(_LOOK_AGAIN_SECONDS):
             with self._lock:
                 self._serve()
+        if call.error is not None:
+            raise call.error
         return call.lease
 
     def release(self, worker: Any) -> None:
@@ -80,9 +83,13 @@ class SandboxStarts:
                 del self.waiting[key]
 
     def _lease_to(self, call: WaitingCall) -> None:
-        worker, how = call.lease = call.acquire()
-        if how == "spawn":
-            self._started_at[worker] = self._clock()
+        try:
+            worker, how = call.lease = call.acquire()
+        except Exception as error:  # noqa: BLE001 - of this call; another call may have come here to be served
+            call.error = error
+        else:
+            if how == "spawn":
+                self._started_at[worker] = self._clock()
         call.served.set()
 
     def _count_starts(self) -> int:

@@ -46,12 +46,14 @@ class Upstream:
         return _send_and_await(HTTPConnection(netloc, timeout=self._timeout), head, body)
 
     def _take(self, netloc: str) -> HTTPConnection | None:
-        while self._idle:
-            connection = self._idle.pop()
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # other threads take connections too
+                return None
             if f"{connection.host}:{connection.port}" == netloc and not _is_readable(connection):
                 return connection
             connection.close()
-        return None
 
     def _keep(self, connection: HTTPConnection) -> None:
         if len(self._idle) < _KEPT_CONNECTIONS:

@@ -31,6 +31,8 @@ class Pools:
         self, func_name: str, config: Any, code_zip: Any, qualifier: str, max_concurrency: int | None
     ) -> tuple[Sandbox, str]:
         del config, code_zip, qualifier, max_concurrency
+        if func_name == "broken":
+            raise RuntimeError("The function has no code.")
         with self._lock:
             pool = self._workers.setdefault(func_name, [])
             for sandbox in pool:
@@ -138,6 +140,14 @@ def test_a_sandbox_that_does_not_become_ready_no_longer_counts_after_the_longest
     waiting = world.queue()
     world.clock.now += LONGEST_START
     waiting.result(10)
+
+
+def test_a_fault_of_the_emulator_is_the_error_of_the_call_that_waits_for_it(world: World) -> None:
+    first, _ = start_as_many_as_may(world)
+    waiting = world.queue("broken")
+    world.starts.end_start(first)
+    with pytest.raises(RuntimeError, match="has no code"):
+        waiting.result(10)
 
 
 def test_a_call_may_start_a_sandbox_after_one_that_failed(world: World) -> None:

@@ -1,4 +1,4 @@
-"""The front door: an HTTP server on loopback, in the place of API Gateway on AWS."""
+"""The front door of the laptop: an HTTP server on loopback, which passes requests to `local/api_gateway.py`."""
 
 import contextlib
 import errno

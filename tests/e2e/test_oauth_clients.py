@@ -1,4 +1,5 @@
-"""Clients that log in at a deployed stack, to which API Gateway renames WWW-Authenticate, and its way back."""
+"""OAuth clients log in at a deployed stack although API Gateway renames WWW-Authenticate, and the function of the
+CloudFront example restores the header."""
 
 import asyncio
 import contextlib
@@ -123,7 +124,7 @@ TYPESCRIPT_PACKAGES = {
 
 
 class MemoryTokens:
-    """What the official client keeps of a login."""
+    """Keeps the tokens and the registration of the official client in memory."""
 
     def __init__(self) -> None:
         self.tokens: OAuthToken | None = None

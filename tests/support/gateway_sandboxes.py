@@ -14,7 +14,7 @@ _BUSY_SECONDS = 1.5
 
 
 def start_gateways(stack: Stack, key: str, count: int) -> None:
-    """Return when as many sandboxes of the gateway of a test stage are ready."""
+    """Return when `count` sandboxes of the gateway of a test stage are ready."""
     wait_for(
         f"{count} sandboxes of the gateway",
         lambda: len(_keep_busy(stack, key, count)),
@@ -23,7 +23,7 @@ def start_gateways(stack: Stack, key: str, count: int) -> None:
 
 
 def _keep_busy(stack: Stack, key: str, count: int) -> set[str]:
-    """Send so many requests at once, and return the processes that answered them."""
+    """Send `count` requests at once, and return the processes that answered them."""
     message, headers = build_modern_request("tools/list", {})
     sent = {**headers, "authorization": f"Bearer {key}", PAUSE_HEADER: str(_BUSY_SECONDS)}
     together = Barrier(count)

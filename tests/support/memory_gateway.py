@@ -153,8 +153,14 @@ class MemoryGateway:
         self.deployment_lists = MemoryDeploymentLists()
         self.step_executors: dict[str, StepExecutor] = {}
         """The step executors of workflows, by kind; to be filled before the first workflow."""
+        self.adapters = self._build_adapters()
+        self.composition = compose_gateway(self.adapters, self.telemetry)
+        self.front_door: FrontDoor
+        self.serve_surface(surface or build_gateway_surface(self.composition))
+
+    def _build_adapters(self) -> GatewayAdapters:
         content = MemoryContentStore(self.functions)
-        self.adapters = GatewayAdapters(
+        return GatewayAdapters(
             api_keys=MemoryApiKeys(),
             issuer_key_sets=MemoryIssuerKeySets(),
             key_set_source=self.key_set_source,
@@ -179,9 +185,6 @@ class MemoryGateway:
             ids=RandomIds(),
             alarm=alarm,
         )
-        self.composition = compose_gateway(self.adapters, self.telemetry)
-        self.front_door: FrontDoor
-        self.serve_surface(surface or build_gateway_surface(self.composition))
 
     def replace_adapters(self, **adapters: Any) -> None:
         """Replace these adapters, and compose the gateway again."""

@@ -1,4 +1,4 @@
-"""A stack on its way between releases: its deployments, its clients and its runs."""
+"""A stack that is upgraded and rolled back: its deployments, clients and runs."""
 
 import json
 import time
@@ -30,12 +30,12 @@ SHIPPED = (INDEX, "iii://core", "iii://signpost", "skill://core", "skill://signp
 OPERATOR_LISTS = (("keys", "list"), ("settings", "list"), ("executors", "list"), ("policy", "list"))
 """Commands of the operator whose output consists of lines of JSON in both releases."""
 SECONDS_TO_GO_ON = 240
-"""Many times as long as a sweep, a pause of a step and the start of a function take."""
+"""Several times as long as a sweep, a pause of a step and the start of a function."""
 
 
 @dataclass
 class ReleasedStack:
-    """A stack of one name, of either release."""
+    """A stack that is deployed by the earlier release or by this one, under one name."""
 
     laptop: Laptop
     earlier: EarlierRelease

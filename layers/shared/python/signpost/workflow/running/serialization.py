@@ -149,7 +149,7 @@ def _request_of(fields: dict[str, Any], beside: Mapping[str, Any]) -> ApprovalRe
     members: dict[str, Any] = dict(fields)
     members["shown"] = tuple(fields["shown"])
     for name in _REQUEST_SETS:
-        members[name] = frozenset(fields[name])
+        members[name] = frozenset(fields.get(name, ()))
     # Some releases wrote the answers into the request.
     members[_ANSWERS] = frozenset(beside.get(_ANSWERS, fields.get(_ANSWERS, ())))
     return ApprovalRequest(**members)

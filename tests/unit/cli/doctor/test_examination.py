@@ -14,7 +14,7 @@ from signpost.cli.doctor.examination import EXAMINATIONS, Examine, examine_stack
 from signpost.cli.doctor.findings import CheckReport, Diagnosis, Finding, Unseen, error, note, warning
 from signpost.cli.doctor.readers import stack_description
 from signpost.cli.doctor.readers.examined_stack import ExaminedOutputs, ExaminedStack, MissingOutput
-from signpost.cli.doctor.readers.partial_reads import PartialReads, describe_fault, is_missing
+from signpost.cli.doctor.readers.partial_reads import PartialReads, describe_fault, is_missing, read_existing
 from signpost.cli.doctor.readers.stack_description import describe_skew, read_date
 from signpost.cli.doctor.rules.clocks import ClockReading
 from signpost.errors import Unavailable
@@ -37,7 +37,7 @@ def stack_without(outputs: dict[str, str] | None = None) -> ExaminedStack:
         "StackStatus": "CREATE_COMPLETE",
         "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in (outputs or {}).items()],
     }
-    return ExaminedStack(description, ClockReading(0.0, 0.0, 0.0), "us-east-1", [], in_account=True)
+    return ExaminedStack(description, ClockReading(0.0, 0.0, 0.0), "us-east-1", [], is_in_account=True)
 
 
 def test_the_command_lists_the_checks_that_exist() -> None:
@@ -169,6 +169,14 @@ def test_a_failed_read_says_why(fault: Exception, says: str) -> None:
 def test_a_missing_resource_is_told_from_one_that_may_not_be_read() -> None:
     assert is_missing(client_error("ResourceNotFoundException"))
     assert not is_missing(client_error("AccessDenied"))
+
+    def fail(code: str) -> None:
+        raise client_error(code)
+
+    assert read_existing(lambda: "described") == "described"
+    assert read_existing(lambda: fail("ResourceNotFoundException")) is None
+    with pytest.raises(ClientError, match="AccessDenied"):
+        read_existing(lambda: fail("AccessDenied"))
 
 
 def test_a_missing_output_is_named() -> None:

@@ -201,7 +201,7 @@ TOPIC = ["arn:aws:sns:us-east-1:1:alarms"]
 
 
 @pytest.mark.parametrize(
-    ("alarm", "subscriptions", "in_account", "codes"),
+    ("alarm", "subscriptions", "is_in_account", "codes"),
     [
         (StackAlarm("A", "OK", topics=TOPIC), ["arn:subscription"], True, []),
         (StackAlarm("A", "INSUFFICIENT_DATA"), [], False, []),
@@ -215,8 +215,8 @@ TOPIC = ["arn:aws:sns:us-east-1:1:alarms"]
     ],
 )
 def test_alarms_must_be_quiet_and_reach_a_person(
-    alarm: StackAlarm, subscriptions: list[str] | None, *, in_account: bool, codes: list[str]
+    alarm: StackAlarm, subscriptions: list[str] | None, *, is_in_account: bool, codes: list[str]
 ) -> None:
-    findings = list(judge_alarms(AlarmFacts([alarm], subscriptions, in_account)))
+    findings = list(judge_alarms(AlarmFacts([alarm], subscriptions, is_in_account)))
     assert codes_of(findings) == codes
     assert all(finding.remedy for finding in findings)

@@ -31,17 +31,17 @@ SOUND = {
 LAYER = "arn:aws:lambda:us-east-1:1:layer:shared:7"
 
 
-def parameters_with(values: Mapping[str, str] = MappingProxyType({}), *, in_account: bool = True) -> StackParameters:
-    return StackParameters({**SOUND, **values}, is_in_account=in_account)
+def parameters_with(values: Mapping[str, str] = MappingProxyType({}), *, is_in_account: bool = True) -> StackParameters:
+    return StackParameters({**SOUND, **values}, is_in_account=is_in_account)
 
 
 def codes_of(findings: Iterable[Finding]) -> list[str]:
     return [finding.code for finding in findings]
 
 
-@pytest.mark.parametrize("in_account", [True, False])
-def test_sound_parameters_have_no_findings(*, in_account: bool) -> None:
-    assert codes_of(judge_parameters(parameters_with(in_account=in_account))) == []
+@pytest.mark.parametrize("is_in_account", [True, False])
+def test_sound_parameters_have_no_findings(*, is_in_account: bool) -> None:
+    assert codes_of(judge_parameters(parameters_with(is_in_account=is_in_account))) == []
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_parameter_that_does_not_fit_is_found(values: dict[str, str], code: st
     ],
 )
 def test_parameters_of_a_laptop_cloud_and_complete_pairs_are_sound(values: dict[str, str]) -> None:
-    assert codes_of(judge_parameters(parameters_with(values, in_account=False))) == []
+    assert codes_of(judge_parameters(parameters_with(values, is_in_account=False))) == []
 
 
 def test_a_stack_without_tokens_needs_no_claims() -> None:

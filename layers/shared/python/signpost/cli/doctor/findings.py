@@ -169,6 +169,11 @@ class Diagnosis:
         return 2 if self.has_unseen else 0
 
 
+def describe_scope(tenant: str | None) -> str:
+    """Return the words for the scope of a tenant; None stands for what the deployment ships."""
+    return "the deployment" if tenant is None else f"tenant {tenant}"
+
+
 def error(code: DoctorErrorCode, subject: str, problem: str, remedy: str) -> Finding:
     return Finding("error", code, subject, problem, remedy)
 

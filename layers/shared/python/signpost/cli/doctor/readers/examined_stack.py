@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+import boto3
+from botocore.config import Config
+
 from signpost.cli.doctor.rules.clocks import ClockReading
 from signpost.cli.doctor.rules.parameters import StackParameters
 from signpost.cli.doctor.rules.stack_status import StackEvent
@@ -42,14 +45,20 @@ class ExaminedStack:
     """A deployed stack. Everything except its description is read at first use, so that each check fails alone."""
 
     def __init__(
-        self, description: "StackTypeDef", clock: ClockReading, region: str, tenants: Sequence[str], *, in_account: bool
+        self,
+        description: "StackTypeDef",
+        clock: ClockReading,
+        region: str,
+        tenants: Sequence[str],
+        *,
+        is_in_account: bool,
     ) -> None:
         self.name = description["StackName"]
         self.status = description["StackStatus"]
         self.reason = description.get("StackStatusReason", "")
         self.clock = clock
         self.region = region
-        self.parameters = StackParameters(_parameters_of(description), is_in_account=in_account)
+        self.parameters = StackParameters(_parameters_of(description), is_in_account=is_in_account)
         self.outputs = ExaminedOutputs(
             (output.get("OutputKey", ""), output.get("OutputValue", "")) for output in description.get("Outputs", [])
         )
@@ -93,9 +102,6 @@ class ExaminedStack:
 
 
 def make_client(service: str) -> Any:
-    import boto3  # noqa: PLC0415 - a tenth of a second, which would slow down `signpost --help`
-    from botocore.config import Config  # noqa: PLC0415 - as above
-
     return cast("Any", boto3).client(service, config=Config(connect_timeout=10, read_timeout=30))
 
 

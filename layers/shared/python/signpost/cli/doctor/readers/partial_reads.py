@@ -60,6 +60,16 @@ def describe_fault(fault: Exception) -> str:
     return f"{fault.operation_name} failed: {code} {message}".rstrip()
 
 
+def read_existing[Description](describe: Callable[[], Description]) -> Description | None:
+    """Return a description; None if AWS answers that there is no such resource."""
+    try:
+        return describe()
+    except ClientError as fault:
+        if is_missing(fault):
+            return None
+        raise
+
+
 def is_missing(fault: ClientError) -> bool:
     return code_of(fault) in MISSING
 

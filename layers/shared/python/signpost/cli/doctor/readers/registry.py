@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from signpost.cli.doctor.findings import describe_scope
+from signpost.cli.doctor.readers.partial_reads import read_existing
 from signpost.cli.doctor.rules.api_keys import ApiKeyFacts, judge_api_keys
 from signpost.cli.doctor.rules.documents import DocumentFacts, judge_documents
 from signpost.cli.doctor.rules.executors import ExecutorAnswer, ExecutorFacts, FunctionRows, judge_executors
@@ -80,16 +82,9 @@ def _read_tag(stack: "ExaminedStack", function: str) -> str:
 
 
 def _list_layers(stack: "ExaminedStack", arn: str) -> Sequence[str]:
-    from botocore.exceptions import ClientError  # noqa: PLC0415 - slow to import, as boto3
-
-    from signpost.cli.doctor.readers.partial_reads import is_missing  # noqa: PLC0415 - imports botocore
-
-    try:
-        configuration = stack.client("lambda").get_function_configuration(FunctionName=arn)
-    except ClientError as fault:
-        if is_missing(fault):  # the offer has said so
-            return ()
-        raise
+    configuration = read_existing(lambda: stack.client("lambda").get_function_configuration(FunctionName=arn))
+    if configuration is None:  # the offer has said so
+        return ()
     return [layer["Arn"] for layer in configuration.get("Layers", [])]
 
 
@@ -162,7 +157,7 @@ def examine_documents(stack: "ExaminedStack", reads: "PartialReads") -> "Iterato
 
     content, bucket = _open_content(stack), stack.outputs["ContentBucketName"]
     for tenant in (None, *stack.tenants):
-        subject, prefix = f"documents of {tenant or 'the deployment'}", bodies_of(tenant)
+        subject, prefix = f"documents of {describe_scope(tenant)}", bodies_of(tenant)
         skills = reads.read(subject, partial(content.skills, tenant))
         sizes = reads.read(subject, partial(_list_sizes, stack, bucket, prefix)) if skills else None
         if skills and sizes is not None:

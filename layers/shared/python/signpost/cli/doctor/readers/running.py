@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
-
-from signpost.cli.doctor.readers.partial_reads import is_missing
+from signpost.cli.doctor.readers.partial_reads import read_existing
 from signpost.cli.doctor.rules.alarms import AlarmFacts, StackAlarm, judge_alarms
 from signpost.cli.doctor.rules.event_sources import EventRule, EventSource, judge_event_source, judge_rule
 from signpost.cli.doctor.rules.functions import LambdaFacts, find_missing_function, judge_function
@@ -29,8 +27,6 @@ from signpost.cli.doctor.rules.quotas import (
 from signpost.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from signpost.cli.doctor.findings import Finding
     from signpost.cli.doctor.readers.examined_stack import ExaminedStack, ListedResource
     from signpost.cli.doctor.readers.partial_reads import PartialReads
@@ -57,7 +53,7 @@ def examine_queues(stack: "ExaminedStack", reads: "PartialReads") -> "Iterator[F
 
 def _read_queue(stack: "ExaminedStack", reads: "PartialReads", queue: "ListedResource") -> QueueFacts | MissingResource:
     sqs, url = stack.client("sqs"), queue.physical_id
-    answer = _find(lambda: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(COUNTS)))
+    answer = read_existing(lambda: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(COUNTS)))
     if answer is None:
         return MissingResource()
     visible, in_flight = (int(answer["Attributes"][name]) for name in COUNTS)
@@ -115,7 +111,7 @@ def examine_event_sources(stack: "ExaminedStack", reads: "PartialReads") -> "Ite
 
 
 def _read_event_source(stack: "ExaminedStack", source: "ListedResource") -> EventSource:
-    answer = _find(lambda: stack.client("lambda").get_event_source_mapping(UUID=source.physical_id))
+    answer = read_existing(lambda: stack.client("lambda").get_event_source_mapping(UUID=source.physical_id))
     if answer is None:
         return EventSource(source.name, source.physical_id, None)
     return EventSource(source.name, source.physical_id, answer["State"], answer.get("LastProcessingResult", ""))
@@ -125,18 +121,8 @@ def _read_rule(stack: "ExaminedStack", rule: "ListedResource") -> EventRule:
     # CloudFormation names a rule of another bus than the default one as `bus|rule`; the emulator leaves out the bus.
     named_bus, _, name = rule.physical_id.rpartition("|")
     bus = named_bus or ("default" if rule.name != "SubscriberRule" else stack.outputs["EventBusName"])
-    answer = _find(lambda: stack.client("events").describe_rule(Name=name, EventBusName=bus))
+    answer = read_existing(lambda: stack.client("events").describe_rule(Name=name, EventBusName=bus))
     return EventRule(rule.name, name, bus, answer["State"] if answer is not None else None)
-
-
-def _find(describe: "Callable[[], Mapping[str, Any]]") -> Mapping[str, Any] | None:
-    """Return a description; None if there is no such resource."""
-    try:
-        return describe()
-    except ClientError as fault:
-        if is_missing(fault):
-            return None
-        raise
 
 
 def examine_alarms(stack: "ExaminedStack", reads: "PartialReads") -> "Iterator[Finding]":
@@ -181,7 +167,7 @@ def _read_function(
     stack: "ExaminedStack", reads: "PartialReads", function: "ListedResource"
 ) -> LambdaFacts | MissingResource:
     client = stack.client("lambda")
-    configuration = _find(lambda: client.get_function_configuration(FunctionName=function.physical_id))
+    configuration = read_existing(lambda: client.get_function_configuration(FunctionName=function.physical_id))
     if configuration is None:
         return MissingResource()
     environment = configuration.get("Environment", {})
@@ -199,7 +185,7 @@ def _read_function(
 
 
 def _read_reserved(stack: "ExaminedStack", function: str) -> int | None:
-    answer = _find(lambda: stack.client("lambda").get_function_concurrency(FunctionName=function))
+    answer = read_existing(lambda: stack.client("lambda").get_function_concurrency(FunctionName=function))
     return None if answer is None else answer.get("ReservedConcurrentExecutions")
 
 

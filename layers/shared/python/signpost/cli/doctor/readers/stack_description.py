@@ -32,7 +32,7 @@ def read_stack(name: str, tenants: Sequence[str]) -> ExaminedStack:
     clock = ClockReading(sent_at, read_date(answer["ResponseMetadata"]["HTTPHeaders"], sent_at), time.time())
     host = client.meta.endpoint_url.partition("://")[2].partition("/")[0].partition(":")[0]
     region = client.meta.region_name
-    return ExaminedStack(answer["Stacks"][0], clock, region, tenants, in_account=host.endswith(ACCOUNT_DOMAINS))
+    return ExaminedStack(answer["Stacks"][0], clock, region, tenants, is_in_account=host.endswith(ACCOUNT_DOMAINS))
 
 
 def read_date(headers: Mapping[str, str], default: float) -> float:

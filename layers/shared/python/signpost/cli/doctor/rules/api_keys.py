@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from signpost.cli.doctor.findings import Finding, warning
 from signpost.cli.doctor.rules.parameters import StackParameters
 from signpost.cli.terminal import format_time
+from signpost.identity.api_keys import find_ending
 from signpost.identity.credentials import ApiKey
 from signpost.records import dataclass
 
@@ -23,7 +24,7 @@ class ApiKeyFacts:
 
 def judge_api_keys(facts: ApiKeyFacts, parameters: StackParameters) -> Iterator[Finding]:
     kept = [key for key in facts.keys if key.revoked_at is None]
-    valid = [key for key in kept if key.expires_at is None or key.expires_at > facts.now]
+    valid = [key for key in facts.keys if find_ending(key, facts.now) is None]
     if not parameters.accepts_api_keys:
         yield from _judge_refused(valid, parameters)
         return

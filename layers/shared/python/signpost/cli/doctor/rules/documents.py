@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from signpost.cli.doctor.findings import Finding, error
+from signpost.cli.doctor.findings import Finding, describe_scope, error
 from signpost.content.model import Skill
 from signpost.records import dataclass
 
@@ -28,7 +28,7 @@ def judge_documents(facts: DocumentFacts) -> Iterator[Finding]:
     found = [finding for skill in facts.skills for finding in _judge_skill(facts, skill)]
     yield from found[:MOST_NAMED]
     if len(found) > MOST_NAMED:
-        scope = "the deployment" if facts.tenant is None else f"tenant {facts.tenant}"
+        scope = describe_scope(facts.tenant)
         problem = f"{len(found) - MOST_NAMED} more documents of {scope} cannot be read."
         yield error("document_missing", f"documents of {scope}", problem, f"Publish the folder again ({PAGE}).")
 
@@ -47,4 +47,4 @@ def _judge_skill(facts: DocumentFacts, skill: Skill) -> Iterator[Finding]:
 
 
 def _name(facts: DocumentFacts, skill: Skill) -> str:
-    return f"document {skill.id} of {'the deployment' if facts.tenant is None else f'tenant {facts.tenant}'}"
+    return f"document {skill.id} of {describe_scope(facts.tenant)}"

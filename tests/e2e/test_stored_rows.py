@@ -117,7 +117,7 @@ def test_a_tenant_can_go_back_until_a_key_with_an_owner_is_stored(
 
     def list_obstacles() -> list[str]:
         with open_adapters(inherited.stack.deployed.name) as adapters:
-            found = judge_rollback(read_rollback_facts(adapters, [inherited.name]))
+            found = judge_rollback(read_rollback_facts(adapters, [inherited.name]), inherited.stack.deployed.name)
         return [obstacle.code for obstacle in found if inherited.name in obstacle.subject]
 
     assert list_obstacles() == []

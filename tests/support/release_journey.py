@@ -98,7 +98,7 @@ class ReleasedStack:
         for name, value in self.laptop.emulator.environment().items():
             monkeypatch.setenv(name, value)
         with open_adapters(self.name) as adapters:
-            return judge_rollback(read_rollback_facts(adapters, [TENANT]))
+            return judge_rollback(read_rollback_facts(adapters, [TENANT]), self.name)
 
     def make_person(self, subject: str) -> str:
         """Return an access token of a person."""

@@ -1,6 +1,8 @@
 """The command: which checks it runs, what it prints, and what it says about checks that cannot look."""
 
 import json
+import socket
+import time
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -12,11 +14,13 @@ from signpost.cli.doctor import doctor_command
 from signpost.cli.doctor.doctor_command import CHECKS, build_document, format_diagnosis
 from signpost.cli.doctor.examination import EXAMINATIONS, Examine, examine_stack, run_check
 from signpost.cli.doctor.findings import CheckReport, Diagnosis, Finding, Unseen, error, note, warning
-from signpost.cli.doctor.readers import stack_description
+from signpost.cli.doctor.readers import endpoint, stack_description
 from signpost.cli.doctor.readers.examined_stack import ExaminedOutputs, ExaminedStack, MissingOutput
 from signpost.cli.doctor.readers.partial_reads import PartialReads, describe_fault, is_missing, read_existing
 from signpost.cli.doctor.readers.stack_description import describe_skew, read_date
 from signpost.cli.doctor.rules.clocks import ClockReading
+from signpost.cli.failure import NoServerAnswer
+from signpost.cli.login import http
 from signpost.errors import Unavailable
 from tests.support.imports import imported_by
 
@@ -177,6 +181,15 @@ def test_a_missing_resource_is_told_from_one_that_may_not_be_read() -> None:
     assert read_existing(lambda: fail("ResourceNotFoundException")) is None
     with pytest.raises(ClientError, match="AccessDenied"):
         read_existing(lambda: fail("AccessDenied"))
+
+
+def test_the_health_is_awaited_as_long_as_the_other_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the first request, which may wait for a function that starts. A login waits for less."""
+    monkeypatch.setattr(endpoint, "ANSWER_TIMEOUT", 0.1)
+    began = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(NoServerAnswer):
+        endpoint.read_health(f"http://127.0.0.1:{silent.getsockname()[1]}/mcp")
+    assert time.monotonic() - began < http.PATIENCE
 
 
 def test_a_missing_output_is_named() -> None:

@@ -132,7 +132,8 @@ def test_executors_are_compared_with_the_directory(facts: ExecutorFacts, codes: 
 
 def test_a_finding_about_an_executor_says_the_command() -> None:
     (silent,) = judge_executors(with_mail(replace(MAIL_ANSWER, offered=SILENT)))
-    assert f"signpost executors remove {MAIL} --tenant acme --stack signpost" in silent.remedy
+    removal = f"`signpost executors remove {MAIL} --tenant acme --stack signpost`"
+    assert silent.remedy == f"Read its log and deploy it again, or {removal} (docs/executors.md)."
     (gone,) = judge_executors(with_mail(replace(MAIL_ANSWER, offered=frozenset[str]())))
     assert f"signpost executors place {MAIL} --tenant acme --stack signpost" in gone.remedy
     (untagged,) = judge_executors(with_mail(replace(MAIL_ANSWER, tag="other")))
@@ -146,7 +147,7 @@ def test_a_shipped_function_without_a_row_is_mended_by_a_deployment() -> None:
     assert finding.code == "placement_incomplete"
     assert "sam deploy" in finding.remedy
     (silent,) = judge_executors(replace(SOUND, answers=[replace(SOUND.answers[0], offered=SILENT), MAIL_ANSWER]))
-    assert "executors remove" not in silent.remedy
+    assert silent.remedy == "Read its log and deploy it again (docs/executors.md)."
 
 
 def test_functions_that_no_executor_hosts_for_the_tenant_are_found() -> None:

@@ -1,19 +1,26 @@
 """What keeps a stack from going back to an earlier release, as the operator is told."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from signpost.cli.doctor.findings import Finding
 from signpost.cli.doctor.rules.rollback import OwnedStep, RollbackFacts, TenantRows, judge_rollback
 from signpost.identity.credentials import ApiKey
 
 NOW = 1_800_000_000.0
 DAY = 86_400
 KEY = ApiKey("acme", "0123456789ab", "robot", "digest", frozenset(), frozenset(), NOW - DAY, owner="ann")
+REVOCATION = "`signpost keys revoke 0123456789ab --tenant acme --stack shop`"
 
 
 def list_codes(*tenants: TenantRows, steps: tuple[OwnedStep, ...] = (), has_unread_runs: bool = False) -> list[str]:
-    return [finding.code for finding in judge_rollback(RollbackFacts(NOW, steps, has_unread_runs, tenants))]
+    return [finding.code for finding in judge_rollback(RollbackFacts(NOW, steps, has_unread_runs, tenants), "shop")]
+
+
+def judge_tenant(rows: TenantRows) -> Sequence[Finding]:
+    return judge_rollback(RollbackFacts(NOW, [], has_unread_runs=False, tenants=[rows]), "shop")
 
 
 def test_a_stack_without_such_rows_can_go_back() -> None:
@@ -23,7 +30,7 @@ def test_a_stack_without_such_rows_can_go_back() -> None:
 @pytest.mark.invariant(114)
 def test_a_step_of_a_key_with_an_owner_makes_going_back_impossible() -> None:
     step = OwnedStep("acme", "wf_1", "book", "ann")
-    (finding,) = judge_rollback(RollbackFacts(NOW, [step], has_unread_runs=False, tenants=[]))
+    (finding,) = judge_rollback(RollbackFacts(NOW, [step], has_unread_runs=False, tenants=[]), "shop")
     assert finding.code == "owned_step"
     assert finding.problem.startswith("Going back to an earlier release is not possible: it cannot read the run wf_1")
     assert "book" in finding.problem
@@ -34,9 +41,9 @@ def test_runs_that_were_not_read_are_not_passed_over_in_silence() -> None:
 
 
 def test_a_key_with_an_owner_is_named_while_it_is_accepted() -> None:
-    (finding,) = judge_rollback(RollbackFacts(NOW, [], has_unread_runs=False, tenants=[TenantRows("acme", [KEY])]))
+    (finding,) = judge_tenant(TenantRows("acme", [KEY]))
     assert finding.code == "owned_key"
-    assert "signpost keys revoke 0123456789ab --tenant acme" in finding.remedy
+    assert REVOCATION in finding.remedy
     for refused in (replace(KEY, revoked_at=NOW), replace(KEY, expires_at=NOW - 1)):
         assert list_codes(TenantRows("acme", [refused])) == []
 
@@ -44,7 +51,10 @@ def test_a_key_with_an_owner_is_named_while_it_is_accepted() -> None:
 @pytest.mark.invariant(114)
 def test_a_key_that_an_earlier_release_accepts_after_its_expiry_is_named_until_its_row_ends() -> None:
     expired = replace(KEY, expires_at=NOW - DAY, owner="")
-    assert list_codes(TenantRows("acme", kept_keys=[(expired, NOW + 89 * DAY)])) == ["key_accepted_longer"]
+    (finding,) = judge_tenant(TenantRows("acme", kept_keys=[(expired, NOW + 89 * DAY)]))
+    assert finding.code == "key_accepted_longer"
+    assert "until 2027-04-14 08:00:00Z, the end of its row, instead of 2027-01-14 08:00:00Z" in finding.problem
+    assert REVOCATION in finding.remedy
     assert list_codes(TenantRows("acme", kept_keys=[(expired, NOW - 1)])) == []
     assert list_codes(TenantRows("acme", kept_keys=[(replace(expired, revoked_at=NOW), NOW + DAY)])) == []
 

@@ -72,6 +72,19 @@ def test_an_endpoint_that_does_not_answer_as_it_should_is_found(
     assert codes_of(judge_endpoint(facts, parameters_of())) == [code]
 
 
+def test_a_gateway_that_is_not_configured_names_the_setting_in_each_answer() -> None:
+    facts = EndpointFacts(MCP_URL, answer_of(200, {"configured": False}))
+    (finding,) = judge_endpoint(facts, parameters_of())
+    assert finding.remedy.startswith("Send any request to the endpoint: the answer names the setting.")
+
+
+def test_metadata_that_no_challenge_names_is_described_by_the_path_where_it_was_looked_for() -> None:
+    facts = EndpointFacts(MCP_URL, HEALTHY, answer_of(401, www_authenticate="Bearer"), answer_of(404))
+    (finding,) = judge_endpoint(facts, parameters_of())
+    reason = "the metadata at the well-known path cannot be read: it is answered with 404."
+    assert finding.problem == f"Clients cannot find the issuer: {reason}"
+
+
 @pytest.mark.parametrize("header", ["www_authenticate", "x_amzn_remapped_www_authenticate"])
 def test_a_challenge_is_accepted_under_the_name_that_api_gateway_gives_it(header: str) -> None:
     challenged = answer_of(401, None, **{header: CHALLENGE})
@@ -203,15 +216,15 @@ TOPIC = ["arn:aws:sns:us-east-1:1:alarms"]
 @pytest.mark.parametrize(
     ("alarm", "subscriptions", "is_in_account", "codes"),
     [
-        (StackAlarm("A", "OK", topics=TOPIC), ["arn:subscription"], True, []),
-        (StackAlarm("A", "INSUFFICIENT_DATA"), [], False, []),
-        (StackAlarm("A", "ALARM", "Too much.", "3 of 3"), [], False, ["alarm_ringing"]),
-        (StackAlarm("A", "OK", may_act=False), [], False, ["alarm_actions_off"]),
-        (StackAlarm("A", None), [], False, ["alarm_missing"]),
-        (StackAlarm("A", "OK"), [], True, ["alarms_without_subscriber"]),
-        (StackAlarm("A", "OK", topics=TOPIC), [], True, ["alarms_without_subscriber"]),
-        (StackAlarm("A", "OK", topics=TOPIC), [PENDING], True, ["alarm_subscription_pending"]),
-        (StackAlarm("A", "OK", topics=TOPIC), None, True, []),
+        (StackAlarm("A", "stack-A", "OK", topics=TOPIC), ["arn:subscription"], True, []),
+        (StackAlarm("A", "stack-A", "INSUFFICIENT_DATA"), [], False, []),
+        (StackAlarm("A", "stack-A", "ALARM", "Too much.", "3 of 3"), [], False, ["alarm_ringing"]),
+        (StackAlarm("A", "stack-A", "OK", may_act=False), [], False, ["alarm_actions_off"]),
+        (StackAlarm("A", "stack-A", None), [], False, ["alarm_missing"]),
+        (StackAlarm("A", "stack-A", "OK"), [], True, ["alarms_without_subscriber"]),
+        (StackAlarm("A", "stack-A", "OK", topics=TOPIC), [], True, ["alarms_without_subscriber"]),
+        (StackAlarm("A", "stack-A", "OK", topics=TOPIC), [PENDING], True, ["alarm_subscription_pending"]),
+        (StackAlarm("A", "stack-A", "OK", topics=TOPIC), None, True, []),
     ],
 )
 def test_alarms_must_be_quiet_and_reach_a_person(
@@ -220,3 +233,9 @@ def test_alarms_must_be_quiet_and_reach_a_person(
     findings = list(judge_alarms(AlarmFacts([alarm], subscriptions, is_in_account)))
     assert codes_of(findings) == codes
     assert all(finding.remedy for finding in findings)
+
+
+def test_the_command_that_turns_on_the_actions_of_an_alarm_has_its_name() -> None:
+    alarm = StackAlarm("FailuresAlarm", "shop-FailuresAlarm-1", "OK", may_act=False)
+    (finding,) = judge_alarms(AlarmFacts([alarm], None, is_in_account=True))
+    assert finding.remedy == "`aws cloudwatch enable-alarm-actions --alarm-names shop-FailuresAlarm-1`"

@@ -59,6 +59,7 @@ def test_sound_parameters_have_no_findings(*, is_in_account: bool) -> None:
         ),
         ({"AllowedOrigins": "https://a.example, https://b.example/path"}, "origin_malformed"),
         ({"AllowedOrigins": "*"}, "origin_malformed"),
+        ({"MoreOrigins": "https://a.example,b.example"}, "origin_malformed"),
         ({"RegistryTableName": "restored"}, "stream_missing"),
         ({"WorkflowsTableName": "restored"}, "stream_missing"),
         ({"WorkflowsStreamArn": "arn:aws:dynamodb:r:1:table/restored/stream/x"}, "stream_unused"),
@@ -225,6 +226,7 @@ def test_a_stack_near_the_limit_of_resources_is_found(number: int, codes: list[s
 def function_with(**changed: object) -> LambdaFacts:
     facts: dict[str, object] = {
         "name": "GatewayFunction",
+        "physical_id": "shop-GatewayFunction-1",
         "state": "Active",
         "update_status": "Successful",
         "reason": "",
@@ -255,3 +257,14 @@ def test_a_function_that_does_not_exist_is_found() -> None:
 )
 def test_functions_are_judged_by_their_configuration(changed: dict[str, object], codes: list[str]) -> None:
     assert codes_of(judge_function(function_with(**changed), LAYER)) == codes
+
+
+def test_the_command_that_starts_a_stopped_function_has_its_name() -> None:
+    (finding,) = judge_function(function_with(reserved=0), LAYER)
+    assert finding.remedy == "`aws lambda delete-function-concurrency --function-name shop-GatewayFunction-1`"
+
+
+def test_a_malformed_origin_is_found_under_the_parameter_that_has_it() -> None:
+    (finding,) = judge_parameters(parameters_with({"AllowedOrigins": "https://a.example", "MoreOrigins": "b.example"}))
+    assert finding.subject == "MoreOrigins"
+    assert finding.problem.startswith("MoreOrigins has b.example,")

@@ -62,9 +62,9 @@ def get(url: str) -> JsonDocument | None:
     return document
 
 
-def fetch(url: str) -> JsonDocument:
+def fetch(url: str, patience: float = PATIENCE) -> JsonDocument:
     """Fetch a document. The caller judges the status."""
-    return _fetch(Request(url, headers={"Accept": "application/json"}))  # noqa: S310  # _fetch checks it
+    return _fetch(Request(url, headers={"Accept": "application/json"}), patience)  # noqa: S310  # _fetch checks it
 
 
 def post(url: str, form: Mapping[str, str]) -> JsonDocument:

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from signpost.cli.doctor.readers.partial_reads import PartialReads
     from signpost.model import JsonObject
 
-PATIENCE = 35.0
+ANSWER_TIMEOUT = 35.0
 """Seconds to wait for an answer: longer than the API waits for a function that starts."""
 JSON_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
 def examine_endpoint(stack: "ExaminedStack", _: "PartialReads") -> "Iterator[Finding]":
     mcp_url = stack.outputs["McpUrl"]
-    health = _answer_of(lambda: http.fetch(_url_of(mcp_url, "/health")))
+    health = _answer_of(lambda: _fetch_health(mcp_url))
     facts = EndpointFacts(mcp_url, health)
     if isinstance(health, EndpointAnswer):
         challenge = _answer_of(
-            lambda: http.post_json(mcp_url, b"{}", JSON_HEADERS, patience=PATIENCE, longest=http.LARGEST_ANSWER)
+            lambda: http.post_json(mcp_url, b"{}", JSON_HEADERS, patience=ANSWER_TIMEOUT, longest=http.LARGEST_ANSWER)
         )
         facts = EndpointFacts(mcp_url, health, challenge, _read_metadata(mcp_url, challenge))
     return judge_endpoint(facts, stack.parameters)
@@ -37,7 +37,12 @@ def examine_endpoint(stack: "ExaminedStack", _: "PartialReads") -> "Iterator[Fin
 
 def read_health(mcp_url: str) -> EndpointAnswer:
     """Read the health of the endpoint. Raises CommandFailed without an answer."""
-    return _convert(http.fetch(_url_of(mcp_url, "/health")))
+    return _convert(_fetch_health(mcp_url))
+
+
+def _fetch_health(mcp_url: str) -> http.JsonDocument:
+    """Fetch the health. It is the first request, which may wait for a function that starts."""
+    return http.fetch(_url_of(mcp_url, "/health"), ANSWER_TIMEOUT)
 
 
 def examine_issuer(stack: "ExaminedStack", reads: "PartialReads") -> "Iterator[Finding]":

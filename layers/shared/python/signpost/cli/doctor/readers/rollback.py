@@ -22,7 +22,7 @@ END_OF_TIME = 1e12
 
 
 def examine_rollback(stack: "ExaminedStack", _: "PartialReads") -> "Iterable[Finding]":
-    return judge_rollback(read_rollback_facts(stack.adapters, stack.tenants))
+    return judge_rollback(read_rollback_facts(stack.adapters, stack.tenants), stack.name)
 
 
 def read_rollback_facts(adapters: "OperatorAdapters", tenants: Sequence[str]) -> RollbackFacts:

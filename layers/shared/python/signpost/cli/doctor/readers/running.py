@@ -129,17 +129,18 @@ def examine_alarms(stack: "ExaminedStack", reads: "PartialReads") -> "Iterator[F
     names = {resource.physical_id: resource.name for resource in stack.list_resources(ALARM)}
     pages = stack.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNames=list(names))
     found = {alarm["AlarmName"]: alarm for page in pages for alarm in page["MetricAlarms"]}
-    alarms = [_alarm_of(name, found.get(physical_id)) for physical_id, name in names.items()]
+    alarms = [_alarm_of(name, physical_id, found.get(physical_id)) for physical_id, name in names.items()]
     topics = sorted({topic for alarm in alarms for topic in alarm.topics if ":sns:" in topic})
     subscriptions = reads.read("subscribers of the alarms", partial(_list_subscriptions, stack, topics))
     return judge_alarms(AlarmFacts(alarms, subscriptions, stack.parameters.is_in_account))
 
 
-def _alarm_of(name: str, alarm: Mapping[str, Any] | None) -> StackAlarm:
+def _alarm_of(name: str, physical_id: str, alarm: Mapping[str, Any] | None) -> StackAlarm:
     if alarm is None:
-        return StackAlarm(name, None)
+        return StackAlarm(name, physical_id, None)
     return StackAlarm(
         name=name,
+        physical_id=physical_id,
         state=alarm["StateValue"],
         description=alarm.get("AlarmDescription", ""),
         reason=alarm.get("StateReason", ""),
@@ -175,6 +176,7 @@ def _read_function(
         reads.miss(f"environment of {function.name}", str(environment["Error"].get("Message", "")))
     return LambdaFacts(
         name=function.name,
+        physical_id=function.physical_id,
         state=configuration.get("State", "Active"),
         update_status=configuration.get("LastUpdateStatus", "Successful"),
         reason=configuration.get("StateReason") or configuration.get("LastUpdateStatusReason", ""),

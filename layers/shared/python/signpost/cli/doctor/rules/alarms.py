@@ -13,6 +13,7 @@ PENDING = "PendingConfirmation"
 class StackAlarm:
     name: str
     """The logical id."""
+    physical_id: str
     state: str | None
     """None if there is no such alarm."""
     description: str = ""
@@ -40,7 +41,7 @@ def judge_alarms(facts: AlarmFacts) -> Iterator[Finding]:
             problem = f"The alarm rings. {alarm.description} ({alarm.reason})"
             yield error("alarm_ringing", alarm.name, problem, f"The table at {PAGE} has the first step.")
         if not alarm.may_act:
-            remedy = "`aws cloudwatch enable-alarm-actions --alarm-names` with its name."
+            remedy = f"`aws cloudwatch enable-alarm-actions --alarm-names {alarm.physical_id}`"
             yield warning("alarm_actions_off", alarm.name, "The actions of the alarm are switched off.", remedy)
     if facts.is_in_account and facts.subscriptions is not None:
         yield from _judge_subscribers(facts.alarms, facts.subscriptions)
@@ -49,7 +50,7 @@ def judge_alarms(facts: AlarmFacts) -> Iterator[Finding]:
 def _judge_subscribers(alarms: Sequence[StackAlarm], subscriptions: Sequence[str]) -> Iterator[Finding]:
     confirmed = [arn for arn in subscriptions if arn != PENDING]
     if any(not alarm.topics for alarm in alarms if alarm.state is not None) or not subscriptions:
-        problem = "Alarms notify no topic with a subscriber: no person learns that one rings."
+        problem = "Alarms notify no topic with a subscriber: no one is notified of an alarm."
         remedy = "Deploy with AlarmEmail, and confirm the mail (docs/operations.md#parameters)."
         yield warning("alarms_without_subscriber", "AlarmEmail", problem, remedy)
     elif not confirmed:

@@ -45,7 +45,7 @@ def _judge_refused(valid: Sequence[ApiKey], parameters: StackParameters) -> Iter
         yield warning(
             "api_keys_not_accepted",
             "API keys",
-            f"AuthMode {parameters.auth_mode} refuses API keys, and {len(valid)} are valid otherwise.",
+            f"AuthMode {parameters.auth_mode} refuses API keys, although {len(valid)} are neither revoked nor expired.",
             "Deploy with AuthMode both to accept them, or revoke them with `signpost keys revoke`.",
         )
 

@@ -7,7 +7,7 @@ from signpost.records import dataclass
 
 SIGNATURE_TOLERANCE = 300.0
 """Seconds by which the time in a signed request may differ before AWS refuses it."""
-NOTICED = 10.0
+ISSUER_TOLERANCE = 10.0
 """Seconds by which the clocks of issuer and gateway may differ."""
 REMEDY = "Set the clock of this machine by NTP: `timedatectl set-ntp true`."
 
@@ -35,6 +35,6 @@ def judge_clock(reading: ClockReading) -> Iterator[Finding]:
     if abs(skew) >= SIGNATURE_TOLERANCE:
         consequence = "AWS refuses signed requests, and links to objects."
         yield error("clock_skew", "clock", f"{problem}: {consequence}", REMEDY)
-    elif abs(skew) > NOTICED:
+    elif abs(skew) > ISSUER_TOLERANCE:
         consequence = "times in findings and lists are off, and tokens of an issuer here may be refused."
         yield warning("clock_differs", "clock", f"{problem}: {consequence}", REMEDY)

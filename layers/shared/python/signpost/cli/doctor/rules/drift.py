@@ -26,4 +26,5 @@ def judge_drift(drift: ResourceDrift, stack: str) -> Iterator[Finding]:
         paths = ", ".join(drift.differences[:MOST_DIFFERENCES]) + (f" and {more} more" if more > 0 else "")
         problem = f"The resource was changed outside of CloudFormation: {paths}."
         show = f"aws cloudformation describe-stack-resource-drifts --stack-name {stack}"
-        yield warning("resource_drifted", drift.resource, problem, f"`{show}` has the values; undo the change.")
+        remedy = f"`{show}` shows the values. Undo the change, or put it into the template."
+        yield warning("resource_drifted", drift.resource, problem, remedy)

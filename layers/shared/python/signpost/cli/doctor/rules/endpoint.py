@@ -11,6 +11,8 @@ from signpost.records import dataclass
 CHALLENGE_HEADERS = ("www-authenticate", "x-amzn-remapped-www-authenticate")
 """API Gateway sends the header on under the second name."""
 METADATA_URL = re.compile(r'resource_metadata="([^"]+)"')
+WELL_KNOWN = "the well-known path"
+"""Where the metadata is asked for if the challenge names no URL."""
 GATEWAY_LOG = "Read the log of the gateway (docs/operations.md#watch)."
 
 
@@ -41,7 +43,7 @@ class EndpointFacts:
     """A text is the reason why there was no answer."""
     without_credential: EndpointAnswer | str = ""
     metadata: EndpointAnswer | str = ""
-    """The answer at the URL that the challenge names."""
+    """The answer at the URL that the challenge names, or at the well-known path without one."""
 
 
 def judge_endpoint(facts: EndpointFacts, parameters: StackParameters) -> Iterator[Finding]:
@@ -52,7 +54,10 @@ def judge_endpoint(facts: EndpointFacts, parameters: StackParameters) -> Iterato
         yield error("health_failed", facts.mcp_url, problem, GATEWAY_LOG)
     elif facts.health.document.get("configured") is False and parameters.auth_mode != "none":
         problem = "The gateway answers that it is not configured, and refuses all requests with 503."
-        yield error("not_configured", facts.mcp_url, problem, "A request to the endpoint is answered with the reason.")
+        remedy = (
+            "Send any request to the endpoint: the answer names the setting. Correct that parameter and deploy again."
+        )
+        yield error("not_configured", facts.mcp_url, problem, remedy)
     elif parameters.auth_mode in ("jwt", "api-key", "both"):
         yield from _judge_challenge(facts, parameters)
 
@@ -69,20 +74,17 @@ def _judge_challenge(facts: EndpointFacts, parameters: StackParameters) -> Itera
         remedy = "Look for a proxy, a firewall or an authorizer in front of the function that answers in its place."
         yield error("no_challenge", facts.mcp_url, problem, remedy)
     elif parameters.accepts_tokens:
-        yield from _judge_metadata(facts, answer.metadata_url, parameters)
+        yield from _judge_metadata(facts, answer.metadata_url or WELL_KNOWN, parameters)
 
 
-def _judge_metadata(facts: EndpointFacts, url: str | None, parameters: StackParameters) -> Iterator[Finding]:
+def _judge_metadata(facts: EndpointFacts, url: str, parameters: StackParameters) -> Iterator[Finding]:
     """Judge the document by which a client finds the issuer of tokens."""
     answer = facts.metadata
     if isinstance(answer, str) or answer.status != 200:
         reason = answer if isinstance(answer, str) else f"it is answered with {answer.status}"
-        problem = (
-            f"Clients cannot find the issuer: the metadata at {url} cannot be read: {reason or 'no URL is named'}."
-        )
-        yield error(
-            "metadata_wrong", facts.mcp_url, problem, "Check PublicUrl and DomainName, and what stands between."
-        )
+        problem = f"Clients cannot find the issuer: the metadata at {url} cannot be read: {reason}."
+        remedy = "Check PublicUrl and DomainName, and any proxy in front of the API."
+        yield error("metadata_wrong", facts.mcp_url, problem, remedy)
         return
     issuers, resource = answer.document.get("authorization_servers"), answer.document.get("resource")
     if issuers != [parameters.get("OidcIssuer")] or resource != facts.mcp_url:

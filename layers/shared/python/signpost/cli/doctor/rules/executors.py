@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from signpost.cli.doctor.findings import Finding, error, note, warning
+from signpost.cli.doctor.findings import Finding, describe_scope, error, note, warning
 from signpost.contract import PlacedExecutor
 from signpost.directory.allow_list import AllowList
 from signpost.directory.load_tenants import TENANTS_TAG, tenants_without_consent, without_qualifier
@@ -65,7 +65,7 @@ def _judge_answer(
     facts: ExecutorFacts, answer: ExecutorAnswer, placements: Sequence[PlacedExecutor]
 ) -> Iterator[Finding]:
     if isinstance(answer.offered, PlacementRefusal):
-        yield _find_silence(facts, answer.arn, answer.offered, placements)
+        yield _find_no_answer(facts, answer.arn, answer.offered, placements)
     else:
         for placed in placements:
             yield from _judge_placement(facts, placed, answer.offered)
@@ -79,17 +79,19 @@ def _judge_answer(
     yield from _judge_layers(facts, answer)
 
 
-def _find_silence(
+def _find_no_answer(
     facts: ExecutorFacts, arn: str, refusal: PlacementRefusal, placements: Sequence[PlacedExecutor]
 ) -> Finding:
     tenant = next((placed.tenant for placed in placements if placed.tenant is not None), None)
-    removal = "" if tenant is None else f" or `signpost executors remove {arn} --tenant {tenant} --stack {facts.stack}`"
+    removal = (
+        "" if tenant is None else f", or `signpost executors remove {arn} --tenant {tenant} --stack {facts.stack}`"
+    )
     problem = f"The executor does not report its functions ({refusal.code}): {refusal.message}"
-    return error("executor_no_answer", arn, problem, f"Read its log and deploy it again,{removal} ({PAGE}).")
+    return error("executor_no_answer", arn, problem, f"Read its log and deploy it again{removal} ({PAGE}).")
 
 
 def _judge_placement(facts: ExecutorFacts, placed: PlacedExecutor, offered: frozenset[str]) -> Iterator[Finding]:
-    recorded, scope = frozenset(placed.functions), _describe_scope(placed.tenant)
+    recorded, scope = frozenset(placed.functions), describe_scope(placed.tenant)
     again = f"`{_place_command(facts, [placed])}`"
     if gone := sorted(recorded - offered):
         problem = f"The directory of {scope} has {', '.join(gone)}, which the executor does not host: calls fail."
@@ -138,7 +140,7 @@ def _judge_layers(facts: ExecutorFacts, answer: ExecutorAnswer) -> Iterator[Find
 
 def _judge_rows(facts: ExecutorFacts, rows: FunctionRows) -> Iterator[Finding]:
     placements = [placed for placed in facts.placed if placed.tenant == rows.tenant]
-    scope = _describe_scope(rows.tenant)
+    scope = describe_scope(rows.tenant)
     held = {name for placed in placements for name in placed.functions}
     for placed in placements:
         if lost := sorted(frozenset(placed.functions) - rows.functions):
@@ -158,7 +160,3 @@ def _place_command(facts: ExecutorFacts, placements: Sequence[PlacedExecutor], t
     if tenant is not None:
         return f"signpost executors place FUNCTION --tenant {tenant} --stack {facts.stack}"
     return "sam deploy"
-
-
-def _describe_scope(tenant: str | None) -> str:
-    return "the deployment" if tenant is None else f"tenant {tenant}"

@@ -14,6 +14,7 @@ NEAR = 0.9
 class LambdaFacts:
     name: str
     """The logical id."""
+    physical_id: str
     state: str
     update_status: str
     reason: str
@@ -37,7 +38,7 @@ def judge_function(function: LambdaFacts, layer: str) -> Iterator[Finding]:
         yield error("function_failed", function.name, problem, "Mend the cause, then `sam deploy`.")
     if function.reserved == 0:
         problem = "Its reserved concurrency is 0: it is never run."
-        remedy = "`aws lambda delete-function-concurrency --function-name` with its name."
+        remedy = f"`aws lambda delete-function-concurrency --function-name {function.physical_id}`"
         yield error("function_stopped", function.name, problem, remedy)
     if function.layers and layer not in function.layers:
         problem = f"It runs with {', '.join(sorted(function.layers))}, and the stack has the layer {layer}."

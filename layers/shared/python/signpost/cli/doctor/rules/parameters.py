@@ -116,12 +116,17 @@ def _judge_addresses(parameters: StackParameters) -> Iterator[Finding]:
             f"PublicUrl is {public}, and DomainName is {domain}: clients are told the first, and tokens must name it.",
             f"Leave PublicUrl empty unless a proxy stands in front of the domain: {DEPLOY}.",
         )
-    for origin in filter(None, map(str.strip, parameters.get("AllowedOrigins").split(","))):
+    for name in ("AllowedOrigins", "MoreOrigins"):
+        yield from _judge_origins(name, parameters.get(name))
+
+
+def _judge_origins(name: str, listed: str) -> Iterator[Finding]:
+    for origin in filter(None, map(str.strip, listed.split(","))):
         if not ORIGIN.fullmatch(origin):
             yield warning(
                 "origin_malformed",
-                "AllowedOrigins",
-                f"AllowedOrigins has {origin}, which no browser sends: an origin is a scheme and a host, no path.",
+                name,
+                f"{name} has {origin}, which no browser sends: an origin is a scheme and a host, no path.",
                 f"Write it as https://app.example.com: {DEPLOY}.",
             )
 
@@ -145,7 +150,7 @@ def _judge_search(parameters: StackParameters) -> Iterator[Finding]:
     provider, endpoint = parameters.get("SearchProvider"), parameters.get("SearchEndpoint")
     key = parameters.get("SearchKeySecretArn")
     if provider in ("brave", "tavily") and not key:
-        problem = f"SearchProvider is {provider}, and SearchKeySecretArn is empty: core::web_search is refused there."
+        problem = f"SearchProvider is {provider}, and SearchKeySecretArn is empty: core::web_search fails."
         yield error("search_key_missing", "SearchKeySecretArn", problem, f"Give the ARN of the secret: {DEPLOY}.")
     if provider == "json" and "{query}" not in endpoint:
         problem = "SearchProvider is json, and SearchEndpoint is no URL with {query} in it."

@@ -64,7 +64,7 @@ def judge_queue(queue: QueueFacts, stack: str) -> Iterator[Finding]:
         minutes = queue.oldest_seconds / 60
         problem = (
             f"{queue.visible} messages can be received, and the oldest of the queue is {minutes:.0f} minutes old: its "
-            "function takes too few, or tries one again and again."
+            "function receives too few, or retries one repeatedly."
         )
         remedy = f"Look for throttles, a disabled event source and failures in the function's log ({PAGE})."
         yield warning("messages_waiting", queue.name, problem, remedy)

@@ -1,9 +1,10 @@
-"""What keeps a stack from going back to an earlier release: stored rows that it cannot read, or reads otherwise."""
+"""What keeps a stack from going back to an earlier release: rows that it cannot read, or reads in another sense."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 from signpost.cli.doctor.findings import Finding, note
+from signpost.cli.terminal import format_time
+from signpost.identity.api_keys import find_ending
 from signpost.identity.credentials import ApiKey
 from signpost.records import dataclass
 
@@ -45,29 +46,27 @@ class RollbackFacts:
     tenants: Sequence[TenantRows]
 
 
-def judge_rollback(facts: RollbackFacts) -> Sequence[Finding]:
+def judge_rollback(facts: RollbackFacts, stack: str) -> Sequence[Finding]:
     """Return what keeps the stack from going back, first that at which an earlier release fails."""
-    found = [*map(_of_step, facts.steps)]
+    found = [*map(_find_owned_step, facts.steps)]
     if facts.has_unread_runs:
-        found.append(_of_unread_runs())
+        found.append(_find_unread_runs())
     for rows in facts.tenants:
-        found += _of_tenant(rows, facts.now)
+        found += _judge_tenant(rows, facts.now, stack)
     return sorted(found, key=lambda finding: finding.code not in BLOCKING)
 
 
-def _of_tenant(rows: TenantRows, now: float) -> Iterator[Finding]:
-    yield from (_of_owned_key(key) for key in rows.owned_keys if _is_accepted(key, now))
-    yield from (_of_kept_key(key, until) for key, until in rows.kept_keys if key.revoked_at is None and until > now)
-    yield from (_of_rule(rows.tenant, rule) for rule in rows.identity_rules)
+def _judge_tenant(rows: TenantRows, now: float, stack: str) -> Iterator[Finding]:
+    yield from (_find_owned_key(key, stack) for key in rows.owned_keys if find_ending(key, now) is None)
+    for key, until in rows.kept_keys:
+        if key.revoked_at is None and until > now:
+            yield _find_kept_key(key, until, stack)
+    yield from (_find_identity_rule(rows.tenant, rule) for rule in rows.identity_rules)
     if rows.refuses_undeclared_arguments:
-        yield _of_arguments(rows.tenant)
+        yield _find_ignored_setting(rows.tenant)
 
 
-def _is_accepted(key: ApiKey, now: float) -> bool:
-    return key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
-
-
-def _of_step(step: OwnedStep) -> Finding:
+def _find_owned_step(step: OwnedStep) -> Finding:
     return note(
         "owned_step",
         f"{step.workflow_id} of tenant {step.tenant}",
@@ -77,7 +76,7 @@ def _of_step(step: OwnedStep) -> Finding:
     )
 
 
-def _of_unread_runs() -> Finding:
+def _find_unread_runs() -> Finding:
     return note(
         "runs_not_read",
         "running workflows",
@@ -87,27 +86,27 @@ def _of_unread_runs() -> Finding:
     )
 
 
-def _of_owned_key(key: ApiKey) -> Finding:
+def _find_owned_key(key: ApiKey, stack: str) -> Finding:
     return note(
         "owned_key",
         f"key {key.key_id} of tenant {key.tenant}",
         f"An earlier release does not read that the key {key.key_id} ({key.name}) belongs to {key.owner}: where "
         "distinct persons are counted, the key and its owner are two. It cannot read steps that the key has begun.",
-        f"Revoke the key before you go back: signpost keys revoke {key.key_id} --tenant {key.tenant}",
+        _remedy_of_key(key, stack),
     )
 
 
-def _of_kept_key(key: ApiKey, until: float) -> Finding:
+def _find_kept_key(key: ApiKey, until: float, stack: str) -> Finding:
     return note(
         "key_accepted_longer",
         f"key {key.key_id} of tenant {key.tenant}",
-        f"An earlier release accepts the key {key.key_id} ({key.name}) until {_date(until)}, which is the end of its "
-        f"row, and not until {_date(key.expires_at or until)}, when it expires.",
-        f"Revoke the key before you go back: signpost keys revoke {key.key_id} --tenant {key.tenant}",
+        f"An earlier release accepts the key {key.key_id} ({key.name}) until {format_time(until)}, the end of its row, "
+        f"instead of {format_time(key.expires_at or until)}, its expiry.",
+        _remedy_of_key(key, stack),
     )
 
 
-def _of_rule(tenant: str, rule: str) -> Finding:
+def _find_identity_rule(tenant: str, rule: str) -> Finding:
     return note(
         "identity_rule",
         f"rule {rule} of tenant {tenant}",
@@ -117,7 +116,7 @@ def _of_rule(tenant: str, rule: str) -> Finding:
     )
 
 
-def _of_arguments(tenant: str) -> Finding:
+def _find_ignored_setting(tenant: str) -> Finding:
     return note(
         "arguments_accepted",
         f"setting undeclared_arguments of tenant {tenant}",
@@ -127,5 +126,5 @@ def _of_arguments(tenant: str) -> Finding:
     )
 
 
-def _date(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+def _remedy_of_key(key: ApiKey, stack: str) -> str:
+    return f"Before you go back: `signpost keys revoke {key.key_id} --tenant {key.tenant} --stack {stack}` ({PAGE})."

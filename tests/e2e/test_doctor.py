@@ -45,7 +45,8 @@ UNUSED_WHEN_SOUND = {
     "sns:ListSubscriptionsByTopic",
     "sqs:ReceiveMessage",
 }
-"""What is read only of a stack with messages, alarms with a topic, long values, loaded executors or a failure."""
+"""Actions that are needed only for a stack with messages, alarms with a topic, long values, loaded executors or a
+failure."""
 ACCOUNT = "arn:aws:lambda:us-east-1:000000000000:function:"
 
 type Examine = Callable[..., tuple[int, dict[str, Any]]]
@@ -81,8 +82,8 @@ def codes_of(document: dict[str, Any]) -> set[str]:
 def broken(
     examine: Examine, stack: str, check: str, code: str, *, exit_code: int = 1, mend: Callable[[], object]
 ) -> Generator[Callable[[], dict[str, Any]]]:
-    """Yield a function that returns the finding of the fault that the block has made. Afterwards mend it, and check
-    that the finding is gone."""
+    """Yield a function that returns the finding of a fault that was made before the block. Afterwards mend the fault,
+    and check that the finding is gone."""
 
     def look() -> dict[str, Any]:
         code_of_exit, document = examine(stack, "--only", check)
@@ -110,7 +111,7 @@ def late_issuer(tmp_path_factory: pytest.TempPathFactory) -> Issuer:
 
 @pytest.fixture(scope="module")
 def wrecked(laptop: Laptop, late_issuer: Issuer) -> Stack:
-    """Deploy a stack whose issuer and endpoint do not answer, and of which resources may be deleted."""
+    """Deploy a stack whose issuer and endpoint do not answer, and whose resources tests may delete."""
     return laptop.deploy("wrecked", AuthMode="jwt", OidcIssuer=late_issuer.url, PublicUrl="http://127.0.0.1:1")
 
 
@@ -428,7 +429,8 @@ def test_resources_that_were_deleted_by_hand_are_found(laptop: Laptop, wrecked: 
 
 
 def test_a_deployment_that_failed_is_found_with_its_reason(laptop: Laptop, examine: Examine) -> None:
-    """The stack is of another template, so that it fails quickly: whatever needs its outputs cannot be looked at."""
+    """The stack has another template, so that it fails quickly. Checks that need its outputs are reported as not
+    seen."""
     odd = {"Type": "Custom::Odd", "Properties": {"ServiceToken": f"{ACCOUNT}gone"}}
     cloudformation = laptop.client("cloudformation")
     cloudformation.create_stack(StackName="failed", TemplateBody=json.dumps({"Resources": {"Odd": odd}}))

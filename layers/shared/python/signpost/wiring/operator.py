@@ -73,7 +73,7 @@ class OperatorAdapters:
 
     @property
     def api_key_rows(self) -> DynamoApiKeys:
-        """The rows of the keys, with what earlier releases do not read of them."""
+        """The API keys with the ends of their rows, which earlier releases take for the expiry."""
         return DynamoApiKeys(self._clients.dynamodb, self._registry_table)
 
     @property

@@ -40,8 +40,8 @@ CHECKS: Mapping[str, str] = {
 }
 DESCRIPTION = (
     "Examines a deployed stack with your AWS credentials, changes nothing, and says what is wrong and what to do. The "
-    "exit code is 0 if nothing is wrong, 1 if there is an error, and 2 if there is none but something could not be "
-    "looked at. docs/doctor.md has the codes."
+    "exit code is 0 without an error, 1 with one, and 2 if no error was found but something could not be looked at. "
+    "docs/doctor.md has the codes."
 )
 LIST_OF_CHECKS = "\n".join(("checks:", *(f"  {name:<13} {purpose}" for name, purpose in CHECKS.items())))
 

@@ -45,7 +45,7 @@ def examine_stack(
 
 
 def run_check(check: str, examine: Examine, stack: ExaminedStack) -> CheckReport:
-    """Run one check. What it has found before it fails is kept."""
+    """Run one check. Findings from before a failure are kept."""
     reads, findings = PartialReads(), list[Finding]()
     try:
         findings.extend(examine(stack, reads))

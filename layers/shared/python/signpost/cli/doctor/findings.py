@@ -163,7 +163,7 @@ class Diagnosis:
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing is wrong, 1 with an error, 2 without one if something could not be looked at."""
+        """0 without an error, 1 with one, and 2 if no error was found but something could not be looked at."""
         if self.count("error"):
             return 1
         return 2 if self.has_unseen else 0

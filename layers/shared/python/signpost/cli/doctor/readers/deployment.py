@@ -1,4 +1,4 @@
-"""Examines what CloudFormation knows: the stack's status, parameters, release, clock, size and drift."""
+"""Examines the deployment: the stack's status, parameters, release, clock and drift."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ def examine_clock(stack: "ExaminedStack", _: "PartialReads") -> "Iterator[Findin
 
 
 def examine_release(stack: "ExaminedStack", reads: "PartialReads") -> "Iterator[Finding]":
-    """A place for every form of stored data: a row of `formats` for each."""
+    """Compare the releases, and the form of each kind of row with the latest one that this release reads."""
     health = reads.read("release of the stack", lambda: read_health(stack.outputs["McpUrl"]))
     release = health.document.get("version") if health is not None else None
     stored = reads.read("forms of the rows", lambda: stack.adapters.stored_formats.read([None, *stack.tenants]))

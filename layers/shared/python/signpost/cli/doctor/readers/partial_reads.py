@@ -38,7 +38,7 @@ class PartialReads:
         return tuple(self._unseen)
 
     def read[Value](self, subject: str, read: Callable[[], Value]) -> Value | None:
-        """Return what `read` returns; None if it fails, which is kept."""
+        """Return what `read` returns. None if it fails; the failure is listed as unseen."""
         try:
             return read()
         except EXPECTED as fault:

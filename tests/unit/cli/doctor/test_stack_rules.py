@@ -137,6 +137,8 @@ def test_the_first_failure_of_the_last_operation_is_the_cause() -> None:
         ("ROLLBACK_COMPLETE", "stack_failed", "sam delete"),
         ("CREATE_FAILED", "stack_failed", "sam delete"),
         ("UPDATE_ROLLBACK_FAILED", "stack_failed", "continue-update-rollback"),
+        ("UPDATE_FAILED", "stack_failed", "rollback-stack"),
+        ("IMPORT_ROLLBACK_FAILED", "stack_failed", "rollback-stack"),
         ("UPDATE_ROLLBACK_COMPLETE", "stack_rolled_back", "sam deploy"),
         ("UPDATE_IN_PROGRESS", "stack_changing", "describe-stack-events"),
     ],
@@ -194,8 +196,8 @@ def test_drifted_and_deleted_resources_are_found_with_the_properties_that_differ
     ("unreserved", "reserved", "codes"),
     [
         (1000, {}, []),
-        (10, {}, []),  # a new account, with the defaults
-        (9, {}, ["concurrency_tight"]),
+        (11, {}, []),
+        (10, {}, ["concurrency_tight"]),  # a new account, with the defaults
         (6, {}, ["concurrency_exhausted"]),
         (1000, {"WorkerFunction": 1}, ["concurrency_below_parameter"]),
         (1000, {"WorkerFunction": 0, "DeliveryFunction": 2}, []),  # a stopped function has a finding of its own

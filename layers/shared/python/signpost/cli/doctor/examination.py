@@ -52,5 +52,5 @@ def run_check(check: str, examine: Examine, stack: ExaminedStack) -> CheckReport
     except EXPECTED as fault:
         reads.miss(check, describe_fault(fault))
     except Exception as fault:  # noqa: BLE001 - the boundary of a check: the others go on
-        reads.miss(check, f"An internal error of this command occurred ({type(fault).__name__}: {fault}).")
+        reads.miss(check, f"An internal error of this command occurred ({type(fault).__name__}).")
     return CheckReport(check, findings, reads.unseen)

@@ -38,7 +38,7 @@ def judge_concurrency(facts: ConcurrencyFacts, parameters: StackParameters) -> I
     if at_once >= facts.unreserved:
         problem = f"{facts.unreserved} functions may run at once, and the background alone takes {at_once} ({listed})."
         yield error("concurrency_exhausted", subject, f"{problem} Requests get 503.", remedy)
-    elif held > facts.unreserved:
+    elif held >= facts.unreserved:
         problem = f"{facts.unreserved} functions may run at once, and the background may hold {held} ({listed})."
         yield warning("concurrency_tight", subject, f"{problem} At full load requests get 503.", remedy)
     for name, number in runs.items():

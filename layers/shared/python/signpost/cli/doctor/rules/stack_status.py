@@ -8,7 +8,15 @@ from signpost.records import dataclass
 CANCELLED = "cancelled"
 """CloudFormation gives this reason to the resources that it stops after another one has failed."""
 STARTS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS", "IMPORT_IN_PROGRESS")
-STUCK = ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED", "UPDATE_ROLLBACK_FAILED")
+STUCK = (
+    "CREATE_FAILED",
+    "ROLLBACK_COMPLETE",
+    "ROLLBACK_FAILED",
+    "DELETE_FAILED",
+    "UPDATE_FAILED",
+    "UPDATE_ROLLBACK_FAILED",
+    "IMPORT_ROLLBACK_FAILED",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +79,7 @@ def _remedy_of_failure(stack: StackStatus) -> str:
     if stack.status == "UPDATE_ROLLBACK_FAILED":
         command = f"aws cloudformation continue-update-rollback --stack-name {stack.name}"
         return f"Mend the cause, run `{command}`, then `sam deploy`."
+    if stack.status in ("UPDATE_FAILED", "IMPORT_ROLLBACK_FAILED"):
+        command = f"aws cloudformation rollback-stack --stack-name {stack.name}"
+        return f"Mend the cause, then `sam deploy`; or go back to the state before by `{command}`."
     return f"Mend the cause, run `sam delete --stack-name {stack.name}`, then `sam deploy`."

@@ -23,7 +23,8 @@ SECONDS_TO_ANSWER = 60.0
 """The seconds before the function's time-out after which no further attempt begins."""
 PAUSE = 5.0
 TRANSIENT_CODES: frozenset[PlacementCode] = frozenset(("no_executor", "not_reached", "invalid_secret"))
-"""Refusals that a permission or a function can cause that was just created: AWS takes seconds to apply it everywhere."""
+"""Refusals that a permission or a function can cause that was just created: AWS takes seconds to apply it
+everywhere."""
 REQUIRED_MEMBERS = ("RequestType", "RequestId", "StackId", "LogicalResourceId", "ResponseURL")
 
 type SendAnswer = Callable[[str, JsonObject], None]

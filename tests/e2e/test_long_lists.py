@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from local.limits import LONGEST_ENVIRONMENT, LONGEST_PARAMETER, LONGEST_POLICIES, measure_environment, measure_policy
+from local.limits import LONGEST_ENVIRONMENT, LONGEST_POLICIES, measure_environment, measure_policy
+from local.longest_values import LONGEST_PARAMETER
 from tests.support.laptop import Laptop, Stack
 
 pytestmark = pytest.mark.cloud

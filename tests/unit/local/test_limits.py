@@ -7,7 +7,6 @@ import pytest
 
 from local.limits import (
     LONGEST_ENVIRONMENT,
-    LONGEST_PARAMETER,
     LONGEST_POLICIES,
     MOST_RESOURCES,
     Measure,
@@ -16,6 +15,7 @@ from local.limits import (
     measure_template,
     report_measures,
 )
+from local.longest_values import LONGEST_PARAMETER
 
 
 def build_template(
@@ -43,7 +43,7 @@ def build_policy(resource: Any) -> Mapping[str, Any]:
 
 
 def find_over(template: Mapping[str, Any]) -> Sequence[str]:
-    return [measure.what for measure in measure_template(template) if measure.is_over]
+    return [measure.subject for measure in measure_template(template) if measure.is_over]
 
 
 def test_a_template_within_the_limits_has_no_measure_over_them() -> None:
@@ -81,13 +81,13 @@ def test_a_template_has_at_most_500_resources(others: int, over: Sequence[str]) 
 )
 def test_a_parameter_counts_with_its_longest_value(parameter: Mapping[str, Any], length: int) -> None:
     template = build_template({"A": {"Ref": "P"}}, parameters={"P": parameter})
-    measures = {measure.what: measure.size for measure in measure_template(template)}
+    measures = {measure.subject: measure.size for measure in measure_template(template)}
     assert measures["environment of Own"] == length + len('{"A":""}')
 
 
 def test_a_list_counts_with_the_quotation_marks_of_its_entries() -> None:
     template = build_template(policies=[build_policy({"Ref": "P"})], parameters={"P": {"Type": "CommaDelimitedList"}})
-    sizes = {measure.what: measure.size for measure in measure_template(template)}
+    sizes = {measure.subject: measure.size for measure in measure_template(template)}
     assert LONGEST_PARAMETER * 1.05 < sizes["policies of OwnRole"] < LONGEST_PARAMETER * 1.15
 
 
@@ -103,7 +103,7 @@ def test_intrinsic_functions_count_with_the_longest_of_their_values() -> None:
         "G": {"Ref": "OwnRole"},
     }
     template = build_template(variables, parameters=parameters)
-    sizes = {measure.what: measure.size for measure in measure_template(template)}
+    sizes = {measure.subject: measure.size for measure in measure_template(template)}
     lengths = {"A": 50, "B": 50 + 128 + 3, "C": 6, "D": 7, "E": 0, "G": 64}
     assert sizes["environment of Own"] == measure_environment({name: "x" * size for name, size in lengths.items()})
 

@@ -6,7 +6,6 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from signpost.cli.doctor.rules.rollback import judge_rollback
 from signpost.cli.stack import open_adapters
 from tests.support.laptop import Laptop, Stack
 from tests.support.stored_rows import StoredTenant, put_tenant, read_file
+from tests.support.tenant_client import TenantClient
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
@@ -29,33 +29,20 @@ class InheritedTenant:
     name: str
     stored: StoredTenant
 
-    def make_person(self, subject: str, person: str = "approver") -> str:
+    @property
+    def client(self) -> TenantClient:
+        return TenantClient(self.stack, self.stored.key)
+
+    @property
+    def runs(self) -> Mapping[str, str]:
+        return self.stored.runs
+
+    def make_person_token(self, subject: str, person: str = "approver") -> str:
         return self.laptop.issuer.access_token(person, self.stack.url, tenant=self.name, sub=subject)
 
-    def request(self, method: str, by: str = "", **params: Any) -> Any:
-        answer = self.stack.request(by or self.stored.key, method, params)
-        assert answer.status == 200, answer.text
-        assert "result" in answer.json, f"{method} {params}: {answer.text}"
-        return answer.json["result"]
-
     def read(self, uri: str) -> str:
-        (content,) = self.request("resources/read", uri=uri)["contents"]
+        (content,) = self.client.request("resources/read", uri=uri)["contents"]
         return content["text"]
-
-    def call(self, tool: str, by: str = "", **arguments: Any) -> Any:
-        return self.request("tools/call", by, name=tool, arguments=arguments)["structuredContent"]
-
-    def get(self, run: str, by: str = "") -> Any:
-        return self.call("workflow.get", by, workflowId=self.stored.runs[run])
-
-    def submit(self, run: str, transition: str, by: str = "", **arguments: Any) -> Any:
-        submitted: Mapping[str, Any] = {
-            "workflowId": self.stored.runs[run],
-            "expectedVersion": self.get(run)["version"],
-            "transition": transition,
-            "arguments": arguments,
-        }
-        return self.call("workflow.submit", by, **submitted)
 
 
 @pytest.fixture(scope="module")
@@ -69,43 +56,57 @@ def test_documents_prompts_and_workflows_of_an_earlier_release_are_served(inheri
     assert inherited.read("iii://handbook").startswith("# Handbook\n\nRead before the first day.")
     assert inherited.read("iii://handbook/mail").count("Ä long line.") == 400
     assert inherited.read("skill://office/references/FORMS.md") == "Form 7, Form 8.\n"
-    assert [prompt["name"] for prompt in inherited.request("prompts/list")["prompts"]] == ["hello"]
-    assert sorted(item["id"] for item in inherited.call("gateway.home")["items"]) == [
+    assert [prompt["name"] for prompt in inherited.client.request("prompts/list")["prompts"]] == ["hello"]
+    assert sorted(item["id"] for item in inherited.client.call("gateway.home")["items"]) == [
         "bundle", "checks", "fire", "lease", "notes.add", "order", "purchase", "review"
     ]  # fmt: skip
 
 
 @pytest.mark.invariant(113)
 def test_a_run_that_waits_for_a_second_person_goes_on(inherited: InheritedTenant) -> None:
-    assert inherited.get("purchase")["approval"]["approvedBy"] == ["ann"]
-    assert inherited.submit("purchase", "approve", inherited.make_person("bob"))["state"] == "bought"
+    assert inherited.client.get(inherited.runs["purchase"])["approval"]["approvedBy"] == ["ann"]
+    assert (
+        inherited.client.submit(inherited.runs["purchase"], "approve", inherited.make_person_token("bob"))["state"]
+        == "bought"
+    )
 
 
 @pytest.mark.invariant(113)
 def test_a_run_that_waits_for_another_run_goes_on(inherited: InheritedTenant) -> None:
-    assert inherited.get("bundle")["pending"]["workflowId"] == inherited.stored.runs["child"]
-    assert inherited.submit("child", "finish")["state"] == "done"
-    wait_for("the parent to go on", lambda: inherited.get("bundle")["state"], lambda state: state == "shipped")
+    assert inherited.client.get(inherited.runs["bundle"])["pending"]["workflowId"] == inherited.runs["child"]
+    assert inherited.client.submit(inherited.runs["child"], "finish")["state"] == "done"
+    wait_for(
+        "the parent to go on",
+        lambda: inherited.client.get(inherited.runs["bundle"])["state"],
+        lambda state: state == "shipped",
+    )
 
 
 @pytest.mark.invariant(113)
 def test_a_step_in_doubt_is_resolved(inherited: InheritedTenant) -> None:
-    operator = inherited.make_person("operator", "operator")
-    shown = inherited.get("fire", operator)
+    operator = inherited.make_person_token("operator", "operator")
+    shown = inherited.client.get(inherited.runs["fire"], operator)
     assert shown["inDoubt"]["transition"] == "burn"
     (link,) = [link for link in shown["links"] if link["args"].get("transition") == "$resolve"]
     arguments = {**link["args"]["arguments"], "happened": True}
-    assert inherited.call("workflow.submit", operator, **{**link["args"], "arguments": arguments})["state"] == "burnt"
+    assert (
+        inherited.client.call("workflow.submit", operator, **{**link["args"], "arguments": arguments})["state"]
+        == "burnt"
+    )
 
 
 @pytest.mark.invariant(113)
 def test_a_deadline_of_an_earlier_release_passes(inherited: InheritedTenant) -> None:
-    wait_for("the deadline to be noticed", lambda: inherited.get("lease")["state"], lambda state: state == "lapsed")
+    wait_for(
+        "the deadline to be noticed",
+        lambda: inherited.client.get(inherited.runs["lease"])["state"],
+        lambda state: state == "lapsed",
+    )
 
 
 @pytest.mark.invariant(113)
 def test_a_session_of_capabilities_goes_on(inherited: InheritedTenant) -> None:
-    assert inherited.submit("session", "notes.add", note="x")["state"] == "ready"
+    assert inherited.client.submit(inherited.runs["session"], "notes.add", note="x")["state"] == "ready"
 
 
 @pytest.mark.invariant(114)

@@ -20,6 +20,7 @@ from tests.support.earlier_release import EarlierRelease
 from tests.support.laptop import Laptop, Stack
 from tests.support.memory_gateway import GatewayAnswer
 from tests.support.release_content import EXECUTOR, MANIFEST, MANIFEST_NAME, TENANT, deploy_executor, write_content
+from tests.support.tenant_client import TenantClient
 from tests.support.waiting import wait_for
 
 EXECUTOR_ARN = f"arn:aws:lambda:us-east-1:000000000000:function:{EXECUTOR}"
@@ -43,6 +44,11 @@ class ReleasedStack:
     home: Path
     stack: Stack
     key: str = ""
+
+    @property
+    def client(self) -> TenantClient:
+        """The client of the tenant, with its key and the present deployment."""
+        return TenantClient(self.stack, self.key)
 
     @property
     def signpost(self) -> ProcessRunner:
@@ -100,15 +106,15 @@ class ReleasedStack:
         with open_adapters(self.name) as adapters:
             return judge_rollback(read_rollback_facts(adapters, [TENANT]), self.name)
 
-    def make_person(self, subject: str) -> str:
+    def make_person_token(self, subject: str) -> str:
         """Return an access token of a person."""
         return self.laptop.issuer.access_token("approver", self.stack.url, sub=subject)
 
-    def open_shop(self, *, is_open: bool = True) -> None:
-        """Let orders::book succeed, or fail for now."""
+    def open_shop(self) -> None:
+        """Let orders::book succeed, which fails until then."""
         functions = self.laptop.client("lambda")
         variables = functions.get_function_configuration(FunctionName=EXECUTOR)["Environment"]["Variables"]
-        changed = {**variables, "SHOP": "open" if is_open else "shut"}
+        changed = {**variables, "SHOP": "open"}
         functions.update_function_configuration(FunctionName=EXECUTOR, Environment={"Variables": changed})
 
     def send(self, key: str, tool: str = "gateway.home", **arguments: Any) -> GatewayAnswer:
@@ -117,34 +123,16 @@ class ReleasedStack:
 
     def list_tools(self, key: str) -> set[str]:
         """Return the names of the functions that the holder of the key may call."""
-        return {tool["name"] for tool in self.request("tools/list", "/mcp/functions", key)["tools"]}
-
-    def request(self, method: str, path: str = "/mcp", key: str = "", **params: Any) -> Any:
-        """Send a request and return its result."""
-        answer = self.stack.request(key or self.key, method, params, path)
-        assert answer.status == 200, answer.text
-        assert "result" in answer.json, f"{method} {params}: {answer.text}"
-        return answer.json["result"]
-
-    def call(self, tool: str, by: str = "", **arguments: Any) -> Any:
-        return self.request("tools/call", key=by, name=tool, arguments=arguments)["structuredContent"]
+        return {tool["name"] for tool in self.client.request("tools/list", "/mcp/functions", key)["tools"]}
 
     def start(self, definition_id: str, by: str = "") -> str:
         """Start a run and return its id."""
-        return self.call("workflow.start", by, definitionId=definition_id, input={})["workflowId"]
-
-    def get(self, run: str) -> Any:
-        return self.call("workflow.get", workflowId=run)
-
-    def submit(self, run: str, transition: str, by: str = "", **arguments: Any) -> Any:
-        version = self.get(run)["version"]
-        submitted = {"workflowId": run, "expectedVersion": version, "transition": transition, "arguments": arguments}
-        return self.call("workflow.submit", by, **submitted)
+        return self.client.call("workflow.start", by, definitionId=definition_id, input={})["workflowId"]
 
     def wait_until(self, run: str, state: str) -> None:
         wait_for(
             f"the run {run} to be in {state}",
-            lambda: self.get(run),
+            lambda: self.client.get(run),
             lambda it: it["state"] == state,
             patience=SECONDS_TO_GO_ON,
         )
@@ -154,7 +142,7 @@ class ReleasedStack:
         operator = self.laptop.issuer.access_token("operator", self.stack.url)
         wait_for(
             f"the link $resolve of {run}",
-            lambda: self.call("workflow.get", operator, workflowId=run),
+            lambda: self.client.call("workflow.get", operator, workflowId=run),
             lambda it: any(link["args"].get("transition") == "$resolve" for link in it["links"]),
         )
         done = self.signpost(
@@ -164,36 +152,38 @@ class ReleasedStack:
 
     def read_documents(self) -> Mapping[str, Any]:
         """Read everything that the tenant has published, as clients read it."""
-        listed = [entry for entry in self.request("resources/list")["resources"] if _is_own(entry["uri"])]
-        skills = [skill for skill in self.request("skills/list")["skills"] if _is_own(skill["uri"])]
+        listed = [entry for entry in self.client.request("resources/list")["resources"] if _is_own(entry["uri"])]
+        skills = [skill for skill in self.client.request("skills/list")["skills"] if _is_own(skill["uri"])]
         files = [resource["uri"] for skill in skills for resource in skill["resources"]]
         uris = ["iii://fn/orders/visitor", *(entry["uri"] for entry in listed), *files]
         return {
             "resources": listed,
             "skills": skills,
-            "contents": {uri: self.request("resources/read", uri=uri)["contents"] for uri in uris},
-            "prompts": self.request("prompts/list")["prompts"],
-            "prompt": self.request("prompts/get", name="hello", arguments={"name": "Ann"})["messages"],
+            "contents": {uri: self.client.request("resources/read", uri=uri)["contents"] for uri in uris},
+            "prompts": self.client.request("prompts/list")["prompts"],
+            "prompt": self.client.request("prompts/get", name="hello", arguments={"name": "Ann"})["messages"],
         }
 
     def read_shipped_documents(self) -> Mapping[str, Any]:
         """Read the documents that the deployment ships."""
-        uris = [entry["uri"] for entry in self.request("resources/list")["resources"] if not _is_own(entry["uri"])]
-        return {uri: self.request("resources/read", uri=uri)["contents"] for uri in uris if uri != INDEX}
+        uris = [
+            entry["uri"] for entry in self.client.request("resources/list")["resources"] if not _is_own(entry["uri"])
+        ]
+        return {uri: self.client.request("resources/read", uri=uri)["contents"] for uri in uris if uri != INDEX}
 
     def read_catalogue(self) -> Mapping[str, Any]:
         """Read the names of all that can be called, and the order function's answer."""
         return {
-            "home": sorted(item["id"] for item in self.call("gateway.home")["items"]),
+            "home": sorted(item["id"] for item in self.client.call("gateway.home")["items"]),
             "tools": {
-                path: sorted(tool["name"] for tool in self.request("tools/list", path)["tools"])
+                path: sorted(tool["name"] for tool in self.client.request("tools/list", path)["tools"])
                 for path in ("/mcp", "/mcp/functions", "/mcp/flat")
             },
         }
 
     def book_item(self) -> Any:
         """Call the function of the executor as a tool."""
-        return self.request("tools/call", "/mcp/functions", name="orders__book", arguments={"item": "ink"})
+        return self.client.request("tools/call", "/mcp/functions", name="orders__book", arguments={"item": "ink"})
 
 
 _PARAMETERS = {"AuthMode": "both", "ExecutorFunctions": EXECUTOR_ARN}

@@ -26,10 +26,10 @@ RECORD = "SIGNPOST_IAM_RECORD"
 """The variable with the path of the record. It is removed before a function starts, so functions do not inherit it."""
 
 STARTED_BY = "SIGNPOST_STARTED_BY"
-"""The variable with the id of the process with which the emulator ends, if any. Removed likewise."""
+"""The variable with the id of the process with which the emulator ends, if any. Functions do not inherit it either."""
 
 LATENCY = "SIGNPOST_LATENCY"
-"""The variable with the path of the file with the latency, if any. Removed likewise."""
+"""The variable with the path of the file with the latency, if any. Functions do not inherit it either."""
 
 LEADING_KEYS = "dynamodb:LeadingKeys"
 _NAMED_KEYS = "signpost:named-keys"
@@ -352,14 +352,14 @@ def _end_sandboxes_with_their_function() -> None:
 def _make_concurrency_a_number() -> None:
     """Let a template give `MaximumConcurrency` by a parameter: CloudFormation in the emulator makes a text of it, and
     its comparison with a number would stop the reading of all queues."""
-    runtime: Any = importlib.import_module("ministack.services.lambda_svc")
-    compare = runtime._sqs_esm_concurrency  # noqa: SLF001 - it has no other name
+    service: Any = importlib.import_module("ministack.services.lambda_svc")
+    compare = service._sqs_esm_concurrency  # noqa: SLF001 - it has no other name
 
     def compare_numbers(mapping: Mapping[str, Any], *rest: Any) -> Any:
         scaling = {name: int(value) for name, value in _mapping(mapping.get("ScalingConfig")).items()}
         return compare({**mapping, "ScalingConfig": scaling}, *rest)
 
-    runtime._sqs_esm_concurrency = compare_numbers  # noqa: SLF001 - as above
+    service._sqs_esm_concurrency = compare_numbers  # noqa: SLF001 - as above
 
 
 def _judge_alarms_by_their_dimensions() -> None:

@@ -15,7 +15,7 @@ from typing import Any, Self
 from urllib.parse import unquote
 
 _NOTE_SECONDS = 0.2
-"""The time between two looks at all roles and functions, so a change is noted so much later at most."""
+"""The pause between two looks at all roles and functions. A change is noted at most this late."""
 SOURCE_HEADER = "x-invoked-by-api"
 """The header by which `local/api_gateway.py` names the request for which it invokes a function, as the end of the ARN
 that the function's permission names."""
@@ -24,7 +24,7 @@ _NOT_PERMITTED = (403, {"Content-Type": "application/json"}, b'{"Message":"API G
 
 type Clock = Callable[[], float]
 type Seconds = Callable[[], float]
-type Emulator = Callable[[str], dict[str, Any]]
+type ReadModule = Callable[[str], dict[str, Any]]
 """A function from the name of a module of the emulator to the names that it defines, which may be replaced."""
 
 
@@ -85,29 +85,29 @@ class Timelines[Key, Value]:
         return self._timelines[key].value_at(self._clock() - self._seconds())
 
 
-def delay_changes(emulator: Emulator, latency: Path) -> None:
+def delay_changes(read_module: ReadModule, latency: Path) -> None:
     """Make the emulator apply changes after the latency in the file."""
-    policies = Policies(emulator, lambda: Latency.read(latency).permissions)
-    invocations = Invocations(emulator, lambda: Latency.read(latency).permissions)
-    mappings = Mappings(emulator, lambda: Latency.read(latency).mappings)
+    policies = DelayedPolicies(read_module, lambda: Latency.read(latency).permissions)
+    invocations = DelayedInvocations(read_module, lambda: Latency.read(latency).permissions)
+    mappings = DelayedMappings(read_module, lambda: Latency.read(latency).mappings)
     for delayed in (policies, invocations, mappings):
         delayed.replace()
     threading.Thread(target=_note_changes, args=((policies, invocations),), daemon=True).start()
 
 
-def _note_changes(delayed: "Sequence[Policies | Invocations]") -> None:
+def _note_changes(delayed: "Sequence[DelayedPolicies | DelayedInvocations]") -> None:
     while True:
         for one in delayed:
             one.note_all()
         time.sleep(_NOTE_SECONDS)
 
 
-class Policies:
+class DelayedPolicies:
     """The policies of roles."""
 
-    def __init__(self, emulator: Emulator, seconds: Seconds) -> None:
-        self._evaluator = emulator("core.iam_evaluator")
-        self._roles = emulator("services.iam")["_roles"]
+    def __init__(self, read_module: ReadModule, seconds: Seconds) -> None:
+        self._evaluator = read_module("core.iam_evaluator")
+        self._roles = read_module("services.iam")["_roles"]
         self._gather = self._evaluator["_gather_role_policies"]
         self._policies = Timelines[tuple[str, str, str], Any](seconds)
 
@@ -125,20 +125,17 @@ class Policies:
 
     def _key_of(self, role: str, account: str) -> tuple[str, str, str]:
         found = self._roles.get_scoped(account, None, role)
-        return (
-            account,
-            role,
-            found["RoleId"] if found else "",
-        )  # a role that is made again under the name is another one
+        # a role that is made again under the name is another one
+        return account, role, found["RoleId"] if found else ""
 
 
-class Invocations:
+class DelayedInvocations:
     """The permissions by which API Gateway and rules invoke functions. The emulator alone asks for none."""
 
-    def __init__(self, emulator: Emulator, seconds: Seconds) -> None:
-        self._functions = emulator("services.lambda_svc")
-        self._rules = emulator("services.eventbridge")
-        self._matches = emulator("core.iam_evaluator")["fnmatch_iam_cs"]
+    def __init__(self, read_module: ReadModule, seconds: Seconds) -> None:
+        self._functions = read_module("services.lambda_svc")
+        self._rules = read_module("services.eventbridge")
+        self._matches = read_module("core.iam_evaluator")["fnmatch_iam_cs"]
         self._answer = self._functions["handle_request"]
         self._dispatch = self._rules["_dispatch_to_lambda"]
         self._permissions = Timelines[str, Sequence[Any]](seconds)
@@ -187,11 +184,11 @@ def _permissions_of(function: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
     return function["config"]["FunctionArn"], list(function["policy"]["Statement"])
 
 
-class Mappings:
+class DelayedMappings:
     """The event source mappings. A mapping that is not active yet is reported as being created."""
 
-    def __init__(self, emulator: Emulator, seconds: Seconds) -> None:
-        self._functions = emulator("services.lambda_svc")
+    def __init__(self, read_module: ReadModule, seconds: Seconds) -> None:
+        self._functions = read_module("services.lambda_svc")
         self._list = self._functions["_iter_all_esms"]
         self._describe = self._functions["_esm_response"]
         self._seen = Timelines[str, bool](seconds)

@@ -16,10 +16,10 @@ from local.intrinsics import TemplateError
 from local.invoke import CaseResult, report, run_cases
 from local.json_values import NotAnObjectError
 from local.progress import Progress
-from local.sam_local.cases import InvokedCases, api_cases, generated_case
+from local.sam_local.cases import CommandInvoker, api_cases, generated_case
 from local.sam_local.page import Page
 from local.sam_local.podman import remove
-from local.sam_local.room import Room, open_room
+from local.sam_local.session import SamSession, open_session
 
 _INTERRUPTED = 130
 _SHELL = """\
@@ -34,8 +34,8 @@ def main() -> int:
         if arguments.remove:
             remove(progress)
             return 0
-        with Interruption(progress, STOPPING), open_room(progress) as room:
-            return _use(room, arguments, progress)
+        with Interruption(progress, STOPPING), open_session(progress) as session:
+            return _use(session, arguments, progress)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except (OSError, ValueError, TemplateError, NotAnObjectError, CloudError) as error:
@@ -43,21 +43,21 @@ def main() -> int:
         return 2
 
 
-def _use(room: Room, arguments: argparse.Namespace, progress: Progress) -> int:
-    progress.say(f"containers: {room.engine.name}")
+def _use(session: SamSession, arguments: argparse.Namespace, progress: Progress) -> int:
+    progress.say(f"containers: {session.engine.name}")
     if arguments.shell:
         progress.say(_SHELL)
-        return room.open_shell()
-    return 1 if report(_results(room, arguments.function, arguments.case)) else 0
+        return session.open_shell()
+    return 1 if report(_results(session, arguments.function, arguments.case)) else 0
 
 
-def _results(room: Room, function: str | None, case: str | None) -> Iterator[CaseResult]:
+def _results(session: SamSession, function: str | None, case: str | None) -> Iterator[CaseResult]:
     """Run the chosen cases; without a choice, all of them and the page's other commands."""
-    page = Page.read(room.project.root)
-    yield from run_cases(room.project, InvokedCases(room, page), function, case)
+    page = Page.read(session.project.root)
+    yield from run_cases(session.project, CommandInvoker(session, page), function, case)
     if function is None and case is None:
-        yield generated_case(room, page)
-        yield from api_cases(room, page)
+        yield generated_case(session, page)
+        yield from api_cases(session, page)
 
 
 def _arguments() -> argparse.Namespace:

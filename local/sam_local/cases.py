@@ -20,7 +20,7 @@ from local.processes import stop_group, tail
 from local.runtime import Invocation
 from local.sam_local.network import call_in_network
 from local.sam_local.page import Page
-from local.sam_local.room import Room
+from local.sam_local.session import SamSession
 
 _SECONDS_TO_START = 300.0
 _SECONDS_TO_ANSWER = 300.0
@@ -28,30 +28,28 @@ _SECONDS_TO_STOP = 60.0
 _POLL_SECONDS = 0.2
 
 
-class InvokedCases:
+class CommandInvoker:
     """Runs each case by a `sam local invoke` of its own."""
 
-    def __init__(self, room: Room, page: Page) -> None:
-        self._room = room
+    def __init__(self, session: SamSession, page: Page) -> None:
+        self._session = session
         self._page = page
-        self._logical_ids = room.project.logical_ids()
+        self._logical_ids = session.project.logical_ids()
 
     def invoke(self, case: Case) -> Invocation:
-        event = str(case.file().relative_to(self._room.project.root))
+        event = str(case.file().relative_to(self._session.project.root))
         command = self._page.invoke_case(self._logical_ids[case.function], event, case.parameters())
-        started = time.monotonic()
-        done = self._room.run(command)
-        return Invocation(_last_line(done.stdout), None, (time.monotonic() - started) * 1000, None, done.stderr)
+        return _run_command(self._session, command)
 
     def close(self) -> None:
         """Do nothing: every command has ended."""
 
 
-class RequestedCases:
+class ApiInvoker:
     """Sends the requests of cases to a running `sam local start-api`."""
 
-    def __init__(self, room: Room, port: int, log: Path) -> None:
-        self._room = room
+    def __init__(self, session: SamSession, port: int, log: Path) -> None:
+        self._session = session
         self._port = port
         self._log = log
 
@@ -67,7 +65,7 @@ class RequestedCases:
         """Connect from the network of the containers' ports. Raises OSError if nothing listens."""
         connection = HTTPConnection(LOOPBACK, self._port, timeout=_SECONDS_TO_ANSWER)
         connection.sock = call_in_network(
-            self._room.engine.process, lambda: socket.create_connection((LOOPBACK, self._port), _SECONDS_TO_ANSWER)
+            self._session.engine.process, lambda: socket.create_connection((LOOPBACK, self._port), _SECONDS_TO_ANSWER)
         )
         return connection
 
@@ -92,30 +90,28 @@ def _function_answer(answer: HTTPResponse) -> Json:
     return {"statusCode": answer.status, "headers": found, "body": body, "isBase64Encoded": False}
 
 
-def api_cases(room: Room, page: Page) -> Iterator[CaseResult]:
+def api_cases(session: SamSession, page: Page) -> Iterator[CaseResult]:
     """Play the gateway's cases with the parameters of the page's `sam local start-api` through its port."""
-    cases = [case for case in cases_of("gateway", room.project.root) if _is_request(case, page.api_parameters())]
-    with _started_api(room, page) as requested:
+    cases = [case for case in cases_of("gateway", session.project.root) if _is_request(case, page.api_parameters())]
+    with _started_api(session, page) as requested:
         for case in cases:
             yield run_case(case, requested, f"start-api {case.function}/{case.name}")
 
 
-def generated_case(room: Room, page: Page) -> CaseResult:
+def generated_case(session: SamSession, page: Page) -> CaseResult:
     """Invoke the gateway with the event that the page generates, and compare the answer with that of gateway/health."""
-    health = Case("gateway", "health", room.project.root / "events/gateway")
-    return run_case(health, _GeneratedEvent(room, page), "generate-event gateway/health")
+    health = Case("gateway", "health", session.project.root / "events/gateway")
+    return run_case(health, _GeneratedEventInvoker(session, page), "generate-event gateway/health")
 
 
-class _GeneratedEvent:
-    def __init__(self, room: Room, page: Page) -> None:
-        self._room = room
+class _GeneratedEventInvoker:
+    def __init__(self, session: SamSession, page: Page) -> None:
+        self._session = session
         self._page = page
 
     def invoke(self, case: Case) -> Invocation:
         del case  # the page's command makes its event
-        started = time.monotonic()
-        done = self._room.run(self._page.generate)
-        return Invocation(_last_line(done.stdout), None, (time.monotonic() - started) * 1000, None, done.stderr)
+        return _run_command(self._session, self._page.generate)
 
     def close(self) -> None:
         """Do nothing: the command has ended."""
@@ -127,11 +123,11 @@ def _is_request(case: Case, parameters: Mapping[str, str]) -> bool:
 
 
 @contextlib.contextmanager
-def _started_api(room: Room, page: Page) -> Generator[RequestedCases]:
+def _started_api(session: SamSession, page: Page) -> Generator[ApiInvoker]:
     with tempfile.TemporaryDirectory(prefix="start-api-") as folder:
         log = Path(folder) / "log"
-        server = room.start(page.start_api, log)
-        requested = RequestedCases(room, page.port, log)
+        server = session.start(page.start_api, log)
+        requested = ApiInvoker(session, page.port, log)
         try:
             _wait_until_open(requested, log, lambda: server.poll() is None)
             yield requested
@@ -143,7 +139,7 @@ def _started_api(room: Room, page: Page) -> Generator[RequestedCases]:
             stop_group(server, _SECONDS_TO_STOP)
 
 
-def _wait_until_open(requested: RequestedCases, log: Path, is_running: Callable[[], bool]) -> None:
+def _wait_until_open(requested: ApiInvoker, log: Path, is_running: Callable[[], bool]) -> None:
     deadline = time.monotonic() + _SECONDS_TO_START
     while is_running() and time.monotonic() < deadline:
         with contextlib.suppress(OSError, HTTPException):
@@ -151,6 +147,13 @@ def _wait_until_open(requested: RequestedCases, log: Path, is_running: Callable[
             return
         time.sleep(_POLL_SECONDS)
     raise CloudError(f"sam local start-api did not start:\n{tail(log, 20)}")
+
+
+def _run_command(session: SamSession, command: str) -> Invocation:
+    """Run a command that prints the answer of a function in its last line, and take its time."""
+    started = time.monotonic()
+    done = session.run(command)
+    return Invocation(_last_line(done.stdout), None, (time.monotonic() - started) * 1000, None, done.stderr)
 
 
 def _last_line(printed: str) -> Json:

@@ -76,10 +76,11 @@ def missing_packages() -> list[str]:
 
 
 def explain_refusal(missing: Sequence[str], *, is_root: bool, has_apt: bool) -> str | None:
-    """Return what keeps podman from running here and what to do; None if packages can be installed or none lacks."""
+    """Return what keeps podman from running here and what to do; None if packages can be installed or none is
+    missing."""
     if is_root and (has_apt or not missing):
         return None
-    lacking = f" It lacks Debian packages: sudo {' '.join(_install(missing))}" if missing else ""
+    lacking = f" Podman lacks Debian packages. Install them: sudo {' '.join(_install(missing))}" if missing else ""
     root = "" if is_root else " Podman needs root: start Docker, or run this command as root."
     return f"No Docker engine answers.{root}{lacking}"
 
@@ -105,7 +106,7 @@ def podman(progress: Progress, state: Path = STATE) -> Generator[Engine]:
     """Provide a podman service with the image of functions. Its containers and network end with the block."""
     install_packages(progress)
     with _claim(state):
-        environment = _settings(state)
+        environment = _write_settings(state)
         _provide_image(state, environment, progress)
         with tempfile.TemporaryDirectory(prefix="podman-") as folder:
             address = f"unix://{folder}/podman.sock"
@@ -135,7 +136,7 @@ def _claim(state: Path) -> Generator[None]:
         yield
 
 
-def _settings(state: Path) -> dict[str, str]:
+def _write_settings(state: Path) -> dict[str, str]:
     """Write podman's configuration, and return the environment of its commands."""
     for folder in ("networks", "tmp"):
         (state / folder).mkdir(exist_ok=True)
@@ -155,7 +156,9 @@ def has_image(state: Path = STATE) -> bool:
     if missing_packages() or os.geteuid() != 0 or not state.is_dir():
         return False
     label = f'{{{{index .Labels "{_DIGEST}"}}}}'
-    return _answer(["podman", "image", "inspect", "--format", label, _image()], _settings(state)) == image_digest()
+    return (
+        _print_of(["podman", "image", "inspect", "--format", label, _image()], _write_settings(state)) == image_digest()
+    )
 
 
 def _image() -> str:
@@ -194,11 +197,11 @@ def _service(state: Path, environment: Mapping[str, str], address: str) -> Gener
     remove_containers = [*inside, "rm", "--force", "--all", "--time", "0"]
     try:
         _wait_until_ready(service, address.removeprefix("unix://"), log)
-        _answer(remove_containers, environment)  # those of a run that was killed
+        _print_of(remove_containers, environment)  # those of a run that was killed
         yield service.pid
     finally:
-        _answer(remove_containers, environment)
-        _answer([*inside, "image", "prune", "--force"], environment)  # earlier forms of the images that SAM makes
+        _print_of(remove_containers, environment)
+        _print_of([*inside, "image", "prune", "--force"], environment)  # earlier forms of the images that SAM makes
         stop_group(service, _SECONDS_TO_END)
         service.kill()
         service.wait()
@@ -224,5 +227,5 @@ def _run(command: Sequence[str], environment: Mapping[str, str], advice: str) ->
         raise CloudError(f"{' '.join(command[:3])} failed:\n{error.stderr[-2000:]}\n{advice}") from error
 
 
-def _answer(command: Sequence[str], environment: Mapping[str, str]) -> str:
+def _print_of(command: Sequence[str], environment: Mapping[str, str]) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout.strip()

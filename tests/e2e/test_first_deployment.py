@@ -82,7 +82,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshAccount]:
     """Deploy a stack whose permissions take effect once the registry function was denied what it needs."""
     with (
         Laptop(tmp_path_factory.mktemp("fresh"), Latency(permissions=NEVER, mappings=NEVER)) as laptop,
-        laptop.expect_denials_of(STACK),
+        laptop.expect_denials_during(f"{STACK}-"),
         ThreadPoolExecutor(1) as threads,
     ):
         deployment = threads.submit(laptop.deploy, STACK, AuthMode="both")

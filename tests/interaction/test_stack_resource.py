@@ -13,7 +13,7 @@ from signpost.content.agent_skills.folders import FoundSkill, ShippedContent
 from signpost.content.model import SkillChange
 from signpost.contract import Executor
 from signpost.deployment_lists import DeploymentLists
-from signpost.entrypoints.stack_resource import ShippedFunctions, StackResource, StoredLists
+from signpost.entrypoints.stack_resource import ContentInstaller, ListWriter, StackResource
 from signpost.errors import Unavailable
 from signpost.model import Json, JsonObject
 from signpost.telemetry import Telemetry
@@ -52,8 +52,8 @@ class StackResourceStage(ExecutorPlacement):
             timestamps=CountingTimestamps(),
         )
         self.deployment = StackResource(
-            shipped=ShippedFunctions(placer=self.placer, publisher=publisher, content=self.content_shipped),
-            lists=StoredLists(self.lists),
+            shipped=ContentInstaller(placer=self.placer, publisher=publisher, content=self.content_shipped),
+            lists=ListWriter(self.lists),
             answer=lambda address, answer: self.answers.append((address, answer)),
             telemetry=Telemetry("deployment-under-test"),
             clock=self.clock,

@@ -3,8 +3,8 @@
 import io
 import json
 import time
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -116,9 +116,10 @@ class Laptop:
         """Declare that a test makes a function, or another session of a role, send a request that is denied."""
         self._denials.expect_denial(session, action, *resources)
 
-    def expect_denials_of(self, stack: str) -> AbstractContextManager[None]:
-        """Declare that functions of a stack may be denied requests in the block, as while it is made or deleted."""
-        return self._denials.expect_denials_during(f"{stack}-")
+    def expect_denials_during(self, session: str) -> AbstractContextManager[None]:
+        """Declare that sessions whose names begin like this, such as the functions of a stack that is made or deleted,
+        may be denied requests in the block."""
+        return self._denials.expect_denials_during(session)
 
     def deploy(self, name: str, variant: Variant = "product", **parameters: str) -> Stack:
         """Deploy the template under this name, or update the stack of this name. An empty parameter keeps its
@@ -159,7 +160,7 @@ class Laptop:
 
     def delete(self, name: str) -> None:
         """Delete a stack with its functions and their sandboxes; retained tables and buckets stay."""
-        with self.expect_denials_of(name):
+        with self.expect_denials_during(f"{name}-"):
             self.client("cloudformation").delete_stack(StackName=name)
             wait_for(f"the stack {name} to be gone", self.list_stacks, lambda stacks: name not in stacks)
         self._deployed.pop(name, None)
@@ -188,12 +189,6 @@ class Laptop:
         variables = functions.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
         variables["RESTARTED"] = str(int(variables.get("RESTARTED", "0")) + 1)
         functions.update_function_configuration(FunctionName=function, Environment={"Variables": variables})
-
-    @contextmanager
-    def expect_denials_during(self, session: str) -> Generator[None]:
-        """Declare that sessions whose names begin so send requests in the block that are denied."""
-        with self._denials.expect_denials_during(session):
-            yield
 
     def client(self, service: str) -> Any:
         """Return a client with the rights of the account's owner."""

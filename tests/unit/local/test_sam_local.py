@@ -221,7 +221,7 @@ def test_no_image_is_found_where_none_was_made(tmp_path: Path) -> None:
     assert not has_image(tmp_path / "state")
 
 
-BOTH = "It lacks Debian packages: sudo apt-get install --yes --no-install-recommends netavark podman"
+BOTH = "Podman lacks Debian packages. Install them: sudo apt-get install --yes --no-install-recommends netavark podman"
 
 
 @pytest.mark.parametrize(

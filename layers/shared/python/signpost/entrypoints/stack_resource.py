@@ -42,7 +42,7 @@ class _Problem:
     """The exception behind it, if it is unexpected."""
 
 
-class ShippedFunctions:
+class ContentInstaller:
     """Places the stack's own executors and publishes the content shipped with the stack."""
 
     def __init__(self, *, placer: Placer, publisher: Publisher, content: ReadShipped) -> None:
@@ -64,7 +64,7 @@ class ShippedFunctions:
         return request.refusal_for(outcome).message if isinstance(outcome, Sequence) else None
 
 
-class StoredLists:
+class ListWriter:
     """Stores the lists of the deployment.
 
     They are properties of the one resource and not of a second one: an earlier release would answer for the deletion of
@@ -88,8 +88,8 @@ class StackResource:
     def __init__(
         self,
         *,
-        shipped: ShippedFunctions,
-        lists: StoredLists,
+        shipped: ContentInstaller,
+        lists: ListWriter,
         answer: SendAnswer,
         telemetry: Telemetry,
         clock: "Clock",

@@ -41,7 +41,7 @@ from signpost.directory.loader import Loader
 from signpost.directory.offers import Offers
 from signpost.directory.placement import Placer
 from signpost.entrypoints.registry_invoke import RegistryHandler
-from signpost.entrypoints.stack_resource import ShippedFunctions, StackResource, StoredLists
+from signpost.entrypoints.stack_resource import ContentInstaller, ListWriter, StackResource
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.invocation import InvocationAuthenticator
@@ -113,12 +113,12 @@ def compose_registry(environment: Mapping[str, str]) -> RegistryComposition:
     offers, keys = _build_offers(clients, telemetry), _build_executor_keys(settings, clients)
     directory = DynamoDirectory(clients.dynamodb, settings.registry_table)
     stack_resource = StackResource(
-        shipped=ShippedFunctions(
+        shipped=ContentInstaller(
             placer=Placer(offers=offers, keys=keys, directory=directory),
             publisher=publisher,
             content=lambda: read_shipped(Path(environment["LAMBDA_TASK_ROOT"])),
         ),
-        lists=StoredLists(DynamoDeploymentLists(clients.dynamodb, settings.registry_table)),
+        lists=ListWriter(DynamoDeploymentLists(clients.dynamodb, settings.registry_table)),
         answer=put_answer,
         telemetry=telemetry,
         clock=SystemClock(),

@@ -1,4 +1,4 @@
-"""Everything that SAM's local commands need: an engine, a stack on an emulator, and the way between them."""
+"""A session in which SAM's local commands work: an engine, a stack on an emulator, and the way between them."""
 
 import contextlib
 import json
@@ -26,14 +26,14 @@ _SECONDS_FOR_A_COMMAND = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class SamSession:
     project: Project
     engine: Engine
     environment: Mapping[str, str]
     """The environment of SAM's commands, with the variables that the page's commands use."""
 
     def start(self, command: str, log: Path) -> "subprocess.Popen[bytes]":
-        """Start a shell command as the leader of a session of its own."""
+        """Start a shell command as the leader of a process group of its own."""
         with log.open("wb") as out:
             return subprocess.Popen(
                 self._words(f"exec {command}"),
@@ -76,8 +76,8 @@ class Room:
 
 
 @contextlib.contextmanager
-def open_room(progress: Progress) -> Generator[Room]:
-    """Provide a room with a stack of its own. All of it but the image is removed after the block."""
+def open_session(progress: Progress) -> Generator[SamSession]:
+    """Provide a session with a stack of its own. All of it but the image is removed after the block."""
     with contextlib.ExitStack() as stack:
         engine = stack.enter_context(docker() if docker_answers() else podman(progress))
         build, environment, names = stack.enter_context(throwaway_stack(progress))
@@ -87,7 +87,7 @@ def open_room(progress: Progress) -> Generator[Room]:
         file = folder / "env-vars.json"
         deployed = _deployed_variables(project, environment, names)
         file.write_text(json.dumps(deployed_variables(deployed, project.built_template(), endpoint), indent=1))
-        yield Room(project, engine, _command_environment(engine, environment, file))
+        yield SamSession(project, engine, _command_environment(engine, environment, file))
 
 
 @contextlib.contextmanager

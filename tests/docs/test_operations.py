@@ -94,11 +94,10 @@ def test_a_line_that_is_not_printed_in_its_place_is_found() -> None:
 
 
 def stored_resources(laptop: Laptop) -> set[str]:
-    """Return what a deleted stack may leave: tables, buckets and layers. The bucket of SAM is not of the stack."""
+    """Return the tables and buckets. The bucket of SAM is not of the stack."""
     tables = laptop.client("dynamodb").list_tables()["TableNames"]
     buckets = [bucket["Name"] for bucket in laptop.client("s3").list_buckets()["Buckets"]]
-    layers = [layer["LayerName"] for layer in laptop.client("lambda").list_layers()["Layers"]]
-    return {*tables, *layers, *(name for name in buckets if not name.startswith("aws-sam-cli"))}
+    return {*tables, *(name for name in buckets if not name.startswith("aws-sam-cli"))}
 
 
 @pytest.fixture

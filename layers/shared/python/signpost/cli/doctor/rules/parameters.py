@@ -14,7 +14,6 @@ DEPLOY = f"pass it with `sam deploy --parameter-overrides` ({PAGE})"
 SHORTEST_LEASE_MARGIN_MS = 5_000
 """The clocks of Lambda functions differ by less."""
 ORIGIN = re.compile(r"https?://[^/\s*]+")
-OPEN_PATTERN = re.compile(r"\*|.*:function:\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +161,18 @@ def _judge_search(parameters: StackParameters) -> Iterator[Finding]:
 
 def _judge_executors(parameters: StackParameters) -> Iterator[Finding]:
     for pattern in filter(None, map(str.strip, parameters.get("ExecutorFunctions").split(","))):
-        if OPEN_PATTERN.fullmatch(pattern):
+        if _permits_every_function(pattern):
             yield warning(
                 "executors_unrestricted",
                 "ExecutorFunctions",
                 f"ExecutorFunctions has {pattern}: the stack may invoke every Lambda function of the account.",
                 f"Name the executors, or a prefix that only they have: {DEPLOY}.",
             )
+
+
+def _permits_every_function(pattern: str) -> bool:
+    name = pattern.partition(":function:")[2]
+    return "*" in pattern and not name.strip("*?")
 
 
 def _judge_account(parameters: StackParameters) -> Iterator[Finding]:

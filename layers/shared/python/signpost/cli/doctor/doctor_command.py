@@ -1,4 +1,4 @@
-"""`signpost doctor`: says what is wrong with a deployed stack, and what to do about it."""
+"""`signpost doctor`: lists the problems of a deployed stack, with a remedy for each."""
 
 import argparse
 import json
@@ -39,9 +39,9 @@ CHECKS: Mapping[str, str] = {
     "drift": "the drift of the stack, which can take a minute",
 }
 DESCRIPTION = (
-    "Examines a deployed stack with your AWS credentials, changes nothing, and says what is wrong and what to do. The "
-    "exit code is 0 without an error, 1 with one, and 2 if no error was found but something could not be looked at. "
-    "docs/doctor.md has the codes."
+    "Examines a deployed stack with your AWS credentials, changes nothing, and lists its problems with their remedies. "
+    "The exit code is 0 without an error, 1 with one, and 2 if no error was found but something could not be looked "
+    "at. docs/doctor.md has the codes."
 )
 LIST_OF_CHECKS = "\n".join(("checks:", *(f"  {name:<13} {purpose}" for name, purpose in CHECKS.items())))
 
@@ -49,7 +49,7 @@ LIST_OF_CHECKS = "\n".join(("checks:", *(f"  {name:<13} {purpose}" for name, pur
 def register(commands: "Commands") -> None:
     parser = commands.add_parser(
         "doctor",
-        help="say what is wrong with a deployed stack, and what to do",
+        help="list the problems of a deployed stack, with a remedy for each",
         description=DESCRIPTION,
         epilog=LIST_OF_CHECKS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -71,9 +71,9 @@ def register(commands: "Commands") -> None:
 
 def _examine(arguments: argparse.Namespace) -> int:
     # Imported on first use: the AWS library takes a tenth of a second, which would slow down `signpost --help`.
-    from signpost.cli.doctor.examination import examine_stack  # noqa: PLC0415
-    from signpost.cli.doctor.readers.partial_reads import EXPECTED, describe_fault  # noqa: PLC0415 - as above
-    from signpost.cli.doctor.readers.stack_description import read_stack  # noqa: PLC0415 - as above
+    from signpost.cli.doctor.examination import examine_stack  # noqa: PLC0415 - see above
+    from signpost.cli.doctor.readers.partial_reads import EXPECTED, describe_fault  # noqa: PLC0415 - see above
+    from signpost.cli.doctor.readers.stack_description import read_stack  # noqa: PLC0415 - see above
 
     try:
         stack = read_stack(arguments.stack, arguments.tenant)

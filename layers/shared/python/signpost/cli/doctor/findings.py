@@ -1,4 +1,4 @@
-"""What an examination says: findings with stable codes, and what it could not look at."""
+"""The results of an examination: findings with stable codes, and the things that could not be examined."""
 
 from collections.abc import Sequence
 from typing import Literal

@@ -21,7 +21,8 @@ def test_an_executor_is_placed_called_listed_and_removed(
     listed = parse_json_lines(signpost("executors", "list", "--stack", "calling").stdout)
     arn = executors.find_executor("trials").arn
     assert [row["executor"] for row in listed if row["tenant"] == tenant] == [arn]
-    assert {row["tenant"] for row in listed if row["executor"] == arn} == {tenant, None}
+    # Other tests of the stack place it for their tenants.
+    assert {row["tenant"] for row in listed if row["executor"] == arn} >= {tenant, None}
     assert signpost("executors", "remove", arn, *of_tenant).returncode == 0
     again = signpost("executors", "remove", arn, *of_tenant)
     assert (again.returncode, "is not placed" in again.stderr) == (1, True)

@@ -4,6 +4,11 @@ from collections.abc import Sequence
 
 from signpost.records import dataclass
 
+FIELDS = ("title", "tags", "aliases", "id", "description", "text")
+"""The fields that a search looks at, in the order of their weights."""
+COUNTED_TWICE = 3
+"""The first fields, in which the fused ranking counts a stem twice."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchDocument:
@@ -18,5 +23,5 @@ class SearchDocument:
     text: str = ""
 
     def fields(self) -> tuple[str, ...]:
-        """The fields in the order of the weights of each ranking."""
-        return (self.title, self.id, " ".join(self.tags), " ".join(self.aliases), self.description, self.text)
+        """The texts of `FIELDS`."""
+        return (self.title, " ".join(self.tags), " ".join(self.aliases), self.id, self.description, self.text)

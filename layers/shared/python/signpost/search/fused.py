@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from signpost.search.documents import SearchDocument
 from signpost.search.literal import FULL_SCORE, LiteralIndex
+from signpost.search.occurrences import WordOccurrences
 from signpost.search.stems import Occurrences, StemCounts, StemsByWord, count_stems
 from signpost.search.trigrams import trigrams, words_by_trigram
 
@@ -23,10 +23,10 @@ SIMILARITY_THRESHOLD = 0.2
 
 
 class FusedIndex:
-    def __init__(self, documents: Sequence[SearchDocument], literal: LiteralIndex) -> None:
-        counts = count_stems(documents)
-        self._words = _StemIndex(counts)
-        self._spelling = _TrigramIndex(counts.occurrences, len(documents))
+    def __init__(self, words: WordOccurrences, literal: LiteralIndex) -> None:
+        counts = count_stems(words)
+        self._words = _StemIndex(counts, words.size)
+        self._spelling = _TrigramIndex(counts.occurrences, words.size)
         self._literal = literal
 
     def scores(self, query: str) -> Sequence[int]:
@@ -49,12 +49,13 @@ def _scale_of(weight: float, scores: Sequence[float]) -> float:
 class _StemIndex:
     """Scores documents by BM25 over stems."""
 
-    def __init__(self, counts: StemCounts) -> None:
+    def __init__(self, counts: StemCounts, size: int) -> None:
         lengths = counts.lengths
-        average = sum(lengths) / (len(lengths) or 1) or 1
+        average = sum(lengths.values()) / (size or 1) or 1
         self._occurrences = counts.occurrences
         self._length_factors = [
-            SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * length / average) for length in lengths
+            SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths.get(document, 0) / average)
+            for document in range(size)
         ]
 
     def scores(self, stems: Iterable[str]) -> Sequence[float]:
@@ -81,9 +82,9 @@ class _TrigramIndex:
             for trigram, stems in self._stems_by_trigram.items()
         }
         self._unknown = math.log(1 + size) ** 2
-        self._norms = {stem: self._norm(stem_trigrams) for stem, stem_trigrams in self._trigrams.items()}
-        most = max(chain.from_iterable(counts.values() for counts in occurrences.values()), default=0)
-        self._damped = [0.0, *(1 + math.log(count) for count in range(1, most + 1))]
+        rarity_of = self._rarities.__getitem__
+        self._norms = {stem: math.sqrt(math.fsum(map(rarity_of, own))) for stem, own in self._trigrams.items()}
+        self._damped = _DampedCounts()
         self._scales = self._document_scales(size)
 
     def scores(self, stems: Iterable[str]) -> Sequence[float]:
@@ -107,15 +108,24 @@ class _TrigramIndex:
                 yield product / self._norms[other], other
 
     def _norm(self, stem_trigrams: Iterable[str]) -> float:
-        return math.sqrt(sum(self._rarities.get(trigram, self._unknown) for trigram in sorted(stem_trigrams)))
+        # The exact sum, which does not depend on the order of a set.
+        return math.sqrt(math.fsum(self._rarities.get(trigram, self._unknown) for trigram in stem_trigrams))
 
     def _document_scales(self, size: int) -> Sequence[float]:
-        squares = [0.0] * size
-        for stem, counts in self._occurrences.items():
-            norm = self._norms[stem] ** 2
-            for document, count in counts.items():
-                squares[document] += norm * self._damped[count] ** 2
+        squares, damped = [0.0] * size, self._damped
+        for stem, norm in self._norms.items():
+            for document, count in self._occurrences[stem].items():
+                length = norm * damped[count]
+                squares[document] += length * length
         return [1 / (math.sqrt(square) or 1) for square in squares]
+
+
+class _DampedCounts(dict[int, float]):
+    """Counts of a stem as the cosine weighs them, each computed once: the tenth occurrence says less than the first."""
+
+    def __missing__(self, count: int) -> float:
+        self[count] = damped = 1 + math.log(count)
+        return damped
 
 
 def _mark_ends(stem: str) -> str:

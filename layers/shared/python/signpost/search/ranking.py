@@ -7,6 +7,7 @@ from typing import Literal
 from signpost.search.documents import SearchDocument
 from signpost.search.fused import FusedIndex
 from signpost.search.literal import FULL_SCORE, LiteralIndex
+from signpost.search.occurrences import find_words
 from signpost.search.words import split_words
 
 type Ranking = Literal["literal", "fused"]
@@ -50,8 +51,13 @@ class CatalogueSearch:
         return [(scores[number] / FULL_SCORE, self._documents[number]) for number in best]
 
     def _index(self, ranking: Ranking) -> LiteralIndex | FusedIndex:
-        self._literal = literal = self._literal or LiteralIndex(self._documents)
+        index = self._literal if ranking == "literal" else self._fused
+        return index or self._build_index(ranking)
+
+    def _build_index(self, ranking: Ranking) -> LiteralIndex | FusedIndex:
+        words = find_words(self._documents)
+        self._literal = literal = self._literal or LiteralIndex(words)
         if ranking == "literal":
             return literal
-        self._fused = fused = self._fused or FusedIndex(self._documents, literal)
-        return fused
+        self._fused = FusedIndex(words, literal)
+        return self._fused

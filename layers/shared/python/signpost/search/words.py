@@ -73,6 +73,8 @@ def _to_singular(word: str) -> str:
 
 
 def _strip_ending(word: str) -> str:
+    if not word.endswith(_ENDINGS):
+        return word
     for ending in _ENDINGS:
         rest = word.removesuffix(ending)
         if rest != word and len(rest) >= _SHORTEST.get(ending, 4) and _VOWEL.search(rest):

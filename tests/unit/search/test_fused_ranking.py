@@ -34,6 +34,13 @@ def words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fused, "BY_RULE", 0.0)
 
 
+@pytest.fixture
+def spelling_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without what words and the literal rule add."""
+    monkeypatch.setattr(fused, "BY_WORDS", 0.0)
+    monkeypatch.setattr(fused, "BY_RULE", 0.0)
+
+
 def best(query: str) -> str:
     return SEARCH.find(query, ranking="fused")[0][1]
 
@@ -107,6 +114,18 @@ def test_a_word_counts_less_in_a_longer_description(words_alone: None) -> None:
         "report", ranking="fused"
     )
     assert [identifier for _, identifier in found] == ["y", "x"]
+
+
+def test_a_number_does_not_resemble_other_numbers(spelling_alone: None) -> None:
+    del spelling_alone
+    search = CatalogueSearch([tool("x", "Invoice 20250117."), tool("y", "Invoice 20250118.")])
+    assert search.find("20250117", ranking="fused") == []
+    assert len(search.find("invoices 20250117", ranking="fused")) == 2
+
+
+def test_an_item_is_found_by_its_number() -> None:
+    search = CatalogueSearch([tool("x", "Invoice 4711."), tool("y", "Invoice 815.")])
+    assert [identifier for _, identifier in search.find("815", ranking="fused")] == ["y"]
 
 
 def test_stop_words_do_not_lengthen_a_description() -> None:

@@ -71,11 +71,11 @@ class _StemIndex:
 
 class _TrigramIndex:
     """Scores documents by the cosine of trigrams, stem by stem, so that only stems that resemble the query's are
-    visited."""
+    visited. Numbers are left out: one that is written like another does not mean the same."""
 
     def __init__(self, occurrences: Occurrences, size: int) -> None:
         self._occurrences = occurrences
-        self._trigrams = {stem: trigrams(_mark_ends(stem)) for stem in occurrences}
+        self._trigrams = {stem: trigrams(_mark_ends(stem)) for stem in occurrences if not stem.isdecimal()}
         self._stems_by_trigram = words_by_trigram(self._trigrams)
         self._rarities = {
             trigram: math.log(1 + size / sum(len(occurrences[stem]) for stem in stems)) ** 2
@@ -96,6 +96,8 @@ class _TrigramIndex:
         return totals
 
     def _find_similar(self, stem: str) -> Iterator[tuple[float, str]]:
+        if stem.isdecimal():
+            return
         stem_trigrams = trigrams(_mark_ends(stem))
         shared: defaultdict[str, float] = defaultdict(float)
         # Sorted, so that the rounding of the floating-point sum is always the same.

@@ -7,11 +7,19 @@ from typing import Any
 
 import pytest
 
-from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTextStore
+from signpost.adapters.memory import (
+    FunctionTable,
+    MemoryContentStore,
+    MemoryFunctionStates,
+    MemoryRevisionRows,
+    MemoryTextStore,
+)
+from signpost.calling.lookup import FunctionView
 from signpost.catalogue import snapshot as publication
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.definitions import CatalogueDefinitions
+from signpost.catalogue.run_functions import HostedRunFunctions
 from signpost.list_revisions import RevisionView
 from signpost.model import CatalogueItem, JsonObject
 from signpost.policy.access import UnrestrictedAccess
@@ -30,10 +38,11 @@ class PublishedCatalogue:
         self.clock, self._content, self._texts = ManualClock(), MemoryContentStore(FunctionTable()), MemoryTextStore()
         revisions = RevisionView(rows=MemoryRevisionRows(self._content), clock=self.clock)
         self.view = CatalogueView(revisions=revisions, texts=self._texts)
+        functions = HostedRunFunctions(FunctionView(states=MemoryFunctionStates(FunctionTable()), clock=ManualClock()))
         accesses = UnrestrictedAccess()
         access = CatalogueAccess(catalogue=self.view, accesses=accesses)
         self.definitions = CatalogueDefinitions(
-            catalogue=self.view, access=access, functions=accesses.may_use, texts=self._texts
+            catalogue=self.view, access=access, functions=functions, texts=self._texts
         )
 
     def publish(

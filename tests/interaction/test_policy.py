@@ -25,7 +25,7 @@ from signpost.workflow.engine.links import build_links
 from signpost.workflow.engine.permissions import may_cancel
 from signpost.workflow.proxy_default import document_of
 from signpost.workflow.running.answers import may_read
-from signpost.workflow.running.long_call_definition import build_long_call
+from signpost.workflow.running.function_run import FunctionRun, build_function_run
 from signpost.workflow.running.serialization import head_text, instance_of
 from tests.support.guest_gateway import (
     LEGACY,
@@ -189,7 +189,8 @@ def test_a_denied_capability_is_no_transition_of_a_started_instance() -> None:
 
 
 def test_a_principal_without_capabilities_finds_no_proxy_workflow() -> None:
-    denied = GuestGateway(with_vault=True, policies={"no": {"kind": "deny", "who": ["*"], "what": ["capability:*"]}})
+    rule = {"kind": "deny", "who": ["*"], "what": ["capability:*", "skill:*"]}
+    denied = GuestGateway(with_vault=True, policies={"no": rule})
     error = denied.call("workflow.start")["result"]["structuredContent"]["error"]
     assert error["code"] == "NOT_FOUND"
     assert error["message"].startswith("There is no workflow proxy_default ")
@@ -276,7 +277,7 @@ def test_a_long_call_is_visible_to_its_caller_and_to_resolvers() -> None:
 
 def test_equal_subjects_of_two_issuers_are_different_principals() -> None:
     caller, namesake = (Principal("ann", TENANT, issuer) for issuer in ("an issuer", "another one"))
-    call = build_long_call(SLOW, idempotent=False)
+    call = build_function_run(FunctionRun(SLOW, idempotent=False))
     instance = ENGINE.start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
     kept = instance_of("wf_a", head_text(instance), "{}", "{}")
     assert [may_read(call.definition, kept, who) for who in (caller, namesake)] == [True, False]
@@ -285,7 +286,7 @@ def test_equal_subjects_of_two_issuers_are_different_principals() -> None:
 
 def test_a_starter_stored_without_an_issuer_can_read_the_instance() -> None:
     caller = Principal("ann", TENANT, "an issuer")
-    call = build_long_call(SLOW, idempotent=False)
+    call = build_function_run(FunctionRun(SLOW, idempotent=False))
     instance = ENGINE.start(call.definition, NewInstance("wf_a", call.digest, {}), caller, 0).instance
     assert may_read(call.definition, replace(instance, starter_issuer=""), caller)
 

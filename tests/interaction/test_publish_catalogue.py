@@ -11,9 +11,11 @@ from signpost.adapters.memory import (
     FunctionTable,
     MemoryBodies,
     MemoryContentStore,
+    MemoryFunctionStates,
     MemoryRevisionRows,
     MemoryTextStore,
 )
+from signpost.calling.lookup import FunctionView
 from signpost.catalogue.cache import CachedCatalogue, CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.definitions import CatalogueDefinitions
@@ -23,6 +25,7 @@ from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.catalogue.publishing.request import MOST_BODIES
 from signpost.catalogue.publishing.sent_definitions import SentDefinitions
+from signpost.catalogue.run_functions import HostedRunFunctions
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.callers import Caller
 from signpost.list_revisions import RevisionView
@@ -45,10 +48,11 @@ class CatalogueStage:
         self.texts = MemoryTextStore()
         revisions = RevisionView(rows=MemoryRevisionRows(self.content), clock=ManualClock())
         self.view = CatalogueView(revisions=revisions, texts=self.texts)
+        functions = HostedRunFunctions(FunctionView(states=MemoryFunctionStates(FunctionTable()), clock=ManualClock()))
         accesses = UnrestrictedAccess()
         access = CatalogueAccess(catalogue=self.view, accesses=accesses)
         self.definitions = CatalogueDefinitions(
-            catalogue=self.view, access=access, functions=accesses.may_use, texts=self.texts
+            catalogue=self.view, access=access, functions=functions, texts=self.texts
         )
         self.functions = PublishFunctions(
             Publisher(

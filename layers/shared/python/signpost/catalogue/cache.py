@@ -62,6 +62,18 @@ class CachedCatalogue:
         return {item.id: item for item in self.snapshot.items if item.kind == "workflow" and item.is_offered}
 
     @cached_property
+    def capability_ids(self) -> frozenset[str]:
+        """The ids of all published capabilities, for every principal the same: no callable skill is found by them."""
+        if self.whole is not None:
+            return self.whole.capability_ids
+        return frozenset(item.id for item in self.snapshot.items if item.kind == "capability")
+
+    @cached_property
+    def offered_capability_ids(self) -> Sequence[str]:
+        """The ids of the capabilities that can be started, including those that discovery does not show."""
+        return [item.id for item in self.snapshot.items if item.kind == "capability" and item.is_offered]
+
+    @cached_property
     def workflow_tools(self) -> Mapping[str, str]:
         """The names of the tools at /mcp/flat that start workflows, by workflow id. A name is the same for every
         principal, so a restricted catalogue takes the names of the whole one."""

@@ -2,33 +2,32 @@
 with."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from signpost.catalogue.cache import CachedCatalogue, CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
+from signpost.catalogue.run_functions import RunFunctions, build_skill_run
 from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.policy import policy_items
 from signpost.policy.access import Access
 from signpost.workflow.definition import Definition, parse_published_definition
-from signpost.workflow.engine.capability_focus import capabilities_of, restrict_capabilities
+from signpost.workflow.engine.capability_focus import capabilities_of, join_capabilities, restrict_capabilities
 from signpost.workflow.ports import PublishedDefinition
-from signpost.workflow.running import long_call_definition
+from signpost.workflow.running import function_run
 
 if TYPE_CHECKING:
+    from signpost.catalogue.callable_skills import CallableSkill
     from signpost.ports import TextStore
 
 REMEMBERED = 256
 
-type FunctionFilter = Callable[[Principal, str], bool]
-"""Decides whether a principal may use a function, by the function's id."""
-
 
 def read_definition(texts: "TextStore", tenant: str, definition_id: str, digest: str) -> Definition:
     """Read a definition by its digest. The text under a digest never changes."""
-    return long_call_definition.definition_of(digest) or parse_published_definition(
+    return function_run.definition_of(digest) or parse_published_definition(
         definition_id, json.loads(texts.read(tenant, digest))
     )
 
@@ -37,7 +36,7 @@ class CatalogueDefinitions:
     """Implements `DefinitionSource` of the workflow ports by the catalogue."""
 
     def __init__(
-        self, *, catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionFilter, texts: "TextStore"
+        self, *, catalogue: CatalogueView, access: CatalogueAccess, functions: RunFunctions, texts: "TextStore"
     ) -> None:
         self._catalogue = catalogue
         self._access = access
@@ -56,17 +55,31 @@ class CatalogueDefinitions:
         return self._find(self._catalogue.load(tenant, fresh=True), tenant, definition_id)
 
     def load_pinned(self, tenant: str, definition_id: str, digest: str) -> Definition:
-        """Load a definition by its digest, with the current settings of the tenant."""
+        """Load a definition by its digest, with the current settings of the tenant and, if it calls one function, with
+        the texts and the schema that this function has now."""
         refuses_undeclared = self._catalogue.refuses_undeclared_arguments(tenant)
-        return self._read_pinned(tenant, definition_id, digest, refuses_undeclared=refuses_undeclared)
+        definition = self._read_pinned(tenant, definition_id, digest, refuses_undeclared=refuses_undeclared)
+        run = function_run.parse_digest(digest)
+        texts = None if run is None else self._functions.find_texts(tenant, run)
+        return definition if texts is None else function_run.show_texts(definition, texts)
 
     def list_ids(self, tenant: str) -> Sequence[str]:
         return list(self._catalogue.load(tenant).startable_workflows)
 
-    def find_offered(self, principal: Principal, definition_id: str) -> PublishedDefinition | None:
+    def find_offered(
+        self, principal: Principal, definition_id: str, capability: str | None = None
+    ) -> PublishedDefinition | None:
         """Find the current definition, without the capabilities that policy denies to the principal; None if policy
-        denies all of it. The rules are as fresh as the catalogue, because the digests of both come from one read."""
+        denies all of it. The rules are as fresh as the catalogue, because the digests of both come from one read.
+
+        A callable skill is a capability with a definition of its own. A published capability of the same name takes
+        precedence.
+        """
         catalogue = self._access.load(principal, fresh=True)
+        if capability is not None and definition_id == PROXY_WORKFLOW:
+            skill_run = self._find_skill_run(principal, capability)
+            if skill_run is not None:
+                return skill_run
         published = self._find(catalogue, principal.tenant, definition_id)
         if published is None:
             self._access.report_missing(principal, definition_id)
@@ -78,15 +91,42 @@ class CatalogueDefinitions:
     def list_offered_ids(self, principal: Principal) -> Sequence[str]:
         return list(self._access.load(principal).startable_workflows)
 
+    def find_explained(self, principal: Principal, definition_id: str, transition: str | None) -> Definition | None:
+        """Find the definition that an explanation shows. That of the capabilities has the callable skills as well:
+        those that lists show, and the one that the explanation is about."""
+        published = self.find_offered(principal, definition_id)
+        if definition_id != PROXY_WORKFLOW:
+            return None if published is None else published.definition
+        skills = [build_skill_run(skill) for skill in self._list_skills(principal)]
+        named = None if transition is None else self._find_skill_run(principal, transition)
+        found = [found.definition for found in (published, *skills, named) if found is not None]
+        return join_capabilities(found) if found else None
+
+    def list_capability_ids(self, principal: Principal) -> Sequence[str]:
+        published = self._access.load(principal).offered_capability_ids
+        return sorted({*published, *(skill.name for skill in self._list_skills(principal))})
+
+    def _list_skills(self, principal: Principal) -> "Sequence[CallableSkill]":
+        """List the callable skills whose names no published capability has."""
+        published = self._access.load(principal).capability_ids
+        return [skill for skill in self._functions.list_skills(principal) if skill.name not in published]
+
+    def _find_skill_run(self, principal: Principal, name: str) -> PublishedDefinition | None:
+        if name in self._access.load(principal).capability_ids:
+            return None
+        skill = self._functions.find_skill(principal, name)
+        return None if skill is None else build_skill_run(skill)
+
     def remove_denied_capabilities(
         self, principal: Principal, published: PublishedDefinition, kept: str | None
     ) -> Definition:
         definition, access = published.definition, self._access.of(principal)
         if definition.id != PROXY_WORKFLOW or access.is_open:
             return definition
-        if long_call_definition.is_long_call(published.digest):
-            # The definition of a long call names functions, and rules know a function by more names than a capability.
-            return restrict_capabilities(definition, lambda function: self._functions(principal, function), kept)
+        run = function_run.parse_digest(published.digest)
+        if run is not None:
+            # Rules know a function by more names than a capability.
+            return restrict_capabilities(definition, lambda _: self._functions.may_use(principal, run.function), kept)
         return restrict_capabilities(definition, lambda capability: _may_use_capability(access, capability), kept)
 
     def _find(self, catalogue: CachedCatalogue, tenant: str, definition_id: str) -> PublishedDefinition | None:

@@ -11,7 +11,7 @@ from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.policy import policy_items
 from signpost.policy.access import AccessLookup
 from signpost.workflow.instance import Instance
-from signpost.workflow.running.long_call_definition import is_long_call
+from signpost.workflow.running.function_run import parse_digest
 
 if TYPE_CHECKING:
     from signpost.policy.policy_items import PolicyItem
@@ -30,9 +30,9 @@ class CurrentPolicy:
         return access.is_open or access.admits(self._find_item(principal.tenant, instance, transition))
 
     def _find_item(self, tenant: str, instance: Instance, transition: str) -> "PolicyItem":
-        """Return the item that was started: the function of a long call, a capability, or the workflow."""
-        if is_long_call(instance.digest):
-            return self._build_function_item(tenant, transition)
+        """Return the item that was started: the function of a long call or a skill, a capability, or the workflow."""
+        if (run := parse_digest(instance.digest)) is not None:
+            return self._build_function_item(tenant, run.function)
         if instance.definition_id == PROXY_WORKFLOW:
             return policy_items.catalogue_item(policy_items.CAPABILITY, transition)
         whole = self._catalogue.load(tenant)

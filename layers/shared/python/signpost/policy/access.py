@@ -64,7 +64,3 @@ class UnrestrictedAccess:
     def of(self, principal: "Principal") -> Access:
         del principal
         return OPEN
-
-    def may_use(self, principal: "Principal", function: str) -> bool:
-        del principal, function
-        return True

@@ -6,10 +6,9 @@ from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
 from signpost.calling.caller import CALLER_MARGIN, GRACE
+from signpost.calling.function_schemas import client_schema
 from signpost.calling.lookup import FunctionView
-from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_exposed, is_long_call
-from signpost.content.documents import FETCH_FUNCTION
-from signpost.content.names import is_internal
+from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_long_call
 from signpost.content.uris import skill_uri
 from signpost.contract import (
     CallReply,
@@ -27,9 +26,7 @@ from signpost.model import (
     InputRequired,
     Json,
     JsonObject,
-    SettingValue,
     Tool,
-    as_object,
 )
 from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
 
@@ -114,18 +111,6 @@ def add_retry_hint(message: str, wait_ms: int | None) -> str:
     return message if wait_ms is None else f"{message} Try again in {ceil(wait_ms / 1000)} s."
 
 
-def is_tool(hosted: HostedFunction, settings: Mapping[str, SettingValue]) -> bool:
-    """Tell whether the function is a tool, listed or hidden."""
-    if is_never_a_tool(hosted.function) or hosted.component is not None:
-        return False
-    return is_exposed(hosted, settings)
-
-
-def is_never_a_tool(function: str) -> bool:
-    """Tell whether the id is reserved. `skill::fetch` is a tool of the registry, which no executor can replace."""
-    return function == FETCH_FUNCTION or is_internal(function)
-
-
 def tool_of(hosted: HostedFunction, name: str, description: str, input_schema: JsonObject) -> Tool:
     """Build the tool of a function as clients see it."""
     return Tool(
@@ -140,23 +125,8 @@ def tool_of(hosted: HostedFunction, name: str, description: str, input_schema: J
     )
 
 
-def client_schema(schema: JsonObject | None) -> JsonObject:
-    """Return the schema as clients accept it: some refuse `true` or `false` as a property's schema, and all require an
-    object. The executor validates with the declared schema."""
-    plain = _without_booleans({"properties": {}} if schema is None else schema)
-    return {**plain, "type": "object"}
-
-
 def text_block(text: str) -> JsonObject:
     return {"type": "text", "text": text}
-
-
-def _without_booleans(schema: JsonObject) -> JsonObject:
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return schema
-    plain: JsonObject = {name: _without_booleans(as_object(declared)) for name, declared in properties.items()}
-    return {**schema, "properties": plain}
 
 
 def _client_meta(hosted: HostedFunction) -> JsonObject:

@@ -18,7 +18,7 @@ from signpost.surfaces.function_calls import add_retry_hint, text_block
 from signpost.surfaces.gateway.tool_specs import GET
 from signpost.surfaces.gateway.workflow_tools import start_workflow
 from signpost.workflow.running.attempts import SETTLE_SECONDS
-from signpost.workflow.running.long_call_definition import build_long_call, input_of, is_long_call
+from signpost.workflow.running.function_run import FunctionRun, build_function_run, input_of, parse_digest
 from signpost.workflow.running.service import (
     LoadedInstance,
     StartRequest,
@@ -70,7 +70,8 @@ class LongCalls:
 
     def _start_run(self, request: StartRequest, function: str, tool: Tool, call: Call) -> CallToolResult:
         placement = placement_of(self._functions.state(call.principal.tenant, function))
-        published = build_long_call(function, idempotent=placement is not None and placement.hosted.idempotent)
+        is_idempotent = placement is not None and placement.hosted.idempotent
+        published = build_function_run(FunctionRun(function, is_idempotent))
         # Only work that fits into the client's wait is done here; longer work is left to the worker.
         ends_at = min(call.deadline, self._clock.now() + LONGEST_WAIT_MS / 1000 + SETTLE_SECONDS)
 
@@ -85,7 +86,8 @@ class LongCalls:
         if request.client_token is None:
             return False
         found = self._workflows.load_visible(self._workflows.id_for(request, call.principal), call.principal)
-        return isinstance(found, LoadedInstance) and is_long_call(found.instance.digest)
+        run = parse_digest(found.instance.digest) if isinstance(found, LoadedInstance) else None
+        return run is not None and run.capability is None
 
     def _refusal(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> str | None:
         """Return the refusal of the call, as far as it is known before the run starts: afterwards no client waits for

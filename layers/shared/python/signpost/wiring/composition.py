@@ -19,6 +19,7 @@ from signpost.wiring.gateway_adapters import GatewayAdapters
 from signpost.wiring.policy import PolicyServices, build_policy_services
 
 if TYPE_CHECKING:
+    from signpost.catalogue.callable_skills import CallableSkills
     from signpost.surfaces.function_calls import LongCallStarter
     from signpost.wiring.workflows import WorkflowServices
     from signpost.workflow import ports as workflow_ports
@@ -37,6 +38,7 @@ class GatewayComposition:
     calling: CallServices
     documents: DocumentServices
     components: ToolkitComponents
+    callable_skills: "Callable[[], CallableSkills]"
     definitions: "Callable[[], workflow_ports.DefinitionSource]"
     workflow_services: "Callable[[], WorkflowServices]"
     long_calls: "Callable[[], LongCallStarter]"
@@ -48,7 +50,8 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
     catalogue = CatalogueView(revisions=revisions, texts=adapters.values)
     lists = FunctionLists(placed=adapters.placed_functions, revisions=revisions)
     policy = build_policy_services(catalogue=catalogue, texts=adapters.definitions, lists=lists, telemetry=telemetry)
-    definitions = cache(lambda: _build_definitions(adapters, catalogue, policy))
+    skills = cache(lambda: _build_callable_skills(lists, policy))
+    definitions = cache(lambda: _build_definitions(adapters, catalogue, policy, calls, skills()))
     api_keys = ApiKeyAuthenticator(keys=adapters.api_keys, clock=clock)
     workflow_services = cache(lambda: _build_workflow_services(adapters, definitions(), calls, api_keys))
     keys = KeyRing(store=adapters.master_keys, clock=clock)
@@ -66,6 +69,7 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
         components=ToolkitComponents(
             access=policy.functions, executors=calls.executors, prompts=documents.prompts, clock=clock
         ),
+        callable_skills=skills,
         definitions=definitions,
         workflow_services=workflow_services,
         long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, adapters)),
@@ -98,15 +102,28 @@ def _build_document_services(
     )
 
 
+def _build_callable_skills(lists: FunctionLists, policy: PolicyServices) -> "CallableSkills":
+    # Imported on first use: the list of tools of /mcp needs no skills.
+    from signpost.catalogue.callable_skills import CallableSkills  # noqa: PLC0415
+
+    return CallableSkills(lists=lists, access=policy.functions)
+
+
 # Imported at the first call that needs it: the workflow engine takes a tenth of a cold start to import.
 
 
 def _build_definitions(
-    adapters: GatewayAdapters, catalogue: CatalogueView, policy: PolicyServices
+    adapters: GatewayAdapters,
+    catalogue: CatalogueView,
+    policy: PolicyServices,
+    calls: CallServices,
+    skills: "CallableSkills",
 ) -> "workflow_ports.DefinitionSource":
+    from signpost.catalogue.run_functions import SkillRunFunctions  # noqa: PLC0415 - as above
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
-    return workflows.build_definitions(catalogue, policy.catalogue, policy.functions.allows, adapters.definitions)
+    functions = SkillRunFunctions(functions=calls.functions, access=policy.functions, skills=skills)
+    return workflows.build_definitions(catalogue, policy.catalogue, functions, adapters.definitions)
 
 
 def _build_workflow_services(

@@ -14,7 +14,7 @@ from signpost.wiring.function_calls import build_function_calls
 def build_flat_surface(composition: GatewayComposition) -> Surface:
     """Build the flat surface, with tools ordered by name. It has the gateway tools unlisted, to drive a started run."""
     skills = SkillTools(
-        lists=composition.function_lists,
+        skills=composition.callable_skills(),
         access=composition.policy.functions,
         calls=build_function_calls(composition),
     )

@@ -15,6 +15,7 @@ from signpost.adapters.sqs import SqsQueue
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.policies import TenantPolicies
+from signpost.catalogue.run_functions import HostedRunFunctions
 from signpost.catalogue.step_policy import CurrentPolicy
 from signpost.content.deliveries import Backoff
 from signpost.entrypoints.workflow_worker import WorkflowWorker
@@ -91,7 +92,7 @@ def _build_waker(
                 ),
             ),
         ),
-        workflows.build_definitions(catalogue, access, accesses.may_use, definitions),
+        workflows.build_definitions(catalogue, access, HostedRunFunctions(calls.functions), definitions),
         lambda service: {**workflows.build_step_executors(calls, service, clock, ids), **step_executors},
     )
     return services.waker

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
-from signpost.catalogue.definitions import CatalogueDefinitions, FunctionFilter
+from signpost.catalogue.definitions import CatalogueDefinitions
+from signpost.catalogue.run_functions import RunFunctions
 from signpost.records import dataclass
 from signpost.schema.validation import Validators
 from signpost.surfaces.gateway.workflow_tools import WorkflowToolRunner
@@ -59,7 +60,7 @@ def build_instance_store(dynamodb: "DynamoDBClient", table: str, values: "TextSt
 
 
 def build_definitions(
-    catalogue: CatalogueView, access: CatalogueAccess, functions: FunctionFilter, texts: "TextStore"
+    catalogue: CatalogueView, access: CatalogueAccess, functions: RunFunctions, texts: "TextStore"
 ) -> "DefinitionSource":
     return CatalogueDefinitions(catalogue=catalogue, access=access, functions=functions, texts=texts)
 

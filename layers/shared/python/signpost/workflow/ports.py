@@ -74,8 +74,19 @@ class DefinitionSource(Protocol):
         """Return the ids of the definitions that may be started."""
         ...
 
-    def find_offered(self, principal: Principal, definition_id: str) -> PublishedDefinition | None:
-        """Return the same as `find_current`, of the definitions that policy allows the principal."""
+    def find_offered(
+        self, principal: Principal, definition_id: str, capability: str | None = None
+    ) -> PublishedDefinition | None:
+        """Return the same as `find_current`, of the definitions that policy allows the principal. For a callable skill,
+        of which `proxy_default` has no transition, return the definition that a start of it follows."""
+        ...
+
+    def find_explained(self, principal: Principal, definition_id: str, transition: str | None) -> Definition | None:
+        """Return the same as `find_offered`, with the callable skills among the capabilities."""
+        ...
+
+    def list_capability_ids(self, principal: Principal) -> Sequence[str]:
+        """Return the names that the principal may start as capabilities, callable skills included."""
         ...
 
     def list_offered_ids(self, principal: Principal) -> Sequence[str]: ...

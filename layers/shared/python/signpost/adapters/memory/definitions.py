@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
-from signpost.model import JsonObject, Principal
+from signpost.model import PROXY_WORKFLOW, JsonObject, Principal
 from signpost.workflow.definition import Definition, parse_published_definition
+from signpost.workflow.engine.capability_focus import capabilities_of
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.running import serialization
 
@@ -28,8 +29,20 @@ class MemoryDefinitions:
         del definition_id  # the digest alone identifies the definition
         return self._by_digest[tenant, digest]
 
-    def find_offered(self, principal: Principal, definition_id: str) -> PublishedDefinition | None:
+    def find_offered(
+        self, principal: Principal, definition_id: str, capability: str | None = None
+    ) -> PublishedDefinition | None:
+        del capability  # there are no callable skills in memory
         return self.find_current(principal.tenant, definition_id)
+
+    def find_explained(self, principal: Principal, definition_id: str, transition: str | None) -> Definition | None:
+        del transition  # as above
+        published = self.find_offered(principal, definition_id)
+        return None if published is None else published.definition
+
+    def list_capability_ids(self, principal: Principal) -> Sequence[str]:
+        proxy = self.find_offered(principal, PROXY_WORKFLOW)
+        return () if proxy is None else list(capabilities_of(proxy.definition))
 
     def list_offered_ids(self, principal: Principal) -> Sequence[str]:
         return self.list_ids(principal.tenant)

@@ -21,7 +21,7 @@ from signpost.workflow.instance import (
     deadline_of,
     is_over,
 )
-from signpost.workflow.running.long_call_definition import definition_of
+from signpost.workflow.running.function_run import parse_digest
 
 type TimelineStep = tuple[Sequence[Hop], Sequence[EvidenceItem]]
 type EventSentence = Callable[[JsonObject], str | None]
@@ -64,8 +64,9 @@ def _evidence_by_version(steps: Sequence[TimelineStep]) -> Mapping[int, Sequence
 def _definition_text(digest: str) -> str:
     """Shorten the digest of a definition.
 
-    A definition that was not published belongs to a single long call. Its digest names the function, so it is kept."""
-    return f"definition {digest[:12]}" if definition_of(digest) is None else digest
+    A definition that was not published is that of a run that calls one function. Its digest names the function, so it
+    is kept."""
+    return f"definition {digest[:12]}" if parse_digest(digest) is None else digest
 
 
 def _status_lines(definition: Definition, instance: Instance, now: float) -> Iterator[str]:

@@ -8,13 +8,15 @@ from collections.abc import Callable, Sequence
 
 from signpost.caches import DerivedCache
 from signpost.calling.function_access import FunctionAccess
+from signpost.calling.function_schemas import client_schema
 from signpost.calling.lookup import FunctionList, FunctionView
 from signpost.calling.runtime_settings import placement_of
+from signpost.catalogue.exposure import is_never_a_tool, is_tool
 from signpost.contract import HostedFunction
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Tool
 from signpost.policy.access import Access
 from signpost.records import dataclass
-from signpost.surfaces.function_calls import FunctionCalls, client_schema, is_never_a_tool, is_tool, tool_of
+from signpost.surfaces.function_calls import FunctionCalls, tool_of
 
 INSTRUCTIONS = (
     "Every tool here is a function; `__` in its name stands for `::` in its id. "

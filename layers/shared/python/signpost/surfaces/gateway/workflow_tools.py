@@ -75,15 +75,14 @@ class WorkflowToolRunner:
         return _run_request(lambda: self._workflows.submit(workflow_id, submitted, call.deadline), workflow_id)
 
     def _explain(self, arguments: JsonObject, call: Call) -> CallToolResult:
-        found = self._workflows.explain(str(arguments["definitionId"]), call.principal)
+        asked = arguments.get("transition")
+        transition = asked if isinstance(asked, str) else None
+        found = self._workflows.explain(str(arguments["definitionId"]), call.principal, transition)
         if isinstance(found, WorkflowRefusal):
             return _declined_result(found)
-        transition = arguments.get("transition")
-        return (
-            _explanation(found, transition, call.principal)
-            if isinstance(transition, str)
-            else build_result(explain_definition(found))
-        )
+        if transition is None:
+            return build_result(explain_definition(found))
+        return _explanation(found, transition, call.principal)
 
 
 def start_workflow(

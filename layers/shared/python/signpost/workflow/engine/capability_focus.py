@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from signpost.model import PROXY_WORKFLOW, JsonObject, Principal, as_object
+from signpost.model import PROXY_WORKFLOW, Json, JsonObject, Principal, as_object
 from signpost.schema.validation import Validators
 from signpost.workflow.definition import Definition, Transition
 from signpost.workflow.engine.actors import may_take
@@ -34,15 +34,28 @@ def restrict_capabilities(proxy: Definition, is_left: Callable[[str], bool], kep
     return replace(proxy, states={**proxy.states, proxy.initial_state: replace(initial, transitions=allowed)})
 
 
+def join_capabilities(proxies: Sequence[Definition]) -> Definition:
+    """Return the first definition with the capabilities of all."""
+    first = proxies[0]
+    capabilities = {name: transition for proxy in proxies for name, transition in capabilities_of(proxy).items()}
+    initial = replace(first.states[first.initial_state], transitions=capabilities)
+    return replace(first, states={**first.states, first.initial_state: initial})
+
+
 def capability_schema_of(proxy: Definition, capability: str) -> JsonObject:
     """Return the schema of the arguments of a capability."""
     return arguments_schema_of(proxy, capabilities_of(proxy)[capability])
 
 
+def requested_capability(definition_id: str, workflow_input: JsonObject) -> str | None:
+    """Return the capability that a start asks for; None if it asks for another workflow, or for none."""
+    capability = workflow_input.get(CAPABILITY)
+    return capability if definition_id == PROXY_WORKFLOW and isinstance(capability, str) else None
+
+
 def start_target_of(definition_id: str, workflow_input: JsonObject) -> str:
     """Return the name that a start asks for: a capability, or the workflow."""
-    capability = workflow_input.get(CAPABILITY)
-    return capability if definition_id == PROXY_WORKFLOW and isinstance(capability, str) else definition_id
+    return requested_capability(definition_id, workflow_input) or definition_id
 
 
 def find_unknown_capability(definition: Definition, workflow_input: JsonObject) -> str | None:
@@ -50,9 +63,13 @@ def find_unknown_capability(definition: Definition, workflow_input: JsonObject) 
     capability = workflow_input.get(CAPABILITY)
     if definition.id != PROXY_WORKFLOW or capability is None:
         return None
-    if isinstance(capability, str):
-        return None if capability in capabilities_of(definition) else capability[:LONGEST_SHOWN]
-    return json.dumps(capability)[:LONGEST_SHOWN]
+    is_known = isinstance(capability, str) and capability in capabilities_of(definition)
+    return None if is_known else show_capability(capability)
+
+
+def show_capability(capability: Json) -> str:
+    """Return the capability that a client named as messages show it."""
+    return (capability if isinstance(capability, str) else json.dumps(capability))[:LONGEST_SHOWN]
 
 
 def build_first_submission(

@@ -21,7 +21,7 @@ from signpost.workflow.instance import (
     child_id_of,
     is_over,
 )
-from signpost.workflow.running.long_call_definition import is_long_call
+from signpost.workflow.running.function_run import parse_digest
 
 
 def build_answer(definition: Definition, step: Step) -> JsonObject:
@@ -235,15 +235,15 @@ def _hide_secrets(value: Json) -> Json:
 
 def may_read(definition: Definition, instance: Instance, principal: Principal) -> bool:
     """Return whether the principal may see the instance: it has to pass the `readers` of the definition, if there are
-    any. A long call is between its caller and the function, and the id of its run can be guessed: another principal
-    sees it only with the permission to resolve it."""
+    any. A run that calls one function is between its starter and the function, and its id can be guessed: another
+    principal sees it only with the permission to resolve it."""
     return may_read_head(instance, principal) and _are_passed(definition.readers, instance, principal)
 
 
 def may_read_head(head: Instance, principal: Principal) -> bool:
-    """Return whether nothing in the head alone hides the instance: neither that it is a long call, nor those of its
-    kept `readers` that ask about the principal only. So a hidden instance is no more work than none at all."""
-    if is_long_call(head.digest) and not (is_starter(head, principal) or may_resolve(principal)):
+    """Return whether nothing in the head alone hides the instance: neither that it calls one function, nor those of
+    its kept `readers` that ask about the principal only. So a hidden instance is no more work than none at all."""
+    if parse_digest(head.digest) is not None and not (is_starter(head, principal) or may_resolve(principal)):
         return False
     guards = [guard for guard in guards_of(head.readers) if reads_principal_only(guard)]
     return _are_passed(guards, head, principal)

@@ -23,9 +23,12 @@ from signpost.workflow.engine.admission import (
 )
 from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, input_schema_of
 from signpost.workflow.engine.capability_focus import (
+    CAPABILITY,
     build_first_submission,
     capabilities_of,
     find_unknown_capability,
+    requested_capability,
+    show_capability,
     start_target_of,
 )
 from signpost.workflow.engine.engine import Engine, NewInstance
@@ -132,10 +135,11 @@ class Workflows:
     def start(self, request: StartRequest, principal: Principal, ends_at: float) -> StepResult | WorkflowRefusal:
         published = self._find_startable(request, principal)
         if published is None:
-            return self._build_unknown_definition(request.definition_id, principal)
+            return self._build_unknown_start(request, principal)
         unknown = find_unknown_capability(published.definition, request.input)
         if unknown is not None:
-            return _build_not_found("capability", unknown, capabilities_of(published.definition))
+            known = {*capabilities_of(published.definition), *self._definitions.list_capability_ids(principal)}
+            return _build_not_found("capability", unknown, sorted(known))
         checked = self._check_input(published.definition, request)
         if isinstance(checked, WorkflowRefusal):
             return checked
@@ -146,7 +150,8 @@ class Workflows:
         of the principal to start the parent was checked then; so policy does not restrict it again."""
         if request.parent is not None:
             return self._definitions.find_current(principal.tenant, request.definition_id)
-        return self._definitions.find_offered(principal, request.definition_id)
+        capability = requested_capability(request.definition_id, request.input)
+        return self._definitions.find_offered(principal, request.definition_id, capability)
 
     def start_published(
         self,
@@ -224,11 +229,13 @@ class Workflows:
             return self._answer_unwritten(loaded, submission)
         return result if result is not None else self._answer_too_late(workflow_id, submission)
 
-    def explain(self, definition_id: str, principal: Principal) -> Definition | WorkflowRefusal:
-        published = self._definitions.find_offered(principal, definition_id)
-        if published is None:
-            return self._build_unknown_definition(definition_id, principal)
-        return published.definition
+    def explain(
+        self, definition_id: str, principal: Principal, transition: str | None = None
+    ) -> Definition | WorkflowRefusal:
+        """Return the definition to explain, with the callable skills if it is that of the capabilities. A skill that
+        lists leave out is in it if it is the transition that the caller asks about."""
+        definition = self._definitions.find_explained(principal, definition_id, transition)
+        return self._build_unknown_definition(definition_id, principal) if definition is None else definition
 
     def list_open_approvals(self, principal: Principal) -> Sequence[OpenApproval]:
         """Return the approval requests of the tenant that people have not answered."""
@@ -269,9 +276,24 @@ class Workflows:
                 return
         raise Unavailable("The workflow could not be cancelled: other requests kept changing it.")
 
+    def _build_unknown_start(self, request: StartRequest, principal: Principal) -> WorkflowRefusal:
+        """Refuse to start a workflow that the principal cannot start: an unknown one, or that of the capabilities if no
+        published capability and no skill has the name that the input gives."""
+        names = self._definitions.list_capability_ids(principal) if request.definition_id == PROXY_WORKFLOW else ()
+        if CAPABILITY in request.input and request.definition_id == PROXY_WORKFLOW:
+            return _build_not_found("capability", show_capability(request.input[CAPABILITY]), names)
+        if not names:
+            return self._build_unknown_definition(request.definition_id, principal)
+        message = (
+            f"{PROXY_WORKFLOW} was not started: its input has to name a capability as `{CAPABILITY}`. "
+            "gateway.home lists the capabilities."
+        )
+        return WorkflowRefusal("INPUT_SCHEMA_VIOLATION", message)
+
     def _build_unknown_definition(self, definition_id: str, principal: Principal) -> WorkflowRefusal:
         """Refuse an unknown definition. If the name is that of a capability, the message says how to start it."""
-        proxy = None if definition_id == PROXY_WORKFLOW else self._definitions.find_offered(principal, PROXY_WORKFLOW)
+        is_proxy = definition_id == PROXY_WORKFLOW
+        proxy = None if is_proxy else self._definitions.find_offered(principal, PROXY_WORKFLOW, definition_id)
         if proxy is None or definition_id not in capabilities_of(proxy.definition):
             return _build_not_found("workflow", definition_id, self._definitions.list_offered_ids(principal))
         message = f"{definition_id} is a capability: start {PROXY_WORKFLOW} with it as `capability` of the input."

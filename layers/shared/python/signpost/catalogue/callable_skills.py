@@ -1,0 +1,108 @@
+"""The callable skills of a tenant: the functions that clients find as tools at /mcp/flat and as capabilities at /mcp,
+with the same names, under the same policy."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from signpost.caches import DerivedCache
+from signpost.calling.function_access import FunctionAccess
+from signpost.calling.lookup import FunctionList, FunctionLists
+from signpost.calling.skill_names import SKILL_TOOL_PREFIX, index_by_skill_name
+from signpost.catalogue.exposure import is_tool
+from signpost.contract import HostedFunction
+from signpost.model import Principal
+from signpost.policy.access import Access
+from signpost.records import dataclass
+
+DYNAMIC = " [dynamic]"
+"""The suffix of descriptions of functions that a tenant loaded at run time."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallableSkill:
+    name: str
+    """Its wire name, which is the id of the capability."""
+    hosted: HostedFunction
+    is_own: bool
+    """True if it is the tenant's own, False if it is shipped."""
+
+    @property
+    def description(self) -> str:
+        return f"{self.hosted.description or f'{self.name} skill'}{DYNAMIC if self.is_own else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class SkillSet:
+    """The skills that one principal may use. The same object for as long as nothing has changed."""
+
+    by_name: Mapping[str, CallableSkill]
+    """Sorted by name."""
+    listed: Sequence[CallableSkill]
+    hidden: Sequence[CallableSkill]
+
+
+class CallableSkills:
+    """Lists and finds the callable skills of tenants."""
+
+    def __init__(self, *, lists: FunctionLists, access: FunctionAccess) -> None:
+        self._lists = lists
+        self._access = access
+        self._whole_sets = DerivedCache[str, FunctionList, SkillSet]()
+        self._allowed_sets = DerivedCache[Access, FunctionList, SkillSet]()
+
+    def whole(self, tenant: str) -> SkillSet:
+        """Return the skills of the tenant, whatever policy says."""
+        functions = self._lists.of(tenant)
+        return self._whole_sets.get(tenant, functions, lambda: _build_set(functions))
+
+    def allowed(self, principal: Principal) -> SkillSet:
+        """Return the skills that policy allows the principal, with the hidden ones that it lists for it."""
+        # In this order: if the lists change in between, what is derived from the older list is not asked for again.
+        access, allowed = self._access.of(principal), self._access.allowed_functions(principal)
+        whole = self.whole(principal.tenant)
+        if access.is_open:
+            return whole
+        return self._allowed_sets.get(
+            access,
+            allowed,
+            lambda: _filter_allowed(whole, allowed, lambda function: self._access.shows(principal, function)),
+        )
+
+    def find(self, principal: Principal, name: str) -> CallableSkill | None:
+        """Find a skill that a client asked for by name. Reports a denial."""
+        skill = self.whole(principal.tenant).by_name.get(name)
+        if skill is None or not self._access.admits(principal, skill.hosted.function):
+            return None
+        return skill
+
+
+def tool_name_of(skill: CallableSkill) -> str:
+    """Return the name of the skill's tool at /mcp/flat."""
+    return f"{SKILL_TOOL_PREFIX}{skill.name}"
+
+
+def _build_set(functions: FunctionList) -> SkillSet:
+    by_name = index_by_skill_name(functions)
+    skills = [
+        CallableSkill(name, hosted, hosted.function in functions.own)
+        for name, hosted in sorted(by_name.items())
+        if is_tool(hosted, functions.settings)
+    ]
+    return _split_hidden(skills, lambda _: False)
+
+
+def _filter_allowed(whole: SkillSet, allowed: FunctionList, shows: Callable[[str], bool]) -> SkillSet:
+    """Keep the skills of allowed functions. Names are those among all functions, so that they are the same for every
+    principal."""
+    ids = {hosted.function for hosted in allowed.functions}
+    return _split_hidden([skill for skill in whole.by_name.values() if skill.hosted.function in ids], shows)
+
+
+def _split_hidden(skills: Sequence[CallableSkill], shows: Callable[[str], bool]) -> SkillSet:
+    """Divide skills into listed and hidden ones. `shows` tells by function id which hidden ones are listed for the
+    principal."""
+    hidden = {skill.name for skill in skills if skill.hosted.hidden and not shows(skill.hosted.function)}
+    return SkillSet(
+        by_name={skill.name: skill for skill in skills},
+        listed=[skill for skill in skills if skill.name not in hidden],
+        hidden=[skill for skill in skills if skill.name in hidden],
+    )

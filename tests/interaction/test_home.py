@@ -43,7 +43,7 @@ def test_every_item_has_a_start_link(gateway: MemoryGateway) -> None:
 @pytest.mark.invariant(7)
 def test_a_tenant_sees_its_own_catalogue_only(gateway: MemoryGateway) -> None:
     gateway.store_catalogue("acme", CAPABILITY)
-    assert call_home(gateway)["structuredContent"] == {"items": []}
+    assert call_home(gateway)["structuredContent"]["items"] == []
     assert len(call_home(gateway, tenant="acme")["structuredContent"]["items"]) == 1
 
 
@@ -76,7 +76,7 @@ def test_a_long_catalogue_is_read_page_by_page(gateway: MemoryGateway) -> None:
     for _page in range(3):
         answer = call_home(gateway, **arguments)["structuredContent"]
         seen += [item["id"] for item in answer["items"]]
-        arguments = answer["links"][0]["args"] if "links" in answer else {}
+        arguments = next((link["args"] for link in answer["links"] if link["rel"] == "next"), {})
     assert seen == published
     assert arguments == {}
 

@@ -1,6 +1,5 @@
 """Callable skills as capabilities at /mcp: found, described and started like published ones."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,10 +8,9 @@ from signpost.calling.failures import reported_failure
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import HostedFunction, Result
 from signpost.model import JsonObject
-from tests.support.function_tools import TENANT, FunctionToolClient
+from tests.support.capabilities import CapabilityClient
+from tests.support.function_tools import TENANT
 from tests.support.manifests import publish
-from tests.support.memory_gateway import MODERN
-from tests.support.memory_workflows import run_until_idle
 
 PRICE: JsonObject = {
     "type": "object",
@@ -20,27 +18,6 @@ PRICE: JsonObject = {
     "required": ["item"],
 }
 PRICED = HostedFunction("yard::price", name="price", description="Prices an item.", input_schema=PRICE)
-
-
-class CapabilityClient(FunctionToolClient):
-    """A client of /mcp in a tenant that has published nothing."""
-
-    def __init__(self, *hosted: HostedFunction | str) -> None:
-        super().__init__(MODERN, "/mcp")
-        self.host(*hosted)
-
-    def run_worker(self) -> None:
-        services = self.gateway.composition.workflow_services()
-        run_until_idle(services.waker, self.gateway.instances, self.gateway.clock, is_swept=False)
-
-    def ask(self, tool: str, **arguments: Any) -> Any:
-        return self.call(tool, arguments)["structuredContent"]
-
-    def start(self, capability: Any, **others: Any) -> Any:
-        return self.ask("workflow.start", definitionId="proxy_default", input={"capability": capability, **others})
-
-    def take(self, link: Mapping[str, Any], **arguments: Any) -> Any:
-        return self.ask(link["method"], **{**link["args"], "arguments": {**link["args"]["arguments"], **arguments}})
 
 
 @pytest.fixture

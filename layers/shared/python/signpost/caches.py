@@ -1,6 +1,6 @@
 """Bounded caches in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 DERIVED_VALUES = 256
 """The number of values that a derived cache holds."""
@@ -36,14 +36,24 @@ class BoundedCache[Key, Value]:
         self._entries.pop(key, None)
 
 
+class JoinedCache[Key, Value]:
+    """Holds one value per key, derived from several source objects: built again once one of them is another object."""
+
+    def __init__(self, size: int = DERIVED_VALUES) -> None:
+        self._derived = BoundedCache[Key, tuple[Sequence[object], Value]](size)
+
+    def get(self, key: Key, sources: Sequence[object], build: Callable[[], Value]) -> Value:
+        entry = self._derived.get(key)
+        if entry is None or not all(before is now for before, now in zip(entry[0], sources, strict=True)):
+            entry = self._derived.put(key, (sources, build()))
+        return entry[1]
+
+
 class DerivedCache[Key, Source, Value]:
     """Holds one value per key, derived from a source object: built again once the source is another object."""
 
     def __init__(self) -> None:
-        self._derived = BoundedCache[Key, tuple[Source, Value]](DERIVED_VALUES)
+        self._derived = JoinedCache[Key, Value]()
 
     def get(self, key: Key, source: Source, build: Callable[[], Value]) -> Value:
-        entry = self._derived.get(key)
-        if entry is None or entry[0] is not source:
-            entry = self._derived.put(key, (source, build()))
-        return entry[1]
+        return self._derived.get(key, (source,), build)

@@ -1,4 +1,4 @@
-"""The catalogues of tenants in memory, each with its lookups and search index, for as long as it is the current one."""
+"""The catalogues of tenants in memory, each with its lookups, for as long as it is the current one."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from signpost.workflow.authoring.discovery import visible_kinds
 
 if TYPE_CHECKING:
     from signpost.ports import TextStore
-    from signpost.search.ranking import CatalogueSearch, Ranking
+    from signpost.search.ranking import Ranking
 
 WORKFLOW_TOOL = "workflow:"
 """The prefix of the name of a tool that starts a workflow."""
@@ -23,7 +23,7 @@ WORKFLOW_TOOL = "workflow:"
 
 @dataclass(frozen=True)  # no slots: cached properties need a `__dict__`
 class CachedCatalogue:
-    """A snapshot in memory with its lookups and search index: whole, or restricted to one principal."""
+    """A snapshot in memory with its lookups: whole, or restricted to one principal."""
 
     digest: str | None
     """None if the tenant has never published a catalogue."""
@@ -41,20 +41,20 @@ class CachedCatalogue:
         return "fused" if self.snapshot.discovery.get("ranking") == "fused" else "literal"
 
     @cached_property
+    def visible_kinds(self) -> frozenset[str]:
+        """The kinds of items that discovery shows."""
+        return visible_kinds(self.snapshot.discovery)
+
+    @cached_property
     def items(self) -> Sequence[CatalogueItem]:
         """The items that discovery shows, sorted by id."""
-        kinds = visible_kinds(self.snapshot.discovery)
+        kinds = self.visible_kinds
         return [item for item in self.snapshot.items if item.kind in kinds and item.is_offered]
 
     @cached_property
     def by_kind(self) -> Mapping[tuple[str, str], CatalogueItem]:
         """The shown items by kind and id."""
         return {(item.kind, item.id): item for item in self.items}
-
-    @cached_property
-    def by_id(self) -> Mapping[str, CatalogueItem]:
-        """The shown items by id. A workflow takes precedence over other items of the same id."""
-        return {item.id: item for item in sorted(self.items, key=lambda item: item.kind == "workflow")}
 
     @cached_property
     def startable_workflows(self) -> Mapping[str, CatalogueItem]:
@@ -81,17 +81,6 @@ class CachedCatalogue:
             self.whole.workflow_tools
             if self.whole is not None
             else _name_tools(list(self.startable_workflows.values()))
-        )
-
-    @cached_property
-    def search(self) -> "CatalogueSearch":
-        # Imported on first use: most requests load a catalogue and do not search it.
-        from signpost.search.documents import SearchDocument  # noqa: PLC0415
-        from signpost.search.ranking import CatalogueSearch  # noqa: PLC0415 - as above
-
-        return CatalogueSearch(
-            SearchDocument(item.id, item.kind, item.title, item.description, item.tags, item.aliases, item.text)
-            for item in self.items
         )
 
 

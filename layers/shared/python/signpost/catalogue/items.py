@@ -85,7 +85,7 @@ def _item_of(entry: CatalogueEntry, digest: str) -> CatalogueItem:
         description=entry.description,
         tags=tuple(entry.tags),
         aliases=tuple(entry.aliases),
-        text=entry.text[:LONGEST_TEXT],
+        text=" ".join((*entry.examples, entry.text))[:LONGEST_TEXT],
         definition=digest,
         enabled=entry.enabled,
         input_schema=(entry.input_schema or {}) if entry.kind == "workflow" else None,

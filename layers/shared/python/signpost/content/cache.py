@@ -4,7 +4,7 @@ tenant's list revisions are unchanged."""
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from signpost.caches import BoundedCache
+from signpost.caches import BoundedCache, JoinedCache
 from signpost.calling.runtime_settings import tenant_setting
 from signpost.content.model import Skill, StoredPrompt
 from signpost.list_revisions import REMEMBERED_TENANTS, ListRevisions, RevisionView
@@ -42,19 +42,27 @@ class ContentView:
         self._revisions = revisions
         self._by_tenant = BoundedCache[str, _CachedContent](REMEMBERED_TENANTS)
         self._shipped = _ContentLists(version=-1)
+        self._merged_skills = JoinedCache[str, Sequence[Skill]](REMEMBERED_TENANTS)
+        self._merged_prompts = JoinedCache[str, Sequence[StoredPrompt]](REMEMBERED_TENANTS)
 
     def skills(self, tenant: str, *, fresh: bool = False) -> Sequence[Skill]:
         """List all skills that the tenant sees, sorted by the bytes of the id. With `fresh` the list includes every
-        change made before the call."""
+        change made before the call. Gives the same object for as long as nothing has changed."""
         cached = self._refresh(tenant, fresh=fresh)
+        own = self._skills_of(tenant, cached.own)
         shipped = self._skills_of(None, self._shipped) if cached.has_shipped_content else ()
-        return _merge_layers(self._skills_of(tenant, cached.own), shipped, lambda skill: skill.id)
+        return self._merged_skills.get(
+            tenant, (own, shipped), lambda: _merge_layers(own, shipped, lambda skill: skill.id)
+        )
 
     def prompts(self, tenant: str, *, fresh: bool = False) -> Sequence[StoredPrompt]:
         """List all prompts that the tenant sees, sorted by the bytes of the name. `fresh` is as in `skills`."""
         cached = self._refresh(tenant, fresh=fresh)
+        own = self._prompts_of(tenant, cached.own)
         shipped = self._prompts_of(None, self._shipped) if cached.has_shipped_content else ()
-        return _merge_layers(self._prompts_of(tenant, cached.own), shipped, lambda prompt: prompt.name)
+        return self._merged_prompts.get(
+            tenant, (own, shipped), lambda: _merge_layers(own, shipped, lambda prompt: prompt.name)
+        )
 
     def version(self, tenant: str) -> int:
         """Return the version of the tenant's own content. It grows with every change."""

@@ -90,6 +90,7 @@ def _read_skill(skill_id: str, text: str) -> Skill:
         digest=members["digest"],
         manifest=_read_skill_md(members.get("manifest")),
         files=tuple(_read_file(file) for file in members.get("files", ())),
+        headings=members.get("headings", ""),
     )
 
 

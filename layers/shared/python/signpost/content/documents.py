@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 LARGEST_BODY = 262_144
 LONGEST_TITLE = 1000
 """Characters of the title in lists and in the index. The body keeps the whole heading."""
+LONGEST_HEADINGS = 400
+"""Characters of the headings that searches cover. The lists of thousands of documents are in memory with them."""
 MOST_URIS = 50
 LARGEST_FETCH_ANSWER = 4_000_000
 """Bytes. A Lambda response has at most 6 MB, and text grows when it is encoded as JSON."""
@@ -181,6 +183,7 @@ def build_skill(skill_id: str, body: str, registered_at: str) -> Skill:
         size=len(encoded),
         registered_at=registered_at,
         digest=hashlib.sha256(encoded).hexdigest(),
+        headings=markdown.headings_of(body, LONGEST_HEADINGS),
     )
     return replace(skill, manifest=skill_md.build_skill_md(skill, body))
 

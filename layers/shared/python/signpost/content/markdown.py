@@ -2,6 +2,7 @@
 line here."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from signpost.content import uris
@@ -14,6 +15,9 @@ LARGEST_INDEX = 1_000_000
 """Bytes, including the last line, which says how many entries are missing."""
 MISSING_LINE_BYTES = 200
 """Bytes of the index that are reserved for this last line."""
+
+FENCES = ("```", "~~~")
+_HEADING = re.compile(r"#{1,6}[ \t]+(.*?)[ \t#]*")
 
 MARKDOWN = "text/markdown"
 JSON = "application/json"
@@ -30,6 +34,19 @@ def title_of(body: str) -> str | None:
     headings = (line for line in map(str.lstrip, body.split("\n")) if line.startswith("# "))
     heading = next(headings, None)
     return None if heading is None else heading[2:].strip()
+
+
+def headings_of(body: str, limit: int) -> str:
+    """Return the headings beside the title, a line each, as many as fit into the limit. Those in code blocks do not
+    count: a comment of a shell or of Python looks like a heading."""
+    title, fence, headings = title_of(body), "", list[str]()
+    for line in map(str.strip, body.split("\n")):
+        marker = line[:3]
+        if marker in FENCES and fence in ("", marker):
+            fence = "" if fence else marker
+        elif not fence and (heading := _HEADING.fullmatch(line)) and heading[1] != title:
+            headings.append(heading[1])
+    return _join_within(headings, limit)
 
 
 def description_of(body: str) -> str | None:
@@ -87,6 +104,16 @@ def prompt_messages(answer: Json) -> Sequence[Json] | None:
     if isinstance(messages, Sequence) and not isinstance(messages, str):
         return messages
     return [_user_message(content)] if isinstance(content, str) else None
+
+
+def _join_within(lines: Iterable[str], limit: int) -> str:
+    joined = ""
+    for line in filter(None, lines):
+        longer = f"{joined}\n{line}" if joined else line
+        if len(longer) > limit:
+            break
+        joined = longer
+    return joined
 
 
 def _index_line(skill: Skill) -> str:

@@ -67,6 +67,9 @@ class Skill:
     """Its SKILL.md. None if the document is not an Agent Skill, and in rows older than this field."""
     files: Sequence[StoredFile] = ()
     """The files that were published with it as an Agent Skill."""
+    headings: str = ""
+    """The headings below the title, a line each, cut off after a few hundred characters: searches cover them. Empty in
+    rows older than this field."""
 
     @property
     def object_digests(self) -> Sequence[str]:

@@ -21,6 +21,8 @@ class SearchDocument:
     tags: Sequence[str] = ()
     aliases: Sequence[str] = ()
     text: str = ""
+    place: int = 0
+    """Among equal scores, documents with a lower number come first."""
 
     def fields(self) -> tuple[str, ...]:
         """The texts of `FIELDS`."""

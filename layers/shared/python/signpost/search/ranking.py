@@ -22,8 +22,8 @@ class CatalogueSearch:
     serve no search."""
 
     def __init__(self, documents: Iterable[SearchDocument]) -> None:
-        # Sorted by id, in the order of its bytes, so that of equal scores the smallest ids come first.
-        self._documents = sorted(documents, key=lambda document: document.id)
+        # So that equal scores are ordered by place, and then by the bytes of the id.
+        self._documents = sorted(documents, key=lambda document: (document.place, document.id))
         self._literal: LiteralIndex | None = None
         self._fused: FusedIndex | None = None
 
@@ -37,7 +37,7 @@ class CatalogueSearch:
     def hits(
         self, query: str, *, ranking: Ranking = "literal", kind: str | None = None, limit: int = DEFAULT_LIMIT
     ) -> Sequence[tuple[float, SearchDocument]]:
-        """Finds the best matches, best first and equal ones by id.
+        """Finds the best matches, best first, and equal ones by place and id.
 
         A query without words matches every document. A limit of 0 means the default.
         """

@@ -51,16 +51,16 @@ class ToolkitComponents:
         )
 
     def prompts(self, call: Call) -> Sequence[Prompt]:
-        return self._drop_registered(self._index(call).listed_prompts, call)
+        return self._drop_registered(self.index(call).listed_prompts, call)
 
     def hidden_prompts(self, call: Call) -> Sequence[Prompt]:
-        return self._drop_registered(self._index(call).hidden_prompts, call)
+        return self._drop_registered(self.index(call).hidden_prompts, call)
 
     def get_prompt(
         self, name: str, arguments: Mapping[str, str], call: Call
     ) -> GetPromptResult | InputRequired | Rejection | None:
         """Render a prompt. Called only after the registry has found no prompt of this name."""
-        declared = self._index(call).prompts.get(name)
+        declared = self.index(call).prompts.get(name)
         if declared is None:
             self._access.record_miss(call.principal, name)
             return None
@@ -79,20 +79,20 @@ class ToolkitComponents:
         return prompt_result_of(value, declared.hosted.function, declared.hosted.description)
 
     def resources(self, call: Call) -> Sequence[Resource]:
-        index = self._index(call)
+        index = self.index(call)
         return [*index.listed_resources, *self._list_instances(index, call)]
 
     def hidden_resources(self, call: Call) -> Sequence[Resource]:
-        return self._index(call).hidden_resources
+        return self.index(call).hidden_resources
 
     def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
-        return self._index(call).listed_templates
+        return self.index(call).listed_templates
 
     def hidden_resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
-        return self._index(call).hidden_templates
+        return self.index(call).hidden_templates
 
     def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | Rejection | None:
-        for hosted, variables in self._index(call).find_at(uri):
+        for hosted, variables in self.index(call).find_at(uri):
             if not self._access.admits(call.principal, hosted.function, uri):
                 continue
             value = self._call_function(hosted.function, variables, call)
@@ -108,7 +108,7 @@ class ToolkitComponents:
     def complete(
         self, reference: JsonObject, argument: str, value: str, given: Mapping[str, str], call: Call
     ) -> Completion | Rejection | None:
-        index = self._index(call)
+        index = self.index(call)
         if reference.get("type") == "ref/prompt":
             registered_names = self._arguments_of_registered(str(reference["name"]), call)
             declared = index.prompts.get(str(reference["name"])) if registered_names is None else None
@@ -218,7 +218,7 @@ class ToolkitComponents:
         )
         return value_of(self._executors.invoke(request), function)
 
-    def _index(self, call: Call) -> "ComponentIndex":
+    def index(self, call: Call) -> "ComponentIndex":
         """Return the index of the components that policy allows the principal. The same object for as long as nothing
         has changed."""
         principal = call.principal

@@ -21,6 +21,7 @@ from signpost.wiring.policy import PolicyServices, build_policy_services
 if TYPE_CHECKING:
     from signpost.catalogue.callable_skills import CallableSkills
     from signpost.surfaces.function_calls import LongCallStarter
+    from signpost.surfaces.gateway.item_lists import ItemLists
     from signpost.wiring.workflows import WorkflowServices
     from signpost.workflow import ports as workflow_ports
 
@@ -39,6 +40,7 @@ class GatewayComposition:
     documents: DocumentServices
     components: ToolkitComponents
     callable_skills: "Callable[[], CallableSkills]"
+    item_lists: "Callable[[], ItemLists]"
     definitions: "Callable[[], workflow_ports.DefinitionSource]"
     workflow_services: "Callable[[], WorkflowServices]"
     long_calls: "Callable[[], LongCallStarter]"
@@ -57,6 +59,9 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
     keys = KeyRing(store=adapters.master_keys, clock=clock)
     calls = _build_call_services(adapters, keys, telemetry)
     documents = _build_document_services(adapters, revisions, calls, policy)
+    components = ToolkitComponents(
+        access=policy.functions, executors=calls.executors, prompts=documents.prompts, clock=clock
+    )
     return GatewayComposition(
         adapters=adapters,
         api_keys=api_keys,
@@ -66,10 +71,9 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
         policy=policy,
         calling=calls,
         documents=documents,
-        components=ToolkitComponents(
-            access=policy.functions, executors=calls.executors, prompts=documents.prompts, clock=clock
-        ),
+        components=components,
         callable_skills=skills,
+        item_lists=cache(lambda: _build_item_lists(policy, documents, components, skills())),
         definitions=definitions,
         workflow_services=workflow_services,
         long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, adapters)),
@@ -107,6 +111,21 @@ def _build_callable_skills(lists: FunctionLists, policy: PolicyServices) -> "Cal
     from signpost.catalogue.callable_skills import CallableSkills  # noqa: PLC0415
 
     return CallableSkills(lists=lists, access=policy.functions)
+
+
+def _build_item_lists(
+    policy: PolicyServices, documents: DocumentServices, components: ToolkitComponents, skills: "CallableSkills"
+) -> "ItemLists":
+    from signpost.surfaces.gateway.item_lists import ItemLists  # noqa: PLC0415 - as above
+
+    return ItemLists(
+        catalogue=policy.catalogue,
+        callable_skills=skills,
+        content=documents.view,
+        documents=documents.skills,
+        prompts=documents.prompts,
+        components=components,
+    )
 
 
 # Imported at the first call that needs it: the workflow engine takes a tenth of a cold start to import.

@@ -30,7 +30,10 @@ def build_surface(
 
 def build_gateway_tools(composition: GatewayComposition, *, listed: bool) -> GatewayTools:
     discovery = Discovery(
-        catalogue=composition.policy.catalogue, sealer=composition.sealer, definitions=composition.definitions
+        lists=composition.item_lists,
+        sealer=composition.sealer,
+        definitions=composition.definitions,
+        breaker=composition.calling.breaker,
     )
     return GatewayTools(
         discovery=discovery, workflow_runner=lambda: composition.workflow_services().driving, listed=listed

@@ -1,40 +1,49 @@
-"""The tools of /mcp that find things: the catalogue of the caller's tenant, listed, searched and described."""
+"""The tools of /mcp that find things: what the caller can start, listed, and everything that it can use, searched and
+described."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from signpost.catalogue.cache import CachedCatalogue
-from signpost.catalogue.catalogue_access import CatalogueAccess
-from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, CatalogueItem, Json, JsonObject, Tool
+from signpost.calling.breaker import Breaker
+from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, Json, JsonObject, Prompt, Tool
 from signpost.signing.seals import Sealer
 from signpost.spelling import suggest_name
 from signpost.surfaces.gateway.tool_specs import (
+    CONTENT_KINDS,
     DESCRIBE,
     HOME,
+    KINDS,
     PAGE,
     SEARCH,
-    START,
     build_error,
     build_result,
     describe_links,
-    link,
 )
 
 if TYPE_CHECKING:
+    from signpost.surfaces.gateway.found_items import FoundItem, ItemKey
+    from signpost.surfaces.gateway.item_lists import ItemLists
     from signpost.workflow.ports import DefinitionSource
 
 CURSOR = "gateway.home"
 
 
 class Discovery:
-    """Runs `gateway.home`, `gateway.search` and `gateway.describe`."""
+    """Runs `gateway.home`, `gateway.search` and `gateway.describe`. The lists are imported when one of them is
+    called."""
 
     def __init__(
-        self, *, catalogue: CatalogueAccess, sealer: Sealer, definitions: "Callable[[], DefinitionSource]"
+        self,
+        *,
+        lists: "Callable[[], ItemLists]",
+        sealer: Sealer,
+        definitions: "Callable[[], DefinitionSource]",
+        breaker: Breaker,
     ) -> None:
-        self._catalogue = catalogue
+        self._lists = lists
         self._sealer = sealer
         self._definitions = definitions
+        self._breaker = breaker
         self._handlers: Mapping[str, Callable[[JsonObject, Call], CallToolResult]] = {
             HOME.name: self._home,
             SEARCH.name: self._search,
@@ -50,74 +59,123 @@ class Discovery:
             return build_error(
                 "INPUT_SCHEMA_VIOLATION", "This cursor is not valid for you. Call gateway.home without a cursor."
             )
-        items = self._catalogue.load(call.principal).items
-        return build_result(self._page([item for item in items if item.id > after], call))
+        items = self._lists().offers(call.principal).items
+        return build_result(self._page([found for found in items if (found.item.id, found.item.kind) > after], call))
 
-    def _position(self, cursor: Json, call: Call) -> str | None:
-        """Return the id after which the page begins, so that a publication between two pages disturbs neither."""
+    def _position(self, cursor: Json, call: Call) -> "ItemKey | None":
+        """Return the id and the kind after which the page begins, so that a publication between two pages disturbs
+        neither."""
         if cursor is None:
-            return ""
+            return "", ""
         after = self._sealer.open(CURSOR, cursor, call.principal) if isinstance(cursor, str) else None
-        return after if isinstance(after, str) else None
+        match after:
+            case [str(item_id), str(kind)]:
+                return item_id, kind
+            case _:
+                return None
 
-    def _page(self, rest: Sequence[CatalogueItem], call: Call) -> JsonObject:
+    def _page(self, rest: "Sequence[FoundItem]", call: Call) -> JsonObject:
+        from signpost.surfaces.gateway.item_answers import build_item, list_links, next_page_link  # noqa: PLC0415 - as the lists
+
         page = rest[:PAGE]
-        answer: JsonObject = {"items": [_item(item) for item in page]}
+        answer: JsonObject = {"items": [build_item(found) for found in page]}
         if len(rest) <= PAGE:
-            return answer
-        cursor = self._sealer.seal(CURSOR, page[-1].id, call.principal)
-        return {**answer, "nextCursor": cursor, "links": [link("next", HOME, cursor=cursor)]}
+            return {**answer, "links": list_links()}
+        last = page[-1].item
+        cursor = self._sealer.seal(CURSOR, [last.id, last.kind], call.principal)
+        return {**answer, "nextCursor": cursor, "links": [next_page_link(cursor), *list_links()]}
 
     def _search(self, arguments: JsonObject, call: Call) -> CallToolResult:
-        snapshot = self._catalogue.load(call.principal)
+        from signpost.surfaces.gateway.item_answers import build_item  # noqa: PLC0415 - as the lists
+
+        everything = self._lists().everything(call)
         kind, limit = arguments.get("kind"), arguments.get("limit", 0)
-        found = snapshot.search.hits(
+        hits = everything.search.hits(
             str(arguments.get("query", "")),
-            ranking=snapshot.ranking,
+            ranking=everything.offers.catalogue.ranking,
             kind=kind if isinstance(kind, str) else None,
             limit=min(int(limit), PAGE) if isinstance(limit, int | float) else 0,
         )
+        found = everything.by_key
         return build_result(
-            {"results": [{"score": score, "item": _item(snapshot.by_kind[hit.kind, hit.id])} for score, hit in found]}
+            {"results": [{"score": score, "item": build_item(found[hit.kind, hit.id])} for score, hit in hits]}
         )
 
     def _describe(self, arguments: JsonObject, call: Call) -> CallToolResult:
-        snapshot, name = self._catalogue.load(call.principal), str(arguments["id"])
-        item = snapshot.by_id.get(name) or snapshot.startable_workflows.get(name)
-        if item is None:
-            self._catalogue.report_missing(call.principal, name)
-            close = suggest_name(name, snapshot.by_id)
-            advice = f"Did you mean {close}?" if close else "Find items with gateway.search."
-            return build_error("NOT_FOUND", f"There is no item with the id {name}. {advice}", describe_links(close))
-        return build_result(_item(item, self._schema(snapshot, item, call.principal.tenant)))
+        name, kind = str(arguments["id"]), arguments.get("kind")
+        kinds = (kind,) if isinstance(kind, str) else KINDS
+        found = next(filter(None, (self._find(wanted, name, call) for wanted in kinds)), None)
+        return self._refuse_unknown(name, kinds, call) if found is None else self._describe_item(found, call)
 
-    def _schema(self, snapshot: CachedCatalogue, item: CatalogueItem, tenant: str) -> JsonObject | None:
-        """Return the schema of the input that an item takes; None if it cannot be started."""
+    def _find(self, kind: str, name: str, call: Call) -> "FoundItem | None":
+        """Find an item of the kind, also one that lists leave out. Only these kinds that need them read the lists of
+        documents and prompts."""
+        if kind in CONTENT_KINDS:
+            return self._lists().everything(call).by_key.get((kind, name))
+        offers = self._lists().offers(call.principal)
+        return offers.by_key.get((kind, name)) or self._find_unlisted(kind, name, call)
+
+    def _find_unlisted(self, kind: str, name: str, call: Call) -> "FoundItem | None":
+        from signpost.surfaces.gateway.found_items import FoundItem, build_skill_item  # noqa: PLC0415 - as the lists
+
+        if kind == "workflow":
+            item = self._lists().offers(call.principal).catalogue.startable_workflows.get(name)
+            return None if item is None else FoundItem(item)
+        skill = self._lists().find_hidden_skill(call.principal, name) if kind == "capability" else None
+        return None if skill is None else build_skill_item(skill)
+
+    def _describe_item(self, found: "FoundItem", call: Call) -> CallToolResult:
+        from signpost.catalogue.callable_skills import CallableSkill  # noqa: PLC0415 - as the lists
+        from signpost.surfaces.gateway.item_answers import build_description  # noqa: PLC0415 - as the lists
+
+        if not isinstance(found.source, CallableSkill):
+            return build_result(build_description(found, schema=self._schema(found, call)))
+        hosted, principal = found.source.hosted, call.principal
+        document = self._find("document", hosted.doc, call) if hosted.doc else None
+        refusal = self._breaker.find_refusal(principal, hosted.function)
+        return build_result(
+            build_description(
+                found,
+                schema=self._schema(found, call),
+                document=document,
+                breaker=self._breaker.state(principal, hosted.function),
+                retry_after_ms=None if refusal is None else refusal.retry_after_ms,
+            )
+        )
+
+    def _schema(self, found: "FoundItem", call: Call) -> JsonObject | None:
+        """Return the schema of what the first link of an item takes; None if it takes nothing."""
+        from signpost.calling.function_schemas import skill_arguments  # noqa: PLC0415 - as the lists
+        from signpost.catalogue.callable_skills import CallableSkill  # noqa: PLC0415 - as the lists
+        from signpost.surfaces.gateway.item_answers import prompt_schema  # noqa: PLC0415 - as the lists
+
+        match found.source:
+            case CallableSkill(hosted=hosted):
+                return skill_arguments(hosted.input_schema)
+            case Prompt() as prompt:
+                return prompt_schema(prompt)
+            case None:
+                return self._published_schema(found, call)
+            case _:
+                return None
+
+    def _published_schema(self, found: "FoundItem", call: Call) -> JsonObject | None:
         from signpost.workflow.engine.argument_schemas import input_schema_of  # noqa: PLC0415 - comes with the definitions
         from signpost.workflow.engine.capability_focus import capability_schema_of  # noqa: PLC0415 - as above
 
+        item, tenant = found.item, call.principal.tenant
         match item.kind:
             case "workflow":
                 return input_schema_of(self._definitions().load_pinned(tenant, item.id, item.definition))
             case "capability":
-                proxy = self._definitions().load_pinned(tenant, PROXY_WORKFLOW, snapshot.proxy)
-                return capability_schema_of(proxy, item.id)
+                digest = self._lists().offers(call.principal).catalogue.proxy
+                return capability_schema_of(self._definitions().load_pinned(tenant, PROXY_WORKFLOW, digest), item.id)
             case _:
                 return None
 
-
-def _item(item: CatalogueItem, schema: JsonObject | None = None) -> JsonObject:
-    return {
-        "id": item.id,
-        "kind": item.kind,
-        "title": item.title,
-        "description": item.description,
-        "tags": list(item.tags),
-        "links": [] if item.kind == "connection" else [_start_link(item, schema)],
-    }
-
-
-def _start_link(item: CatalogueItem, schema: JsonObject | None) -> JsonObject:
-    start_input: JsonObject = {} if item.kind == "workflow" else {"capability": item.id}
-    start = link("start", START, definitionId=item.id if item.kind == "workflow" else PROXY_WORKFLOW, input=start_input)
-    return start if schema is None else {**start, "input_schema": schema}
+    def _refuse_unknown(self, name: str, kinds: Sequence[str], call: Call) -> CallToolResult:
+        self._lists().report_missing(call.principal, name)
+        known = {item_id for kind, item_id in self._lists().everything(call).by_key if kind in kinds}
+        close = suggest_name(name, sorted(known))
+        advice = f"Did you mean {close}?" if close else "Find items with gateway.search."
+        return build_error("NOT_FOUND", f"There is no item with the id {name}. {advice}", describe_links(close))

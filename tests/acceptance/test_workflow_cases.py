@@ -21,6 +21,8 @@ pytestmark = pytest.mark.no_cover
 
 OWN = DEFAULT.with_name("own-workflow-cases.json")
 """Callers, races and timeouts, which the other file shows in other ways."""
+DISCOVERY = DEFAULT.with_name("discovery-cases.json")
+"""Skills and documents in home, search and describe."""
 
 
 def test_only_cases_that_leave_the_account_or_contradict_a_promise_are_skipped() -> None:
@@ -31,7 +33,7 @@ def test_only_cases_that_leave_the_account_or_contradict_a_promise_are_skipped()
 
 
 @pytest.mark.cloud
-@pytest.mark.parametrize("file", [DEFAULT, OWN], ids=lambda file: file.name)
+@pytest.mark.parametrize("file", [DEFAULT, OWN, DISCOVERY], ids=lambda file: file.name)
 def test_workflows_pass_their_cases(deployment: Deployment, tmp_path: Path, file: Path) -> None:
     outcomes = play_file(file, deployment, tmp_path)
     assert {one.case.id: one.problems for one in failed_outcomes(outcomes)} == {}

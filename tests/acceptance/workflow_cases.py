@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from signpost.calling.wire_fields import WIRE_VERSION
+from signpost.contract import HostedFunction
+from signpost.directory.manifest import parse_manifest
 from signpost.model import Principal
 
 DEFAULT = Path(__file__).parent / "workflow-cases.json"
@@ -41,6 +44,16 @@ class Case:
     steps: Sequence[Step] = field(repr=False)
     callers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """Of its own, beside the seven."""
+    hosts: Sequence[Mapping[str, Any]] = ()
+    """The functions that an executor hosts, as its manifest describes them, each with the script that it plays."""
+    documents: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The skill documents that are registered, by their ids."""
+
+    @property
+    def hosted(self) -> Sequence[HostedFunction]:
+        functions = [{name: value for name, value in entry.items() if name != "script"} for entry in self.hosts]
+        offered = {"signpost": WIRE_VERSION, "manifest": {"functions": functions}}
+        return parse_manifest(json.dumps(offered).encode()).functions if functions else ()
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -86,6 +99,8 @@ def _case(row: Mapping[str, Any]) -> Case:
         config=row.get("config") or {},
         steps=[_step(step) for step in row["steps"]],
         callers=row.get("principals", {}),
+        hosts=row.get("hosts", ()),
+        documents=row.get("documents", {}),
     )
 
 

@@ -7,7 +7,7 @@ from tests.acceptance.workflow_cases import Case
 
 PLAYED = frozenset({
     *("principal", "audit", "check", "reload", "sleep", "parallel", "tools"),
-    *("stub", "workflow", "onenter-failure"),
+    *("stub", "workflow", "onenter-failure", "skills"),
 })  # fmt: skip
 """What a case may require."""
 NOT_YET: Mapping[str, str] = {

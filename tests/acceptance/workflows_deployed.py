@@ -56,6 +56,9 @@ class Deployed:
         deployment.executors.set_settings(self._tenant, shipped_content=0, breaker_failures=0)
         if any(step.tool != "$check" for step in case.steps):
             self._publish(case.manifest)
+        self._host_skills()
+        for skill_id, body in case.documents.items():
+            self._ask_registry("skills::register", {"id": skill_id, "skill": body})
 
     def play(self, step: Step) -> Any:
         if not step.tool.startswith("$"):
@@ -64,6 +67,12 @@ class Deployed:
         if step.tool not in self._does:
             raise CaseNotPlayed(f"this player does not know the step {step.tool}")
         return self._does[step.tool](step)
+
+    def _host_skills(self) -> None:
+        for entry in self._case.hosts:
+            self._deployment.executors.write_script(self._tenant, str(entry["id"]), entry.get("script", ()))
+        if self._case.hosts:
+            self._deployment.place(self._tenant, self._case.hosted)
 
     def _sleep(self, step: Step) -> Any:
         time.sleep(step.args["ms"] / 1000)

@@ -77,6 +77,9 @@ class InMemory:
         if not isinstance(found, CompiledManifest):
             raise CaseNotPlayed(f"what it defines could not be published: {found}")
         self._world.publish_manifest(found.manifest)
+        self._world.host(case.hosted, {str(entry["id"]): entry.get("script", ()) for entry in case.hosts})
+        for skill_id, body in case.documents.items():
+            self._world.register(skill_id, body)
 
     def play(self, step: Step) -> Any:
         seen = self._played(step)

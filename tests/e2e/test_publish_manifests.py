@@ -68,14 +68,15 @@ class Author:
         return done.stdout.splitlines()[:-1]
 
     def list_titles(self) -> Mapping[str, str]:
-        """Of what gateway.home lists, by id, over all its pages."""
+        """Of the published items that gateway.home lists, by id, over all its pages."""
+        skills = self.gateway.list_skill_names(self.key)
         found: dict[str, str] = {}
         arguments: JsonObject = {}
         while True:
             answer = self.gateway.request(self.key, "tools/call", {"name": "gateway.home", "arguments": arguments})
             assert answer.status == 200, answer.text
             home = answer.json["result"]["structuredContent"]
-            found |= {item["id"]: item["title"] for item in home["items"]}
+            found |= {item["id"]: item["title"] for item in home["items"] if item["id"] not in skills}
             if "nextCursor" not in home:
                 return found
             arguments = {"cursor": home["nextCursor"]}

@@ -28,7 +28,7 @@ UPDATED = {"AuthMode": "both", "MemorySize": "512", "LogLevel": "DEBUG"}
 
 def test_a_tenant_without_a_catalogue_gets_an_empty_list(laptop: Laptop, product_stack: Stack) -> None:
     tenant = f"t-{uuid.uuid4().hex[:12]}"
-    assert product_stack.list_home_items(laptop.make_key(product_stack, tenant)) == []
+    assert product_stack.list_published_ids(laptop.make_key(product_stack, tenant)) == []
 
 
 @pytest.mark.invariant(11)
@@ -37,9 +37,9 @@ def test_an_update_and_a_second_deploy_keep_the_data(laptop: Laptop, make_key: M
     key = make_key(first)
     store_stack_catalogue(laptop, first, "default", [ITEM])
     updated = laptop.deploy(STACK, "product", **UPDATED)
-    assert [item["id"] for item in updated.list_home_items(key)] == ["deploy_pipeline"]
+    assert updated.list_published_ids(key) == ["deploy_pipeline"]
     again = laptop.deploy(STACK, "product", **UPDATED)
-    assert [item["id"] for item in again.list_home_items(key)] == ["deploy_pipeline"]
+    assert again.list_published_ids(key) == ["deploy_pipeline"]
     assert again.deployed.outputs == first.deployed.outputs
 
 
@@ -61,7 +61,7 @@ def test_restored_tables_serve_keys_catalogue_and_running_workflows(laptop: Lapt
 
     for table in ("RegistryTableName", "WorkflowsTableName"):
         assert moved.deployed.outputs[table] == parameters[table]
-    assert [item["id"] for item in moved.list_home_items(key)] == ["lease", "loan"]
+    assert moved.list_published_ids(key) == ["lease", "loan"]
     assert moved.request(later_key).status == 401, "the restored table is older than this key"
     assert call_tool(moved, key, "workflow.get", workflowId=loan["workflowId"])["state"] == "held"
     assert give_back(moved, key, loan)["state"] == "returned"

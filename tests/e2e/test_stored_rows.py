@@ -57,7 +57,8 @@ def test_documents_prompts_and_workflows_of_an_earlier_release_are_served(inheri
     assert inherited.read("iii://handbook/mail").count("Ä long line.") == 400
     assert inherited.read("skill://office/references/FORMS.md") == "Form 7, Form 8.\n"
     assert [prompt["name"] for prompt in inherited.client.request("prompts/list")["prompts"]] == ["hello"]
-    assert sorted(item["id"] for item in inherited.client.call("gateway.home")["items"]) == [
+    listed = {item["id"] for item in inherited.client.call("gateway.home")["items"]}
+    assert sorted(listed - inherited.stack.list_skill_names(inherited.stored.key)) == [
         "bundle", "checks", "fire", "lease", "notes.add", "order", "purchase", "review"
     ]  # fmt: skip
 

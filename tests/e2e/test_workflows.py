@@ -193,7 +193,7 @@ def test_a_tenant_cannot_see_the_workflows_of_another_tenant(workflow_tenant: Wo
     )
     for tool, args in asked:
         assert other.call_for_result(tool, **args)["structuredContent"]["error"]["code"] == "NOT_FOUND", tool
-    assert other.call_tool("gateway.home")["items"] == []
+    assert "counter" not in [item["id"] for item in other.call_tool("gateway.home")["items"]]
     assert workflow_tenant.call_tool("workflow.get", workflowId=workflow_id)["state"] == "open"
 
 

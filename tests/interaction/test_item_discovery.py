@@ -96,6 +96,7 @@ class TestHome:
         client.advance_clock(REVALIDATION_INTERVAL)
         assert client.ask("gateway.home")["items"] == []
 
+    @pytest.mark.invariant(116)
     def test_home_lists_the_skills_of_the_flat_surface_by_their_names(self, client: CapabilityClient) -> None:
         assert client.directory.place(None, SHELF, [HostedFunction("core::wait"), HostedFunction("core::price")]) == []
         client.host("a::send", HostedFunction("b::post", name="send"), HostedFunction("c::secret", hidden=True))
@@ -106,6 +107,7 @@ class TestHome:
         assert home == flat
         assert sorted(home) == ["skill:a::send", "skill:price", "skill:send", "skill:wait"]
 
+    @pytest.mark.invariant(116)
     def test_a_deployment_is_listed_within_two_seconds(self, client: CapabilityClient) -> None:
         assert len(client.ask("gateway.home")["items"]) == 1
         client.host(PRICED, "yard::echo")
@@ -228,6 +230,7 @@ class TestDescribe:
         assert client.search("whispers") == []
         assert client.ask("gateway.describe", id="secret")["description"] == "Whispers. [dynamic]"
 
+    @pytest.mark.invariant(117)
     def test_a_document_is_read_by_each_of_its_links(self, client: CapabilityClient) -> None:
         described = client.ask("gateway.describe", id="yard/pricing")
         assert (described["kind"], described["title"]) == ("document", "Pricing")
@@ -236,6 +239,7 @@ class TestDescribe:
         assert client.request(read["method"], read["args"])["result"]["contents"][0]["text"] == PRICING
         assert PRICING.strip() in client.call(fetch["method"], fetch["args"])["content"][0]["text"]
 
+    @pytest.mark.invariant(117)
     def test_a_prompt_is_rendered_by_its_link(self, client: CapabilityClient) -> None:
         described = client.ask("gateway.describe", id="greet")
         (render,) = links_of(described, "render")
@@ -270,6 +274,7 @@ class TestDescribe:
             assert client.ask(link["method"], **link["args"])["kind"] == kind
         assert client.ask("gateway.describe", id="price", kind="workflow")["error"]["code"] == "NOT_FOUND"
 
+    @pytest.mark.invariant(117)
     def test_every_item_of_a_search_is_what_its_id_and_kind_describe(self, client: CapabilityClient) -> None:
         for kind, item_id in client.search(limit=200):
             described = client.ask("gateway.describe", id=item_id, kind=kind)

@@ -24,6 +24,8 @@ LISTS: list[tuple[str, str, JsonObject]] = [
     ("/mcp", "skills/list", {}),
     ("/mcp", "resources/read", {"uri": "iii://skills"}),
     ("/mcp", "tools/call", HOME),
+    ("/mcp", "tools/call", {"name": "gateway.search", "arguments": {"query": "a"}}),
+    ("/mcp", "tools/call", {"name": "gateway.describe", "arguments": {"id": "t"}}),
     ("/mcp/flat", "tools/list", {}),
     ("/mcp/flat", "tools/call", {"name": "catalog", "arguments": {}}),
     ("/mcp/functions", "tools/list", {}),

@@ -10,6 +10,7 @@ from signpost.contract import HostedFunction, Result
 from signpost.model import JsonObject
 from tests.support.capabilities import CapabilityClient
 from tests.support.function_tools import TENANT
+from tests.support.guest_gateway import GuestGateway
 from tests.support.manifests import publish
 
 PRICE: JsonObject = {
@@ -26,6 +27,7 @@ def client() -> CapabilityClient:
 
 
 class TestStart:
+    @pytest.mark.invariant(116)
     def test_a_skill_of_a_tenant_without_a_catalogue_runs_in_the_answer_of_its_start(
         self, client: CapabilityClient
     ) -> None:
@@ -163,6 +165,7 @@ class TestPublishedCapabilities:
 
 
 class TestChanges:
+    @pytest.mark.invariant(116)
     def test_a_deployed_skill_can_be_started_within_two_seconds(self, client: CapabilityClient) -> None:
         assert client.start("echo")["error"]["code"] == "NOT_FOUND"
         client.host(PRICED, "yard::echo")
@@ -194,7 +197,63 @@ class TestChanges:
 
 
 class TestOthers:
+    @pytest.mark.invariant(118)
     def test_a_run_of_a_skill_is_visible_to_its_starter_alone(self, client: CapabilityClient) -> None:
         run = client.start("price")["workflowId"]
         client.key = str(client.gateway.make_key())
         assert client.ask("workflow.get", workflowId=run)["error"]["code"] == "NOT_FOUND"
+
+    def test_a_principal_that_may_resolve_runs_sees_it(self, client: CapabilityClient) -> None:
+        run = client.start("price")["workflowId"]
+        client.key = client.gateway.make_token(tenant=TENANT, sub="keeper", scope="workflow.resolve")
+        assert client.ask("workflow.get", workflowId=run)["workflowId"] == run
+
+
+class TestPolicy:
+    @pytest.fixture
+    def guest(self) -> GuestGateway:
+        return GuestGateway(with_vault=True)
+
+    @pytest.mark.invariant(118)
+    def test_a_skill_that_policy_denies_after_its_start_is_not_run(self, guest: GuestGateway) -> None:
+        run = ask(guest, "workflow.start", input={"capability": "vault.open", "volume": 3})
+        assert [link["args"]["transition"] for link in run["links"]] == ["vault.open"]
+        guest.publish_policies(DENY_VAULT)
+        guest.gateway.clock.advance(REVALIDATION_INTERVAL)
+        (link,) = run["links"]
+        args = {**link["args"], "arguments": {"input": "x"}}
+        refused = ask(guest, link["method"], **args)
+        assert refused["error"]["code"] == "INVALID_TRANSITION"
+        assert [message["call"]["function"] for message in guest.received_messages if "call" in message] == []
+        assert ask(guest, "workflow.get", workflowId=run["workflowId"])["links"] == []
+
+    @pytest.mark.parametrize("kind", [None, "capability"])
+    def test_a_denied_skill_is_answered_as_an_unknown_one(self, guest: GuestGateway, kind: str | None) -> None:
+        assert ask(guest, "gateway.describe", id="vault.open")["id"] == "vault.open"
+        guest.publish_policies(DENY_VAULT)
+        guest.gateway.clock.advance(REVALIDATION_INTERVAL)
+        about = {} if kind is None else {"kind": kind}
+        for name in ("vault.open", "vault.opening"):
+            assert ask(guest, "gateway.describe", id=name, **about)["error"]["code"] == "NOT_FOUND"
+            assert ask(guest, "workflow.start", input={"capability": name})["error"]["code"] == "NOT_FOUND"
+            assert (
+                ask(guest, "workflow.explain", definitionId="proxy_default", transition=name)["error"]["code"]
+                == "NOT_FOUND"
+            )
+        listed = [item["id"] for item in ask(guest, "gateway.home")["items"]]
+        assert "vault.open" not in listed
+        assert "echo" in listed
+
+    def test_a_hidden_skill_that_policy_shows_is_listed(self, guest: GuestGateway) -> None:
+        rule = {"kind": "show", "who": ["*"], "what": ["vault::whisper"]}
+        assert "whisper" not in [item["id"] for item in ask(guest, "gateway.home")["items"]]
+        guest.publish_policies({"beta": rule})
+        guest.gateway.clock.advance(REVALIDATION_INTERVAL)
+        assert "whisper" in [item["id"] for item in ask(guest, "gateway.home")["items"]]
+
+
+DENY_VAULT: JsonObject = {"no": {"kind": "deny", "who": ["*"], "what": ["skill:vault.*"]}}
+
+
+def ask(guest: GuestGateway, tool: str, **arguments: Any) -> Any:
+    return guest.call(tool, **arguments)["result"]["structuredContent"]

@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.acceptance.workflow_cases import Case, load
+from tests.acceptance.workflow_cases import DEFAULT, Case, load
 from tests.acceptance.workflow_selection import reason_to_skip
 from tests.acceptance.workflow_steps import problems
 from tests.acceptance.workflows_in_memory import InMemory
 
-HERE = {"stub", "audit", "sleep", "principal", "workflow", "onenter-failure"}
+DISCOVERY = DEFAULT.with_name("discovery-cases.json")
+HERE = {"skills", "stub", "audit", "sleep", "principal", "workflow", "onenter-failure"}
 """What a case may ask for here; the rest is played on a deployed stack."""
 
 
@@ -15,7 +16,7 @@ def is_played_here(case: Case) -> bool:
     return case.requires <= HERE and not reason_to_skip(case)
 
 
-CASES = [case for case in load() if is_played_here(case)]
+CASES = [case for file in (DEFAULT, DISCOVERY) for case in load(file) if is_played_here(case)]
 
 
 def test_enough_cases_are_played_in_memory() -> None:

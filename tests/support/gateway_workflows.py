@@ -1,12 +1,16 @@
 """Workflows in a whole gateway in memory: calls go through the protocol, and tests advance the clock."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
 from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
 from signpost.adapters.memory.instances import MemoryInstanceStore
-from signpost.contract import Executor, HostedFunction
+from signpost.calling import wire
+from signpost.content.callers import Caller
+from signpost.content.model import Skill
+from signpost.contract import Executor, HostedFunction, Result
 from signpost.model import JsonObject, Principal, SettingValue
 from signpost.workflow.ports import StepExecutor
 from tests.support.manifests import publish, publish_documents
@@ -56,6 +60,28 @@ class GatewayWorkflows:
     def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
         params: JsonObject = {"name": tool, "arguments": args}
         return read_tool_answer(self._gateway.request("tools/call", params, credential=self._token(caller)))
+
+    def host(self, hosted: Sequence[HostedFunction], scripts: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        """Host functions. Each call of one answers with the output of the next entry of its script, the last entry
+        again and again."""
+        played = Counter[str]()
+
+        def answer(message: JsonObject) -> JsonObject:
+            call: Any = message["call"]
+            function, script = call["function"], scripts.get(call["function"], ())
+            entry = script[min(played[function], len(script) - 1)] if script else {"output": call["arguments"]}
+            played[function] += 1
+            return wire.reply_message(Result(entry["output"]))
+
+        executor = Executor("arn:cases", "secret:cases", 60_000)
+        self._gateway.executors[executor.arn] = answer
+        if hosted:
+            assert MemoryDirectory(self._gateway.functions).place(TENANT, executor, hosted) == []
+
+    def register(self, skill_id: str, body: str) -> None:
+        author = Caller(TENANT, Principal("author", TENANT, "tests"), 0)
+        registered = self._gateway.composition.documents.skills.register(skill_id, body, author)
+        assert isinstance(registered, Skill), registered
 
     def start_long_call(self, function: str, caller: str) -> str:
         """Call a function whose timeout is longer than a client waits, and return the id of the run that this

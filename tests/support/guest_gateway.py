@@ -36,6 +36,17 @@ PAGES = "vault://pages/{n}"
 TOKEN = "monday"
 RUN_ID = f"wf_{sha256(json.dumps([TENANT, ISSUER, 'owner', TOKEN]).encode()).hexdigest()[:32]}"
 """The id of the run of the owner's call: a caller who knows the owner and guesses the token knows the id."""
+VAULT_ITEMS = (
+    "vault.open",
+    "whisper",
+    "vault.build",
+    "vault/manual",
+    "yard/opening",
+    "ask_vault",
+    "vault://ledger",
+    PAGES,
+)
+"""Items of the vault that no manifest publishes: skills, documents, a prompt, a resource and a template."""
 CALLEES = frozenset({"yard::echo", "vault::open", "vault::whisper", "vault::ask", "vault::page::enumerate"})
 """The functions that `yard::echo` calls, whether they exist or not."""
 YARD_FUNCTIONS = (
@@ -275,8 +286,13 @@ def _of_the_seven() -> Iterator[tuple[str, JsonObject]]:
     yield "gateway.home", {}
     for query in ("", "vault", "break"):
         yield "gateway.search", {"query": query}
-    for item in ("break_in", "break_inn", "vault.read", "connection:vault_api"):
+    for kind in ("capability", "document", "prompt", "resource"):
+        yield "gateway.search", {"query": "", "kind": kind, "limit": 200}
+    for item in ("break_in", "break_inn", "vault.read", "connection:vault_api", *VAULT_ITEMS):
         yield "gateway.describe", {"id": item}
+    for name in ("vault.open", "whisper"):
+        yield "workflow.start", {"input": {"capability": name, "input": "x"}}
+        yield "workflow.explain", {"definitionId": "proxy_default", "transition": name}
     for definition in ("break_in", "break_inn", "vault.read"):
         yield "workflow.start", {"definitionId": definition}
         yield "workflow.explain", {"definitionId": definition}

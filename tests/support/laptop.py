@@ -77,6 +77,17 @@ class Stack:
         assert answer.status == 200, answer.text
         return answer.json["result"]["structuredContent"]["items"]
 
+    def list_skill_names(self, credential: str) -> frozenset[str]:
+        """Return the names of the callable skills that the holder of this credential finds, shipped ones included."""
+        tools = self.request(credential, "tools/list", path="/mcp/flat").json["result"]["tools"]
+        names = (tool["name"] for tool in tools)
+        return frozenset(name.removeprefix("skill:") for name in names if name.startswith("skill:"))
+
+    def list_published_ids(self, credential: str) -> Sequence[str]:
+        """Return the ids of the items of manifests that gateway.home lists, without callable skills."""
+        skills = self.list_skill_names(credential)
+        return [item["id"] for item in self.list_home_items(credential) if item["id"] not in skills]
+
 
 type MakeKey = Callable[[Stack], str]
 

@@ -172,14 +172,13 @@ class ReleasedStack:
         return {uri: self.client.request("resources/read", uri=uri)["contents"] for uri in uris if uri != INDEX}
 
     def read_catalogue(self) -> Mapping[str, Any]:
-        """Read the names of all that can be called, and the order function's answer."""
-        return {
-            "home": sorted(item["id"] for item in self.client.call("gateway.home")["items"]),
-            "tools": {
-                path: sorted(tool["name"] for tool in self.client.request("tools/list", path)["tools"])
-                for path in ("/mcp", "/mcp/functions", "/mcp/flat")
-            },
+        """Read the names of all that can be called. Earlier releases list no skills in gateway.home."""
+        tools = {
+            path: sorted(tool["name"] for tool in self.client.request("tools/list", path)["tools"])
+            for path in ("/mcp", "/mcp/functions", "/mcp/flat")
         }
+        listed = (item["id"] for item in self.client.call("gateway.home")["items"])
+        return {"home": sorted(name for name in listed if f"skill:{name}" not in tools["/mcp/flat"]), "tools": tools}
 
     def book_item(self) -> Any:
         """Call the function of the executor as a tool."""

@@ -1,6 +1,6 @@
 """Caches in memory: bounded, and built again when their source is another object."""
 
-from signpost.caches import DERIVED_VALUES, BoundedCache, DerivedCache
+from signpost.caches import DERIVED_VALUES, BoundedCache, DerivedCache, JoinedCache
 
 
 def test_a_new_key_replaces_the_entry_that_was_written_longest_ago() -> None:
@@ -46,3 +46,20 @@ def test_a_derived_cache_holds_a_bounded_number_of_values() -> None:
     cache.get(DERIVED_VALUES, source, lambda: built.append(-1) or -1)
     cache.get(0, source, lambda: built.append(0) or 0)
     assert built == [*range(DERIVED_VALUES + 1), 0]
+
+
+def test_a_joined_value_is_built_again_once_any_source_is_another_object() -> None:
+    cache, built = JoinedCache[str, int](), list[int]()
+
+    def derive(*sources: object) -> int:
+        return cache.get("key", sources, lambda: built.append(len(built)) or len(built))
+
+    first, second, third = object(), object(), object()
+    assert [derive(first, second), derive(first, second), derive(first, third), derive(third, third)] == [1, 1, 2, 3]
+
+
+def test_a_joined_cache_holds_as_many_values_as_it_was_given_room_for() -> None:
+    cache, source, built = JoinedCache[int, int](2), object(), list[int]()
+    for key in (0, 1, 2, 2, 0):
+        cache.get(key, (source,), lambda key=key: built.append(key) or key)
+    assert built == [0, 1, 2, 0]

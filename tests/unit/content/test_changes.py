@@ -24,7 +24,7 @@ from signpost.model import PromptArgument
 NOW = "2026-11-18T12:00:00.000Z"
 HOOK = Subscription("webhook", "skills::on-change", "https://hooks.test/größe", NOW, {"any": [1, None]})
 REGISTRATIONS: list[Change] = [
-    SkillChange("a/b", build_skill("a/b", "---\nname: b\ndescription: Text.\n---\n# Title\n", NOW)),
+    SkillChange("a/b", build_skill("a/b", "---\nname: b\ndescription: Text.\n---\n# Title\n\n## Part\n", NOW)),
     PromptChange("ask", StoredPrompt("ask", "Asks.", "mail::ask", (PromptArgument("who", "", required=True),), NOW)),
     SubscriptionChange(HOOK.name, HOOK),
     WorkflowChange("deploy", "0f" * 32),

@@ -58,6 +58,29 @@ def test_the_description_is_the_first_paragraph_in_one_line(body: str, descripti
     assert markdown.description_of(body) == description
 
 
+@pytest.mark.parametrize(
+    ("body", "headings"),
+    [
+        ("# Title\n\n## One\n### Two ###\ntext\n###### Three", "One\nTwo\nThree"),
+        ("no heading", ""),
+        ("# Title\n#hash\n####### seven\n##\n## ", ""),
+        ("## Before\n# Title\n# Title", "Before"),
+        ("# T\n```sh\n# a comment\n```\n## After", "After"),
+        ("# T\n~~~\n```\n# a comment\n~~~\n## After", "After"),
+        ("# T\n```\n## never closed", ""),
+        ("# T\n  ## Indented", "Indented"),
+    ],
+)
+def test_the_headings_are_those_below_the_title_outside_of_code_blocks(body: str, headings: str) -> None:
+    assert markdown.headings_of(body, 400) == headings
+
+
+def test_headings_are_cut_off_between_two_of_them() -> None:
+    body = "".join(f"## heading {number}\n" for number in range(100))
+    assert markdown.headings_of(body, 30) == "heading 0\nheading 1\nheading 2"
+    assert markdown.headings_of(f"## {'a' * 31}", 30) == ""
+
+
 def test_a_cut_counts_characters_and_not_bytes() -> None:
     assert markdown.truncate("😀" * 141, 140) == "😀" * 140 + "..."
 

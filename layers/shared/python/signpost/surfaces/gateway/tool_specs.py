@@ -7,11 +7,14 @@ from signpost.errors import GatewayToolCode
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, Json, JsonObject, Tool
 
 INSTRUCTIONS = (
-    "Signpost is a gateway to capabilities and governed workflows. Every answer carries `links`: each names the tool "
-    "to call next (`method`) and its arguments (`args`). Follow links instead of guessing names. "
+    "Signpost is a gateway to skills and other capabilities, to governed workflows, and to the documents that explain "
+    "them. Every answer carries `links`: each names the tool to call next (`method`) and its arguments (`args`). "
+    "Follow links instead of guessing names. "
     "If your tool names have `_` in the place of `.`, so has each `method`. "
-    "1. Find: gateway.search with a few words of the task, or gateway.home for all items; gateway.describe shows the "
-    "input of an item. "
+    "1. Find: gateway.search with a few words of the task, or gateway.home for all that can be started; "
+    "gateway.describe shows the input of an item. Documents at iii:// URIs say when and how to use skills: a `read` or "
+    "`doc` link names resources/read, a method of MCP that takes `args` as its params, or the tool skill__fetch, which "
+    "can be called although tools/list does not show it. "
     "2. Start: workflow.start with the args of a `start` link, its `input` filled in. "
     "3. Continue: take a `transition` link, fill in `arguments` as its inputSchema says, and send its args, with their "
     "expectedVersion, to workflow.submit. Read the links of the answer, and repeat. "
@@ -96,8 +99,9 @@ HOME = Tool(
     name="gateway.home",
     title="List capabilities and workflows",
     description=(
-        "Lists the capabilities and workflows you can use, each with links that start it. "
-        "Call it first, without arguments. A long catalogue comes in pages: follow the `next` link."
+        "Lists the skills and other capabilities and the workflows you can use, each with links that start it. "
+        "Call it first, without arguments. A long catalogue comes in pages: follow the `next` link. Other links lead "
+        "to the lists of documents, prompts and resources."
     ),
     input_schema=_closed_object(cursor={"type": "string", "description": "The cursor of the `next` link."}),
     output_schema=_open_object(items={"type": "array", "items": _ITEM}, nextCursor=_TEXT, links=_LINKS, error=_ERROR),
@@ -105,10 +109,10 @@ HOME = Tool(
 )
 SEARCH = Tool(
     name="gateway.search",
-    title="Search capabilities and workflows",
+    title="Search the catalogue",
     description=(
-        "Finds capabilities and workflows for a task, the best match first, each with the link that starts it. "
-        "Describe the task in a few words."
+        "Finds skills and other capabilities, workflows, iii:// documents, prompts and resources for a task, the best "
+        "match first, each with the link that starts, reads or renders it. Describe the task in a few words."
     ),
     input_schema=_closed_object(
         query={"type": "string", "description": "A few words of the task. Without words all items are found."},
@@ -124,9 +128,10 @@ SEARCH = Tool(
 )
 DESCRIBE = Tool(
     name="gateway.describe",
-    title="Describe a capability or workflow",
+    title="Describe an item",
     description=(
-        "Describes one capability or workflow, with the schema of its input as `input_schema` of its start link."
+        "Describes one item: a skill or another capability, or a workflow, with the schema of its input as "
+        "`input_schema` of its start link; a document, prompt or resource with the links that read or render it."
     ),
     input_schema=_closed_object(
         ["id"],

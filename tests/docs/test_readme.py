@@ -95,6 +95,7 @@ def test_the_author_blocks_lead_from_a_folder_to_a_called_tool(
     assert "1 passed" in seen
     assert '"functions": ["yard::hello", "yard::price"]' in seen
     assert re.search(r'"text": "80"', seen)
+    assert re.search(r'capability\\?": *\\?"price', seen)
     assert took < AT_MOST
     again = run(f"{terminal}sed -i s/40,/41,/ ~/yard/app.py\n{AUTHOR.partition('pytest ~/yard')[2]}", tmp_path)
     assert re.search(r'"text": "82"', again)

@@ -298,7 +298,7 @@ def publish_manifest(client: CapabilityClient, manifest: JsonObject) -> None:
 
 
 def test_lists_are_the_same_objects_until_something_changes(client: CapabilityClient) -> None:
-    lists = client.gateway.composition.item_lists()
+    lists = client.gateway.composition.discovery().lists
     calls = [lists.everything(build_call(client)) for _ in range(2)]
     client.advance_clock(REVALIDATION_INTERVAL)
     calls.append(lists.everything(build_call(client)))
@@ -307,7 +307,7 @@ def test_lists_are_the_same_objects_until_something_changes(client: CapabilityCl
     client.advance_clock(REVALIDATION_INTERVAL)
     later = lists.everything(build_call(client))
     assert later is not calls[0]
-    assert later.offers is calls[0].offers
+    assert later.startable is calls[0].startable
 
 
 def build_call(client: CapabilityClient) -> Call:

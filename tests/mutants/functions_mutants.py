@@ -76,7 +76,7 @@ FUNCTION_MUTANTS = (
     Mutant(
         name="tools-lead-to-the-registry",
         invariant=37,
-        file=f"{_SHARED}/surfaces/function_calls.py",
+        file=f"{_SHARED}/catalogue/exposure.py",
         there="return function == FETCH_FUNCTION or is_internal(function)",
         instead="return function == FETCH_FUNCTION",
         tests=("tests/interaction/test_bridge.py",),

@@ -1,6 +1,7 @@
 """What is read out of markdown, and what is written as markdown."""
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -73,6 +74,12 @@ def test_the_description_is_the_first_paragraph_in_one_line(body: str, descripti
 )
 def test_the_headings_are_those_below_the_title_outside_of_code_blocks(body: str, headings: str) -> None:
     assert markdown.headings_of(body, 400) == headings
+
+
+def test_headings_of_a_hostile_body_are_read_in_linear_time() -> None:
+    began = time.process_time()
+    assert markdown.headings_of(f"# {' #' * 130_000}x\n", 400) == ""
+    assert time.process_time() - began < 1
 
 
 def test_headings_are_cut_off_between_two_of_them() -> None:

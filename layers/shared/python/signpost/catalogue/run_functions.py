@@ -2,7 +2,7 @@
 long calls."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, override
 
 from signpost.calling.function_schemas import skill_arguments
 from signpost.calling.lookup import FunctionView
@@ -68,12 +68,15 @@ class SkillRunFunctions(HostedRunFunctions):
         self._access = access
         self._skills = skills
 
+    @override
     def may_use(self, principal: Principal, function: str) -> bool:
         return self._access.allows(principal, function)
 
+    @override
     def find_skill(self, principal: Principal, name: str) -> "CallableSkill | None":
         return self._skills.find(principal, name)
 
+    @override
     def list_skills(self, principal: Principal) -> "Sequence[CallableSkill]":
         return self._skills.allowed(principal).listed
 

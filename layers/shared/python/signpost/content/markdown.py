@@ -2,7 +2,6 @@
 line here."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from signpost.content import uris
@@ -17,7 +16,7 @@ MISSING_LINE_BYTES = 200
 """Bytes of the index that are reserved for this last line."""
 
 FENCES = ("```", "~~~")
-_HEADING = re.compile(r"#{1,6}[ \t]+(.*?)[ \t#]*")
+DEEPEST_HEADING = 6
 
 MARKDOWN = "text/markdown"
 JSON = "application/json"
@@ -44,8 +43,8 @@ def headings_of(body: str, limit: int) -> str:
         marker = line[:3]
         if marker in FENCES and fence in ("", marker):
             fence = "" if fence else marker
-        elif not fence and (heading := _HEADING.fullmatch(line)) and heading[1] != title:
-            headings.append(heading[1])
+        elif not fence and (heading := _heading_in(line)) and heading != title:
+            headings.append(heading)
     return _join_within(headings, limit)
 
 
@@ -106,9 +105,17 @@ def prompt_messages(answer: Json) -> Sequence[Json] | None:
     return [_user_message(content)] if isinstance(content, str) else None
 
 
+def _heading_in(line: str) -> str:
+    """Return the text of the heading that the line is; empty if it is none. Without a regular expression, which could
+    take long on a line of many marks."""
+    text = line.lstrip("#")
+    is_heading = 1 <= len(line) - len(text) <= DEEPEST_HEADING and text[:1] in {" ", "\t"}
+    return text.strip().rstrip("#").rstrip() if is_heading else ""
+
+
 def _join_within(lines: Iterable[str], limit: int) -> str:
     joined = ""
-    for line in filter(None, lines):
+    for line in lines:
         longer = f"{joined}\n{line}" if joined else line
         if len(longer) > limit:
             break

@@ -21,7 +21,7 @@ from signpost.wiring.policy import PolicyServices, build_policy_services
 if TYPE_CHECKING:
     from signpost.catalogue.callable_skills import CallableSkills
     from signpost.surfaces.function_calls import LongCallStarter
-    from signpost.surfaces.gateway.item_lists import ItemLists
+    from signpost.surfaces.gateway.discovery import Discovery
     from signpost.wiring.workflows import WorkflowServices
     from signpost.workflow import ports as workflow_ports
 
@@ -40,7 +40,7 @@ class GatewayComposition:
     documents: DocumentServices
     components: ToolkitComponents
     callable_skills: "Callable[[], CallableSkills]"
-    item_lists: "Callable[[], ItemLists]"
+    discovery: "Callable[[], Discovery]"
     definitions: "Callable[[], workflow_ports.DefinitionSource]"
     workflow_services: "Callable[[], WorkflowServices]"
     long_calls: "Callable[[], LongCallStarter]"
@@ -62,7 +62,7 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
     components = ToolkitComponents(
         access=policy.functions, executors=calls.executors, prompts=documents.prompts, clock=clock
     )
-    return GatewayComposition(
+    composition = GatewayComposition(
         adapters=adapters,
         api_keys=api_keys,
         sealer=Sealer(keys),
@@ -73,11 +73,12 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
         documents=documents,
         components=components,
         callable_skills=skills,
-        item_lists=cache(lambda: _build_item_lists(policy, documents, components, skills())),
+        discovery=cache(lambda: _build_discovery(composition)),
         definitions=definitions,
         workflow_services=workflow_services,
         long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, adapters)),
     )
+    return composition
 
 
 def _build_call_services(adapters: GatewayAdapters, keys: KeyRing, telemetry: Telemetry) -> CallServices:
@@ -113,18 +114,25 @@ def _build_callable_skills(lists: FunctionLists, policy: PolicyServices) -> "Cal
     return CallableSkills(lists=lists, access=policy.functions)
 
 
-def _build_item_lists(
-    policy: PolicyServices, documents: DocumentServices, components: ToolkitComponents, skills: "CallableSkills"
-) -> "ItemLists":
+def _build_discovery(composition: GatewayComposition) -> "Discovery":
+    # Imported on first use: the list of tools of /mcp needs no items.
+    from signpost.surfaces.gateway.discovery import Discovery  # noqa: PLC0415
     from signpost.surfaces.gateway.item_lists import ItemLists  # noqa: PLC0415 - as above
 
-    return ItemLists(
-        catalogue=policy.catalogue,
-        callable_skills=skills,
+    documents = composition.documents
+    lists = ItemLists(
+        catalogue=composition.policy.catalogue,
+        callable_skills=composition.callable_skills(),
         content=documents.view,
         documents=documents.skills,
         prompts=documents.prompts,
-        components=components,
+        components=composition.components,
+    )
+    return Discovery(
+        lists=lists,
+        sealer=composition.sealer,
+        definitions=composition.definitions,
+        breaker=composition.calling.breaker,
     )
 
 

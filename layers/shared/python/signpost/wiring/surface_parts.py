@@ -6,7 +6,6 @@ from signpost.mcp.providers import ToolProvider
 from signpost.mcp.surface import Surface
 from signpost.surfaces.agent_skills import AgentSkillFiles
 from signpost.surfaces.documents import FetchTool, SkillDocuments, SlashCommands
-from signpost.surfaces.gateway.discovery import Discovery
 from signpost.surfaces.gateway.tool_specs import GatewayTools
 from signpost.wiring.composition import GatewayComposition
 
@@ -29,14 +28,10 @@ def build_surface(
 
 
 def build_gateway_tools(composition: GatewayComposition, *, listed: bool) -> GatewayTools:
-    discovery = Discovery(
-        lists=composition.item_lists,
-        sealer=composition.sealer,
-        definitions=composition.definitions,
-        breaker=composition.calling.breaker,
-    )
     return GatewayTools(
-        discovery=discovery, workflow_runner=lambda: composition.workflow_services().driving, listed=listed
+        discovery=composition.discovery,
+        workflow_runner=lambda: composition.workflow_services().driving,
+        listed=listed,
     )
 
 

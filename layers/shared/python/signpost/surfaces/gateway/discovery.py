@@ -5,42 +5,54 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from signpost.calling.breaker import Breaker
+from signpost.calling.function_schemas import skill_arguments
+from signpost.catalogue.callable_skills import CallableSkill
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, Json, JsonObject, Prompt, Tool
 from signpost.signing.seals import Sealer
 from signpost.spelling import suggest_name
+from signpost.surfaces.gateway import tool_specs
+from signpost.surfaces.gateway.found_items import FoundItem, ItemKey, build_skill_item
+from signpost.surfaces.gateway.item_answers import (
+    build_description,
+    build_item,
+    list_links,
+    next_page_link,
+    prompt_schema,
+)
+from signpost.surfaces.gateway.item_lists import ItemLists
 from signpost.surfaces.gateway.tool_specs import (
+    CAPABILITY,
     CONTENT_KINDS,
     DESCRIBE,
+    DOCUMENT,
     HOME,
     KINDS,
     PAGE,
     SEARCH,
+    WORKFLOW,
     build_error,
     build_result,
     describe_links,
 )
 
 if TYPE_CHECKING:
-    from signpost.surfaces.gateway.found_items import FoundItem, ItemKey
-    from signpost.surfaces.gateway.item_lists import ItemLists
     from signpost.workflow.ports import DefinitionSource
 
 CURSOR = "gateway.home"
 
 
 class Discovery:
-    """Runs `gateway.home`, `gateway.search` and `gateway.describe`. The lists are imported when one of them is
-    called."""
+    """Runs `gateway.home`, `gateway.search` and `gateway.describe`."""
 
     def __init__(
         self,
         *,
-        lists: "Callable[[], ItemLists]",
+        lists: ItemLists,
         sealer: Sealer,
         definitions: "Callable[[], DefinitionSource]",
         breaker: Breaker,
     ) -> None:
-        self._lists = lists
+        self.lists = lists
         self._sealer = sealer
         self._definitions = definitions
         self._breaker = breaker
@@ -59,10 +71,10 @@ class Discovery:
             return build_error(
                 "INPUT_SCHEMA_VIOLATION", "This cursor is not valid for you. Call gateway.home without a cursor."
             )
-        items = self._lists().offers(call.principal).items
+        items = self.lists.startable(call.principal).items
         return build_result(self._page([found for found in items if (found.item.id, found.item.kind) > after], call))
 
-    def _position(self, cursor: Json, call: Call) -> "ItemKey | None":
+    def _position(self, cursor: Json, call: Call) -> ItemKey | None:
         """Return the id and the kind after which the page begins, so that a publication between two pages disturbs
         neither."""
         if cursor is None:
@@ -74,9 +86,7 @@ class Discovery:
             case _:
                 return None
 
-    def _page(self, rest: "Sequence[FoundItem]", call: Call) -> JsonObject:
-        from signpost.surfaces.gateway.item_answers import build_item, list_links, next_page_link  # noqa: PLC0415 - as the lists
-
+    def _page(self, rest: Sequence[FoundItem], call: Call) -> JsonObject:
         page = rest[:PAGE]
         answer: JsonObject = {"items": [build_item(found) for found in page]}
         if len(rest) <= PAGE:
@@ -86,13 +96,11 @@ class Discovery:
         return {**answer, "nextCursor": cursor, "links": [next_page_link(cursor), *list_links()]}
 
     def _search(self, arguments: JsonObject, call: Call) -> CallToolResult:
-        from signpost.surfaces.gateway.item_answers import build_item  # noqa: PLC0415 - as the lists
-
-        everything = self._lists().everything(call)
+        everything = self.lists.everything(call)
         kind, limit = arguments.get("kind"), arguments.get("limit", 0)
         hits = everything.search.hits(
             str(arguments.get("query", "")),
-            ranking=everything.offers.catalogue.ranking,
+            ranking=everything.startable.catalogue.ranking,
             kind=kind if isinstance(kind, str) else None,
             limit=min(int(limit), PAGE) if isinstance(limit, int | float) else 0,
         )
@@ -107,31 +115,26 @@ class Discovery:
         found = next(filter(None, (self._find(wanted, name, call) for wanted in kinds)), None)
         return self._refuse_unknown(name, kinds, call) if found is None else self._describe_item(found, call)
 
-    def _find(self, kind: str, name: str, call: Call) -> "FoundItem | None":
-        """Find an item of the kind, also one that lists leave out. Only these kinds that need them read the lists of
-        documents and prompts."""
+    def _find(self, kind: str, name: str, call: Call) -> FoundItem | None:
+        """Find an item of the kind, also one that lists leave out. The lists of documents and prompts are read for the
+        kinds that need them only."""
         if kind in CONTENT_KINDS:
-            return self._lists().everything(call).by_key.get((kind, name))
-        offers = self._lists().offers(call.principal)
-        return offers.by_key.get((kind, name)) or self._find_unlisted(kind, name, call)
+            return self.lists.everything(call).by_key.get((kind, name))
+        startable = self.lists.startable(call.principal)
+        return startable.by_key.get((kind, name)) or self._find_unlisted(kind, name, call)
 
-    def _find_unlisted(self, kind: str, name: str, call: Call) -> "FoundItem | None":
-        from signpost.surfaces.gateway.found_items import FoundItem, build_skill_item  # noqa: PLC0415 - as the lists
-
-        if kind == "workflow":
-            item = self._lists().offers(call.principal).catalogue.startable_workflows.get(name)
+    def _find_unlisted(self, kind: str, name: str, call: Call) -> FoundItem | None:
+        if kind == WORKFLOW:
+            item = self.lists.startable(call.principal).catalogue.startable_workflows.get(name)
             return None if item is None else FoundItem(item)
-        skill = self._lists().find_hidden_skill(call.principal, name) if kind == "capability" else None
+        skill = self.lists.find_hidden_skill(call.principal, name) if kind == CAPABILITY else None
         return None if skill is None else build_skill_item(skill)
 
-    def _describe_item(self, found: "FoundItem", call: Call) -> CallToolResult:
-        from signpost.catalogue.callable_skills import CallableSkill  # noqa: PLC0415 - as the lists
-        from signpost.surfaces.gateway.item_answers import build_description  # noqa: PLC0415 - as the lists
-
+    def _describe_item(self, found: FoundItem, call: Call) -> CallToolResult:
         if not isinstance(found.source, CallableSkill):
             return build_result(build_description(found, schema=self._schema(found, call)))
         hosted, principal = found.source.hosted, call.principal
-        document = self._find("document", hosted.doc, call) if hosted.doc else None
+        document = self._find(DOCUMENT, hosted.doc, call) if hosted.doc else None
         refusal = self._breaker.find_refusal(principal, hosted.function)
         return build_result(
             build_description(
@@ -143,12 +146,8 @@ class Discovery:
             )
         )
 
-    def _schema(self, found: "FoundItem", call: Call) -> JsonObject | None:
+    def _schema(self, found: FoundItem, call: Call) -> JsonObject | None:
         """Return the schema of what the first link of an item takes; None if it takes nothing."""
-        from signpost.calling.function_schemas import skill_arguments  # noqa: PLC0415 - as the lists
-        from signpost.catalogue.callable_skills import CallableSkill  # noqa: PLC0415 - as the lists
-        from signpost.surfaces.gateway.item_answers import prompt_schema  # noqa: PLC0415 - as the lists
-
         match found.source:
             case CallableSkill(hosted=hosted):
                 return skill_arguments(hosted.input_schema)
@@ -159,23 +158,24 @@ class Discovery:
             case _:
                 return None
 
-    def _published_schema(self, found: "FoundItem", call: Call) -> JsonObject | None:
-        from signpost.workflow.engine.argument_schemas import input_schema_of  # noqa: PLC0415 - comes with the definitions
+    def _published_schema(self, found: FoundItem, call: Call) -> JsonObject | None:
+        # Imported with the definitions, on first use: lists and searches need none.
+        from signpost.workflow.engine.argument_schemas import input_schema_of  # noqa: PLC0415
         from signpost.workflow.engine.capability_focus import capability_schema_of  # noqa: PLC0415 - as above
 
         item, tenant = found.item, call.principal.tenant
         match item.kind:
-            case "workflow":
+            case tool_specs.WORKFLOW:
                 return input_schema_of(self._definitions().load_pinned(tenant, item.id, item.definition))
-            case "capability":
-                digest = self._lists().offers(call.principal).catalogue.proxy
+            case tool_specs.CAPABILITY:
+                digest = self.lists.startable(call.principal).catalogue.proxy
                 return capability_schema_of(self._definitions().load_pinned(tenant, PROXY_WORKFLOW, digest), item.id)
             case _:
                 return None
 
     def _refuse_unknown(self, name: str, kinds: Sequence[str], call: Call) -> CallToolResult:
-        self._lists().report_missing(call.principal, name)
-        known = {item_id for kind, item_id in self._lists().everything(call).by_key if kind in kinds}
+        self.lists.report_missing(call.principal, name)
+        known = {item_id for kind, item_id in self.lists.everything(call).by_key if kind in kinds}
         close = suggest_name(name, sorted(known))
         advice = f"Did you mean {close}?" if close else "Find items with gateway.search."
         return build_error("NOT_FOUND", f"There is no item with the id {name}. {advice}", describe_links(close))

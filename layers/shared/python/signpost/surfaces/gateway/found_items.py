@@ -9,13 +9,12 @@ from signpost.catalogue.cache import CachedCatalogue
 from signpost.catalogue.callable_skills import CallableSkill, SkillSet
 from signpost.content.model import Skill
 from signpost.model import CatalogueItem, Json, Prompt, Resource, ResourceTemplate, as_object
-from signpost.policy.policy_items import CAPABILITY, PROMPT
 from signpost.records import dataclass
+from signpost.surfaces.gateway.tool_specs import CAPABILITY, DOCUMENT, PROMPT, RESOURCE
 
 if TYPE_CHECKING:
     from signpost.search.ranking import CatalogueSearch
 
-DOCUMENT, RESOURCE = "document", "resource"
 LONGEST_TEXT = 10_000
 """Characters of the text of an item that a search covers."""
 
@@ -36,7 +35,7 @@ class FoundItem:
 
 
 @dataclass(frozen=True)  # no slots: cached properties need a `__dict__`
-class Offers:
+class StartableItems:
     """What one principal can start, and the connections that discovery shows."""
 
     catalogue: CachedCatalogue
@@ -65,7 +64,7 @@ class Offers:
 class FoundItems:
     """Everything that one principal finds."""
 
-    offers: Offers
+    startable: StartableItems
     documents: Sequence[Skill]
     prompts: Sequence[Prompt]
     resources: Sequence[Resource]
@@ -79,7 +78,7 @@ class FoundItems:
             *map(_build_resource_item, self.resources),
             *map(_build_template_item, self.templates),
         )
-        return {**self.offers.by_key, **{one.key: one for one in others}}
+        return {**self.startable.by_key, **{one.key: one for one in others}}
 
     @cached_property
     def search(self) -> "CatalogueSearch":
@@ -92,8 +91,8 @@ class FoundItems:
                 item.id, item.kind, item.title, item.description, item.tags, item.aliases, item.text, place
             )
 
-        offered = self.offers.by_key
-        return CatalogueSearch(build(found.item, int(key not in offered)) for key, found in self.by_key.items())
+        startable = self.startable.by_key
+        return CatalogueSearch(build(found.item, int(key not in startable)) for key, found in self.by_key.items())
 
 
 def build_skill_item(skill: CallableSkill) -> FoundItem:
@@ -127,8 +126,9 @@ def _searched_texts(skill: CallableSkill) -> Iterator[str]:
 
 
 def _texts_in(value: Json) -> Sequence[str]:
-    is_list = isinstance(value, Sequence) and not isinstance(value, str)
-    return [text for text in value if isinstance(text, str)] if is_list else ()
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return ()
+    return [text for text in value if isinstance(text, str)]
 
 
 def _build_document_item(document: Skill) -> FoundItem:

@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING
 from signpost.catalogue.callable_skills import CallableSkill
 from signpost.content.uris import skill_uri
 from signpost.model import PROXY_WORKFLOW, JsonObject, Prompt, ResourceTemplate
-from signpost.policy.policy_items import CAPABILITY, CONNECTION, PROMPT, WORKFLOW
-from signpost.surfaces.gateway.found_items import DOCUMENT, RESOURCE, FoundItem, examples_of
-from signpost.surfaces.gateway.tool_specs import DESCRIBE, HOME, SEARCH, START, link
+from signpost.surfaces.gateway.found_items import FoundItem, examples_of
+from signpost.surfaces.gateway.tool_specs import (
+    CAPABILITY,
+    CONNECTION,
+    DESCRIBE,
+    DOCUMENT,
+    HOME,
+    PROMPT,
+    RESOURCE,
+    SEARCH,
+    START,
+    WORKFLOW,
+    link,
+)
 
 if TYPE_CHECKING:
     from signpost.calling.breaker import BreakerReading
@@ -44,16 +55,12 @@ def build_description(
 ) -> JsonObject:
     """Build the item as a description of it shows it: its first link has the schema of the input. `document` is the one
     that explains the item."""
-    shown, source = build_item(found), found.source
-    first, *others = [*_LINKS[found.item.kind](found)] or [None]
-    links = [] if first is None else [first if schema is None else {**first, "input_schema": schema}, *others]
-    explained = [] if document is None else [{**read, "rel": "doc"} for read in _read_links(document.item.id)]
-    examples: JsonObject = (
-        {"examples": list(found_examples)}
-        if isinstance(source, CallableSkill) and (found_examples := examples_of(source))
-        else {}
-    )
-    return {**shown, **examples, **_build_breaker(breaker, retry_after_ms), "links": [*links, *explained]}
+    links = list(_LINKS[found.item.kind](found))
+    if schema is not None:
+        links[:1] = [{**links[0], "input_schema": schema}]
+    if document is not None:
+        links += [{**read, "rel": "doc"} for read in _read_links(document.item.id)]
+    return {**build_item(found), **_build_examples(found), **_build_breaker(breaker, retry_after_ms), "links": links}
 
 
 def prompt_schema(prompt: Prompt) -> JsonObject:
@@ -87,6 +94,11 @@ def _build_hints(found: FoundItem) -> JsonObject:
     hosted = found.source.hosted
     category: JsonObject = {"category": hosted.category} if hosted.category else {}
     return {**category, **({"annotations": hosted.annotations} if hosted.annotations else {})}
+
+
+def _build_examples(found: FoundItem) -> JsonObject:
+    examples = examples_of(found.source) if isinstance(found.source, CallableSkill) else ()
+    return {"examples": list(examples)} if examples else {}
 
 
 def _build_breaker(breaker: "BreakerReading | None", retry_after_ms: int | None) -> JsonObject:
@@ -133,7 +145,7 @@ def _describe_link(found: FoundItem) -> JsonObject:
 _LINKS: Mapping[str, Callable[[FoundItem], Sequence[JsonObject]]] = {
     WORKFLOW: _start_workflow_links,
     CAPABILITY: _start_capability_links,
-    CONNECTION: lambda _: (),
+    CONNECTION: lambda _: [],
     DOCUMENT: _document_links,
     PROMPT: _prompt_links,
     RESOURCE: _resource_links,

@@ -11,7 +11,7 @@ from signpost.content.prompts import Prompts
 from signpost.model import Call, Principal
 from signpost.policy.access import Access
 from signpost.surfaces.documents import SlashCommands, caller_of
-from signpost.surfaces.gateway.found_items import FoundItems, Offers
+from signpost.surfaces.gateway.found_items import FoundItems, StartableItems
 from signpost.surfaces.toolkit_components import ToolkitComponents
 
 REMEMBERED = 64
@@ -38,29 +38,29 @@ class ItemLists:
         self._documents = documents
         self._slash_commands = SlashCommands(prompts)
         self._components = components
-        self._offers = JoinedCache[tuple[str, Access], Offers](REMEMBERED)
+        self._startable = JoinedCache[tuple[str, Access], StartableItems](REMEMBERED)
         self._found = JoinedCache[tuple[str, Access], FoundItems](REMEMBERED)
 
-    def offers(self, principal: Principal) -> Offers:
+    def startable(self, principal: Principal) -> StartableItems:
         catalogue, skills = self._catalogue.load(principal), self._callable_skills.allowed(principal)
-        return self._offers.get(self._key(principal), (catalogue, skills), lambda: Offers(catalogue, skills))
+        return self._startable.get(self._key(principal), (catalogue, skills), lambda: StartableItems(catalogue, skills))
 
     def everything(self, call: Call) -> FoundItems:
         """List the items of all kinds. Resources that functions would have to be called for are not among them."""
-        principal, offers = call.principal, self.offers(call.principal)
+        principal, startable = call.principal, self.startable(call.principal)
         components = self._components.index(call)
         content = self._content.skills(principal.tenant), self._content.prompts(principal.tenant)
 
         def build() -> FoundItems:
             return FoundItems(
-                offers=offers,
+                startable=startable,
                 documents=addressable_skills(self._documents.list_readable(caller_of(call))),
                 prompts=[*self._slash_commands.prompts(call), *self._components.prompts(call)],
                 resources=components.listed_resources,
                 templates=components.listed_templates,
             )
 
-        return self._found.get(self._key(principal), (offers, components, *content), build)
+        return self._found.get(self._key(principal), (startable, components, *content), build)
 
     def find_hidden_skill(self, principal: Principal, name: str) -> CallableSkill | None:
         """Find a skill that lists leave out, by its name, unless a published capability has the name. Reports a

@@ -1,4 +1,4 @@
-"""The seven tools of /mcp as clients see them. The modules that run workflow tools are imported when one is called."""
+"""The seven tools of /mcp as clients see them. The modules that run them are imported when one is called."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -27,8 +27,10 @@ INSTRUCTIONS = (
 PAGE = 200
 """The most items of the catalogue in one answer."""
 LONGEST_NAME = 1000
-CONTENT_KINDS = ("document", "prompt", "resource")
-KINDS = ("workflow", "capability", "connection", *CONTENT_KINDS)
+WORKFLOW, CAPABILITY, CONNECTION = "workflow", "capability", "connection"
+DOCUMENT, PROMPT, RESOURCE = "document", "prompt", "resource"
+CONTENT_KINDS = (DOCUMENT, PROMPT, RESOURCE)
+KINDS = (WORKFLOW, CAPABILITY, CONNECTION, *CONTENT_KINDS)
 """The kinds of items. Where several have one id, the first of these kinds is described."""
 
 
@@ -211,7 +213,9 @@ class ToolRunner(Protocol):
 class GatewayTools:
     """The provider of the gateway tools: callable on every surface that has it, and listed on some."""
 
-    def __init__(self, *, discovery: ToolRunner, workflow_runner: Callable[[], ToolRunner], listed: bool) -> None:
+    def __init__(
+        self, *, discovery: Callable[[], ToolRunner], workflow_runner: Callable[[], ToolRunner], listed: bool
+    ) -> None:
         self._discovery = discovery
         self._workflow_runner = workflow_runner
         self._listed = listed
@@ -230,8 +234,8 @@ class GatewayTools:
         return self._by_name.get(name)
 
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
-        runner = self._discovery if tool in DISCOVERY_TOOLS else self._workflow_runner()
-        return runner.run(tool, arguments, call)
+        find_runner = self._discovery if tool in DISCOVERY_TOOLS else self._workflow_runner
+        return find_runner().run(tool, arguments, call)
 
     def format_refusal(self, arguments: JsonObject, message: str) -> CallToolResult:
         """Return the refusal of arguments that violate the schema, in the form of every other error."""

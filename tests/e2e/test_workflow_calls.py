@@ -234,6 +234,16 @@ def test_a_list_costs_nothing_within_two_seconds_and_one_read_afterwards(
     assert driver.calls == LOOK | {"GetItem": 1}, "what has changed, and the API key"
 
 
+def test_a_description_of_a_skill_costs_one_read_more_for_its_breaker(driver: Driver) -> None:
+    driver.call("gateway.describe", id="json_transform")  # what is read for the first time
+    driver.start()  # looks at the catalogue itself
+    assert driver.call("gateway.describe", id="json_transform")["breaker"] == {"state": "closed"}
+    assert driver.calls == {}
+    driver.advance_clock(REVALIDATED_AFTER)
+    driver.call("gateway.describe", id="json_transform")
+    assert driver.calls == {"BatchGetItem": 2, "GetItem": 1}, "what has changed, the function, and the API key"
+
+
 def test_a_cold_catalogue_of_ten_thousand_items_costs_one_read_and_one_object(
     laptop: Laptop, product_stack: Stack, tenant: CataloguedTenant
 ) -> None:

@@ -10,7 +10,6 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from signpost.contract import HostedFunction
-from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject
 from tests.support.executors import Executors
 
@@ -64,15 +63,9 @@ def test_a_deployed_toolkit_is_found_read_and_started_by_an_official_client(
 
 
 def register_document(executors: Executors, tenant: str, skill_id: str, body: str) -> None:
-    """Register a document as an author of the tenant does, with a token."""
-    laptop, gateway = executors.laptop, executors.gateway
-    token = laptop.issuer.access_token("author", gateway.url, tenant=tenant, scope=ADMINISTRATION)
-    event = {
-        "function_id": "skills::register",
-        "payload": {"id": skill_id, "skill": body},
-        "authorization": f"Bearer {token}",
-    }
-    name = gateway.deployed.outputs["RegistryFunctionName"]
-    answer = laptop.client("lambda").invoke(FunctionName=name, Payload=json.dumps(event).encode())
+    """Register a document with the rights of the account's owner."""
+    event = {"function_id": "skills::register", "payload": {"id": skill_id, "skill": body}, "tenant": tenant}
+    name = executors.gateway.deployed.outputs["RegistryFunctionName"]
+    answer = executors.laptop.client("lambda").invoke(FunctionName=name, Payload=json.dumps(event).encode())
     registered = json.loads(answer["Payload"].read())
     assert registered.get("id") == skill_id, registered

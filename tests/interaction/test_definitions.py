@@ -23,7 +23,7 @@ from signpost.catalogue.run_functions import HostedRunFunctions
 from signpost.list_revisions import RevisionView
 from signpost.model import CatalogueItem, JsonObject
 from signpost.policy.access import UnrestrictedAccess
-from tests.support.catalogues import store_catalogue
+from tests.support.catalogues import search_catalogue, store_catalogue
 from tests.support.memory_gateway import ManualClock
 
 TENANT = "acme"
@@ -100,7 +100,7 @@ def test_a_disabled_workflow_is_neither_listed_nor_found_nor_started(
     assert published.leads_to("deploy") is None
     assert published.definitions.list_ids(TENANT) == []
     snapshot = published.view.load(TENANT)
-    assert snapshot.search.find("deploy") == []
+    assert search_catalogue(snapshot, "deploy") == []
     assert [item.id for item in snapshot.snapshot.items] == ["deploy"]
 
 
@@ -112,4 +112,4 @@ def test_an_unlisted_workflow_can_be_started(published: PublishedCatalogue) -> N
 
 def test_a_catalogue_is_searched_by_the_text_of_its_items(published: PublishedCatalogue) -> None:
     published.publish(("workflow", "deploy", "done"), ("capability", "github.list", "ready"))
-    assert [found for _, found in published.view.load(TENANT).search.find("github")] == ["github.list"]
+    assert search_catalogue(published.view.load(TENANT), "github") == ["github.list"]

@@ -8,12 +8,16 @@ from signpost.adapters.dynamodb import DynamoContentStore
 from signpost.adapters.memory import MemoryTextStore
 from signpost.adapters.s3 import S3ChangeBatchStore, S3Values
 from signpost.catalogue import snapshot
+from signpost.catalogue.cache import CachedCatalogue
+from signpost.catalogue.callable_skills import SkillSet
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.content.model import CatalogueChange, ScopeNames
 from signpost.content.ports import ContentStore
 from signpost.model import CatalogueItem
 from signpost.ports import TextStore
+from signpost.search.ranking import Ranking
+from signpost.surfaces.gateway.found_items import FoundItems, StartableItems
 
 if TYPE_CHECKING:
     from tests.support.laptop import Laptop, Stack
@@ -45,3 +49,9 @@ def build_catalogue_publisher(content: ContentStore, texts: TextStore | None = N
     """Return a catalogue publisher on stores in memory."""
     text_store = texts or MemoryTextStore()
     return CataloguePublisher(content=content, values=text_store, definitions=text_store)
+
+
+def search_catalogue(catalogue: CachedCatalogue, query: str, ranking: Ranking = "literal") -> Sequence[str]:
+    """Return the ids that a search finds in a catalogue alone, without skills and documents."""
+    found = FoundItems(StartableItems(catalogue, SkillSet({}, (), ())), (), (), (), ())
+    return [item_id for _, item_id in found.search.find(query, ranking=ranking)]

@@ -96,24 +96,6 @@ class TestHome:
         client.advance_clock(REVALIDATION_INTERVAL)
         assert client.ask("gateway.home")["items"] == []
 
-    @pytest.mark.invariant(116)
-    def test_home_lists_the_skills_of_the_flat_surface_by_their_names(self, client: CapabilityClient) -> None:
-        assert client.directory.place(None, SHELF, [HostedFunction("core::wait"), HostedFunction("core::price")]) == []
-        client.host("a::send", HostedFunction("b::post", name="send"), HostedFunction("c::secret", hidden=True))
-        client.advance_clock(REVALIDATION_INTERVAL)
-        tools = client.request("tools/list", path="/mcp/flat")["result"]["tools"]
-        flat = {tool["name"]: tool["description"] for tool in tools if tool["name"].startswith("skill:")}
-        home = {f"skill:{item['id']}": item["description"] for item in client.ask("gateway.home")["items"]}
-        assert home == flat
-        assert sorted(home) == ["skill:a::send", "skill:price", "skill:send", "skill:wait"]
-
-    @pytest.mark.invariant(116)
-    def test_a_deployment_is_listed_within_two_seconds(self, client: CapabilityClient) -> None:
-        assert len(client.ask("gateway.home")["items"]) == 1
-        client.host(PRICED, "yard::echo")
-        client.advance_clock(REVALIDATION_INTERVAL)
-        assert [item["id"] for item in client.ask("gateway.home")["items"]] == ["echo", "price"]
-
     def test_pages_have_skills_and_published_items_in_one_order(self) -> None:
         client = CapabilityClient(*(f"yard::s{number:03}" for number in range(150)))
         exposed = [{"name": f"s{number:03}x", "executor": {"kind": "noop"}} for number in range(100)]
@@ -230,28 +212,6 @@ class TestDescribe:
         assert client.search("whispers") == []
         assert client.ask("gateway.describe", id="secret")["description"] == "Whispers. [dynamic]"
 
-    @pytest.mark.invariant(117)
-    def test_a_document_is_read_by_each_of_its_links(self, client: CapabilityClient) -> None:
-        described = client.ask("gateway.describe", id="yard/pricing")
-        assert (described["kind"], described["title"]) == ("document", "Pricing")
-        read, fetch = links_of(described, "read")
-        assert (read["method"], read["args"]) == ("resources/read", {"uri": "iii://yard/pricing"})
-        assert client.request(read["method"], read["args"])["result"]["contents"][0]["text"] == PRICING
-        assert PRICING.strip() in client.call(fetch["method"], fetch["args"])["content"][0]["text"]
-
-    @pytest.mark.invariant(117)
-    def test_a_prompt_is_rendered_by_its_link(self, client: CapabilityClient) -> None:
-        described = client.ask("gateway.describe", id="greet")
-        (render,) = links_of(described, "render")
-        assert (render["method"], render["args"]) == ("prompts/get", {"name": "greet", "arguments": {}})
-        assert render["input_schema"] == {
-            "type": "object", "properties": {"guest": {"type": "string"}}, "required": [],
-        }  # fmt: skip
-        client.replies["yard::greet"] = Result(
-            {"messages": [{"role": "user", "content": {"type": "text", "text": "!"}}]}
-        )
-        assert "result" in client.request(render["method"], {**render["args"], "arguments": {"guest": "Ann"}})
-
     def test_a_resource_and_a_template_are_described_by_their_uris(self, client: CapabilityClient) -> None:
         (read,) = links_of(client.ask("gateway.describe", id="yard://gate"), "read")
         assert (read["method"], read["args"]) == ("resources/read", {"uri": "yard://gate"})
@@ -273,12 +233,6 @@ class TestDescribe:
             assert link["args"] == {"id": "price", "kind": kind}
             assert client.ask(link["method"], **link["args"])["kind"] == kind
         assert client.ask("gateway.describe", id="price", kind="workflow")["error"]["code"] == "NOT_FOUND"
-
-    @pytest.mark.invariant(117)
-    def test_every_item_of_a_search_is_what_its_id_and_kind_describe(self, client: CapabilityClient) -> None:
-        for kind, item_id in client.search(limit=200):
-            described = client.ask("gateway.describe", id=item_id, kind=kind)
-            assert (described["kind"], described["id"]) == (kind, item_id)
 
     @pytest.mark.parametrize(
         ("asked", "meant"), [("prise", "price"), ("yard/pricin", "yard/pricing"), ("yard://gates", "yard://gate")]
@@ -312,3 +266,52 @@ def test_lists_are_the_same_objects_until_something_changes(client: CapabilityCl
 
 def build_call(client: CapabilityClient) -> Call:
     return Call(Principal("ann", TENANT, "tests"), "request", client.gateway.clock.now() + 20)
+
+
+@pytest.mark.invariant(116)
+def test_home_lists_the_skills_of_the_flat_surface_by_their_names(client: CapabilityClient) -> None:
+    assert client.directory.place(None, SHELF, [HostedFunction("core::wait"), HostedFunction("core::price")]) == []
+    client.host("a::send", HostedFunction("b::post", name="send"), HostedFunction("c::secret", hidden=True))
+    client.advance_clock(REVALIDATION_INTERVAL)
+    tools = client.request("tools/list", path="/mcp/flat")["result"]["tools"]
+    flat = {tool["name"]: tool["description"] for tool in tools if tool["name"].startswith("skill:")}
+    home = {f"skill:{item['id']}": item["description"] for item in client.ask("gateway.home")["items"]}
+    assert home == flat
+    assert sorted(home) == ["skill:a::send", "skill:price", "skill:send", "skill:wait"]
+
+
+@pytest.mark.invariant(116)
+def test_a_deployment_is_listed_within_two_seconds(client: CapabilityClient) -> None:
+    assert len(client.ask("gateway.home")["items"]) == 1
+    client.host(PRICED, "yard::echo")
+    client.advance_clock(REVALIDATION_INTERVAL)
+    assert [item["id"] for item in client.ask("gateway.home")["items"]] == ["echo", "price"]
+
+
+@pytest.mark.invariant(117)
+def test_a_document_is_read_by_each_of_its_links(client: CapabilityClient) -> None:
+    described = client.ask("gateway.describe", id="yard/pricing")
+    assert (described["kind"], described["title"]) == ("document", "Pricing")
+    read, fetch = links_of(described, "read")
+    assert (read["method"], read["args"]) == ("resources/read", {"uri": "iii://yard/pricing"})
+    assert client.request(read["method"], read["args"])["result"]["contents"][0]["text"] == PRICING
+    assert PRICING.strip() in client.call(fetch["method"], fetch["args"])["content"][0]["text"]
+
+
+@pytest.mark.invariant(117)
+def test_a_prompt_is_rendered_by_its_link(client: CapabilityClient) -> None:
+    described = client.ask("gateway.describe", id="greet")
+    (render,) = links_of(described, "render")
+    assert (render["method"], render["args"]) == ("prompts/get", {"name": "greet", "arguments": {}})
+    assert render["input_schema"] == {
+        "type": "object", "properties": {"guest": {"type": "string"}}, "required": [],
+    }  # fmt: skip
+    client.replies["yard::greet"] = Result({"messages": [{"role": "user", "content": {"type": "text", "text": "!"}}]})
+    assert "result" in client.request(render["method"], {**render["args"], "arguments": {"guest": "Ann"}})
+
+
+@pytest.mark.invariant(117)
+def test_every_item_of_a_search_is_what_its_id_and_kind_describe(client: CapabilityClient) -> None:
+    for kind, item_id in client.search(limit=200):
+        described = client.ask("gateway.describe", id=item_id, kind=kind)
+        assert (described["kind"], described["id"]) == (kind, item_id)

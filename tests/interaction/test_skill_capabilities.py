@@ -27,16 +27,6 @@ def client() -> CapabilityClient:
 
 
 class TestStart:
-    @pytest.mark.invariant(116)
-    def test_a_skill_of_a_tenant_without_a_catalogue_runs_in_the_answer_of_its_start(
-        self, client: CapabilityClient
-    ) -> None:
-        client.replies["yard::price"] = Result({"euros": 7})
-        run = client.start("price", item="spade")
-        assert (run["definitionId"], run["state"], run["version"]) == ("proxy_default", "ready", 2)
-        assert run["context"] == {"lastResult": {"euros": 7}}
-        assert [(call["function"], call["arguments"]) for call in client.calls] == [("yard::price", {"item": "spade"})]
-
     @pytest.mark.parametrize("given", [{}, {"item": 7}, {"item": "spade", "amount": "two"}])
     def test_a_start_without_valid_arguments_is_ready_with_the_schema_of_the_function(
         self, client: CapabilityClient, given: dict[str, Any]
@@ -165,16 +155,6 @@ class TestPublishedCapabilities:
 
 
 class TestChanges:
-    @pytest.mark.invariant(116)
-    def test_a_deployed_skill_can_be_started_within_two_seconds(self, client: CapabilityClient) -> None:
-        assert client.start("echo")["error"]["code"] == "NOT_FOUND"
-        client.host(PRICED, "yard::echo")
-        client.advance_clock(REVALIDATION_INTERVAL)
-        assert client.start("echo", input="hi")["version"] == 2
-        client.host(PRICED)
-        client.advance_clock(REVALIDATION_INTERVAL)
-        assert client.start("echo", input="hi")["error"]["code"] == "NOT_FOUND"
-
     def test_a_run_shows_the_schema_that_the_function_has_now(self, client: CapabilityClient) -> None:
         run = client.start("price")
         wider: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -197,12 +177,6 @@ class TestChanges:
 
 
 class TestOthers:
-    @pytest.mark.invariant(118)
-    def test_a_run_of_a_skill_is_visible_to_its_starter_alone(self, client: CapabilityClient) -> None:
-        run = client.start("price")["workflowId"]
-        client.key = str(client.gateway.make_key())
-        assert client.ask("workflow.get", workflowId=run)["error"]["code"] == "NOT_FOUND"
-
     def test_a_principal_that_may_resolve_runs_sees_it(self, client: CapabilityClient) -> None:
         run = client.start("price")["workflowId"]
         client.key = client.gateway.make_token(tenant=TENANT, sub="keeper", scope="workflow.resolve")
@@ -213,19 +187,6 @@ class TestPolicy:
     @pytest.fixture
     def guest(self) -> GuestGateway:
         return GuestGateway(with_vault=True)
-
-    @pytest.mark.invariant(118)
-    def test_a_skill_that_policy_denies_after_its_start_is_not_run(self, guest: GuestGateway) -> None:
-        run = ask(guest, "workflow.start", input={"capability": "vault.open", "volume": 3})
-        assert [link["args"]["transition"] for link in run["links"]] == ["vault.open"]
-        guest.publish_policies(DENY_VAULT)
-        guest.gateway.clock.advance(REVALIDATION_INTERVAL)
-        (link,) = run["links"]
-        args = {**link["args"], "arguments": {"input": "x"}}
-        refused = ask(guest, link["method"], **args)
-        assert refused["error"]["code"] == "INVALID_TRANSITION"
-        assert [message["call"]["function"] for message in guest.received_messages if "call" in message] == []
-        assert ask(guest, "workflow.get", workflowId=run["workflowId"])["links"] == []
 
     @pytest.mark.parametrize("kind", [None, "capability"])
     def test_a_denied_skill_is_answered_as_an_unknown_one(self, guest: GuestGateway, kind: str | None) -> None:
@@ -257,3 +218,45 @@ DENY_VAULT: JsonObject = {"no": {"kind": "deny", "who": ["*"], "what": ["skill:v
 
 def ask(guest: GuestGateway, tool: str, **arguments: Any) -> Any:
     return guest.call(tool, **arguments)["result"]["structuredContent"]
+
+
+@pytest.mark.invariant(116)
+def test_a_skill_of_a_tenant_without_a_catalogue_runs_in_the_answer_of_its_start(client: CapabilityClient) -> None:
+    client.replies["yard::price"] = Result({"euros": 7})
+    run = client.start("price", item="spade")
+    assert (run["definitionId"], run["state"], run["version"]) == ("proxy_default", "ready", 2)
+    assert run["context"] == {"lastResult": {"euros": 7}}
+    assert [(call["function"], call["arguments"]) for call in client.calls] == [("yard::price", {"item": "spade"})]
+
+
+@pytest.mark.invariant(116)
+def test_a_deployed_skill_can_be_started_within_two_seconds(client: CapabilityClient) -> None:
+    assert client.start("echo")["error"]["code"] == "NOT_FOUND"
+    client.host(PRICED, "yard::echo")
+    client.advance_clock(REVALIDATION_INTERVAL)
+    assert client.start("echo", input="hi")["version"] == 2
+    client.host(PRICED)
+    client.advance_clock(REVALIDATION_INTERVAL)
+    assert client.start("echo", input="hi")["error"]["code"] == "NOT_FOUND"
+
+
+@pytest.mark.invariant(118)
+def test_a_run_of_a_skill_is_visible_to_its_starter_alone(client: CapabilityClient) -> None:
+    run = client.start("price")["workflowId"]
+    client.key = str(client.gateway.make_key())
+    assert client.ask("workflow.get", workflowId=run)["error"]["code"] == "NOT_FOUND"
+
+
+@pytest.mark.invariant(118)
+def test_a_skill_that_policy_denies_after_its_start_is_not_run() -> None:
+    guest = GuestGateway(with_vault=True)
+    run = ask(guest, "workflow.start", input={"capability": "vault.open", "volume": 3})
+    assert [link["args"]["transition"] for link in run["links"]] == ["vault.open"]
+    guest.publish_policies(DENY_VAULT)
+    guest.gateway.clock.advance(REVALIDATION_INTERVAL)
+    (link,) = run["links"]
+    args = {**link["args"], "arguments": {"input": "x"}}
+    refused = ask(guest, link["method"], **args)
+    assert refused["error"]["code"] == "INVALID_TRANSITION"
+    assert [message["call"]["function"] for message in guest.received_messages if "call" in message] == []
+    assert ask(guest, "workflow.get", workflowId=run["workflowId"])["links"] == []

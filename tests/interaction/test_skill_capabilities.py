@@ -258,5 +258,5 @@ def test_a_skill_that_policy_denies_after_its_start_is_not_run() -> None:
     args = {**link["args"], "arguments": {"input": "x"}}
     refused = ask(guest, link["method"], **args)
     assert refused["error"]["code"] == "INVALID_TRANSITION"
-    assert [message["call"]["function"] for message in guest.received_messages if "call" in message] == []
+    assert [message["call"]["function"] for message in guest.received_messages] == []
     assert ask(guest, "workflow.get", workflowId=run["workflowId"])["links"] == []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from signpost.catalogue.cache import CachedCatalogue, CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
-from signpost.catalogue.run_functions import RunFunctions, build_skill_run
+from signpost.catalogue.run_functions import build_skill_run
 from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.policy import policy_items
 from signpost.policy.access import Access
@@ -20,6 +20,7 @@ from signpost.workflow.running import function_run
 
 if TYPE_CHECKING:
     from signpost.catalogue.callable_skills import CallableSkill
+    from signpost.catalogue.run_functions import RunFunctions
     from signpost.ports import TextStore
 
 REMEMBERED = 256
@@ -36,7 +37,7 @@ class CatalogueDefinitions:
     """Implements `DefinitionSource` of the workflow ports by the catalogue."""
 
     def __init__(
-        self, *, catalogue: CatalogueView, access: CatalogueAccess, functions: RunFunctions, texts: "TextStore"
+        self, *, catalogue: CatalogueView, access: CatalogueAccess, functions: "RunFunctions", texts: "TextStore"
     ) -> None:
         self._catalogue = catalogue
         self._access = access

@@ -8,7 +8,6 @@ from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.definitions import CatalogueDefinitions
-from signpost.catalogue.run_functions import RunFunctions
 from signpost.records import dataclass
 from signpost.schema.validation import Validators
 from signpost.surfaces.gateway.workflow_tools import WorkflowToolRunner
@@ -28,6 +27,7 @@ from signpost.workflow.running.wakeups import Waker
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from signpost.catalogue.run_functions import RunFunctions
     from signpost.ports import Alarm, Clock, Ids, TextStore
     from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, PrincipalCheck, StepExecutor, StepRights
 
@@ -60,7 +60,7 @@ def build_instance_store(dynamodb: "DynamoDBClient", table: str, values: "TextSt
 
 
 def build_definitions(
-    catalogue: CatalogueView, access: CatalogueAccess, functions: RunFunctions, texts: "TextStore"
+    catalogue: CatalogueView, access: CatalogueAccess, functions: "RunFunctions", texts: "TextStore"
 ) -> "DefinitionSource":
     return CatalogueDefinitions(catalogue=catalogue, access=access, functions=functions, texts=texts)
 
